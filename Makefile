@@ -1,0 +1,330 @@
+# gemm-ladder's front door: `make` alone prints the verbs.
+#
+# Everything built goes to build/. V=1 shows the commands. Variables that may be set:
+#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same
+#   ARGS="..."  passed on to the program or script behind the verb
+#   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
+#   COMMIT      what the programs report as their commit, if git cannot tell
+
+SHELL := bash
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDEXPANSION:
+.SUFFIXES:
+
+BUILD := build
+STEPS := steps
+Q := $(if $(V),,@)
+
+# ---------------------------------------------------------------- tools
+
+CC := gcc
+CXX := g++
+PYTHON := python3
+CUDA_HOME ?= /usr/local/cuda
+NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+CUDA_ROOT := $(or $(patsubst %/bin/nvcc,%,$(filter %/bin/nvcc,$(realpath $(NVCC)))),$(CUDA_HOME))
+CUDA_LIB := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/lib) $(CUDA_ROOT)/lib64)
+CUDA_TOOL_PATH := $(CUDA_ROOT)/bin:$(CUDA_ROOT)/compute-sanitizer
+
+TOOLKIT := the CUDA Toolkit 12.8 or later (https://developer.nvidia.com/cuda-downloads), or say \
+    where it is with CUDA_HOME=
+# $(call need,TOOL) is where a tool of the toolkit is; without it make stops with one line.
+need = $(or $(shell PATH="$$PATH:$(CUDA_TOOL_PATH)" command -v $(1)),$(call missing,$(1)))
+missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install $(TOOLKIT))
+need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
+
+# ---------------------------------------------------------------- flags
+
+ARCH := -gencode=arch=compute_90a,code=sm_90a
+WARN := -Wall -Wextra
+INCLUDE := -Icommon -isystem $(CUDA_ROOT)/include
+CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic -Werror
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -Icommon
+PTXAS := -Xptxas -v,-warn-spills
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# Nothing links libcuda: a program must start on a machine that has no driver.
+LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lpthread -ldl -lrt -lm \
+    -lstdc++
+# Lists what an object was made from beside it, so that a header rebuilds what includes it.
+DEPS = -MMD -MP -MF $@.d
+
+# ---------------------------------------------------------------- rungs
+
+SOURCES := $(sort $(wildcard $(STEPS)/*.cu))
+rung_name = $(firstword $(subst _, ,$(basename $(notdir $(1)))))
+RUNGS := $(foreach s,$(SOURCES),$(call rung_name,$(s)))
+source_of = $(firstword $(wildcard $(STEPS)/$(1)_*.cu $(STEPS)/$(1).cu))
+ifneq ($(words $(RUNGS)),$(words $(sort $(RUNGS))))
+  $(error two files in $(STEPS)/ have the same rung number: $(RUNGS))
+endif
+
+PROGRAMS := $(RUNGS:%=$(BUILD)/steps/%)
+PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
+
+# The word after one of these verbs is the rung, unless N= names it: `make step 7`.
+VERBS_ON_A_RUNG := step diff sass resources sanitize
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder plots test format clean
+VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
+ifneq ($(VERB),)
+  WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
+  ifneq ($(WORD),)
+    N := $(WORD)
+    .PHONY: $(WORD)
+    $(WORD): ; @:
+  endif
+  ifeq ($(strip $(N)),)
+    $(error which rung? Say for example `make $(VERB) N=7`; the rungs are $(RUNGS))
+  endif
+  # 7, 07, v7 and v07 are one rung. A % would match anything in filter: it is no rung.
+  TRACKS := v a t
+  pad = $(foreach t,$(TRACKS),$(patsubst $(t)%,$(t)0%,$(filter $(t)%,$(1))))
+  ifeq ($(words $(N))$(findstring %,$(N)),1)
+    RUNG := $(firstword $(filter $(N) v$(N) v0$(N) $(call pad,$(N)),$(RUNGS)))
+  endif
+  ifeq ($(RUNG),)
+    $(error there is no rung "$(N)"; the rungs are $(RUNGS))
+  endif
+  # The rung below is the one before it on its own track.
+  TRACK := $(foreach t,$(TRACKS),$(if $(filter $(t)%,$(RUNG)),$(filter $(t)%,$(RUNGS))))
+  BELOW := $(shell printf '%s\n' $(TRACK) | sed '/^$(RUNG)$$/,$$d' | tail -n 1)
+endif
+
+# ---------------------------------------------------------------- verbs
+
+.PHONY: $(VERBS) rungs test-programs
+
+help:
+	@printf '%s\n' \
+	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more)' \
+	  'make diff N=7        what changed from the rung below' \
+	  'make diffstat        how many lines changed, rung by rung' \
+	  'make list            the rungs, and the idea of each' \
+	  'make ladder          run all rungs and record the result' \
+	  'make plots           draw the recorded results' \
+	  'make test            run every test that this machine can run' \
+	  'make sass N=7        the machine code of rung 7' \
+	  'make resources N=7   its registers, shared memory, stack and spills' \
+	  'make sanitize N=7    run it under compute-sanitizer' \
+	  'make format          format the sources in place' \
+	  'make clean           remove build/'
+
+step: $(BUILD)/steps/$(RUNG)
+	@$< $(ARGS)
+
+# Coloured even when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
+DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
+DIFF_FILES = $(call source_of,$(BELOW)) $(call source_of,$(RUNG))
+diff:
+ifeq ($(BELOW),)
+	@echo 'There is nothing below $(RUNG): it is the first rung.'
+else
+	@echo '$(BELOW) -> $(RUNG)'
+	@if command -v git >/dev/null; then \
+	    git --no-pager diff --no-index --no-ext-diff --word-diff=$(if $(NO_COLOR),plain,color) \
+	        --word-diff-regex='$(DIFF_WORD)' $(ARGS) $(DIFF_FILES); \
+	else \
+	    diff -u --color=$(if $(NO_COLOR),never,always) $(ARGS) $(DIFF_FILES); \
+	fi; [ $$? -le 1 ]
+endif
+
+diffstat:
+	@$(PYTHON) tests/diff_budget.py --table
+
+# The idea is the string after the rung's own name in its step record.
+list:
+	@for source in $(SOURCES); do \
+	    rung=$${source##*/}; rung=$${rung%%[_.]*}; \
+	    idea=$$(tr '\n' ' ' <"$$source" | sed -nE "s/.*\"$$rung\",[^\"]*\"([^\"]*)\".*/\1/p"); \
+	    printf '%s  %s\n' "$$rung" "$${idea:-(no idea in its step record)}"; \
+	done
+
+# Builds on all cores, unless make was given a -j of its own.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+
+ladder:
+	+@$(MAKE) --no-print-directory $(parallel) rungs
+	@$(PYTHON) bench/ladder.py $(ARGS)
+
+plots: $(BUILD)/venv/plots.stamp
+	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
+
+# A program that does not build must not keep the tests from running: run.sh counts it as failed.
+test:
+	+@$(MAKE) --no-print-directory -k $(parallel) test-programs || \
+	    echo 'make: not everything was built; the tests below say what is missing' >&2
+	@bash tests/run.sh $(ARGS)
+
+ifeq ($(VERB),sass)
+  CUOBJDUMP := $(call need,cuobjdump)
+endif
+sass: $(BUILD)/steps/$(RUNG).o
+	@$(CUOBJDUMP) -sass $(ARGS) $< | c++filt
+
+resources: $(BUILD)/steps/$(RUNG).o
+	@c++filt <$(BUILD)/steps/$(RUNG).ptxas.log | awk "$$RESOURCES"
+
+# One tool after the other; all three run even if the first finds something.
+SANITIZE_ARGS := --m 256 --n 512 --k 256
+ifeq ($(VERB),sanitize)
+  COMPUTE_SANITIZER := $(call need,compute-sanitizer)
+endif
+sanitize: $(BUILD)/steps/$(RUNG)
+	@status=0; for tool in memcheck racecheck synccheck; do \
+	    echo "compute-sanitizer --tool $$tool"; \
+	    $(COMPUTE_SANITIZER) --tool $$tool --error-exitcode 1 \
+	        $< $(or $(ARGS),$(SANITIZE_ARGS)) --protocol none || status=1; \
+	done; exit $$status
+
+format: $(BUILD)/venv/tests.stamp
+	$(Q)find $(wildcard steps common bench plots tests) -name '*.[ch]' -o -name '*.cu' -o \
+	    -name '*.cuh' -o -name '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
+	$(Q)$(BUILD)/venv/bin/ruff format -q .
+	$(Q)$(BUILD)/venv/bin/ruff check --fix .
+
+clean:
+	rm -rf $(BUILD)
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What ptxas -v said, as a table. The log is from the same compilation as the program.
+define RESOURCES
+/Compiling entry function/ { sub(/.*function ./, ""); sub(/. for .*/, ""); name = $$0 }
+/bytes stack frame/        { stack = $$1; stores = $$5; loads = $$9 }
+/Used [0-9]+ registers/    {
+    match($$0, /[0-9]+ bytes smem/); static_smem = RSTART ? substr($$0, RSTART) + 0 : 0
+    match($$0, /[0-9]+ registers/);  registers = substr($$0, RSTART) + 0
+    printf "%s\n", name
+    printf "  registers per thread    %d\n", registers
+    printf "  static shared memory    %d bytes (dynamic shared memory is asked for at launch)\n", static_smem
+    printf "  stack                   %d bytes\n", stack
+    printf "  spill stores, loads     %d, %d bytes\n", stores, loads
+}
+endef
+export RESOURCES
+
+# ---------------------------------------------------------------- two files that make writes
+
+# Both are rewritten only if their text has changed, so that what depends on them is rebuilt only
+# then. The commit has +dirty if what the programs are made of differs from it.
+ifneq ($(filter-out help list diff diffstat clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+  ifneq ($(wildcard .git),)
+    HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
+    DIRTY := $(if $(shell git status --porcelain -- steps common Makefile 2>/dev/null),+dirty)
+  endif
+  COMMIT := $(or $(HEAD),unknown)$(DIRTY)
+  COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
+  FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(SANITIZE) $(LDLIBS)
+  ifneq ($(file <$(BUILD)/commit.c),$(COMMIT_C))
+    $(shell mkdir -p $(BUILD))
+    $(file >$(BUILD)/commit.c,$(COMMIT_C))
+  endif
+  ifneq ($(file <$(BUILD)/flags),$(FLAGS))
+    $(shell mkdir -p $(BUILD))
+    $(file >$(BUILD)/flags,$(FLAGS))
+  endif
+endif
+
+# ---------------------------------------------------------------- rungs and harness
+
+HARNESS_C := $(wildcard common/harness/*.c)
+HARNESS_CU := $(wildcard common/harness/*.cu)
+C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
+CU_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(BUILD)/harness/%.cu.o)
+ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
+HARNESS := $(BUILD)/harness/libharness.a
+
+rungs: $(PROGRAMS)
+
+# A rung with a warning, a spill or ptxas' C75xx (wgmma serialised, setmaxnreg ignored) is slow or
+# wrong in a way that nothing else shows: it is no program at all.
+REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill
+
+$(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)log=$(@:.o=.ptxas.log); rm -f $@; \
+	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ -c $< -o $@ >$$log 2>&1; then \
+	    cat $$log >&2; exit 1; \
+	elif grep -E '$(REFUSED)' $$log >&2; then \
+	    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
+	fi
+
+$(PROGRAMS): %: %.o $(HARNESS) $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
+
+$(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc -ptx $<'
+	$(Q)$(NVCC) -arch=compute_90a $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@
+
+$(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(C_OBJECTS): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'cc $<'
+	$(Q)$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) -c $< -o $@
+
+$(CU_OBJECTS): $(BUILD)/harness/%.cu.o: common/harness/%.cu $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)$(NVCC) $(ARCH) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@
+
+$(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'cc -fsanitize $<'
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(INCLUDE) $(DEPS) -c $< -o $@
+
+$(BUILD)/commit.o: $(BUILD)/commit.c
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+# ---------------------------------------------------------------- test programs
+
+# tests/unit/*.c         the harness, under sanitizers, no GPU needed
+# tests/gpu/*.c          the harness on a GPU
+# tests/device/*.cpp     the device headers' arithmetic, on the host, under sanitizers
+# tests/device/*.cu      the device headers on a GPU
+tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
+UNIT := $(call tests_in,tests/unit,c)
+GPU := $(call tests_in,tests/gpu,c)
+DEVICE_CPP := $(call tests_in,tests/device,cpp)
+DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
+
+# Without nvcc there is only what a C++ compiler can build; run.sh counts the rest as skipped.
+test-programs: $(DEVICE_CPP) $(if $(NVCC),$(PROGRAMS) $(PTX) $(UNIT) $(GPU) $(DEVICE_CU))
+
+$(UNIT): $(BUILD)/%: %.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'cc -fsanitize $<'
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(INCLUDE) $(DEPS) $(filter %.c %.o,$^) -o $@ $(LDLIBS)
+
+$(GPU): $(BUILD)/%: %.c $(HARNESS) $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'cc $<'
+	$(Q)$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS)
+
+$(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
+	@mkdir -p $(@D); echo 'c++ -fsanitize $<'
+	$(Q)$(CXX) -std=c++17 -O1 -g $(WARN) -Werror $(SANITIZE) -Icommon $(DEPS) $< -o $@
+
+$(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)$(NVCC) $(ARCH) $(NVCCFLAGS) $(DEPS) -MT $@ $< -o $@
+
+# ---------------------------------------------------------------- Python's virtual environment
+
+$(BUILD)/venv/bin/python:
+	@mkdir -p $(BUILD); echo 'python -m venv $(BUILD)/venv'
+	$(Q)$(PYTHON) -m venv $(BUILD)/venv || { rm -rf $(BUILD)/venv; \
+	    echo 'no virtual environment could be made: install python3-venv' >&2; exit 1; }
+
+$(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
+	@echo 'pip install -r $<'
+	$(Q)$(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)touch $@
+
+-include $(wildcard $(BUILD)/steps/*.d $(BUILD)/ptx/*.d $(BUILD)/harness/*.d \
+    $(BUILD)/harness-asan/*.d $(BUILD)/tests/*/*.d)

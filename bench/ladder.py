@@ -1,0 +1,725 @@
+#!/usr/bin/env python3
+"""Runs every built rung several times, interleaved, and records one JSON for the whole ladder.
+
+A rung's program measures cuBLAS beside itself, round by round. This program interleaves the
+processes as well: a pass goes once over all rungs, and every other pass goes backwards, so that a
+slow drift of clock or temperature reaches all rungs alike. bench/results/README.md describes the
+file that it writes.
+
+Exit status: 0 all rungs verified and timed, 1 a rung failed (or two runs do not belong together),
+2 bad usage, 77 this machine cannot run the first rung, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import recorded
+
+DEFAULT_SIZE = 8192
+CANNOT_RUN_HERE = 77
+INTERRUPTED = 130
+OPTIONAL = ("tensor_core_share", "sm_clock_ghz", "watts", "joules")  # null if not readable
+STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be done: exit status 2."""
+
+
+class CannotRun(Exception):
+    """A rung says that this machine cannot run it: its one line."""
+
+
+class RungFailed(Exception):
+    """One rung failed; the ladder goes on without it."""
+
+
+class Mismatch(Exception):
+    """Two runs of different GPUs, commits or problems: they must not be merged."""
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def positive(text):
+    """An argparse type: an integer from 1 to 2^31 - 1."""
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not 1 <= int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an integer from 1 to 2147483647")
+    return int(text)
+
+
+def unsigned64(text):
+    """An argparse type: an integer from 0 to 2^64 - 1."""
+    if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) >= 2**64:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an integer from 0 to 2^64 - 1")
+    return int(text)
+
+
+def make_parser():
+    """The options; their names are those of a rung's program wherever both have them."""
+    parser = argparse.ArgumentParser(
+        description="Run the built rungs, interleaved with each other and with cuBLAS.",
+        epilog="Exit status: 0 all verified, 1 a rung failed, 2 bad usage, "
+        "77 this machine cannot run them, 130 interrupted.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--steps", metavar="v01,v02,...", help="rungs to run (default: all that are built)")
+    add("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
+    add("--size", type=positive, metavar="N", help=f"m = n = k = N (default {DEFAULT_SIZE})")
+    for name in ("--m", "--n", "--k"):
+        add(name, type=positive, metavar="N")
+    add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
+    add("--seed", type=unsigned64, default=1)
+    add("--protocol", choices=("burst", "sustained"), default="burst")
+    add("--passes", type=positive, default=5, help="times over the ladder (default 5)")
+    add("--rounds", type=positive, default=4, help="rounds per process (default 4)")
+    add(
+        "--check",
+        choices=("full", "sample"),
+        help="how every pass checks (default: full in the first pass, sample afterwards)",
+    )
+    add("--device", type=int, default=0, metavar="I")
+    add("--timeout", type=positive, default=600, metavar="S", help="seconds per process")
+    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    add("--dry-run", action="store_true", help="print the plan and run nothing")
+    return parser
+
+
+def shape_of(options):
+    """(m, n, k) from --size or from --m, --n and --k."""
+    dimensions = (options.m, options.n, options.k)
+    if options.size is not None and any(dimensions):
+        raise UsageError("--size sets m, n and k: give either --size or --m --n --k")
+    size = options.size or DEFAULT_SIZE
+    return tuple(value or size for value in dimensions)
+
+
+def step_name(text):
+    """'v07' for v07, v7 or 7."""
+    match = re.fullmatch(r"v?([0-9]{1,2})", text.strip())
+    if not match:
+        raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
+    return f"v{int(match.group(1)):02}"
+
+
+def is_program(path):
+    """True for a file that can be executed."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def find_programs(build, steps):
+    """The rungs to run, lowest first: a list of (name, path)."""
+    folder = build / "steps"
+    if steps is None:
+        names = sorted(p.name for p in folder.glob("v[0-9][0-9]") if is_program(p))
+        if not names:
+            raise UsageError(f"no built rung in {folder}: run 'make ladder', or name --build DIR")
+    else:
+        names = sorted({step_name(text) for text in steps.split(",")})
+    missing = [name for name in names if not is_program(folder / name)]
+    if missing:
+        raise UsageError(f"{', '.join(missing)}: not built in {folder} ('make step N=...' builds)")
+    return [(name, (folder / name).resolve()) for name in names]
+
+
+def check_destination(out):
+    """Refuses a file that could not be written, before anything is run."""
+    folder = out.parent if out else recorded.RESULTS
+    if not folder.is_dir():
+        raise UsageError(f"--out: the directory {folder} does not exist")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"--out: the directory {folder} is not writable")
+    if out and out.is_dir():
+        raise UsageError(f"--out: {out} is a directory; name a file")
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+def make_plan(programs, passes):
+    """Every run in its order: (pass, name, path), each other pass from the top down."""
+    plan = []
+    for index in range(passes):
+        order = programs if index % 2 == 0 else programs[::-1]
+        plan += [(index, name, path) for name, path in order]
+    return plan
+
+
+def command_of(options, path, index, json_path):
+    """The command line of one run of one rung."""
+    m, n, k = options.shape
+    check = options.check or ("full" if index == 0 else "sample")
+    pairs = {
+        "--m": m,
+        "--n": n,
+        "--k": k,
+        "--inputs": options.inputs,
+        "--seed": options.seed,
+        "--protocol": options.protocol,
+        "--rounds": options.rounds,
+        "--check": check,
+        "--device": options.device,
+        "--json": json_path,
+    }
+    return [str(path)] + [str(word) for pair in pairs.items() for word in pair]
+
+
+def print_plan(options, plan):
+    """What --dry-run shows."""
+    m, n, k = options.shape
+    where = options.out or recorded.RESULTS / f"<gpu>-{m}x{n}x{k}-{options.protocol}-<date>.json"
+    for index, _, path in plan:
+        words = command_of(options, path, index, "<temporary file>")
+        print(f"pass {index + 1}:", " ".join(shlex.quote(word) for word in words))
+    print(f"{len(plan)} runs, then {where}")
+
+
+# --- one run --------------------------------------------------------------------------------
+
+
+def stop(process):
+    """Ends a rung that still runs: asks first, since it may be inside a GPU launch."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def last_line(text):
+    """The last line that isn't blank, or an empty string."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def complaint(output, errors):
+    """Why a rung failed, in its own words: its WRONG line, else its last line on stderr."""
+    wrong = [line.strip() for line in output.splitlines() if line.startswith("WRONG")]
+    return wrong[0] if wrong else last_line(errors) or last_line(output) or "it printed nothing"
+
+
+def start(command, output, errors):
+    """Starts a rung in a session of its own: a Ctrl-C at the terminal is ours to pass on."""
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise RungFailed(f"cannot start {command[0]}: {error.strerror}") from error
+
+
+def scratch():
+    """A temporary file for what a rung prints; odd bytes in it are no reason to fail."""
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def execute(command, timeout):
+    """Runs one rung to its end and returns (exit status, stdout, stderr)."""
+    with scratch() as output, scratch() as errors:
+        process = start(command, output, errors)
+        try:
+            status = process.wait(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise RungFailed(f"not finished after {timeout} s") from error
+        finally:
+            stop(process)
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
+
+
+def explain(status, output, errors):
+    """The reason to record for a rung that did not exit 0."""
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}: {complaint(output, errors)}"
+    return f"exit status {status}: {complaint(output, errors)}"
+
+
+def run_rung(options, name, path, index, folder):
+    """One run of one rung: its JSON, checked. Raises RungFailed or CannotRun."""
+    json_path = folder / f"{name}-{index}.json"
+    command = command_of(options, path, index, json_path)
+    status, output, errors = execute(command, options.timeout)
+    if status == CANNOT_RUN_HERE:
+        raise CannotRun(complaint(output, errors))
+    if status != 0:
+        raise RungFailed(explain(status, output, errors))
+    return read_run(options, name, json_path)
+
+
+def refuse_constant(text):
+    """NaN and Infinity aren't JSON and have no place among results."""
+    raise ValueError(f"it holds {text}")
+
+
+def read_run(options, name, json_path):
+    """Reads what a rung recorded and refuses anything that isn't the run that was asked for."""
+    try:
+        text = json_path.read_text(encoding="utf-8")
+        run = json.loads(text, parse_constant=refuse_constant)
+        check_run(options, name, run)
+        check_timing(options, run["timing"])
+    except (OSError, ValueError) as error:
+        raise RungFailed(f"its JSON: {error}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
+    return run
+
+
+def check_run(options, name, run):
+    """ValueError, KeyError or TypeError unless `run` is whole, verified and what was asked."""
+    if (run["schema"], run["kind"], run["step"]) != (recorded.SCHEMA, "step", name):
+        raise ValueError(f"schema {run['schema']}, kind {run['kind']}, step {run['step']}")
+    asked = dict(zip("mnk", options.shape), inputs=options.inputs, seed=options.seed)
+    problem = {key: run["problem"][key] for key in asked}
+    if problem != asked:
+        raise ValueError(f"it ran {problem}, asked was {asked}")
+    if run["verification"]["verified"] is not True:
+        raise ValueError("exit status 0, but not verified")
+    for text in (run["idea"], run["commit"], run["gpu"]["name"]):
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} where a text should stand")
+
+
+def check_timing(options, timing):
+    """ValueError, KeyError or TypeError unless both contenders have all their times."""
+    if timing["protocol"] != options.protocol or timing["interrupted"]:
+        raise ValueError("interrupted, or timed by another protocol")
+    for contender in (timing["step"], timing["cublas"]):
+        seconds = contender["seconds"]
+        if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
+            raise ValueError(f"{options.rounds} times expected, found {seconds}")
+        for key in OPTIONAL:
+            if not isinstance(contender.get(key), (int, float, type(None))):
+                raise TypeError(f"{key} is {contender[key]!r}")
+    if not timing["flop"] > 0:
+        raise ValueError(f"flop is {timing['flop']}")
+
+
+# --- many runs into one ----------------------------------------------------------------------
+
+
+def identity(run):
+    """What all runs of one ladder must share."""
+    problem = {key: value for key, value in run["problem"].items() if key != "copies"}
+    return {"gpu": run["gpu"], "commit": run["commit"], "problem": problem}
+
+
+def require_same(first, run):
+    """Raises Mismatch, naming the difference, unless both runs belong to one ladder."""
+    one, other = identity(first), identity(run)
+    for key, value in one.items():
+        if value != other[key]:
+            raise Mismatch(
+                f"{first['step']} and {run['step']} differ in {key}: "
+                f"{json.dumps(value)} and {json.dumps(other[key])}; nothing is merged or written"
+            )
+
+
+def combine_contender(runs, contender):
+    """All passes' samples of 'step' or 'cublas', their summary, and medians of the rest."""
+    timings = [run["timing"] for run in runs]
+    seconds = [value for timing in timings for value in timing[contender]["seconds"]]
+    tflops = [timings[0]["flop"] / value / 1e12 for value in seconds]
+    combined = {"seconds": seconds, "tflops": recorded.summary(tflops)}
+    for key in OPTIONAL:
+        values = [timing[contender].get(key) for timing in timings]
+        known = [value for value in values if value is not None]
+        combined[key] = recorded.median(known) if known else None
+    return combined
+
+
+def round_ratios(run):
+    """cuBLAS's time over the step's, round by round: above 1 the step is faster."""
+    timing = run["timing"]
+    pairs = zip(timing["cublas"]["seconds"], timing["step"]["seconds"])
+    return [cublas / step for cublas, step in pairs]
+
+
+def combine_rung(runs):
+    """One rung's passes as one record; the passes stay in it as they were."""
+    per_pass = [round_ratios(run) for run in runs]
+    samples = [ratio for ratios in per_pass for ratio in ratios]
+    ratio = dict(
+        recorded.summary(samples),
+        samples=samples,
+        pass_medians=[recorded.median(ratios) for ratios in per_pass],
+    )
+    return {
+        "step": runs[0]["step"],
+        "idea": runs[0]["idea"],
+        "timing": {
+            "flop": runs[0]["timing"]["flop"],
+            "step": combine_contender(runs, "step"),
+            "cublas": combine_contender(runs, "cublas"),
+            "ratio_to_cublas": ratio,
+        },
+        "passes": runs,
+    }
+
+
+def combine_all(names, runs, failures):
+    """One record per rung that was tried: a result, or the reason why there is none."""
+    rungs = []
+    for name in names:
+        if name in failures:
+            rungs.append({"step": name, "failed": failures[name], "passes": runs[name]})
+        elif runs[name]:
+            rungs.append(combine_rung(runs[name]))
+    return rungs
+
+
+def compare(lower, upper):
+    """Two neighbours by their ratios to cuBLAS, pass by pass, so that drifts cancel."""
+    medians = [rung["timing"]["ratio_to_cublas"]["pass_medians"] for rung in (lower, upper)]
+    paired = [high / low for low, high in zip(*medians)]
+    ratio = recorded.median(paired)
+    return {
+        "lower": lower["step"],
+        "upper": upper["step"],
+        "paired_ratio": ratio,
+        "passes": len(paired),
+        "passes_faster": sum(value > 1 for value in paired),
+        "faster": ratio > 1,
+    }
+
+
+def compare_neighbours(rungs):
+    """Every rung with the one below it, where both have a result."""
+    pairs = []
+    for index in range(1, len(rungs)):
+        lower, upper = rungs[index - 1 : index + 1]
+        if "failed" not in lower and "failed" not in upper:
+            pairs.append(compare(lower, upper))
+    return pairs
+
+
+def combine_ladder(options, names, collected):
+    """The record of the whole ladder, or None if no rung has a result."""
+    rungs = combine_all(names, collected.runs, collected.failures)
+    good = [rung for rung in rungs if "failed" not in rung]
+    if not good:
+        return None
+    every_run = [run for rung in good for run in rung["passes"]]
+    first = identity(every_run[0])
+    return {
+        "schema": recorded.SCHEMA,
+        "kind": "ladder",
+        "gpu": first["gpu"],
+        "commit": first["commit"],
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", collected.date),
+        "protocol": options.protocol,
+        "problem": first["problem"],
+        "passes": options.passes,
+        "rounds": options.rounds,
+        "interrupted": collected.interrupted,
+        "cublas": combine_contender(every_run, "cublas"),
+        "rungs": rungs,
+        "neighbours": compare_neighbours(rungs),
+    }
+
+
+# --- progress --------------------------------------------------------------------------------
+
+
+class Progress:
+    """A bar with the time left on a terminal, one line per run in a log."""
+
+    WIDTH = 30
+
+    def __init__(self, total, stream=sys.stderr):
+        self.total = total
+        self.done = 0
+        self.stream = stream
+        self.terminal = stream.isatty()
+        self.last = {}  # seconds that each rung's latest run took
+
+    def seconds_left(self, remaining):
+        """Each run to come takes what its rung took last, or the average of the others."""
+        if not self.last:
+            return None
+        average = sum(self.last.values()) / len(self.last)
+        return sum(self.last.get(name, average) for name in remaining)
+
+    def running(self, index, name, remaining):
+        """Shows the run that starts now; `remaining` names it and all that follow."""
+        if not self.terminal:
+            return
+        left = self.seconds_left(remaining)
+        time_left = "" if left is None else f", {int(left // 60)}:{int(left % 60):02} left"
+        bar = "#" * (self.WIDTH * self.done // self.total)
+        count = f"{self.done}/{self.total}"
+        self.write(f"\r\033[K[{bar:.<{self.WIDTH}}] {count} pass {index + 1} {name}{time_left}")
+
+    def finished(self, index, name, seconds, outcome):
+        """Counts a run, and logs it where there is no bar."""
+        self.done += 1
+        self.last[name] = seconds
+        if not self.terminal:
+            self.write(f"pass {index + 1}, {name}: {outcome} ({seconds:.1f} s)\n")
+
+    def dropped(self, count):
+        """Runs that will not happen because their rung failed."""
+        self.total -= count
+
+    def note(self, text):
+        """A whole line, above the bar if there is one."""
+        self.write(f"{self.clearing()}{text}\n")
+
+    def close(self):
+        """Takes the bar away."""
+        self.write(self.clearing())
+
+    def clearing(self):
+        return "\r\033[K" if self.terminal else ""
+
+    def write(self, text):
+        self.stream.write(text)
+        self.stream.flush()
+
+
+# --- the ladder ------------------------------------------------------------------------------
+
+
+class Collected:
+    """What has been measured so far."""
+
+    def __init__(self, names):
+        self.date = time.gmtime()  # UTC
+        self.runs = {name: [] for name in names}
+        self.failures = {}
+        self.interrupted = False
+
+    def first_run(self):
+        """Any run that succeeded, or None."""
+        return next((run for runs in self.runs.values() for run in runs), None)
+
+    def add(self, run):
+        """Keeps a run if it belongs to the others."""
+        require_same(self.first_run() or run, run)
+        self.runs[run["step"]].append(run)
+
+
+def outcome_of(run):
+    """A run in a few words, for the log."""
+    timing = run["timing"]
+    tflops = timing["flop"] / recorded.median(timing["step"]["seconds"]) / 1e12
+    return f"{tflops:.1f} TFLOPS, {recorded.median(round_ratios(run)):.3f} of cuBLAS"
+
+
+def run_one(options, entry, collected, progress, folder):
+    """One entry of the plan. A failure is noted; 77 of the very first run ends the ladder."""
+    index, name, path = entry
+    began = time.monotonic()
+    try:
+        run = run_rung(options, name, path, index, folder)
+        outcome = outcome_of(run)
+        collected.add(run)
+    except CannotRun as error:
+        if progress.done == 0:
+            raise
+        outcome = f"exit status 77: {error}"
+        collected.failures[name] = outcome
+    except RungFailed as error:
+        outcome = str(error)
+        collected.failures[name] = outcome
+    if name in collected.failures:
+        progress.note(f"{name} FAILED in pass {index + 1}: {outcome}")
+    progress.finished(index, name, time.monotonic() - began, outcome)
+
+
+def run_plan(options, plan, collected, progress, folder):
+    """All runs in order, without the rungs that failed on the way."""
+    while plan:
+        index, name, _ = plan[0]
+        progress.running(index, name, [entry[1] for entry in plan])
+        run_one(options, plan[0], collected, progress, folder)
+        rest = [entry for entry in plan[1:] if entry[1] not in collected.failures]
+        progress.dropped(len(plan) - 1 - len(rest))
+        plan = rest
+
+
+def measure(options, programs):
+    """Runs the ladder and returns what was collected, also after a Ctrl-C."""
+    collected = Collected([name for name, _ in programs])
+    plan = make_plan(programs, options.passes)
+    progress = Progress(len(plan))
+    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+        try:
+            run_plan(options, plan, collected, progress, Path(folder))
+        except KeyboardInterrupt:
+            collected.interrupted = True
+            progress.note("interrupted: keeping the runs that are finished")
+        finally:
+            progress.close()
+    return collected
+
+
+# --- the table -------------------------------------------------------------------------------
+
+
+def cell(value, digits, unit="", scale=1):
+    """A number in a column, or a dash where there is none."""
+    return "-" if value is None else f"{value * scale:.{digits}f}{unit}"
+
+
+def spread(values, digits):
+    """'801.2 (796.0 to 804.9)'."""
+    median, low, high = (f"{values[key]:.{digits}f}" for key in ("median", "low", "high"))
+    return f"{median} ({low} to {high})"
+
+
+def table_row(rung):
+    """One rung's cells."""
+    if "failed" in rung:
+        return [rung["step"], "FAILED: " + rung["failed"]]
+    step = rung["timing"]["step"]
+    return [
+        rung["step"],
+        rung["idea"],
+        spread(step["tflops"], 1),
+        spread(rung["timing"]["ratio_to_cublas"], 3),
+        cell(step["tensor_core_share"], 1, " %", 100),
+        cell(step["sm_clock_ghz"], 3, " GHz"),
+    ]
+
+
+def cublas_row(ladder):
+    """cuBLAS's cells, over all rounds of all rungs."""
+    cublas = ladder["cublas"]
+    share = cell(cublas["tensor_core_share"], 1, " %", 100)
+    clock = cell(cublas["sm_clock_ghz"], 3, " GHz")
+    return ["cuBLAS", "its default", spread(cublas["tflops"], 1), "1", share, clock]
+
+
+def print_aligned(rows):
+    """Columns as wide as their widest cell; a short row (a failure) may run over."""
+    full = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(len(row[i]) for row in full) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+
+
+def neighbour_line(pair):
+    """'v08 faster than v07: yes (1.012, in 5 of 5 passes)'."""
+    verdict = "yes" if pair["faster"] else "NO"
+    passes = f"in {pair['passes_faster']} of {pair['passes']} passes"
+    return f"{pair['upper']} faster than {pair['lower']}: {verdict} " + (
+        f"(paired ratio {pair['paired_ratio']:.4f}, {passes})"
+    )
+
+
+def print_ladder(ladder):
+    """The ladder's table and the comparison of neighbours."""
+    gpu, problem = ladder["gpu"], ladder["problem"]
+    print(
+        f"{gpu['name']}, m={problem['m']} n={problem['n']} k={problem['k']}, "
+        f"inputs {problem['inputs']}, {ladder['protocol']}, commit {ladder['commit']}"
+        + (", INTERRUPTED" if ladder["interrupted"] else "")
+    )
+    header = ["rung", "idea", "TFLOPS (p10 to p90)", "of cuBLAS (p10 to p90)", "tensor", "clock"]
+    rows = [header] + [table_row(rung) for rung in ladder["rungs"]]
+    print_aligned(rows + [cublas_row(ladder)])
+    for pair in ladder["neighbours"]:
+        print(neighbour_line(pair))
+
+
+# --- the file --------------------------------------------------------------------------------
+
+
+def default_name(ladder, date):
+    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json"""
+    slug = re.sub(r"[^a-z0-9]+", "-", ladder["gpu"]["name"].lower()).strip("-")
+    shape = "x".join(str(ladder["problem"][key]) for key in "mnk")
+    moment = time.strftime("%Y%m%dT%H%M%SZ", date)
+    return f"{slug}-{shape}-{ladder['protocol']}-{moment}.json"
+
+
+def write_ladder(options, ladder, date):
+    """Writes the record and returns its path."""
+    path = options.out or recorded.RESULTS / default_name(ladder, date)
+    text = json.dumps(ladder, indent=1, allow_nan=False, ensure_ascii=False)
+    recorded.write_whole(path, (text + "\n").encode("utf-8"))
+    return path
+
+
+def report(options, names, collected):
+    """Writes and prints what there is; returns the exit status."""
+    ladder = combine_ladder(options, names, collected)
+    if ladder is None:
+        print("ladder: no rung has a result; nothing is written", file=sys.stderr)
+    else:
+        print_ladder(ladder)
+        print(f"recorded in {write_ladder(options, ladder, collected.date)}")
+    if collected.interrupted:
+        return INTERRUPTED
+    return 1 if collected.failures else 0
+
+
+def catch_signals():
+    """SIGTERM ends the ladder as a Ctrl-C does, also where SIGINT was ignored at the start."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
+def ignore_signals():
+    """Nothing interrupts the writing of the file."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def ladder_main(arguments):
+    """The whole program; returns its exit status."""
+    options = make_parser().parse_args(arguments)
+    options.shape = shape_of(options)
+    if options.device < 0:
+        raise UsageError("--device: an index from 0 upwards is wanted")
+    programs = find_programs(options.build, options.steps)
+    check_destination(options.out)
+    if options.dry_run:
+        print_plan(options, make_plan(programs, options.passes))
+        return 0
+    catch_signals()
+    collected = measure(options, programs)
+    ignore_signals()
+    return report(options, [name for name, _ in programs], collected)
+
+
+def main():
+    """Turns the errors that are expected into one line and an exit status."""
+    try:
+        return ladder_main(sys.argv[1:])
+    except UsageError as error:
+        print(f"ladder: {error}", file=sys.stderr)
+        return 2
+    except CannotRun as error:
+        print(error, file=sys.stderr)
+        return CANNOT_RUN_HERE
+    except (Mismatch, OSError) as error:
+        print(f"ladder: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

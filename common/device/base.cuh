@@ -1,0 +1,23 @@
+// What every device header builds on: the types, the function qualifiers, and who a thread is.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#define DEVICE __device__ __forceinline__
+
+using bf16 = __nv_bfloat16;
+
+constexpr int WARP_THREADS = 32;
+constexpr int WARPGROUP_THREADS = 128; // four consecutive warps, the first a multiple of four
+
+// The calling thread's warp. Read from lane 0, so that the compiler knows that it is the same in
+// all lanes and keeps it, and every branch on it, in uniform registers.
+DEVICE int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x) / WARP_THREADS, 0); }
+
+// The calling thread's warpgroup, uniform like warp_index().
+DEVICE int warpgroup_index() { return warp_index() / (WARPGROUP_THREADS / WARP_THREADS); }
+
+// ceil(a / b) for a >= 0, b > 0, without the overflow of a + b - 1.
+__host__ __device__ constexpr int ceil_div(int a, int b) { return a / b + (a % b != 0); }

@@ -1,0 +1,34 @@
+// Thread-block clusters: CTAs that run on one GPC at the same time and reach each other's shared
+// memory. (CUDA C++ Programming Guide: Thread Block Clusters; PTX ISA: barrier.cluster.)
+#pragma once
+
+#include "device/base.cuh"
+
+// The calling CTA's rank in its cluster, and its cluster's place in the grid (x dimension).
+DEVICE int cluster_cta_rank() {
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return int(rank);
+}
+
+DEVICE int cluster_index() {
+    uint32_t index;
+    asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(index));
+    return int(index);
+}
+
+// The number of clusters in the grid (x dimension).
+DEVICE int cluster_count() {
+    uint32_t count;
+    asm volatile("mov.u32 %0, %%nclusterid.x;" : "=r"(count));
+    return int(count);
+}
+
+// Waits for all threads of all CTAs of the cluster; what they wrote before is visible after.
+// Needed before the first access to a peer's shared memory (is it there, is it initialised?) and
+// before exit (does a peer still arrive on a barrier of mine?).
+DEVICE void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+}

@@ -1,0 +1,100 @@
+// Host side of a launch: ask what fits, opt in to large shared memory, launch. Every function
+// checks the calls it makes; on failure it prints one line to stderr and returns non-zero.
+#pragma once
+
+#include "device/base.cuh"
+
+#include <stdio.h>
+
+// Prints what failed, with the runtime's own words. Returns 0 for cudaSuccess, else 1.
+inline int launch_check(cudaError_t status, const char *doing, long long value) {
+    if (status == cudaSuccess)
+        return 0;
+    fprintf(stderr, "%s (%lld) failed: %s: %s\n", doing, value, cudaGetErrorName(status),
+            cudaGetErrorString(status));
+    return 1;
+}
+
+// Stores the number of multiprocessors of the current device in *count.
+inline int multiprocessor_count(int *count) {
+    int device = 0;
+    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0))
+        return 1;
+    return launch_check(cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device),
+                        "asking for the number of multiprocessors of device", device);
+}
+
+// Lets `kernel` use `bytes` of dynamic shared memory; without this a launch gets 48 KB at most.
+// (CUDA C++ Programming Guide: Shared Memory, compute capability 7.x and later.)
+template <typename Kernel>
+int allow_dynamic_smem(Kernel *kernel, size_t bytes) {
+    return launch_check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)),
+        "allowing the kernel this many bytes of dynamic shared memory", (long long)bytes);
+}
+
+// A launch configuration; cluster = dim3(1) is a launch without clusters.
+struct LaunchConfig {
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = {};
+
+    LaunchConfig(dim3 grid, dim3 block, dim3 cluster, size_t smem, cudaStream_t stream) {
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = smem;
+        config.stream = stream;
+        if (cluster.x * cluster.y * cluster.z > 1) {
+            attribute.id = cudaLaunchAttributeClusterDimension;
+            attribute.val.clusterDim = {cluster.x, cluster.y, cluster.z};
+            config.attrs = &attribute;
+            config.numAttrs = 1;
+        }
+    }
+};
+
+// Stores in *clusters how many clusters of this shape can be resident on the device at once. It is
+// not SMs / cluster size: a cluster lives inside one GPC, and GPCs differ in their SMs.
+// (CUDA Runtime API: cudaOccupancyMaxActiveClusters.)
+template <typename Kernel>
+int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster, size_t smem) {
+    const LaunchConfig launch(cluster, block, cluster, smem, nullptr);
+    if (launch_check(cudaOccupancyMaxActiveClusters(clusters, kernel, &launch.config),
+                     "asking how many clusters fit, CTAs per cluster",
+                     cluster.x * cluster.y * cluster.z))
+        return 1;
+    if (*clusters > 0)
+        return 0;
+    fprintf(stderr, "no cluster of %u CTAs with %zu bytes of shared memory each fits on this GPU\n",
+            cluster.x * cluster.y * cluster.z, smem);
+    return 1;
+}
+
+// Starts `kernel` on `stream` with `smem` bytes of dynamic shared memory, and returns at once.
+template <typename... Parameters, typename... Arguments>
+int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, size_t smem,
+           cudaStream_t stream, const Arguments &...arguments) {
+    const LaunchConfig launch(grid, block, cluster, smem, stream);
+    return launch_check(cudaLaunchKernelEx(&launch.config, kernel, Parameters(arguments)...),
+                        "launching the kernel, CTAs in x", grid.x);
+}
+
+// Copies `count` elements to new device memory and returns its address, or nullptr after printing
+// one line. Free it with release_array.
+template <typename T>
+T *upload_array(const T *elements, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    T *uploaded = nullptr;
+    if (launch_check(cudaMalloc(&uploaded, bytes), "allocating device memory, bytes",
+                     (long long)bytes))
+        return nullptr;
+    if (launch_check(cudaMemcpy(uploaded, elements, bytes, cudaMemcpyHostToDevice),
+                     "copying to the device, bytes", (long long)bytes) == 0)
+        return uploaded;
+    cudaFree(uploaded);
+    return nullptr;
+}
+
+// Frees what upload_array returned; nullptr is nothing to free.
+inline void release_array(void *array) {
+    launch_check(cudaFree(array), "freeing device memory at", (long long)(uintptr_t)array);
+}

@@ -1,0 +1,19 @@
+// The 128-byte swizzle: how TMA lays out rows of 128 bytes so that a column of 16-byte chunks
+// meets all 32 banks. Row r, chunk c of the tile stands at chunk c ^ (r % 8) of row r.
+// (PTX ISA: Tensor swizzling modes; the pattern repeats every 8 rows = 1024 bytes, so a tile
+// must start at a multiple of 1024 bytes.)
+#pragma once
+
+#include "device/base.cuh"
+
+constexpr int SWIZZLE_BYTES = 128;                                 // a row of a swizzled tile
+constexpr int SWIZZLE_COLUMNS = SWIZZLE_BYTES / int(sizeof(bf16)); // the same, in bf16
+constexpr int SWIZZLE_ROWS = 8;                                    // the pattern's period
+constexpr int CHUNK_COLUMNS = 16 / int(sizeof(bf16));              // what moves together
+
+// Index, in elements, of (row, column) in a tile of SWIZZLE_COLUMNS columns of bf16.
+__host__ __device__ constexpr int swizzle_128b(int row, int column) {
+    return row * SWIZZLE_COLUMNS +
+           ((column / CHUNK_COLUMNS) ^ (row % SWIZZLE_ROWS)) * CHUNK_COLUMNS +
+           column % CHUNK_COLUMNS;
+}

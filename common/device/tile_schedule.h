@@ -1,0 +1,90 @@
+/* Tile schedules: in which order the tiles of D are computed. Neighbours in time should share rows
+ * of A and B, which are then still in the L2. Plain C, so that the kernels, the host and the tests
+ * run the same code. */
+#ifndef GEMM_LADDER_TILE_SCHEDULE_H
+#define GEMM_LADDER_TILE_SCHEDULE_H
+
+#ifdef __CUDACC__
+#define HOST_DEVICE __host__ __device__
+#else
+#define HOST_DEVICE
+#endif
+
+/* A tile of D: rows m * BM and up, columns n * BN and up (of a cluster: its whole block of tiles).
+ */
+typedef struct tile_coordinate {
+    int m;
+    int n;
+} tile_coordinate;
+
+/* The tile at place `index`, 0 to tiles_m * tiles_n - 1, of the grouped order: groups of `group`
+ * rows of tiles, each walked column by column. CTAs that run at the same time then work on a block
+ * of tiles about as high as it is wide. Any grid: the last group may have fewer rows. */
+HOST_DEVICE static inline tile_coordinate grouped_tile(int index, int tiles_m, int tiles_n,
+                                                       int group) {
+    const int first_m = index / (group * tiles_n) * group;
+    const int rows = tiles_m - first_m < group ? tiles_m - first_m : group;
+    const int place = index - first_m * tiles_n;
+    tile_coordinate tile;
+    tile.m = first_m + place % rows;
+    tile.n = place / rows;
+    return tile;
+}
+
+/* How many of at most `most` workers to use for `tiles` equal tiles: as few as finish in the same
+ * number of waves. The others would wait for the last wave, and a multiprocessor that has nothing
+ * to do leaves its share of the power to those that have. */
+static inline int balanced_workers(int tiles, int most) {
+    const int waves = tiles / most + (tiles % most != 0);
+    return tiles / waves + (tiles % waves != 0);
+}
+
+/* One quadrant of a Hilbert curve and where its tiles go. */
+typedef struct hilbert_walk {
+    int tiles_m;
+    int tiles_n;
+    tile_coordinate *order;
+    int count;
+} hilbert_walk;
+
+static inline int hilbert_least(int first, int second) {
+    return first < second ? first : second;
+}
+
+/* Walks the square with one corner at (m, n) whose sides are the vectors a and b, along one of the
+ * axes each: from that corner to the one at a. Squares that lie outside the grid are skipped. */
+static inline void hilbert_square(hilbert_walk *walk, int m, int n, tile_coordinate a,
+                                  tile_coordinate b) {
+    const tile_coordinate lowest = {hilbert_least(m, m + a.m + b.m),
+                                    hilbert_least(n, n + a.n + b.n)};
+    const tile_coordinate half_a = {a.m / 2, a.n / 2};
+    const tile_coordinate half_b = {b.m / 2, b.n / 2};
+    const tile_coordinate back_a = {-half_a.m, -half_a.n};
+    const tile_coordinate back_b = {-half_b.m, -half_b.n};
+
+    if (lowest.m >= walk->tiles_m || lowest.n >= walk->tiles_n)
+        return;
+    if (half_a.m == 0 && half_a.n == 0) {
+        walk->order[walk->count++] = lowest;
+        return;
+    }
+    hilbert_square(walk, m, n, half_b, half_a);
+    hilbert_square(walk, m + half_b.m, n + half_b.n, half_a, half_b);
+    hilbert_square(walk, m + half_a.m + half_b.m, n + half_a.n + half_b.n, half_a, half_b);
+    hilbert_square(walk, m + a.m + half_b.m, n + a.n + half_b.n, back_b, back_a);
+}
+
+/* Writes the grid's tiles_m * tiles_n tiles to `order` along a Hilbert curve: of the smallest
+ * square of a power of two that covers the grid, the tiles inside the grid. Any stretch of the
+ * order covers a compact block, whatever its length, so no group size has to be chosen. */
+static inline void hilbert_order(tile_coordinate *order, int tiles_m, int tiles_n) {
+    hilbert_walk walk = {tiles_m, tiles_n, order, 0};
+    int side = 1;
+    while (side < tiles_m || side < tiles_n)
+        side *= 2;
+    const tile_coordinate a = {side, 0};
+    const tile_coordinate b = {0, side};
+    hilbert_square(&walk, 0, 0, a, b);
+}
+
+#endif

@@ -1,0 +1,89 @@
+#include "harness/buffers.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/cuda_failed.h"
+
+size_t buffer_footprint(size_t bytes) { return bytes + 2 * (size_t)GUARD_BYTES + BUFFER_ALIGNMENT; }
+
+int buffer_create(buffer *buffer, size_t bytes, const char *what) {
+    memset(buffer, 0, sizeof *buffer);
+    const size_t total = buffer_footprint(bytes);
+    if (cuda_failed(cudaMalloc(&buffer->allocation, total),
+                    "allocating %zu bytes of GPU memory "
+                    "for %s",
+                    total, what)) {
+        buffer->allocation = NULL;
+        return 1;
+    }
+    const uintptr_t start = (uintptr_t)buffer->allocation + GUARD_BYTES;
+    const uintptr_t aligned = (start + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+    buffer->payload = (unsigned char *)aligned;
+    buffer->bytes = bytes;
+    if (cuda_failed(cudaMemset(buffer->payload - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES),
+                    "writing the guard before %s", what) ||
+        cuda_failed(cudaMemset(buffer->payload + bytes, GUARD_BYTE, GUARD_BYTES),
+                    "writing the guard behind %s", what)) {
+        buffer_destroy(buffer);
+        return 1;
+    }
+    return 0;
+}
+
+int buffer_poison(const buffer *buffer, struct CUstream_st *stream) {
+    return cuda_failed(cudaMemsetAsync(buffer->payload, 0xff, buffer->bytes, stream),
+                       "filling %zu bytes with NaN", buffer->bytes);
+}
+
+int buffer_upload(const buffer *buffer, const void *from, size_t bytes) {
+    return cuda_failed(cudaMemcpy(buffer->payload, from, bytes, cudaMemcpyHostToDevice),
+                       "copying %zu bytes to the GPU", bytes);
+}
+
+int buffer_download(const buffer *buffer, void *to, size_t bytes) {
+    return cuda_failed(cudaMemcpy(to, buffer->payload, bytes, cudaMemcpyDeviceToHost),
+                       "copying %zu bytes from the GPU", bytes);
+}
+
+/* The offset of the first changed byte of a guard, or GUARD_BYTES. */
+static int first_change(const unsigned char *guard, size_t *offset) {
+    static unsigned char bytes[GUARD_BYTES];
+    if (cuda_failed(cudaMemcpy(bytes, guard, GUARD_BYTES, cudaMemcpyDeviceToHost),
+                    "reading a guard band")) {
+        return 1;
+    }
+    *offset = 0;
+    while (*offset < GUARD_BYTES && bytes[*offset] == GUARD_BYTE) {
+        ++*offset;
+    }
+    return 0;
+}
+
+int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t size) {
+    size_t before;
+    size_t behind;
+    if (first_change(buffer->payload - GUARD_BYTES, &before) != 0 ||
+        first_change(buffer->payload + buffer->bytes, &behind) != 0) {
+        return 1;
+    }
+    *intact = before == GUARD_BYTES && behind == GUARD_BYTES;
+    if (before != GUARD_BYTES) {
+        snprintf(text, size, "written to %zu bytes before its start", GUARD_BYTES - before);
+    } else if (behind != GUARD_BYTES) {
+        snprintf(text, size, "written to %zu bytes behind its end", behind);
+    } else if (size > 0) {
+        text[0] = '\0';
+    }
+    return 0;
+}
+
+void buffer_destroy(buffer *buffer) {
+    if (buffer->allocation != NULL) {
+        /* After a fault every call repeats the error that was reported already. */
+        (void)cudaFree(buffer->allocation);
+    }
+    memset(buffer, 0, sizeof *buffer);
+}

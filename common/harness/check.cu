@@ -1,0 +1,181 @@
+#include "harness/check.h"
+
+#include <string.h>
+
+#include "harness/cuda_failed.h"
+
+namespace {
+
+constexpr int THREADS = 256;
+constexpr size_t MOST_BLOCKS = 4096;
+constexpr int WARP = 32;
+constexpr unsigned int FULL_WARP = 0xffffffffu;
+constexpr unsigned long long NONE = ~0ull;
+
+/* What all threads found together. Indices are those of the reference for wrong elements and of
+ * the output for those that are not finite. */
+struct Findings {
+    unsigned long long wrong;
+    unsigned long long first_wrong;
+    unsigned long long not_finite;
+    unsigned long long first_not_finite;
+    unsigned long long max_ratio; /* the bits of a double; for those >= 0 they order alike */
+};
+
+__device__ unsigned long long warp_sum(unsigned long long value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        value += __shfl_down_sync(FULL_WARP, value, distance);
+    }
+    return value;
+}
+
+__device__ unsigned long long warp_max(unsigned long long value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const unsigned long long other = __shfl_down_sync(FULL_WARP, value, distance);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+/* Adds a count and the lowest index of a warp's threads to the common ones. ~max(~x) is min(x). */
+__device__ void add_count(unsigned long long count, unsigned long long first,
+                          unsigned long long *total, unsigned long long *total_first) {
+    count = warp_sum(count);
+    first = ~warp_max(~first);
+    if (threadIdx.x % WARP == 0 && count > 0) {
+        atomicAdd(total, count);
+        atomicMin(total_first, first);
+    }
+}
+
+__device__ comparison compare(bf16_bits output, const double *values, const float *magnitudes,
+                              size_t i, int k, enum check_kind kind) {
+    return kind == CHECK_EXACT ? compare_exact(output, values[i])
+                               : compare_bounded(output, values[i], magnitudes[i], k);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    compare_elements(const bf16_bits *d, const double *values, const float *magnitudes,
+                     const uint64_t *positions, size_t count, int k, enum check_kind kind,
+                     Findings *findings) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    unsigned long long wrong = 0;
+    unsigned long long first = NONE;
+    double max_ratio = 0;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
+        const bf16_bits output = d[positions == nullptr ? i : positions[i]];
+        const comparison result = compare(output, values, magnitudes, i, k, kind);
+        max_ratio = fmax(max_ratio, result.error_over_bound);
+        if (!result.right) {
+            ++wrong;
+            first = first == NONE ? i : first;
+        }
+    }
+    add_count(wrong, first, &findings->wrong, &findings->first_wrong);
+    const unsigned long long ratio_bits =
+        warp_max((unsigned long long)__double_as_longlong(max_ratio));
+    if (threadIdx.x % WARP == 0) {
+        atomicMax(&findings->max_ratio, ratio_bits);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    find_not_finite(const bf16_bits *d, size_t count, Findings *findings) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    unsigned long long found = 0;
+    unsigned long long first = NONE;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
+        if (!bf16_is_finite(d[i])) {
+            ++found;
+            first = first == NONE ? i : first;
+        }
+    }
+    add_count(found, first, &findings->not_finite, &findings->first_not_finite);
+}
+
+unsigned int blocks_for(size_t count) {
+    const size_t needed = (count + THREADS - 1) / THREADS;
+    return (unsigned int)(needed < MOST_BLOCKS ? needed : MOST_BLOCKS);
+}
+
+bool run_kernels(const bf16_bits *d, const reference *reference, enum check_kind kind,
+                 cudaStream_t stream, Findings *on_gpu) {
+    const size_t elements = (size_t)reference->m * (size_t)reference->n;
+    compare_elements<<<blocks_for(reference->count), THREADS, 0, stream>>>(
+        d, reference->values, reference->magnitudes, reference->positions, reference->count,
+        reference->k, kind, on_gpu);
+    if (cuda_failed(cudaGetLastError(), "launching the comparison of %zu elements",
+                    reference->count)) {
+        return false;
+    }
+    find_not_finite<<<blocks_for(elements), THREADS, 0, stream>>>(d, elements, on_gpu);
+    return !cuda_failed(cudaGetLastError(), "launching the search for NaN in %zu elements",
+                        elements);
+}
+
+bool read_element(void *to, const void *from, size_t bytes) {
+    return !cuda_failed(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost),
+                        "reading one element of a check");
+}
+
+/* Fetches what is said about the first wrong element. */
+bool describe_wrong(const bf16_bits *d, const reference *reference, enum check_kind kind,
+                    size_t index, verdict *verdict) {
+    uint64_t position = index;
+    bf16_bits output = 0;
+    double value = 0;
+    float magnitude = 0;
+    if ((reference->positions != nullptr &&
+         !read_element(&position, reference->positions + index, sizeof position)) ||
+        !read_element(&output, d + position, sizeof output) ||
+        !read_element(&value, reference->values + index, sizeof value) ||
+        !read_element(&magnitude, reference->magnitudes + index, sizeof magnitude)) {
+        return false;
+    }
+    verdict->first_row = position / (uint64_t)reference->n;
+    verdict->first_column = position % (uint64_t)reference->n;
+    verdict->got = (double)bf16_to_float(output);
+    verdict->expected =
+        kind == CHECK_EXACT ? (double)bf16_to_float(bf16_from_float((float)value)) : value;
+    verdict->allowed = kind == CHECK_EXACT ? 0 : error_bound(value, magnitude, reference->k);
+    return true;
+}
+
+bool fill_verdict(const bf16_bits *d, const reference *reference, enum check_kind kind,
+                  const Findings &findings, verdict *verdict) {
+    verdict->kind = kind;
+    verdict->checked = reference->count;
+    verdict->wrong = findings.wrong;
+    verdict->not_finite = findings.not_finite;
+    memcpy(&verdict->max_error_over_bound, &findings.max_ratio, sizeof(double));
+    if (findings.not_finite > 0) {
+        verdict->not_finite_row = findings.first_not_finite / (uint64_t)reference->n;
+        verdict->not_finite_column = findings.first_not_finite % (uint64_t)reference->n;
+    }
+    return findings.wrong == 0 ||
+           describe_wrong(d, reference, kind, (size_t)findings.first_wrong, verdict);
+}
+
+} // namespace
+
+int check_output(const bf16_bits *d, const reference *reference, enum check_kind kind,
+                 struct CUstream_st *stream, verdict *verdict) {
+    memset(verdict, 0, sizeof *verdict);
+    Findings findings = {0, NONE, 0, NONE, 0};
+    Findings *on_gpu = nullptr;
+    if (cuda_failed(cudaMalloc((void **)&on_gpu, sizeof *on_gpu),
+                    "allocating %zu bytes of GPU memory for a check", sizeof *on_gpu)) {
+        return 1;
+    }
+    const bool ok = !cuda_failed(cudaMemcpyAsync(on_gpu, &findings, sizeof findings,
+                                                 cudaMemcpyHostToDevice, stream),
+                                 "copying a check's start values to the GPU") &&
+                    run_kernels(d, reference, kind, stream, on_gpu) &&
+                    !cuda_failed(cudaMemcpyAsync(&findings, on_gpu, sizeof findings,
+                                                 cudaMemcpyDeviceToHost, stream),
+                                 "copying a check's findings from the GPU") &&
+                    !cuda_failed(cudaStreamSynchronize(stream), "checking the output") &&
+                    fill_verdict(d, reference, kind, findings, verdict);
+    (void)cudaFree(on_gpu); /* a fault has been reported by now */
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,23 @@
+/* Compares an output in GPU memory with the reference. */
+#ifndef GEMM_LADDER_HARNESS_CHECK_H
+#define GEMM_LADDER_HARNESS_CHECK_H
+
+#include "harness/compare.h"
+#include "harness/reference.h"
+#include "harness/verdict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* d is [m][n] bf16, of the reference's shape. Every element of the reference is compared; with a
+ * sampled one the whole of d is searched for NaN and infinities as well. Returns 0 with the
+ * findings in verdict, or non-zero after printing one line if a call failed. */
+int check_output(const bf16_bits *d, const reference *reference, enum check_kind kind,
+                 struct CUstream_st *stream, verdict *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+/* The GPU that runs everything. */
+#ifndef GEMM_LADDER_HARNESS_DEVICE_H
+#define GEMM_LADDER_HARNESS_DEVICE_H
+
+#include <stddef.h>
+
+#include "step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct device_info {
+    char name[256];
+    int compute_capability; /* 90 means 9.0 */
+    int sms;
+    size_t l2_bytes;
+    size_t memory_bytes;
+    double power_limit_watts; /* NAN if unknown */
+    char driver[80];          /* "580.65.06", empty if unknown */
+    char cuda[16];            /* "13.0", of the runtime that is linked in */
+    char cublas[32];          /* "13.1.0" */
+} device_info;
+
+struct nvml;
+
+typedef struct device {
+    int index;
+    struct CUstream_st *stream; /* all work goes here */
+    struct nvml *nvml;          /* NULL if there is none */
+    device_info info;
+} device;
+
+/* Takes GPU number index if it can run the step. Returns an enum exit_status; unless it is
+ * STATUS_VERIFIED one line has been printed and there is nothing to close. */
+int device_open(const step *step, int index, device *device);
+void device_close(device *device);
+
+/* Bytes that can be allocated now. Returns 0, or non-zero after printing one line. */
+int device_free_bytes(size_t *bytes);
+
+/* Non-zero, after printing one line, if the last launch was refused. */
+int device_check_launch(const char *what);
+
+/* Waits for all work. Non-zero, after printing one line, if any of it failed. */
+int device_wait(const device *device, const char *what);
+
+/* Energy used so far, NAN if unknown. */
+double device_energy_joules(const device *device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+/* Writes one JSON file: whole or not at all. */
+#ifndef GEMM_LADDER_HARNESS_JSON_H
+#define GEMM_LADDER_HARNESS_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { JSON_MOST_NESTED = 16 };
+
+/* A file under a temporary name beside the one it will replace. The values go between json_begin
+ * and json_commit; the outermost value is an object that the caller begins and ends. In an array
+ * the key is NULL. */
+typedef struct json {
+    FILE *file;
+    char *path;
+    char *temporary;
+    int depth;
+    bool filled[JSON_MOST_NESTED];   /* something stands at this depth already */
+    bool is_array[JSON_MOST_NESTED]; /* arrays hold plain values and stay on one line */
+} json;
+
+/* Tries whether a file could be written at path, and leaves nothing behind. Returns 0, or non-zero
+ * with one sentence in error. */
+int json_writable(const char *path, char *error, size_t size);
+
+/* Starts the file. Returns 0, or non-zero with one sentence in error and nothing left behind. */
+int json_begin(json *json, const char *path, char *error, size_t size);
+
+void json_object_begin(json *json, const char *key);
+void json_object_end(json *json);
+void json_array_begin(json *json, const char *key);
+void json_array_end(json *json);
+
+void json_string(json *json, const char *key, const char *value); /* NULL is written as null */
+void json_double(json *json, const char *key, double value);      /* not finite: null */
+void json_unsigned(json *json, const char *key, uint64_t value);
+void json_bool(json *json, const char *key, bool value);
+void json_null(json *json, const char *key);
+
+/* Puts the file in its place. Returns 0, or non-zero with one sentence in error; then the
+ * temporary file is gone and what stood at path before is untouched. */
+int json_commit(json *json, char *error, size_t size);
+
+/* Gives up: removes the temporary file. */
+void json_abandon(json *json);
+
+#endif

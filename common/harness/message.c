@@ -1,0 +1,66 @@
+#include "harness/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { QUIET_SECONDS = 2 };
+static const double REDRAW_SECONDS = 0.2;
+
+static const char *message_start = "gemm-ladder";
+
+void message_prefix(const char *prefix) { message_start = prefix; }
+
+void message(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "%s: ", message_start);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+double monotonic_seconds(void) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_begin(progress *progress, const char *what) {
+    progress->what = what;
+    progress->start = monotonic_seconds();
+    progress->last_shown = progress->start;
+    progress->shown = false;
+}
+
+void progress_update(progress *progress, double fraction_done) {
+    const double now = monotonic_seconds();
+    const double elapsed = now - progress->start;
+    if (fraction_done <= 0 || fraction_done >= 1) {
+        return;
+    }
+    const double left = elapsed * (1 - fraction_done) / fraction_done;
+    if (isatty(STDERR_FILENO)) {
+        if (now - progress->last_shown >= REDRAW_SECONDS) {
+            fflush(stdout);
+            fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K", progress->what,
+                    100 * fraction_done, left);
+            fflush(stderr);
+            progress->last_shown = now;
+            progress->shown = true;
+        }
+    } else if (!progress->shown && elapsed >= QUIET_SECONDS) {
+        message("%s: about %.0f s left", progress->what, left);
+        progress->shown = true;
+    }
+}
+
+void progress_end(progress *progress) {
+    if (progress->shown && isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    progress->shown = false;
+}

@@ -1,0 +1,22 @@
+/* Power and energy of one GPU, from the driver's management library if there is one. It is opened
+ * at run time: without it nothing fails, the values are just absent. */
+#ifndef GEMM_LADDER_HARNESS_NVML_H
+#define GEMM_LADDER_HARNESS_NVML_H
+
+#include <stddef.h>
+
+typedef struct nvml nvml;
+
+/* Finds the GPU with this PCI bus id ("0000:1b:00.0"). NULL if that is not possible. */
+nvml *nvml_open(const char *pci_bus_id);
+void nvml_close(nvml *nvml);
+
+/* nvml may be NULL in all of these. */
+double nvml_power_limit_watts(const nvml *nvml); /* NAN if unknown */
+/* Energy used since the driver was loaded, NAN if unknown. The driver updates it about every
+ * 100 ms, so take differences over a second or more. */
+double nvml_energy_joules(const nvml *nvml);
+/* "580.65.06", or an empty text if unknown. */
+void nvml_driver_version(const nvml *nvml, char *text, size_t size);
+
+#endif

@@ -1,0 +1,244 @@
+#include "harness/options.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/shape.h"
+
+enum { DEFAULT_SIZE = 8192, BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
+
+static const char OPTION_LIST[] = "--size --m --n --k --inputs --seed --protocol --rounds --check "
+                                  "--json --device --help";
+
+/* Names in the order of their enums. */
+static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", NULL};
+static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "none", NULL};
+static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
+
+const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
+
+const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
+
+const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
+
+/* What was given so far, where the result alone does not tell. */
+typedef struct parser {
+    options *options;
+    bool size_given;
+    bool dimension_given;
+    bool rounds_given;
+    char *error;
+    size_t error_size;
+} parser;
+
+/* Digits alone: no sign, no space, no exponent, nothing behind. */
+static int parse_number(parser *parser, const char *name, const char *text, uint64_t low,
+                        uint64_t high, uint64_t *number) {
+    uint64_t value = 0;
+    bool good = *text != '\0';
+    for (const char *c = text; good && *c != '\0'; ++c) {
+        const uint64_t digit = (uint64_t)(*c - '0');
+        good = *c >= '0' && *c <= '9' && value <= (UINT64_MAX - digit) / 10;
+        value = good ? value * 10 + digit : value;
+    }
+    if (!good || value < low || value > high) {
+        snprintf(parser->error, parser->error_size,
+                 "%s '%s': must be a whole number from %" PRIu64 " to %" PRIu64, name, text, low,
+                 high);
+        return 1;
+    }
+    *number = value;
+    return 0;
+}
+
+static int parse_int(parser *parser, const char *name, const char *text, int low, int high,
+                     int *number) {
+    uint64_t value;
+    if (parse_number(parser, name, text, (uint64_t)low, (uint64_t)high, &value) != 0) {
+        return 1;
+    }
+    *number = (int)value;
+    return 0;
+}
+
+static int parse_name(parser *parser, const char *option, const char *text,
+                      const char *const *names, int *index) {
+    for (int i = 0; names[i] != NULL; ++i) {
+        if (strcmp(text, names[i]) == 0) {
+            *index = i;
+            return 0;
+        }
+    }
+    int used = snprintf(parser->error, parser->error_size, "%s '%s': must be", option, text);
+    for (int i = 0; names[i] != NULL && used > 0 && (size_t)used < parser->error_size; ++i) {
+        used += snprintf(parser->error + used, parser->error_size - (size_t)used, "%s %s",
+                         i == 0 ? "" : " or", names[i]);
+    }
+    return 1;
+}
+
+static int parse_dimension(parser *parser, const char *name, const char *value, int *dimension) {
+    parser->dimension_given = true;
+    return parse_int(parser, name, value, 1, LARGEST_DIMENSION, dimension);
+}
+
+static int parse_size(parser *parser, const char *name, const char *value) {
+    options *o = parser->options;
+    parser->size_given = true;
+    if (parse_int(parser, name, value, 1, LARGEST_DIMENSION, &o->m) != 0) {
+        return 1;
+    }
+    o->n = o->k = o->m;
+    return 0;
+}
+
+static int parse_path(parser *parser, const char *name, const char *value) {
+    if (*value == '\0' || strncmp(value, "--", 2) == 0) {
+        snprintf(parser->error, parser->error_size, "%s '%s': must be the name of a file", name,
+                 value);
+        return 1;
+    }
+    parser->options->json = value;
+    return 0;
+}
+
+static int parse_choice(parser *parser, const char *name, const char *value) {
+    options *o = parser->options;
+    int choice = 0;
+    if (strcmp(name, "--inputs") == 0) {
+        const int failed = parse_name(parser, name, value, INPUTS_NAMES, &choice);
+        o->inputs = (enum inputs)choice;
+        return failed;
+    }
+    if (strcmp(name, "--protocol") == 0) {
+        const int failed = parse_name(parser, name, value, PROTOCOL_NAMES, &choice);
+        o->protocol = (enum protocol)choice;
+        return failed;
+    }
+    const int failed = parse_name(parser, name, value, CHECK_NAMES, &choice);
+    o->check = (enum check_extent)choice;
+    return failed;
+}
+
+static int parse_option(parser *parser, const char *name, const char *value) {
+    options *o = parser->options;
+    if (strcmp(name, "--size") == 0) {
+        return parse_size(parser, name, value);
+    }
+    if (strcmp(name, "--m") == 0) {
+        return parse_dimension(parser, name, value, &o->m);
+    }
+    if (strcmp(name, "--n") == 0) {
+        return parse_dimension(parser, name, value, &o->n);
+    }
+    if (strcmp(name, "--k") == 0) {
+        return parse_dimension(parser, name, value, &o->k);
+    }
+    if (strcmp(name, "--seed") == 0) {
+        return parse_number(parser, name, value, 0, UINT64_MAX, &o->seed);
+    }
+    if (strcmp(name, "--rounds") == 0) {
+        parser->rounds_given = true;
+        return parse_int(parser, name, value, 1, MOST_ROUNDS, &o->rounds);
+    }
+    if (strcmp(name, "--device") == 0) {
+        return parse_int(parser, name, value, 0, INT_MAX, &o->device);
+    }
+    if (strcmp(name, "--json") == 0) {
+        return parse_path(parser, name, value);
+    }
+    return parse_choice(parser, name, value);
+}
+
+/* The option called text (of the given length), or NULL. */
+static const char *known_option(const char *text, size_t length) {
+    static const char *const names[] = {"--size",     "--m",      "--n",     "--k",
+                                        "--inputs",   "--seed",   "--check", "--json",
+                                        "--protocol", "--rounds", "--device"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+static int finish(parser *parser) {
+    options *o = parser->options;
+    if (parser->size_given && parser->dimension_given) {
+        snprintf(parser->error, parser->error_size,
+                 "--size sets m, n and k together: give either --size or --m, --n and --k");
+        return 1;
+    }
+    if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
+        o->rounds = SUSTAINED_ROUNDS;
+    }
+    return 0;
+}
+
+int options_parse(int argc, char **argv, options *o, char *error, size_t size) {
+    *o = (options){.m = DEFAULT_SIZE,
+                   .n = DEFAULT_SIZE,
+                   .k = DEFAULT_SIZE,
+                   .inputs = INPUTS_NORMAL,
+                   .seed = 1,
+                   .protocol = PROTOCOL_BURST,
+                   .rounds = BURST_ROUNDS,
+                   .check = CHECK_FULL};
+    parser parser = {.options = o, .error = error, .error_size = size};
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--help") == 0) {
+            o->help = true;
+            return 0;
+        }
+        const size_t length = strcspn(argv[i], "=");
+        const char *name = known_option(argv[i], length);
+        if (name == NULL) {
+            snprintf(error, size, "unknown argument '%s'; there are %s", argv[i], OPTION_LIST);
+            return 1;
+        }
+        const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
+        if (value == NULL && ++i < argc) {
+            value = argv[i];
+        }
+        if (value == NULL) {
+            snprintf(error, size, "%s needs a value", name);
+            return 1;
+        }
+        if (parse_option(&parser, name, value) != 0) {
+            return 1;
+        }
+    }
+    return finish(&parser);
+}
+
+void options_print_help(FILE *out, const step *step) {
+    char rule[160];
+    shape_rule(step, rule, sizeof rule);
+    fprintf(out,
+            "%s: %s\n"
+            "\n"
+            "Runs the rung, checks its result against an independent reference and times it "
+            "beside cuBLAS.\n"
+            "It takes %s.\n"
+            "\n"
+            "  --size N                          m = n = k = N (default %d)\n"
+            "  --m M --n N --k K                 each by itself (default %d each)\n"
+            "  --inputs normal|uniform|integers  what A and B are drawn from (default normal)\n"
+            "  --seed S                          of the random inputs (default 1)\n"
+            "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
+            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
+            "  --check full|sample               compare every element or 65536 of them "
+            "(default full)\n"
+            "  --json FILE                       also write the result to FILE\n"
+            "  --device I                        which GPU (default 0)\n"
+            "  --help                            this text\n"
+            "\n"
+            "Exit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
+            "shape;\n"
+            "77 this machine cannot run it.\n",
+            step->name, step->idea, rule, DEFAULT_SIZE, DEFAULT_SIZE, BURST_ROUNDS,
+            SUSTAINED_ROUNDS);
+}

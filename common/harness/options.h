@@ -1,0 +1,38 @@
+/* The command line of a rung's program. */
+#ifndef GEMM_LADDER_HARNESS_OPTIONS_H
+#define GEMM_LADDER_HARNESS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "harness/random.h"
+#include "step.h"
+
+enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_NONE };
+enum check_extent { CHECK_FULL, CHECK_SAMPLE };
+
+typedef struct options {
+    int m, n, k; /* in elements */
+    enum inputs inputs;
+    uint64_t seed;
+    enum protocol protocol;
+    int rounds;
+    enum check_extent check;
+    const char *json; /* the file to write, or NULL; points into argv */
+    int device;
+    bool help;
+} options;
+
+/* Reads the command line; of an option given twice the last counts. Returns 0, or non-zero with
+ * one sentence about the first mistake in error. If --help is met, reading stops there. */
+int options_parse(int argc, char **argv, options *options, char *error, size_t size);
+
+void options_print_help(FILE *out, const step *step);
+
+const char *inputs_name(enum inputs inputs);
+const char *protocol_name(enum protocol protocol);
+const char *check_extent_name(enum check_extent check);
+
+#endif

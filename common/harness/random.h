@@ -1,0 +1,78 @@
+/* Counter-based random operands: the value at an index depends on the seed, the stream and the
+ * index alone, so that every thread of a kernel can make its own. */
+#ifndef GEMM_LADDER_HARNESS_RANDOM_H
+#define GEMM_LADDER_HARNESS_RANDOM_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "harness/host_device.h"
+
+enum inputs {
+    INPUTS_NORMAL,  /* mean 0, standard deviation 1 */
+    INPUTS_UNIFORM, /* [-1, 1) before rounding to bf16 */
+    INPUTS_INTEGERS /* whole numbers in [-range, range] */
+};
+
+/* A and B, and the places that are checked, are drawn from different streams. */
+enum random_stream { RANDOM_STREAM_A = 1, RANDOM_STREAM_B = 2, RANDOM_STREAM_SAMPLE = 3 };
+
+/* An fp32 holds every whole number up to this one. */
+enum { EXACT_INTEGER_LIMIT = 1 << 24, LARGEST_INTEGER_RANGE = 4 };
+
+/* The largest r of 4, 3, 2, 1 such that k products of numbers in [-r, r] add up exactly in fp32 in
+ * any order; 0 if k is too large even for r = 1. */
+static inline int random_integer_range(int64_t k) {
+    for (int range = LARGEST_INTEGER_RANGE; range >= 1; --range) {
+        if (k <= EXACT_INTEGER_LIMIT / (range * range)) {
+            return range;
+        }
+    }
+    return 0;
+}
+
+/* The finaliser of splitmix64: every bit of the result depends on every bit of x. */
+HOST_DEVICE static inline uint64_t random_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+HOST_DEVICE static inline uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t key = random_mix(random_mix(seed + golden) ^ (stream * golden));
+    return random_mix(key + golden * (index + 1));
+}
+
+HOST_DEVICE static inline float random_uniform(uint64_t bits) {
+    return (float)(bits >> 40) * 0x1p-23f - 1.0f;
+}
+
+/* Box-Muller. A host and a GPU may differ in the last bit of the logarithm and the cosine. */
+HOST_DEVICE static inline float random_normal(uint64_t bits) {
+    const float radius_source = ((float)(uint32_t)(bits >> 32) + 1.0f) * 0x1p-32f; /* (0, 1] */
+    const float angle = (float)((uint32_t)bits >> 8) * (0x1p-24f * 6.28318530717958648f);
+    return sqrtf(-2.0f * logf(radius_source)) * cosf(angle);
+}
+
+HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
+    const uint64_t values = 2 * (uint64_t)range + 1;
+    return (int)(((bits >> 32) * values) >> 32) - range;
+}
+
+/* One element of an operand, before rounding to bf16. range is used by INPUTS_INTEGERS alone. */
+HOST_DEVICE static inline float random_operand(enum inputs inputs, int range, uint64_t seed,
+                                               uint64_t stream, uint64_t index) {
+    const uint64_t bits = random_bits(seed, stream, index);
+    switch (inputs) {
+    case INPUTS_UNIFORM:
+        return random_uniform(bits);
+    case INPUTS_INTEGERS:
+        return (float)random_integer(bits, range);
+    case INPUTS_NORMAL:
+        break;
+    }
+    return random_normal(bits);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* What a run says: the printed lines and the JSON file. */
+#ifndef GEMM_LADDER_HARNESS_REPORT_H
+#define GEMM_LADDER_HARNESS_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "harness/device.h"
+#include "harness/options.h"
+#include "harness/timing.h"
+#include "harness/verify.h"
+#include "step.h"
+
+typedef struct report {
+    const step *step;
+    const options *options;
+    const device_info *device;
+    size_t copies;
+    size_t operand_bytes; /* A, B and D of one copy */
+    const verification *verification;
+    const timing *timing; /* NULL if nothing was timed */
+} report;
+
+/* The three parts of the output, each as soon as it is known. */
+void report_print_setup(FILE *out, const report *report);
+void report_print_verification(FILE *out, const report *report);
+void report_print_timing(FILE *out, const report *report);
+
+/* Writes the whole result to the path. Returns 0, or non-zero with one sentence in error. */
+int report_write_json(const report *report, const char *path, char *error, size_t size);
+
+#endif

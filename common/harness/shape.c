@@ -1,0 +1,88 @@
+#include "harness/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/random.h"
+
+/* Rows of A and B are k bf16 long, rows of D are n; 8 of them are 16 bytes, which is what
+ * the wide copies of every rung need. */
+enum { ROW_MULTIPLE = 8 };
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b) {
+    return a / greatest_common_divisor(a, b) * b;
+}
+
+static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
+
+typedef struct multiples {
+    int64_t m, n, k;
+} multiples;
+
+static multiples required_multiples(const step *step) {
+    return (multiples){at_least_one(step->multiple_m),
+                       common_multiple(at_least_one(step->multiple_n), ROW_MULTIPLE),
+                       common_multiple(at_least_one(step->multiple_k), ROW_MULTIPLE)};
+}
+
+void shape_rule(const step *step, char *text, size_t size) {
+    const multiples rule = required_multiples(step);
+    snprintf(text, size,
+             "m: multiples of %" PRId64 ", n: multiples of %" PRId64 ", k: multiples of %" PRId64,
+             rule.m, rule.n, rule.k);
+}
+
+static int check_dimension(const step *step, char name, int value, int64_t multiple, char *error,
+                           size_t size) {
+    if (value < 1) {
+        snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, LARGEST_DIMENSION);
+        return 1;
+    }
+    if (value % multiple != 0) {
+        char rule[160];
+        shape_rule(step, rule, sizeof rule);
+        snprintf(error, size, "%c=%d is not a multiple of %" PRId64 " (%s takes %s)", name, value,
+                 multiple, step->name, rule);
+        return 1;
+    }
+    return 0;
+}
+
+int shape_check(const step *step, int m, int n, int k, char *error, size_t size) {
+    const multiples rule = required_multiples(step);
+    if (check_dimension(step, 'm', m, rule.m, error, size) != 0 ||
+        check_dimension(step, 'n', n, rule.n, error, size) != 0 ||
+        check_dimension(step, 'k', k, rule.k, error, size) != 0) {
+        return 1;
+    }
+    if (random_integer_range(k) == 0) {
+        snprintf(error, size,
+                 "k=%d is more than %d: the sums of the exact check would not fit in fp32", k,
+                 EXACT_INTEGER_LIMIT);
+        return 1;
+    }
+    return 0;
+}
+
+bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes) {
+    int64_t elements;
+    int64_t total;
+    if (rows < 0 || columns < 0 || element_bytes > INT64_MAX ||
+        __builtin_mul_overflow(rows, columns, &elements) ||
+        __builtin_mul_overflow(elements, (int64_t)element_bytes, &total)) {
+        return false;
+    }
+    *bytes = (size_t)total;
+    return true;
+}
+
+double shape_flop(int m, int n, int k) { return 2.0 * (double)m * (double)n * (double)k; }

@@ -1,0 +1,34 @@
+/* Which shapes a rung takes, and how many bytes they are. */
+#ifndef GEMM_LADDER_HARNESS_SHAPE_H
+#define GEMM_LADDER_HARNESS_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { LARGEST_DIMENSION = 2147483647 };
+
+/* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...". */
+void shape_rule(const step *step, char *text, size_t size);
+
+/* 0 if the rung takes the shape, or non-zero with one sentence in error. */
+int shape_check(const step *step, int m, int n, int k, char *error, size_t size);
+
+/* rows * columns * element_bytes; false if that is more than a size_t or a signed 64-bit index
+ * can hold. */
+bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes);
+
+/* Floating-point operations of the product: 2mnk. */
+double shape_flop(int m, int n, int k);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,137 @@
+/* The program around a rung: read the options, take the GPU, check, time, check again, report. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/device.h"
+#include "harness/exit_status.h"
+#include "harness/json.h"
+#include "harness/message.h"
+#include "harness/options.h"
+#include "harness/report.h"
+#include "harness/shape.h"
+#include "harness/timing.h"
+#include "harness/verify.h"
+#include "harness/workload.h"
+#include "step.h"
+
+enum { ERROR_SIZE = 512 };
+
+/* All that must be right before a GPU is looked for. Returns an enum exit_status. */
+static int check_request(const step *step, const options *o) {
+    char error[ERROR_SIZE];
+    if (step->computes != GEMM_BF16) {
+        message("computes something that this program cannot check (%d)", (int)step->computes);
+        return STATUS_USAGE;
+    }
+    if (shape_check(step, o->m, o->n, o->k, error, sizeof error) != 0) {
+        message("%s", error);
+        return STATUS_USAGE;
+    }
+    if (o->json != NULL && json_writable(o->json, error, sizeof error) != 0) {
+        message("--json: %s", error);
+        return STATUS_USAGE;
+    }
+    return STATUS_VERIFIED;
+}
+
+static int verify(workload *workload, const options *o, verification *verification,
+                  report *report) {
+    if (verify_before_timing(workload, o, verification) != 0) {
+        return STATUS_FAILED;
+    }
+    report->verification = verification;
+    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
+}
+
+/* Times, and checks what the timed launches wrote. */
+static int time_and_verify(workload *workload, const options *o, timing *timing,
+                           verification *verification, report *report) {
+    /* What is found in a buffer afterwards was written by a timed launch. */
+    if (workload_poison(workload) != 0 ||
+        timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
+                   workload->contenders, timing) != 0 ||
+        verify_after_timing(workload, o, timing, verification) != 0) {
+        return STATUS_FAILED;
+    }
+    if (!verification_right(verification)) {
+        return STATUS_FAILED; /* the time of a wrong result is not reported */
+    }
+    report->timing = timing;
+    return STATUS_VERIFIED;
+}
+
+/* Prints what is known, and writes the file if one is wanted. */
+static int publish(const report *report) {
+    char error[ERROR_SIZE];
+    report_print_verification(stdout, report);
+    if (report->timing != NULL) {
+        report_print_timing(stdout, report);
+    }
+    const char *path = report->options->json;
+    if (path != NULL && report_write_json(report, path, error, sizeof error) != 0) {
+        message("--json: %s", error);
+        return STATUS_FAILED;
+    }
+    return STATUS_VERIFIED;
+}
+
+static int run_workload(workload *workload, const options *o) {
+    report report = {.step = workload->step,
+                     .options = o,
+                     .device = &workload->device->info,
+                     .copies = workload->copies,
+                     .operand_bytes = workload_operand_bytes(workload)};
+    verification verification;
+    timing timing;
+    memset(&timing, 0, sizeof timing);
+    report_print_setup(stdout, &report);
+    int status = verify(workload, o, &verification, &report);
+    if (status == STATUS_VERIFIED && o->protocol != PROTOCOL_NONE) {
+        status = time_and_verify(workload, o, &timing, &verification, &report);
+        /* A failed call has printed its line; a wrong result has still to be told. */
+        if (status != STATUS_VERIFIED && verification_right(&verification)) {
+            report.verification = NULL;
+        }
+    }
+    if (report.verification != NULL) {
+        const int published = publish(&report);
+        status = status == STATUS_VERIFIED ? published : status;
+    }
+    timing_free(&timing);
+    return status;
+}
+
+static int run_on(const device *device, const step *step, const options *o) {
+    workload workload;
+    int status = workload_open(&workload, step, device, o);
+    if (status == STATUS_VERIFIED) {
+        status = run_workload(&workload, o);
+    }
+    workload_close(&workload);
+    return status;
+}
+
+int step_main(const step *step, int argc, char **argv) {
+    options options;
+    char error[ERROR_SIZE];
+    message_prefix(step->name);
+    if (options_parse(argc, argv, &options, error, sizeof error) != 0) {
+        message("%s (--help says more)", error);
+        return STATUS_USAGE;
+    }
+    if (options.help) {
+        options_print_help(stdout, step);
+        return STATUS_VERIFIED;
+    }
+    int status = check_request(step, &options);
+    if (status != STATUS_VERIFIED) {
+        return status;
+    }
+    device device;
+    status = device_open(step, options.device, &device);
+    if (status == STATUS_VERIFIED) {
+        status = run_on(&device, step, &options);
+        device_close(&device);
+    }
+    return status;
+}

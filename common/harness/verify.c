@@ -1,0 +1,112 @@
+#include "harness/verify.h"
+
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/shape.h"
+
+/* Copies that are checked before timing; those that timing writes are checked afterwards. */
+enum { COPIES_CHECKED_FIRST = 2 };
+
+bool verification_right(const verification *verification) {
+    bool right = verification->guards_intact;
+    for (int phase = 0; phase < PHASES; ++phase) {
+        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
+            right = right && verdict_right(&verification->verdicts[phase][who]);
+        }
+    }
+    return right;
+}
+
+/* Checks the outputs of one contender in the first count copies. */
+static int check_outputs(const workload *workload, int who, size_t count, enum check_kind kind,
+                         verdict *total) {
+    memset(total, 0, sizeof *total);
+    total->kind = kind;
+    for (size_t i = 0; i < count; ++i) {
+        const bf16_bits *d = (const bf16_bits *)workload->copy[i].problem[who].d;
+        verdict part;
+        if (check_output(d, &workload->reference, kind, workload->device->stream, &part) != 0) {
+            return 1;
+        }
+        verdict_merge(total, &part);
+    }
+    return 0;
+}
+
+static int update_guards(const workload *workload, verification *verification) {
+    if (!verification->guards_intact) {
+        return 0; /* what was found first is what is reported */
+    }
+    return workload_guards_intact(workload, &verification->guards_intact, verification->guards_text,
+                                  sizeof verification->guards_text);
+}
+
+static int launch_all(const workload *workload, size_t count) {
+    for (int who = 0; who < CONTENDERS; ++who) {
+        const contender *contender = &workload->contenders[who];
+        for (size_t i = 0; i < count; ++i) {
+            if (contender->launch(contender->context, i) != 0) {
+                return 1;
+            }
+        }
+        /* One at a time, so that a fault is blamed on who made it. */
+        if (device_wait(workload->device, contender->name) != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* One phase on the operands that are there: reference, NaN, launch, check. */
+static int run_phase(workload *workload, enum check_phase phase, size_t count, enum check_kind kind,
+                     verification *verification) {
+    const problem *first = &workload->copy[0].problem[CONTENDER_STEP];
+    if (reference_compute(&workload->reference, (const bf16_bits *)first->a,
+                          (const bf16_bits *)first->b, workload->device->stream) != 0 ||
+        workload_poison(workload) != 0 || launch_all(workload, count) != 0) {
+        return 1;
+    }
+    for (int who = 0; who < CONTENDERS; ++who) {
+        if (check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]) != 0) {
+            return 1;
+        }
+    }
+    verification->made[phase] = true;
+    return update_guards(workload, verification);
+}
+
+static size_t copies_checked_first(const workload *workload) {
+    return workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
+}
+
+int verify_before_timing(workload *workload, const options *o, verification *verification) {
+    memset(verification, 0, sizeof *verification);
+    verification->guards_intact = true;
+    verification->integer_range = random_integer_range(o->k);
+    const int range = verification->integer_range;
+    const size_t count = copies_checked_first(workload);
+    if (o->inputs == INPUTS_INTEGERS) {
+        return workload_fill(workload, workload->copies, INPUTS_INTEGERS, range, o->seed) ||
+               run_phase(workload, PHASE_EXACT, count, CHECK_EXACT, verification);
+    }
+    return workload_fill(workload, 1, INPUTS_INTEGERS, range, o->seed) ||
+           run_phase(workload, PHASE_EXACT, 1, CHECK_EXACT, verification) ||
+           workload_fill(workload, workload->copies, o->inputs, range, o->seed) ||
+           run_phase(workload, PHASE_BOUNDED, count, CHECK_BOUNDED, verification);
+}
+
+int verify_after_timing(workload *workload, const options *o, const timing *timing,
+                        verification *verification) {
+    const enum check_kind kind = o->inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED;
+    for (int who = 0; who < CONTENDERS; ++who) {
+        const size_t launches = timing->samples[who].launches;
+        const size_t written = launches < workload->copies ? launches : workload->copies;
+        if (check_outputs(workload, who, written, kind,
+                          &verification->verdicts[PHASE_AFTER_TIMING][who]) != 0) {
+            return 1;
+        }
+    }
+    verification->made[PHASE_AFTER_TIMING] = true;
+    return update_guards(workload, verification);
+}

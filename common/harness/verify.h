@@ -1,0 +1,35 @@
+/* Says whether the step, and cuBLAS beside it, compute the right thing. */
+#ifndef GEMM_LADDER_HARNESS_VERIFY_H
+#define GEMM_LADDER_HARNESS_VERIFY_H
+
+#include <stdbool.h>
+
+#include "harness/options.h"
+#include "harness/timing.h"
+#include "harness/verdict.h"
+#include "harness/workload.h"
+
+/* The checks in the order in which they are made. */
+enum check_phase { PHASE_EXACT, PHASE_BOUNDED, PHASE_AFTER_TIMING, PHASES };
+
+typedef struct verification {
+    int integer_range; /* of the exact check's inputs */
+    bool made[PHASES]; /* with integers as inputs there is no bounded check */
+    verdict verdicts[PHASES][CONTENDERS];
+    bool guards_intact;
+    char guards_text[160]; /* what is wrong with them, if anything */
+} verification;
+
+bool verification_right(const verification *verification);
+
+/* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing
+ * one line if a call failed. */
+
+/* The exact check, and the bounded one on the inputs of the options, which stay in the workload. */
+int verify_before_timing(workload *workload, const options *options, verification *verification);
+
+/* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */
+int verify_after_timing(workload *workload, const options *options, const timing *timing,
+                        verification *verification);
+
+#endif

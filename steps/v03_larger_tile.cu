@@ -1,0 +1,124 @@
+// v03: a larger tile and several warpgroups.
+//
+// A tile of 128 x 128 reads half the bytes per FLOP of one of 64 x 64. Two warpgroups split its
+// rows, each with the widest wgmma that the tile allows, m64n128k16, so each byte of A that a wgmma
+// reads from shared memory serves twice the columns. The tiles move to dynamic shared memory, which
+// may grow to 227 KB where static shared memory ends at 48. Expected: half as much again as v02.
+#include "step.h"
+#include "device/barrier.cuh"
+#include "device/fragment.cuh"
+#include "device/launch.cuh"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int BK = 64;
+constexpr int WM = 64; // rows of a warpgroup
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 16;
+constexpr int TMA_ROWS = 64; // rows of one TMA load
+constexpr int THREADS = BM / WM * WARPGROUP_THREADS;
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) bf16 a[BM * BK];
+    alignas(1024) bf16 b[BN * BK];
+    Barrier full;
+};
+
+__global__ void __launch_bounds__(THREADS)
+    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tile_m = blockIdx.x / (n / BN);
+    const int tile_n = blockIdx.x % (n / BN);
+    const int warpgroup = warpgroup_index();
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+
+    if (threadIdx.x == 0) {
+        smem.full.init(THREADS);
+        mbarrier_init_fence();
+        tensor_map_acquire(map_a);
+        tensor_map_acquire(map_b);
+    }
+    __syncthreads(); // the barrier is ready before anyone arrives on it
+
+    float acc[MMA_N / 2] = {};
+    for (int k_tile = 0; k_tile < k / BK; ++k_tile) {
+        Barrier::Token token;
+        if (threadIdx.x == 0) {
+            token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
+            for (int row = 0; row < BM; row += TMA_ROWS)
+                tma_load_2d(&smem.a[row * BK], map_a, k_tile * BK, tile_m * BM + row,
+                            &smem.full.word);
+            for (int row = 0; row < BN; row += TMA_ROWS)
+                tma_load_2d(&smem.b[row * BK], map_b, k_tile * BK, tile_n * BN + row,
+                            &smem.full.word);
+        } else {
+            token = smem.full.arrive();
+        }
+        smem.full.wait(token); // until both tiles have landed
+
+        const bf16 *a = &smem.a[warpgroup * WM * BK];
+        wgmma_fence();
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&smem.b[kk]));
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        __syncthreads(); // all warps' wgmmas have read the tiles before TMA overwrites them
+    }
+
+    // The accumulator fragment: rows lane / 4 and 8 below it, two blocks of 8 columns at a time.
+    const int row = tile_m * BM + warpgroup * WM + warp * 16 + lane / 4;
+    bf16 *upper = &d[size_t(row) * n + tile_n * BN];
+    bf16 *lower = upper + size_t(8) * n;
+    for (int j = 0; j < MMA_N; j += 16) {
+        const float *block = &acc[j / 2];
+        store_fragment_row(&upper[j], block[0], block[1], block[4], block[5]);
+        store_fragment_row(&lower[j], block[2], block[3], block[6], block[7]);
+    }
+}
+
+struct State {
+    TensorMap *maps; // of A and B, in device memory
+};
+
+static int prepare(const problem *p, void **state) {
+    TensorMap maps[2];
+    if (make_tensor_map_2d(&maps[0], p->a, p->m, p->k, TMA_ROWS, BK) ||
+        make_tensor_map_2d(&maps[1], p->b, p->n, p->k, TMA_ROWS, BK) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)))
+        return 1;
+    State *made = new State{upload_array(maps, 2)};
+    *state = made;
+    return made->maps == nullptr;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1),
+                  sizeof(SharedStorage), p->stream, &made->maps[0], &made->maps[1],
+                  static_cast<bf16 *>(p->d), p->n, p->k);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->maps);
+    delete static_cast<State *>(state);
+}
+
+static const step v03 = {
+    .name = "v03",
+    .idea = "larger tile, several warpgroups",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = BM,
+    .multiple_n = BN,
+    .multiple_k = BK,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v03, argc, argv); }

@@ -1,0 +1,167 @@
+// v06: persistent CTAs and a tile schedule.
+//
+// One CTA per SM stays and takes tile after tile. While the consumers store a tile, the producer
+// already fills the ring for the next one, so only the first tile of an SM waits for its loads.
+// Which tiles run at the same time is now ours to choose: groups of rows of tiles, walked column by
+// column, so that what the SMs read at any moment is a few rows of A and B, which the L2 can hold.
+// Tensor maps become __grid_constant__ parameters: no copy in global memory, no fence to read it.
+// Expected: a twentieth more than v05.
+#include "step.h"
+#include "device/barrier.cuh"
+#include "device/fragment.cuh"
+#include "device/launch.cuh"
+#include "device/registers.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 4;
+constexpr int CONSUMERS = 2;
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 16;
+constexpr int TMA_ROWS = 64; // rows of one TMA load
+constexpr int GROUP = 16;    // rows of tiles in a group of the schedule
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) bf16 a[STAGES][BM * BK];
+    alignas(1024) bf16 b[STAGES][BN * BK];
+    Barrier full[STAGES];
+    Barrier empty[STAGES];
+};
+
+// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      int tile_m, int tile_n, int k_tiles, int &stage) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers: they have read what this stage held.
+        smem.empty[stage].wait(smem.empty[stage].arrive());
+        smem.full[stage].arrive_tx(sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        for (int row = 0; row < BM; row += TMA_ROWS)
+            tma_load_2d(&smem.a[stage][row * BK], map_a, k_tile * BK, tile_m * BM + row,
+                        &smem.full[stage].word);
+        for (int row = 0; row < BN; row += TMA_ROWS)
+            tma_load_2d(&smem.b[stage][row * BK], map_b, k_tile * BK, tile_n * BN + row,
+                        &smem.full[stage].word);
+        stage = (stage + 1) % STAGES;
+    }
+}
+
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
+                          int &stage) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        smem.full[stage].wait(smem.full[stage].arrive());
+        const bf16 *a = &smem.a[stage][consumer * WM * BK];
+        const bf16 *b = smem.b[stage];
+        wgmma_fence();
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        smem.empty[stage].arrive(); // the wgmmas have read the stage
+        stage = (stage + 1) % STAGES;
+    }
+}
+
+// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
+// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    bf16 *upper = &d[size_t(row + warp * 16 + lane / 4) * n + column];
+    bf16 *lower = upper + size_t(8) * n;
+    for (int j = 0; j < MMA_N; j += 16) {
+        const float *block = &acc[j / 2];
+        store_fragment_row(&upper[j], block[0], block[1], block[4], block[5]);
+        store_fragment_row(&lower[j], block[2], block[3], block[6], block[7]);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
+         int m, int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tiles_m = m / BM;
+    const int tiles_n = n / BN;
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            smem.full[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
+            smem.empty[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it goes on from tile to tile
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            load_tile(smem, &map_a, &map_b, tile.m, tile.n, k / BK, stage);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        for (int i = 0; i < STAGES; ++i)
+            smem.empty[i].arrive(); // to begin with, every stage is empty
+
+        for (int i = blockIdx.x; i < tiles_m * tiles_n; i += gridDim.x) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            float acc[MMA_N / 2] = {};
+            multiply_tile(acc, smem, consumer, k / BK, stage);
+            store_tile(d, acc, tile.m * BM + consumer * WM, tile.n * BN, n);
+        }
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    int ctas; // one per SM, or fewer where there are fewer tiles
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, TMA_ROWS, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, TMA_ROWS, BK) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
+        return 1;
+    made->ctas = min(made->ctas, (p->m / BM) * (p->n / BN));
+    return 0;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step v06 = {
+    .name = "v06",
+    .idea = "persistent CTAs, tile schedule",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = BM,
+    .multiple_n = BN,
+    .multiple_k = BK,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v06, argc, argv); }

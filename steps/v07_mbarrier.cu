@@ -1,0 +1,168 @@
+// v07: raw mbarriers, and one TMA load per operand.
+//
+// A token for each phase is comfortable, but it takes an arrival of every waiting thread: 257 for
+// each full barrier and 257 for each empty one, every 1024 cycles. A wait on the parity of a phase
+// needs no arrival. The only arrivals left are those that mean something: the producer's on full,
+// with the bytes to come, and one thread's of each consumer warpgroup on empty. A box of a 3-D
+// tensor map holds a whole operand stage, so two loads fill a stage where six did.
+// Expected: a tenth more than v06.
+#include "step.h"
+#include "device/fragment.cuh"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/registers.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 4;
+constexpr int CONSUMERS = 2;
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 16;
+constexpr int GROUP = 16; // rows of tiles in a group of the schedule
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) bf16 a[STAGES][BM * BK];
+    alignas(1024) bf16 b[STAGES][BN * BK];
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+};
+
+// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
+        tma_load_3d(smem.b[stage], map_b, k_tile * BK, tile_n * BN, &smem.full[stage]);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+DEVICE void release_stage(SharedStorage &smem, int stage) {
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
+}
+
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
+                          int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const bf16 *a = &smem.a[stage][consumer * WM * BK];
+        const bf16 *b = smem.b[stage];
+        wgmma_fence();
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
+// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    bf16 *upper = &d[size_t(row + warp * 16 + lane / 4) * n + column];
+    bf16 *lower = upper + size_t(8) * n;
+    for (int j = 0; j < MMA_N; j += 16) {
+        const float *block = &acc[j / 2];
+        store_fragment_row(&upper[j], block[0], block[1], block[4], block[5]);
+        store_fragment_row(&lower[j], block[2], block[3], block[6], block[7]);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
+         int m, int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tiles_m = m / BM;
+    const int tiles_n = n / BN;
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it goes on from tile to tile
+    int phase = 0; // the parity of the pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            load_tile(smem, &map_a, &map_b, tile.m, tile.n, k / BK, stage, phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        for (int i = blockIdx.x; i < tiles_m * tiles_n; i += gridDim.x) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            float acc[MMA_N / 2] = {};
+            multiply_tile(acc, smem, consumer, k / BK, stage, phase);
+            store_tile(d, acc, tile.m * BM + consumer * WM, tile.n * BN, n);
+        }
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    int ctas; // one per SM, or fewer where there are fewer tiles
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
+        return 1;
+    made->ctas = min(made->ctas, (p->m / BM) * (p->n / BN));
+    return 0;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step v07 = {
+    .name = "v07",
+    .idea = "raw mbarriers, 3-D tensor maps",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = BM,
+    .multiple_n = BN,
+    .multiple_k = BK,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v07, argc, argv); }

@@ -1,0 +1,182 @@
+// v08: clusters of two CTAs, and TMA multicast.
+//
+// The two CTAs of a cluster compute tiles one above the other, which need the same columns of B.
+// Each loads half of them and multicasts it to both: 256 rows per k-tile and CTA come out of the L2
+// where 384 did. A stage may be overwritten only when both CTAs have read it, so a consumer arrives
+// on the empty barriers of both. How many clusters fit is asked for: a cluster lives inside one
+// GPC, and not every GPC has an even number of SMs. Expected: the same cycles as v07, fewer joules
+// on the way, and so a higher clock: one or two in a hundred.
+#include "step.h"
+#include "device/cluster.cuh"
+#include "device/fragment.cuh"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/registers.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 4;
+constexpr int CONSUMERS = 2;
+constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 16;
+constexpr int GROUP = 8; // rows of cluster tiles in a group of the schedule
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) bf16 a[STAGES][BM * BK];
+    alignas(1024) bf16 b[STAGES][BN * BK];
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+};
+
+// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+    const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
+    const int first_b = cluster_cta_rank() * rows_b;
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers of the whole cluster: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
+        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
+                              tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back to every CTA that loads into it: one arrival each, when
+// its wgmmas have read it.
+DEVICE void release_stage(SharedStorage &smem, int stage) {
+    const int cta = threadIdx.x % WARPGROUP_THREADS;
+    if (cta < CLUSTER)
+        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+}
+
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
+                          int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const bf16 *a = &smem.a[stage][consumer * WM * BK];
+        const bf16 *b = smem.b[stage];
+        wgmma_fence();
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
+// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    bf16 *upper = &d[size_t(row + warp * 16 + lane / 4) * n + column];
+    bf16 *lower = upper + size_t(8) * n;
+    for (int j = 0; j < MMA_N; j += 16) {
+        const float *block = &acc[j / 2];
+        store_fragment_row(&upper[j], block[0], block[1], block[4], block[5]);
+        store_fragment_row(&lower[j], block[2], block[3], block[6], block[7]);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
+         int m, int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tiles_m = m / (BM * CLUSTER); // of cluster tiles
+    const int tiles_n = n / BN;
+    const int tiles = tiles_m * tiles_n;
+    const int warpgroup = warpgroup_index();
+    const int cta_rank = cluster_cta_rank();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);
+        }
+        mbarrier_init_fence();
+    }
+    cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it goes on from tile to tile
+    int phase = 0; // the parity of the pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, k / BK, stage,
+                      phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        for (int i = cluster_index(); i < tiles; i += cluster_count()) {
+            const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
+            float acc[MMA_N / 2] = {};
+            multiply_tile(acc, smem, consumer, k / BK, stage, phase);
+            store_tile(d, acc, (tile.m * CLUSTER + cta_rank) * BM + consumer * WM, tile.n * BN, n);
+        }
+    }
+    cluster_sync(); // no CTA leaves while its peer may still arrive on its barriers
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    int clusters; // as many as fit, or fewer where there are fewer tiles
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+        max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
+                            sizeof(SharedStorage)))
+        return 1;
+    made->clusters = min(made->clusters, p->m / (BM * CLUSTER) * (p->n / BN));
+    return 0;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->clusters * CLUSTER), dim3(THREADS), dim3(CLUSTER),
+                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b,
+                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step v08 = {
+    .name = "v08",
+    .idea = "clusters, TMA multicast",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = BM * CLUSTER,
+    .multiple_n = BN,
+    .multiple_k = BK,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v08, argc, argv); }

@@ -1,0 +1,217 @@
+// v11: tiles in Hilbert order.
+//
+// The clusters that run at the same time work on a stretch of the order of tiles. Along a Hilbert
+// curve every stretch covers a compact block, and the next one lies beside it: what one wave of
+// tiles has read, the next finds in the L2 in part. The order is made once, on the host, for any
+// grid of tiles. And no more clusters start than it takes to finish in the same number of waves:
+// the others could only wait for the last wave. Expected: fewer bytes from DRAM and idle SMs that
+// draw no power, so a higher clock: one in a hundred.
+#include "step.h"
+#include "device/cluster.cuh"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/named_barrier.cuh"
+#include "device/registers.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+#include "device/wgmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 3;
+constexpr int CONSUMERS = 2;
+constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
+constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 16;
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1 }; // named barriers
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) bf16 a[STAGES][BM * BK];
+    alignas(1024) bf16 b[STAGES][BN * BK];
+    alignas(128) bf16 d[BM][BN];
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+};
+
+// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+    const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
+    const int first_b = cluster_cta_rank() * rows_b;
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers of the whole cluster: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
+        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
+                              tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back to every CTA that loads into it: one arrival each, when
+// its wgmmas have read it.
+DEVICE void release_stage(SharedStorage &smem, int stage) {
+    const int cta = threadIdx.x % WARPGROUP_THREADS;
+    if (cta < CLUSTER)
+        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+}
+
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int consumer, int k_tiles,
+                          int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const bf16 *a = &smem.a[stage][consumer * WM * BK];
+        const bf16 *b = smem.b[stage];
+        wgmma_fence();
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]),
+                         k_tile > 0 || kk > 0); // the first one overwrites
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// The consumers: write their accumulators to the staging tile, and one thread starts the store of
+// it to D at (row, column). Of the fragment, a thread holds rows lane / 4 and 8 below it of its
+// warp's 16, in pairs of columns. See wgmma.cuh.
+DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
+                       int consumer, int row, int column) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    const bool leader = threadIdx.x == WARPGROUP_THREADS; // the first of the consumers
+    bf16 *upper = &smem.d[consumer * WM + warp * 16 + lane / 4][lane % 4 * 2];
+    bf16 *lower = upper + 8 * BN;
+
+    if (leader)
+        bulk_wait_read<0>(); // the last tile's store has read the staging tile ...
+    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all know
+    for (int j = 0; j < MMA_N / 8; ++j) {
+        store2_shared(&upper[j * 8], acc[4 * j], acc[4 * j + 1]);
+        store2_shared(&lower[j * 8], acc[4 * j + 2], acc[4 * j + 3]);
+    }
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all have written
+    if (leader) {
+        tma_store_2d(map_d, &smem.d[0][0], column, row);
+        bulk_commit();
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const tile_coordinate *order, int tiles, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int warpgroup = warpgroup_index();
+    const int cta_rank = cluster_cta_rank();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);
+        }
+        mbarrier_init_fence();
+    }
+    cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it goes on from tile to tile
+    int phase = 0; // the parity of the pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
+            const tile_coordinate tile = order[i];
+            load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, ceil_div(k, BK),
+                      stage, phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        for (int i = cluster_index(); i < tiles; i += cluster_count()) {
+            const tile_coordinate tile = order[i];
+            float acc[MMA_N / 2];
+            multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
+            store_tile(smem, &map_d, acc, consumer, (tile.m * CLUSTER + cta_rank) * BM,
+                       tile.n * BN);
+        }
+        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+    }
+    cluster_sync(); // no CTA leaves while its peer may still arrive on its barriers
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    TensorMap map_d;
+    tile_coordinate *order; // of cluster tiles, in device memory
+    int tiles;
+    int clusters; // as many as fit and have work in every wave
+};
+
+// The cluster tiles of D in Hilbert order, in device memory; nullptr if that fails.
+static tile_coordinate *make_order(int tiles_m, int tiles_n) {
+    const int tiles = tiles_m * tiles_n;
+    tile_coordinate *order = new tile_coordinate[tiles];
+    hilbert_order(order, tiles_m, tiles_n);
+    tile_coordinate *uploaded = upload_array(order, tiles);
+    delete[] order;
+    return uploaded;
+}
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, BM, BN, false) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
+        max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
+                            sizeof(SharedStorage)))
+        return 1;
+    const int tiles_m = ceil_div(p->m, BM * CLUSTER);
+    const int tiles_n = ceil_div(p->n, BN);
+    made->tiles = tiles_m * tiles_n;
+    made->clusters = balanced_workers(made->tiles, made->clusters);
+    made->order = make_order(tiles_m, tiles_n);
+    return made->order == nullptr;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->clusters * CLUSTER), dim3(THREADS), dim3(CLUSTER),
+                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
+                  made->order, made->tiles, p->k);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->order);
+    delete static_cast<State *>(state);
+}
+
+static const step v11 = {
+    .name = "v11",
+    .idea = "Hilbert order, balanced clusters",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v11, argc, argv); }

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# What every rung's program does with bad input, and on a machine without a GPU or a driver.
+# The GPU, if there is one, is hidden: all of this must be decided without it.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+. tests/tools/cases.sh
+
+export CUDA_VISIBLE_DEVICES=-1
+work=build/tests/behaviour
+rm -rf $work
+mkdir -p $work
+
+# run PROGRAM ARGUMENT...: sets status, and leaves what it printed in out and err.
+run() {
+    local program=$PWD/$1
+    shift
+    (cd $work && timeout 60 "$program" "$@" >out 2>err </dev/null)
+    status=$?
+}
+
+# one_line NAME STATUS: the run ended with this status and exactly one line on stderr, said nothing
+# on stdout and left no file behind.
+one_line() {
+    local lines files
+    lines=$(wc -l <$work/err)
+    files=$(cd $work && find . -type f ! -name out ! -name err)
+    if [[ $status -ne $2 ]]; then
+        not_ok "$1" "exit status $status, not $2: $(head -n 1 $work/err)"
+    elif [[ $lines -ne 1 ]]; then
+        not_ok "$1" "$lines lines on stderr, not 1"
+    elif [[ -s $work/out ]]; then
+        not_ok "$1" "it printed: $(head -n 1 $work/out)"
+    elif [[ -n $files ]]; then
+        not_ok "$1" "it left $files"
+        (cd $work && rm -f "$files")
+    else
+        ok "$1"
+    fi
+}
+
+# refused ARGUMENT...: the program under test exits 2 for them.
+refused() {
+    run "$program" "$@" --json left.json
+    one_line "$rung refuses '$*'" 2
+}
+
+# The same with nothing added: for what is wrong with --json, or with the last argument.
+refused_alone() {
+    run "$program" "$@"
+    one_line "$rung refuses '$*'" 2
+}
+
+for source in steps/*.cu; do
+    rung=$(basename "${source%%_*}")
+    program=build/steps/$rung
+    if [[ ! -x $program ]]; then
+        if find_nvcc >/dev/null; then
+            not_ok "$rung behaves" "$program was not built"
+        else
+            skip "$rung behaves" "it needs nvcc to be built"
+        fi
+        continue
+    fi
+
+    run "$program" --help
+    if [[ $status -ne 0 ]]; then not_ok "$rung --help" "exit status $status"; else ok "$rung --help"; fi
+    for option in --size --m --n --k --inputs --seed --protocol --rounds --check --json --device \
+        --help; do
+        is "$rung --help names $option" "it does not" grep -qE -- "$option( |$)" $work/out
+    done
+
+    refused --unknown
+    refused --unknown=1
+    refused -s 4096
+    refused 4096
+    refused --siz 4096
+    for value in abc 0 -1 -4096 +4096 12x 4096.0 1e4 0x1000 ' 4096' '' 2147483648 4294967296 \
+        18446744073709551616 99999999999999999999; do
+        refused --size "$value"
+    done
+    for option in --m --n --k; do
+        for value in 0 -128 128x 4294967424; do refused "$option" "$value"; done
+    done
+    refused --size=0
+    refused --k=
+    refused --size 4095
+    refused --n 4100
+    refused --k 4100
+    refused --size 4096 --m 4096
+    refused --inputs foo
+    refused --inputs ''
+    refused --protocol foo
+    refused --check foo
+    refused --check full,sample
+    refused --rounds 0
+    refused --rounds -1
+    refused --rounds x
+    refused --seed -1
+    refused --seed 18446744073709551616
+    refused --device -1
+    refused --device x
+    refused_alone --json
+    refused_alone --json ''
+    refused_alone --json no/such/directory/result.json
+    refused_alone --size 4096 --m
+    case $rung in
+    # Any shape with 16-byte rows will do from here on.
+    v1[0-2]) ;;
+    *)
+        refused --m 8
+        refused --m 4104
+        refused --n 8
+        refused --n 4104
+        refused --k 8
+        refused --k 4104
+        ;;
+    esac
+
+    run "$program" --protocol none --size 512 --json left.json
+    one_line "$rung without a GPU exits 77 with one line" 77
+
+    needed=$(readelf -d "$program" | grep NEEDED)
+    if grep -qE 'libcuda\.so|libnvidia' <<<"$needed"; then
+        not_ok "$rung needs no driver library to start" "$needed"
+    else
+        ok "$rung needs no driver library to start"
+    fi
+done
+finish

@@ -1,0 +1,415 @@
+/* The harness's own GPU parts against plain C: operands, reference, check, guards, cuBLAS, clock.
+ * Without a GPU every case is skipped. */
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/test.h"
+#include "harness/buffers.h"
+#include "harness/check.h"
+#include "harness/clocks.h"
+#include "harness/cublas_gemm.h"
+#include "harness/device.h"
+#include "harness/exit_status.h"
+#include "harness/operands.h"
+#include "harness/reference_host.h"
+#include "harness/sample.h"
+
+static device gpu;
+
+typedef struct shape {
+    int m, n, k;
+} shape;
+
+/* None of them square; less than a tile, just more than one, several. */
+static const shape SHAPES[] = {{7, 13, 9}, {1, 3, 1}, {65, 70, 33}, {130, 64, 200}, {64, 129, 16}};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, INTEGER_RANGE = 4, SEED = 5 };
+
+/* One product: operands and outputs on the GPU, and the expected result on the host. */
+typedef struct product {
+    shape shape;
+    size_t elements; /* of D */
+    buffer a, b, d;
+    reference reference;
+    double *values;
+    double *magnitudes;
+    bf16_bits *output;
+} product;
+
+static bf16_bits *payload(const buffer *buffer) { return (bf16_bits *)(void *)buffer->payload; }
+
+/* The expected result by plain C, from the operands that the GPU made. */
+static bool compute_on_host(product *p) {
+    bf16_bits *a = malloc(p->a.bytes);
+    bf16_bits *b = malloc(p->b.bytes);
+    p->values = malloc(p->elements * sizeof(double));
+    p->magnitudes = malloc(p->elements * sizeof(double));
+    p->output = malloc(p->d.bytes);
+    const bool good = a != NULL && b != NULL && p->values != NULL && p->magnitudes != NULL &&
+                      p->output != NULL && buffer_download(&p->a, a, p->a.bytes) == 0 &&
+                      buffer_download(&p->b, b, p->b.bytes) == 0;
+    if (good) {
+        reference_host(a, b, (size_t)p->shape.m, (size_t)p->shape.n, (size_t)p->shape.k, p->values,
+                       p->magnitudes);
+        for (size_t i = 0; i < p->elements; ++i) {
+            p->output[i] = bf16_from_float((float)p->values[i]);
+        }
+    }
+    free(a);
+    free(b);
+    return good;
+}
+
+static bool product_open(product *p, shape shape, enum inputs inputs, bool sampled) {
+    const size_t m = (size_t)shape.m;
+    const size_t n = (size_t)shape.n;
+    const size_t k = (size_t)shape.k;
+    memset(p, 0, sizeof *p);
+    p->shape = shape;
+    p->elements = m * n;
+    const bool good =
+        buffer_create(&p->a, m * k * sizeof(bf16_bits), "A") == 0 &&
+        buffer_create(&p->b, n * k * sizeof(bf16_bits), "B") == 0 &&
+        buffer_create(&p->d, m * n * sizeof(bf16_bits), "D") == 0 &&
+        operands_fill(payload(&p->a), m * k, inputs, INTEGER_RANGE, SEED, RANDOM_STREAM_A,
+                      gpu.stream) == 0 &&
+        operands_fill(payload(&p->b), n * k, inputs, INTEGER_RANGE, SEED, RANDOM_STREAM_B,
+                      gpu.stream) == 0 &&
+        buffer_poison(&p->d, gpu.stream) == 0 && device_wait(&gpu, "the set-up of a test") == 0 &&
+        reference_create(&p->reference, shape.m, shape.n, shape.k, sampled) == 0 &&
+        reference_compute(&p->reference, payload(&p->a), payload(&p->b), gpu.stream) == 0;
+    EXPECT(good, "set-up for m=%d n=%d k=%d", shape.m, shape.n, shape.k);
+    return good;
+}
+
+static void product_close(product *p) {
+    reference_destroy(&p->reference);
+    buffer_destroy(&p->a);
+    buffer_destroy(&p->b);
+    buffer_destroy(&p->d);
+    free(p->values);
+    free(p->magnitudes);
+    free(p->output);
+}
+
+/* Compares what the GPU computed with what the host did. */
+static void expect_same_reference(const product *p) {
+    const size_t count = p->reference.count;
+    double *values = malloc(count * sizeof *values);
+    float *magnitudes = malloc(count * sizeof *magnitudes);
+    uint64_t *positions = malloc((size_t)SAMPLE_COUNT * sizeof *positions);
+    if (values == NULL || magnitudes == NULL || positions == NULL ||
+        cudaMemcpy(values, p->reference.values, count * sizeof *values, cudaMemcpyDeviceToHost) !=
+            cudaSuccess ||
+        cudaMemcpy(magnitudes, p->reference.magnitudes, count * sizeof *magnitudes,
+                   cudaMemcpyDeviceToHost) != cudaSuccess) {
+        EXPECT(false, "the reference could not be read");
+    } else {
+        sample_positions(p->shape.m, p->shape.n, positions);
+        for (size_t i = 0; i < count; ++i) {
+            const size_t at = p->reference.positions == NULL ? i : (size_t)positions[i];
+            const double magnitude = p->magnitudes[at];
+            EXPECT(fabs(values[i] - p->values[at]) <= 1e-13 * magnitude,
+                   "m=%d n=%d k=%d, element %zu: %g, not %g", p->shape.m, p->shape.n, p->shape.k,
+                   at, values[i], p->values[at]);
+            EXPECT((double)magnitudes[i] >= magnitude * (1 - 1e-13) &&
+                       (double)magnitudes[i] <= magnitude * (1 + 0x1p-22),
+                   "magnitude %zu: %g, not %g", at, (double)magnitudes[i], magnitude);
+        }
+    }
+    free(values);
+    free(magnitudes);
+    free(positions);
+}
+
+static void compare_references(bool sampled) {
+    for (size_t i = 0; i < SHAPE_COUNT; ++i) {
+        product p;
+        if (product_open(&p, SHAPES[i], INPUTS_NORMAL, sampled) && compute_on_host(&p)) {
+            expect_same_reference(&p);
+        } else {
+            EXPECT(false, "set-up of shape %zu", i);
+        }
+        product_close(&p);
+    }
+}
+
+static void full_reference(void) { compare_references(false); }
+
+static void sampled_reference(void) { compare_references(true); }
+
+static void operands_match_the_host(void) {
+    enum { COUNT = 100003 };
+    static bf16_bits made[COUNT];
+    static const enum inputs all[] = {INPUTS_NORMAL, INPUTS_UNIFORM, INPUTS_INTEGERS};
+    buffer buffer;
+    if (buffer_create(&buffer, sizeof made, "operands") != 0) {
+        EXPECT(false, "no buffer");
+        return;
+    }
+    for (size_t j = 0; j < sizeof all / sizeof *all; ++j) {
+        EXPECT(operands_fill(payload(&buffer), COUNT, all[j], INTEGER_RANGE, SEED, RANDOM_STREAM_B,
+                             gpu.stream) == 0 &&
+                   device_wait(&gpu, "operands") == 0 &&
+                   buffer_download(&buffer, made, sizeof made) == 0,
+               "inputs %zu", j);
+        /* The logarithm and the cosine may differ in their last bits: allow one bf16 step. */
+        const double tolerance = all[j] == INPUTS_NORMAL ? 0x1p-7 : 0;
+        for (uint64_t i = 0; i < COUNT; ++i) {
+            const float value = random_operand(all[j], INTEGER_RANGE, SEED, RANDOM_STREAM_B, i);
+            const double expected = (double)bf16_to_float(bf16_from_float(value));
+            const double got = (double)bf16_to_float(made[i]);
+            EXPECT(fabs(got - expected) <= tolerance * (fabs(expected) + 1e-5),
+                   "inputs %zu, element %d: %g, not %g", j, (int)i, got, expected);
+        }
+    }
+    buffer_destroy(&buffer);
+}
+
+/* Checks p->output as it is. */
+static verdict check_product(const product *p, enum check_kind kind) {
+    verdict result;
+    memset(&result, 0, sizeof result);
+    EXPECT(buffer_upload(&p->d, p->output, p->d.bytes) == 0 &&
+               check_output(payload(&p->d), &p->reference, kind, gpu.stream, &result) == 0,
+           "the check could not run");
+    return result;
+}
+
+static void right_output_passes(void) {
+    static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
+    for (size_t i = 0; i < 2 * SHAPE_COUNT; ++i) {
+        const enum inputs inputs = all[i % 2];
+        product p;
+        if (product_open(&p, SHAPES[i / 2], inputs, false) && compute_on_host(&p)) {
+            const enum check_kind kind = inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED;
+            const verdict found = check_product(&p, kind);
+            char text[320];
+            verdict_format(&found, text, sizeof text);
+            EXPECT(verdict_right(&found) && found.checked == p.elements, "%s", text);
+            EXPECT(found.max_error_over_bound <= 1, "%g", found.max_error_over_bound);
+        }
+        product_close(&p);
+    }
+}
+
+static void expect_found(const product *p, enum check_kind kind, size_t at, uint64_t not_finite) {
+    const verdict found = check_product(p, kind);
+    const uint64_t columns = (uint64_t)p->shape.n;
+    EXPECT(found.wrong == 1 && found.not_finite == not_finite, "%d wrong, %d not finite",
+           (int)found.wrong, (int)found.not_finite);
+    EXPECT(found.first_row * columns + found.first_column == at, "found at [%d][%d]",
+           (int)found.first_row, (int)found.first_column);
+    EXPECT(found.max_error_over_bound > 1, "%g", found.max_error_over_bound);
+    EXPECT(!verdict_right(&found), "kind %d", (int)kind);
+}
+
+/* One element at a time is made wrong: the first, the last, some in between. */
+static void planted_mistakes(enum inputs inputs, enum check_kind kind) {
+    product p;
+    if (product_open(&p, SHAPES[2], inputs, false) && compute_on_host(&p)) {
+        const size_t places[] = {0, 31, 70, p.elements / 2, p.elements - 1};
+        for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
+            const bf16_bits right = p.output[places[i]];
+            p.output[places[i]] = bf16_from_float(bf16_to_float(right) + 99.0f);
+            expect_found(&p, kind, places[i], 0);
+            p.output[places[i]] = 0xffff;
+            expect_found(&p, kind, places[i], 1);
+            p.output[places[i]] = 0x7f80;
+            expect_found(&p, kind, places[i], 1);
+            p.output[places[i]] = right;
+        }
+    }
+    product_close(&p);
+}
+
+static void exact_finds_mistakes(void) { planted_mistakes(INPUTS_INTEGERS, CHECK_EXACT); }
+
+static void bounded_finds_mistakes(void) { planted_mistakes(INPUTS_NORMAL, CHECK_BOUNDED); }
+
+static void first_of_many_is_reported(void) {
+    product p;
+    if (product_open(&p, SHAPES[3], INPUTS_INTEGERS, false) && compute_on_host(&p)) {
+        for (size_t i = 77; i < p.elements; ++i) {
+            p.output[i] = 0xffff;
+        }
+        const verdict found = check_product(&p, CHECK_EXACT);
+        EXPECT(found.wrong == p.elements - 77, "%d wrong", (int)found.wrong);
+        EXPECT(found.not_finite == p.elements - 77, "%d not finite", (int)found.not_finite);
+        EXPECT(found.first_row == 1 && found.first_column == 13, "[%d][%d]", (int)found.first_row,
+               (int)found.first_column);
+        EXPECT(found.not_finite_row == 1 && found.not_finite_column == 13, "[%d][%d]",
+               (int)found.not_finite_row, (int)found.not_finite_column);
+    }
+    product_close(&p);
+}
+
+/* More than 2^31 elements: the sampled check, the search for NaN and cuBLAS beyond 32 bits. */
+static void large_output(void) {
+    static const shape large = {65544, 32768, 8};
+    static const char nan_bytes[] = {(char)0xff, (char)0xff};
+    product p;
+    verdict found;
+    cublas_gemm *cublas = cublas_gemm_open(gpu.stream);
+    const bool opened = product_open(&p, large, INPUTS_INTEGERS, true);
+    EXPECT(cublas != NULL, "cuBLAS cannot be started");
+    if (cublas != NULL && opened) {
+        const problem problem = {.a = p.a.payload,
+                                 .b = p.b.payload,
+                                 .d = p.d.payload,
+                                 .m = large.m,
+                                 .n = large.n,
+                                 .k = large.k,
+                                 .stream = gpu.stream};
+        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0 &&
+                   found.not_finite == p.elements,
+               "an unwritten output has %g NaN", (double)found.not_finite);
+        EXPECT(cublas_gemm_launch(cublas, &problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
+               "cuBLAS");
+        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0,
+               "check");
+        EXPECT(verdict_right(&found) && found.checked == SAMPLE_COUNT, "%g wrong, %g not finite",
+               (double)found.wrong, (double)found.not_finite);
+        const size_t beside_the_sample = p.elements - 3;
+        EXPECT(cudaMemcpy(payload(&p.d) + beside_the_sample, nan_bytes, sizeof nan_bytes,
+                          cudaMemcpyHostToDevice) == cudaSuccess,
+               "planting a NaN");
+        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0,
+               "check");
+        EXPECT(!verdict_right(&found) && found.not_finite == 1, "%g not finite",
+               (double)found.not_finite);
+        EXPECT(found.not_finite_row == 65543 && found.not_finite_column == 32765, "[%d][%d]",
+               (int)found.not_finite_row, (int)found.not_finite_column);
+    }
+    product_close(&p);
+    cublas_gemm_close(cublas);
+}
+
+static void expect_guard(const buffer *buffer, bool expected, const char *mentions) {
+    bool intact = !expected;
+    char text[128];
+    EXPECT(buffer_guards_intact(buffer, &intact, text, sizeof text) == 0, "reading the guards");
+    EXPECT(intact == expected && strstr(text, mentions) != NULL, "%s", text);
+}
+
+static void guards(void) {
+    enum { BYTES = 1000 };
+    unsigned char content[BYTES];
+    buffer buffer;
+    if (buffer_create(&buffer, BYTES, "a test") != 0) {
+        EXPECT(false, "no buffer");
+        return;
+    }
+    EXPECT((uintptr_t)buffer.payload % BUFFER_ALIGNMENT == 0, "alignment");
+    EXPECT(buffer_poison(&buffer, gpu.stream) == 0 && device_wait(&gpu, "poison") == 0, "poison");
+    EXPECT(buffer_download(&buffer, content, BYTES) == 0, "download");
+    for (size_t i = 0; i < BYTES; ++i) {
+        EXPECT(content[i] == 0xff, "byte %zu is %d", i, content[i]);
+    }
+    expect_guard(&buffer, true, "");
+    EXPECT(cudaMemset(buffer.payload + BYTES, 0, 1) == cudaSuccess, "memset");
+    expect_guard(&buffer, false, "0 bytes behind its end");
+    EXPECT(cudaMemset(buffer.payload + BYTES, GUARD_BYTE, 1) == cudaSuccess, "memset");
+    EXPECT(cudaMemset(buffer.payload - GUARD_BYTES, 0, 1) == cudaSuccess, "memset");
+    expect_guard(&buffer, false, "65536 bytes before its start");
+    EXPECT(cudaMemset(buffer.payload - 1, 0, 1) == cudaSuccess, "memset");
+    expect_guard(&buffer, false, "65536 bytes before its start");
+    buffer_destroy(&buffer);
+}
+
+static void cublas_agrees(void) {
+    static const shape shapes[] = {{8, 16, 24}, {200, 264, 72}, {129, 40, 4096}, {1, 8, 8}};
+    static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
+    cublas_gemm *cublas = cublas_gemm_open(gpu.stream);
+    EXPECT(cublas != NULL, "cuBLAS cannot be started");
+    for (size_t i = 0; cublas != NULL && i < 2 * sizeof shapes / sizeof *shapes; ++i) {
+        const enum inputs inputs = all[i % 2];
+        product p;
+        if (product_open(&p, shapes[i / 2], inputs, false)) {
+            const problem problem = {.a = p.a.payload,
+                                     .b = p.b.payload,
+                                     .d = p.d.payload,
+                                     .m = p.shape.m,
+                                     .n = p.shape.n,
+                                     .k = p.shape.k,
+                                     .stream = gpu.stream};
+            verdict found;
+            char text[320] = "";
+            EXPECT(cublas_gemm_launch(cublas, &problem) == 0 &&
+                       check_output(payload(&p.d), &p.reference,
+                                    inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED,
+                                    gpu.stream, &found) == 0,
+                   "m=%d n=%d k=%d could not run", p.shape.m, p.shape.n, p.shape.k);
+            verdict_format(&found, text, sizeof text);
+            EXPECT(verdict_right(&found), "m=%d n=%d k=%d: %s", p.shape.m, p.shape.n, p.shape.k,
+                   text);
+            expect_guard(&p.d, true, "");
+        }
+        product_close(&p);
+    }
+    cublas_gemm_close(cublas);
+}
+
+static void clock_is_plausible(void) {
+    enum { COUNT = 1 << 26 };
+    double ghz = NAN;
+    buffer buffer;
+    clocks *clocks = clocks_open(gpu.info.sms);
+    if (clocks == NULL || buffer_create(&buffer, COUNT * sizeof(bf16_bits), "work") != 0) {
+        EXPECT(false, "set-up");
+        clocks_close(clocks);
+        return;
+    }
+    EXPECT(clocks_clear(clocks, gpu.stream) == 0 &&
+               clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0 && isnan(ghz),
+           "without readings: %g GHz", ghz);
+    EXPECT(clocks_read(clocks, CLOCK_BEFORE, gpu.stream) == 0 &&
+               operands_fill(payload(&buffer), COUNT, INPUTS_NORMAL, 0, SEED, RANDOM_STREAM_A,
+                             gpu.stream) == 0 &&
+               clocks_read(clocks, CLOCK_AFTER, gpu.stream) == 0 &&
+               clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0,
+           "the readings could not run");
+    EXPECT(ghz > 0.1 && ghz < 3, "%g GHz", ghz);
+    buffer_destroy(&buffer);
+    clocks_close(clocks);
+}
+
+typedef struct test_case {
+    const char *name;
+    void (*body)(void);
+} test_case;
+
+static const test_case CASES[] = {
+    {"gpu: operands match the host's", operands_match_the_host},
+    {"gpu: the reference matches the host's", full_reference},
+    {"gpu: the sampled reference matches the host's", sampled_reference},
+    {"gpu: a right output passes", right_output_passes},
+    {"gpu: the exact check finds every planted mistake", exact_finds_mistakes},
+    {"gpu: the bounded check finds every planted mistake", bounded_finds_mistakes},
+    {"gpu: the first of many mistakes is reported", first_of_many_is_reported},
+    {"gpu: guard bands find writes beside a buffer", guards},
+    {"gpu: cuBLAS agrees with the reference", cublas_agrees},
+    {"gpu: more than 2^31 elements", large_output},
+    {"gpu: the SM clock is plausible", clock_is_plausible},
+};
+
+int main(void) {
+    static const step any = {
+        .name = "test_reference", .min_compute_capability = 90, .max_compute_capability = 90};
+    const int status = device_open(&any, 0, &gpu);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
+        if (status == STATUS_CANNOT_RUN) {
+            skip_case(CASES[i].name, "no GPU of compute capability 9.0");
+        } else if (status == STATUS_VERIFIED) {
+            run_case(CASES[i].name, CASES[i].body);
+        }
+    }
+    if (status == STATUS_VERIFIED) {
+        device_close(&gpu);
+    } else if (status != STATUS_CANNOT_RUN) {
+        printf("not ok - gpu: the GPU cannot be opened\n");
+        return 1;
+    }
+    return test_result();
+}

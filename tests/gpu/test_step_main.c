@@ -1,0 +1,255 @@
+/* The whole program on a GPU, around steps that are right, and wrong in every way that the harness
+ * promises to find. Each run is a process of its own: a fault spoils the process that made it.
+ * Without a GPU every case is skipped. */
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+#include "harness/cublas_gemm.h"
+#include "harness/exit_status.h"
+#include "step.h"
+
+enum { MOST_ARGUMENTS = 16 };
+
+enum mistake {
+    NONE,
+    WRONG_ELEMENT,
+    NAN_ELEMENT,
+    UNWRITTEN,
+    WRITES_BEHIND,
+    WRITES_BEFORE,
+    WRONG_WHEN_TIMED,
+    REFUSES,
+    FAULTS
+};
+
+/* What the step of this process does. */
+static enum mistake mistake;
+static int launches;
+
+/* The fewest launches before timing starts: one exact, and bounded ones on two copies. */
+enum { LAUNCHES_BEFORE_TIMING = 3 };
+
+static int prepare(const problem *problem, void **state) {
+    *state = cublas_gemm_open(problem->stream);
+    return *state == NULL;
+}
+
+static void release(void *state) { cublas_gemm_close(state); }
+
+/* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
+static int spoil(const problem *problem, unsigned char *at, int byte) {
+    return cudaMemsetAsync(at, byte, 2, problem->stream) != cudaSuccess;
+}
+
+static int launch(const problem *problem, void *state) {
+    const size_t bytes = 2 * (size_t)problem->m * (size_t)problem->n;
+    unsigned char *d = problem->d;
+    struct problem elsewhere = *problem;
+    ++launches;
+    switch (mistake) {
+    case UNWRITTEN:
+        return 0;
+    case REFUSES:
+        fputs("v98: refuses to launch\n", stderr);
+        return 1;
+    case FAULTS:
+        elsewhere.d = (void *)((uintptr_t)1 << 46); /* nothing is mapped there */
+        return cublas_gemm_launch(state, &elsewhere);
+    default:
+        break;
+    }
+    if (cublas_gemm_launch(state, problem) != 0) {
+        return 1;
+    }
+    switch (mistake) {
+    case WRONG_ELEMENT:
+        return spoil(problem, d + bytes - 2, 0x42);
+    case NAN_ELEMENT:
+        return spoil(problem, d + bytes / 4 * 2, 0xff);
+    case WRITES_BEHIND:
+        return spoil(problem, d + bytes, 0);
+    case WRITES_BEFORE:
+        return spoil(problem, d - 2, 0);
+    case WRONG_WHEN_TIMED:
+        return launches > LAUNCHES_BEFORE_TIMING ? spoil(problem, d, 0x42) : 0;
+    default:
+        return 0;
+    }
+}
+
+static const step fake = {
+    "v98", "cuBLAS in a rung's clothes", GEMM_BF16, 90, 90, 1, 8, 8, prepare, launch, release};
+
+static char output[16384]; /* of the program: stdout and stderr */
+
+static void run_program(const char *words, int descriptor) {
+    char storage[512];
+    char name[] = "v98";
+    char *argv[MOST_ARGUMENTS] = {name};
+    int argc = 1;
+    snprintf(storage, sizeof storage, "%s", words);
+    for (char *word = strtok(storage, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0) {
+        _exit(99);
+    }
+    const int status = step_main(&fake, argc, argv);
+    fflush(NULL);
+    _exit(status);
+}
+
+/* The exit status of the program with this mistake, or -1 if it did not end by itself. */
+static int status_of(enum mistake which, const char *words) {
+    int ends[2];
+    int status = 0;
+    size_t length = 0;
+    output[0] = '\0';
+    if (pipe(ends) != 0) {
+        return -1;
+    }
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        mistake = which;
+        run_program(words, ends[1]);
+    }
+    close(ends[1]);
+    ssize_t got;
+    while ((got = read(ends[0], output + length, sizeof output - 1 - length)) > 0) {
+        length += (size_t)got;
+    }
+    output[length] = '\0';
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+        return -1;
+    }
+    return WEXITSTATUS(status);
+}
+
+static void expect_run(enum mistake which, const char *words, int expected, const char *says) {
+    const int status = status_of(which, words);
+    EXPECT(status == expected, "exit status %d: %s", status, output);
+    EXPECT(strstr(output, says) != NULL, "'%s' is missing: %s", says, output);
+    EXPECT((strstr(output, "verified  ") != NULL) == (expected == STATUS_VERIFIED), "%s", output);
+}
+
+static void right(void) {
+    expect_run(NONE, "--m 200 --n 264 --k 72 --protocol none", STATUS_VERIFIED,
+               "exact: 52800 of 52800 equal; bounded: largest error");
+    expect_run(NONE, "--m 1 --n 8 --k 8 --protocol none --inputs uniform", STATUS_VERIFIED,
+               "exact: 8 of 8 equal");
+    expect_run(NONE, "--m 264 --n 200 --k 72 --protocol none --inputs integers", STATUS_VERIFIED,
+               "exact: 105600 of 105600 equal; cuBLAS");
+    expect_run(NONE, "--size 1024 --protocol none --check sample", STATUS_VERIFIED,
+               "exact: 69636 of 69636 equal");
+}
+
+/* Whether the file at path has this text in it. */
+static bool file_has(const char *path, const char *text) {
+    static char content[65536];
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    content[fread(content, 1, sizeof content - 1, file)] = '\0';
+    fclose(file);
+    return strstr(content, text) != NULL;
+}
+
+static void timed(const char *protocol, const char *rounds, const char *says) {
+    char directory[] = "/tmp/gemm-ladder-gpu-XXXXXX";
+    char path[64];
+    char words[256];
+    EXPECT(mkdtemp(directory) != NULL, "mkdtemp");
+    snprintf(path, sizeof path, "%s/x.json", directory);
+    snprintf(words, sizeof words, "--m 1024 --n 2048 --k 512 --protocol %s --rounds %s --json %s",
+             protocol, rounds, path);
+    expect_run(NONE, words, STATUS_VERIFIED, "timed buffers checked again");
+    EXPECT(strstr(output, says) != NULL, "'%s' is missing: %s", says, output);
+    EXPECT(strstr(output, "ratio ") != NULL && strstr(output, "TFLOPS") != NULL, "%s", output);
+    EXPECT(file_has(path, "\"verified\": true"), "no JSON of a verified run in %s", path);
+    EXPECT(file_has(path, "\"ratio_to_cublas\": {"), "no ratio in %s", path);
+    unlink(path);
+    EXPECT(rmdir(directory) == 0, "something was left in %s", directory);
+}
+
+static void burst(void) { timed("burst", "2", "2 rounds of 4 launches, burst"); }
+
+static void sustained(void) { timed("sustained", "1", "1 round, sustained"); }
+
+#define SMALL "--m 200 --n 264 --k 72 --rounds 1"
+
+static void wrong_element(void) {
+    expect_run(WRONG_ELEMENT, SMALL, STATUS_FAILED,
+               "WRONG      exact: 1 of 52800 differ; first at [199][263]: got 48.5, expected ");
+    expect_run(WRONG_ELEMENT, "--size 1024 --check sample", STATUS_FAILED, "[1023][1023]");
+}
+
+static void nan_element(void) {
+    expect_run(NAN_ELEMENT, SMALL, STATUS_FAILED, "got nan");
+    expect_run(NAN_ELEMENT, "--m 1000 --n 1000 --k 64 --check sample", STATUS_FAILED, "WRONG");
+}
+
+static void unwritten(void) {
+    expect_run(UNWRITTEN, SMALL, STATUS_FAILED, "exact: 52800 of 52800 differ");
+}
+
+static void overruns(void) {
+    expect_run(WRITES_BEHIND, SMALL, STATUS_FAILED, "D of copy 0: written to 0 bytes behind");
+    expect_run(WRITES_BEFORE, SMALL, STATUS_FAILED, "D of copy 0: written to 2 bytes before");
+}
+
+static void wrong_when_timed(void) {
+    expect_run(WRONG_WHEN_TIMED, SMALL, STATUS_FAILED, "(after timing)");
+}
+
+static void failed_calls(void) {
+    expect_run(REFUSES, SMALL, STATUS_FAILED, "v98: refuses to launch");
+    expect_run(FAULTS, SMALL, STATUS_FAILED, " failed: ");
+}
+
+static void too_large(void) {
+    expect_run(NONE, "--m 2147483647 --n 2147483640 --k 8", STATUS_USAGE, "of GPU memory");
+    expect_run(NONE, "--m 1048576 --n 1048576 --k 8", STATUS_USAGE, "--check sample");
+}
+
+static void no_such_gpu(void) { expect_run(NONE, "--device 1000", STATUS_USAGE, "--device 1000"); }
+
+typedef struct test_case {
+    const char *name;
+    void (*body)(void);
+} test_case;
+
+static const test_case CASES[] = {
+    {"gpu program: a right step is verified", right},
+    {"gpu program: burst timing", burst},
+    {"gpu program: sustained timing", sustained},
+    {"gpu program: a wrong element is found", wrong_element},
+    {"gpu program: a NaN is found", nan_element},
+    {"gpu program: an output that is not written is found", unwritten},
+    {"gpu program: writes beside the output are found", overruns},
+    {"gpu program: a wrong result during timing is found", wrong_when_timed},
+    {"gpu program: failed calls exit with 1", failed_calls},
+    {"gpu program: a shape that does not fit exits with 2", too_large},
+    {"gpu program: a GPU that is not there exits with 2", no_such_gpu},
+};
+
+int main(void) {
+    const int status = status_of(NONE, "--m 8 --n 8 --k 8 --protocol none");
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
+        if (status == STATUS_CANNOT_RUN) {
+            skip_case(CASES[i].name, "no GPU of compute capability 9.0");
+        } else {
+            run_case(CASES[i].name, CASES[i].body);
+        }
+    }
+    return test_result();
+}

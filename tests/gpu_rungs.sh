@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Every rung is right on shapes that find mistakes: one tile, far from square, fewer k-tiles than
+# stages, more tiles than CTAs, and, where a rung takes them, shapes that no tile divides.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+. tests/tools/cases.sh
+
+# m n k, and further options. All rungs take multiples of 256, 256 and 64.
+TILED=(
+    "256 256 64"
+    "256 512 64"
+    "256 256 4096"
+    "1024 2048 512"
+    "2304 3328 1088"
+    "4096 4096 128"
+    "256 16384 256"
+    "16384 256 192"
+)
+# An odd number of tiles in m: not for v08 and v09, whose clusters span two.
+ODD=(
+    "128 256 64"
+    "128 16384 256"
+    "1152 768 320"
+)
+# Only the bytes of a row must be a multiple of 16.
+CLIPPED=(
+    "128 8 8"
+    "8 8 8"
+    "1 8 8"
+    "1 8 4096"
+    "200 456 200"
+    "130 264 72"
+    "1000 1000 1000"
+    "5000 264 136"
+    "8200 8200 8200 --check sample"
+)
+
+# verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all.
+verify() {
+    local rung=$1 m=$2 n=$3 k=$4 output status
+    shift 4
+    output=$(timeout 120 "build/steps/$rung" --m "$m" --n "$n" --k "$k" --protocol none "$@" 2>&1)
+    status=$?
+    if [[ $status -eq 77 ]]; then
+        skip "$rung is right" "$(tail -n 1 <<<"$output")"
+        return 1
+    elif [[ $status -eq 0 ]]; then
+        ok "$rung is right at ${m}x${n}x$k"
+    else
+        echo "$output"
+        not_ok "$rung is right at ${m}x${n}x$k" "exit status $status: $(tail -n 1 <<<"$output")"
+    fi
+}
+
+for source in steps/*.cu; do
+    rung=$(basename "${source%%_*}")
+    if ! find_nvcc >/dev/null; then
+        skip "$rung is right" "needs nvcc to be built, and a GPU"
+        continue
+    elif [[ ! -x build/steps/$rung ]]; then
+        not_ok "$rung is right" "build/steps/$rung was not built"
+        continue
+    fi
+    shapes=("${TILED[@]}")
+    [[ $rung == v0[89] ]] || shapes+=("${ODD[@]}")
+    [[ $rung == v1[0-2] ]] && shapes+=("${CLIPPED[@]}")
+    for shape in "${shapes[@]}"; do
+        # shellcheck disable=SC2086 # the words of a shape are arguments
+        verify "$rung" $shape || continue 2
+    done
+done
+finish

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The PTX of each rung (build/ptx/, made by make) holds the instructions that its idea names.
+
+A rung keeps what the rungs below it taught, so the table says only where an instruction appears
+(FROM) and, where that means something, where it is left behind again (UNTIL, inclusive). In all
+other rungs of the track the instruction must be absent.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUNGS = [f"v{number:02}" for number in range(1, 13)]
+LAST = RUNGS[-1]
+
+# (FROM, UNTIL, what, regular expression that some line of PTX must match)
+TABLE = [
+    ("v01", "v01", "16-byte loads by threads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
+    ("v01", "v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("v02", LAST, "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
+    ("v02", "v02", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
+    ("v03", "v04", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v05", LAST, "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
+    ("v02", LAST, "TMA loads", r"cp\.async\.bulk\.tensor\.[23]d\.shared::cluster\.global"),
+    ("v02", "v06", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
+    ("v07", LAST, "3-D TMA loads", r"cp\.async\.bulk\.tensor\.3d\.shared::cluster\.global"),
+    ("v02", LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),
+    ("v02", LAST, "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
+    ("v02", "v05", "tensor map acquired from memory", r"fence\.proxy\.tensormap::generic\.acquire"),
+    ("v06", LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("v05", LAST, "registers given away", r"setmaxnreg\.dec\.sync\.aligned"),
+    ("v05", LAST, "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
+    ("v02", "v06", "waits on a token", r"mbarrier\.try_wait\.shared"),
+    ("v07", LAST, "waits on a parity", r"mbarrier\.try_wait\.parity"),
+    ("v08", LAST, "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
+    ("v08", LAST, "addresses in a peer CTA", r"mapa\.shared::cluster"),
+    ("v08", LAST, "arrivals at a peer's barrier", r"mbarrier\.arrive\S*\.shared::cluster"),
+    ("v08", LAST, "cluster barrier, arrive", r"barrier\.cluster\.arrive"),
+    ("v08", LAST, "cluster barrier, wait", r"barrier\.cluster\.wait"),
+    ("v09", "v09", "write-through stores", r"st\.global\.wt"),
+    ("v01", "v09", "results stored by threads", r"st\.global\."),
+    ("v10", LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("v10", LAST, "async proxy fence", r"fence\.proxy\.async"),
+    ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
+    ("v12", LAST, "stmatrix", r"stmatrix\.sync\.aligned"),
+]
+
+# (FROM, UNTIL, what, expression, at least so many lines): a ring has full and empty barriers.
+COUNTS = [("v04", LAST, "full and empty barriers", r"mbarrier\.init", 2)]
+
+
+def instructions(text):
+    """The lines of PTX without comments: with -lineinfo they quote the source."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+
+
+def matches(lines, expression):
+    pattern = re.compile(expression)
+    return sum(pattern.search(line) is not None for line in lines)
+
+
+def test_rung(name, lines):
+    """Prints a case for every row of the tables that says something about the rung."""
+    good = True
+    for first, last, what, expression in TABLE:
+        expected = first <= name <= last
+        found = matches(lines, expression) > 0
+        verb = "has" if expected else "lacks"
+        why = "" if found == expected else f": {'none' if expected else 'some'} found: {expression}"
+        print(f"{'not ok' if why else 'ok'} - {name} {verb} {what}{why}")
+        good &= not why
+    for first, last, what, expression, least in COUNTS:
+        if first <= name <= last:
+            count = matches(lines, expression)
+            why = "" if count >= least else f": {count} of {least} found: {expression}"
+            print(f"{'not ok' if why else 'ok'} - {name} has {what}{why}")
+            good &= not why
+    return good
+
+
+def have_nvcc():
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    return shutil.which("nvcc") or os.access(f"{home}/bin/nvcc", os.X_OK)
+
+
+def main():
+    good = True
+    for name in RUNGS:
+        file = ROOT / "build" / "ptx" / f"{name}.ptx"
+        if file.exists():
+            good &= test_rung(name, instructions(file.read_text()))
+        elif not have_nvcc():
+            print(f"skip - {name}: its PTX needs nvcc")
+        else:
+            print(f"not ok - {name}: {file.relative_to(ROOT)} was not built")
+            good = False
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

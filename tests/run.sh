@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Runs every test that this machine can run.
+#
+#   tests/run.sh [-v] [-j JOBS] [WORD...]     WORD: only tests with WORD in their name
+#
+# What is a test:
+#   tests/unit/test_*.c, tests/gpu/test_*.c, tests/device/test_*.cpp and .cu, built by make;
+#   every tests/*.sh and tests/*.py but this file. Helpers live in tests/tools/ and are no tests.
+# Tests of the GPU (tests/gpu/, tests/device/*.cu, tests/gpu_*) run last and one at a time.
+#
+# A test prints one line per case, `ok - NAME`, `not ok - NAME: why` or `skip - NAME: why`, and
+# exits non-zero if a case failed. One that crashes, runs out of time, prints no case or exits
+# non-zero without saying why counts as one failed case more. Exit status 77 without a case is one
+# skipped case. What each test printed is in build/tests/logs/.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# What make exports must not reach the make that a test calls.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+# The driver maps memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
+export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
+
+LOGS=build/tests/logs
+LIMIT=${TEST_LIMIT:-600} # seconds for one test
+verbose=0
+jobs=2
+
+usage() {
+    echo "usage: tests/run.sh [-v] [-j JOBS] [WORD...]" >&2
+    exit 2
+}
+while getopts vj: option; do
+    case $option in
+    v) verbose=1 ;;
+    j) jobs=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[[ $jobs =~ ^[1-9][0-9]?$ ]] || usage
+
+# wanted NAME WORD...: true if no word is given, or one is part of the name.
+wanted() {
+    local name=$1 word
+    shift
+    [[ $# -eq 0 ]] && return 0
+    for word; do [[ $name == *"$word"* ]] && return 0; done
+    return 1
+}
+
+# The programs that make builds from the sources matching $1, with $2 added to their names.
+programs() {
+    local source
+    for source in $1; do
+        [[ -e $source ]] && echo "build/${source%.*}$2"
+    done
+}
+
+host_tests=() gpu_tests=()
+# shellcheck disable=SC2046 # one word a test: their names hold no blanks
+list_tests() {
+    local test
+    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/device/test_*.cpp' '') \
+        tests/*.sh tests/*.py; do
+        [[ $test != tests/run.sh && $test != tests/gpu_* && $test != *'*'* ]] || continue
+        wanted "$test" "$@" && host_tests+=("$test")
+    done
+    for test in $(programs 'tests/gpu/test_*.c' '') $(programs 'tests/device/test_*.cu' -gpu) \
+        tests/gpu_*; do
+        [[ $test != *'*'* ]] || continue
+        wanted "$test" "$@" && gpu_tests+=("$test")
+    done
+}
+
+# needs_nvcc TEST: true if the test is a program that only nvcc's toolkit can build.
+needs_nvcc() {
+    [[ $1 == build/tests/unit/* || $1 == build/tests/gpu/* || $1 == *-gpu ]]
+}
+
+have_nvcc() {
+    command -v nvcc >/dev/null || [[ -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]
+}
+
+# case_count KIND LOG: how many lines of that kind.
+case_count() {
+    grep -c "^$1 - " "$2"
+}
+
+log_of() {
+    local name=${1#build/}
+    echo "$LOGS/$(tr / . <<<"${name#tests/}").log"
+}
+
+# run_one TEST: runs it, and turns everything that can go wrong into a line of its log.
+run_one() {
+    local test=$1 log status command
+    log=$(log_of "$test")
+    if [[ ! -e $test ]] && needs_nvcc "$test" && ! have_nvcc; then
+        echo "skip - $test: building it needs the CUDA Toolkit" >"$log"
+        return
+    elif [[ ! -e $test ]]; then
+        echo "not ok - $test: it was not built; make says why" >"$log"
+        return
+    fi
+    case $test in
+    *.sh) command=(bash "$test") ;;
+    *.py) command=(python3 "$test") ;;
+    # Tests of the host side give the same answer whether or not there is a GPU.
+    build/tests/unit/*) command=(env CUDA_VISIBLE_DEVICES=-1 "$test") ;;
+    *) command=("$test") ;;
+    esac
+    timeout -k 10 "$LIMIT" "${command[@]}" >"$log" 2>&1 </dev/null &
+    # timeout has a process group of its own: an interrupt must be handed on to it.
+    # shellcheck disable=SC2064 # the process of now is meant
+    trap "kill $! 2>/dev/null" INT TERM
+    wait $!
+    status=$?
+    # The lines added here stand on their own even if the log does not end with a newline.
+    if [[ $status -eq 124 || $status -eq 137 ]]; then
+        printf '\nnot ok - %s: killed after %s s, or for memory\n' "$test" "$LIMIT" >>"$log"
+    elif [[ $status -gt 128 ]]; then
+        printf '\nnot ok - %s: died of signal %s\n' "$test" $((status - 128)) >>"$log"
+    elif [[ $status -eq 77 ]] && ! grep -qE '^(not ok|ok|skip) - ' "$log"; then
+        printf '\nskip - %s: %s\n' "$test" "$(tail -n 1 "$log")" >>"$log"
+    elif [[ $status -ne 0 ]] && { [[ $status -ne 1 ]] || ! grep -q '^not ok - ' "$log"; }; then
+        printf '\nnot ok - %s: exit status %s\n' "$test" "$status" >>"$log"
+    elif ! grep -qE '^(not ok|ok|skip) - ' "$log"; then
+        printf '\nnot ok - %s: it printed no case\n' "$test" >>"$log"
+    fi
+}
+
+# run_all JOBS TEST...: so many at a time.
+run_all() {
+    local limit=$1 test
+    shift
+    for test; do
+        while [[ $(jobs -rp | wc -l) -ge $limit ]]; do wait -n; done
+        run_one "$test" &
+    done
+    wait
+}
+
+passed=0 failed=0 skipped=0
+# report TEST: its counts in one line, then what failed with the log around it; -v shows all.
+report() {
+    local test=$1 log ok bad skip
+    log=$(log_of "$test")
+    ok=$(case_count ok "$log") bad=$(case_count 'not ok' "$log") skip=$(case_count skip "$log")
+    printf '%-36s %4d ok %4d not ok %4d skipped\n' "${test#build/}" "$ok" "$bad" "$skip"
+    if [[ $verbose -eq 1 ]]; then
+        sed 's/^/    /' "$log"
+    elif [[ $bad -gt 0 ]]; then
+        grep -v -e '^ok - ' -e '^skip - ' "$log" | head -n 60 | sed 's/^/    /'
+    fi
+    passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+list_tests "$@"
+rm -rf "$LOGS"
+mkdir -p "$LOGS"
+run_all "$jobs" "${host_tests[@]+"${host_tests[@]}"}"
+run_all 1 "${gpu_tests[@]+"${gpu_tests[@]}"}"
+for test in "${host_tests[@]+"${host_tests[@]}"}" "${gpu_tests[@]+"${gpu_tests[@]}"}"; do
+    report "$test"
+done
+echo "$passed passed, $failed failed, $skipped skipped" | tee build/tests/summary
+[[ $failed -eq 0 && $passed -gt 0 ]]

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Every rung compiles without a warning, a spill or ptxas' C75xx, and the build refuses one that
+# doesn't: rungs with each fault are planted, and must not come out as objects.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+. tests/tools/cases.sh
+
+if ! find_nvcc >/dev/null; then
+    for source in steps/*.cu; do skip "$source compiles" "needs nvcc"; done
+    skip "planted faults are refused" "needs nvcc"
+    finish
+fi
+
+# ---- the rungs, as they were built
+
+for source in steps/*.cu; do
+    rung=$(basename "${source%%_*}")
+    log=build/steps/$rung.ptxas.log
+    is "$rung is built" "see what make says" test -x "build/steps/$rung"
+    if [[ ! -s $log ]]; then
+        not_ok "$rung has a ptxas log" "$log is empty or missing"
+        continue
+    fi
+    if why=$(grep -m 1 -i warning "$log"); then not_ok "$rung: no warnings" "$why"; else ok "$rung: no warnings"; fi
+    if why=$(grep -m 1 'C75[0-9][0-9]' "$log"); then not_ok "$rung: no C75xx" "$why"; else ok "$rung: no C75xx"; fi
+    # The log must say that nothing spills; that it says nothing else is not enough.
+    if grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$log" &&
+        ! grep -q '[1-9][0-9]* bytes spill' "$log"; then
+        ok "$rung: no spills"
+    else
+        not_ok "$rung: no spills" "$(grep -m 1 'bytes spill' "$log")"
+    fi
+done
+
+# ---- planted faults
+
+dir=build/tests/planted
+rm -rf $dir
+mkdir -p $dir/steps
+
+# 64 values alive at once in a kernel that may use 32 registers.
+cat >$dir/steps/v01_spill.cu <<'END'
+__global__ void __launch_bounds__(1024, 2) gemm(float *d, const float *a) {
+    float acc[64];
+#pragma unroll
+    for (int i = 0; i < 64; ++i)
+        acc[i] = a[threadIdx.x + i * 1024];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 64; ++i)
+        d[threadIdx.x * 64 + i] = acc[i] * acc[(i + 7) % 64];
+}
+END
+
+# Without launch bounds ptxas cannot honour setmaxnreg: C7508.
+cat >$dir/steps/v02_setmaxnreg.cu <<'END'
+__global__ void gemm(float *d) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    d[threadIdx.x] = 1;
+}
+END
+
+# An accumulator is read between a wgmma and the wait for it, so ptxas serialises: C7510 to C7519.
+cat >$dir/steps/v03_wgmma.cu <<'END'
+__device__ void wgmma(float (&d)[4], unsigned long long a, unsigned long long b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, "
+                 "1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "l"(a), "l"(b));
+}
+__global__ void __launch_bounds__(128) gemm(float *d, unsigned long long a, unsigned long long b) {
+    float acc[4] = {0, 0, 0, 0};
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    wgmma(acc, a, b);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    acc[0] += 1;
+    wgmma(acc, a, b);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    for (int i = 0; i < 4; ++i)
+        d[threadIdx.x * 4 + i] = acc[i];
+}
+END
+
+echo '__global__ void gemm(int *d) { int unused; *d = 1; }' >$dir/steps/v04_warning.cu
+echo '__global__ void __launch_bounds__(32) gemm(int *d) { *d = 1; }' >$dir/steps/v05_clean.cu
+
+# planted RUNG FAULT WHAT THE LOG MUST SAY
+planted() {
+    local object=$dir/build/steps/$1.o log=$dir/build/steps/$1.ptxas.log
+    if make -s STEPS=$dir/steps BUILD=$dir/build "$object" >"$dir/$1.out" 2>&1; then
+        not_ok "a rung with $2 is refused" "it was built"
+    elif [[ -e $object ]]; then
+        not_ok "a rung with $2 is refused" "its object was left behind"
+    elif ! grep -qE "$3" "$log"; then
+        not_ok "a rung with $2 is refused" "for another reason: $(head -n 1 "$log")"
+    else
+        ok "a rung with $2 is refused"
+    fi
+}
+planted v01 "a spill" 'spill'
+planted v02 "setmaxnreg ignored" 'C7508'
+planted v03 "wgmma serialised" 'C751[0-9]'
+planted v04 "a warning" 'unused'
+is "a planted rung without a fault is built" "see $dir/v05.out" \
+    make -s STEPS=$dir/steps BUILD=$dir/build $dir/build/steps/v05.o
+finish

@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""Tests of bench/ and plots/ with fake rungs: small scripts that write a made-up JSON.
+
+Needs no GPU. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LADDER = ROOT / "bench" / "ladder.py"
+README_TABLE = ROOT / "bench" / "readme_table.py"
+PLOT = ROOT / "plots" / "plot.py"
+SIZE = 256
+FLOP = 2 * SIZE**3
+
+# A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
+FAKE = """#!{python}
+import json, os, sys, time
+NAME, BEHAVIOUR, HERE = {name!r}, {behaviour!r}, {here!r}
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open(os.path.join(HERE, "calls"), "a") as log:
+    log.write(NAME + " " + options["--check"] + "\\n")
+with open(os.path.join(HERE, "calls")) as log:
+    call = [line.split()[0] for line in log].count(NAME) - 1
+if BEHAVIOUR.get("sleep_in_call") == call:
+    time.sleep(60)
+if "stderr" in BEHAVIOUR:
+    sys.stderr.write(BEHAVIOUR["stderr"] + "\\n")
+if BEHAVIOUR.get("crash"):
+    os.abort()
+if BEHAVIOUR.get("exit"):
+    sys.exit(BEHAVIOUR["exit"])
+rounds, flop = int(options["--rounds"]), {flop}
+speed = BEHAVIOUR.get("speed", 1.0)
+
+def contender(factor):
+    seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor for i in range(rounds)]
+    return {{"seconds": seconds, "tensor_core_share": 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
+            "watts": None, "joules": None}}
+
+run = {{
+    "schema": 1, "kind": "step", "step": NAME, "idea": "idea of " + NAME,
+    "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
+    "gpu": {{"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
+            "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0"}},
+    "problem": {{"computation": "gemm_bf16", "inputs": options["--inputs"],
+                "seed": int(options["--seed"]), "copies": 2}},
+    "verification": {{"verified": BEHAVIOUR.get("verified", True)}},
+    "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
+               "step": contender(speed), "cublas": contender(1.0)}},
+}}
+run["problem"].update((name, int(options["--" + name])) for name in "mnk")
+text = json.dumps(run)
+with open(options["--json"], "w") as stream:
+    stream.write(BEHAVIOUR.get("json", text))
+"""
+
+
+class House:
+    """A temporary build directory with fake rungs."""
+
+    def __init__(self, folder, **rungs):
+        self.folder = Path(folder)
+        self.out = self.folder / "out.json"
+        (self.folder / "steps").mkdir()
+        for name, behaviour in rungs.items():
+            self.add(name, behaviour)
+
+    def add(self, name, behaviour):
+        """Writes one fake rung."""
+        path = self.folder / "steps" / name
+        path.write_text(
+            FAKE.format(
+                python=sys.executable,
+                name=name,
+                behaviour=behaviour,
+                here=str(self.folder),
+                flop=FLOP,
+            )
+        )
+        path.chmod(0o755)
+
+    def command(self, *more):
+        """A ladder over these rungs; later options win."""
+        return [sys.executable, str(LADDER), "--build", str(self.folder), "--passes", "3"] + [
+            *("--rounds", "2", "--size", str(SIZE), "--out", str(self.out)),
+            *more,
+        ]
+
+    def ladder(self, *more):
+        """Runs the ladder to its end."""
+        return run(*self.command(*more))
+
+    def calls(self):
+        """The fake rungs' calls in order, as 'v01 full'."""
+        log = self.folder / "calls"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def result(self):
+        """What the ladder wrote."""
+        return json.loads(self.out.read_text())
+
+    def left_over(self):
+        """Files that should not be there."""
+        known = {"steps", "calls", "out.json"}
+        return [path.name for path in self.folder.iterdir() if path.name not in known]
+
+
+def run(*command):
+    """Runs a program and returns its result with captured text."""
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+def require(condition, why="not so"):
+    """AssertionError, also under python -O."""
+    if not condition:
+        raise AssertionError(why)
+
+
+def same(found, wanted):
+    """Equal, or an AssertionError that shows both."""
+    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def close(found, wanted):
+    """Equal but for rounding."""
+    require(abs(found - wanted) <= 1e-9 * abs(wanted), f"found {found!r}, wanted {wanted!r}")
+
+
+def test_merge(folder):
+    """Samples, medians, quantiles and ratios against figures worked out by hand."""
+    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8})
+    result = house.ladder()
+    same(result.returncode, 0)
+    ladder = house.result()
+    same((ladder["schema"], ladder["kind"], ladder["interrupted"]), (1, "ladder", False))
+    same((ladder["commit"], ladder["gpu"]["name"]), ("abc1234", "Fake GPU 1"))
+    v02 = ladder["rungs"][1]
+    # One TFLOPS' worth of time, 0 or 1 % longer by round, 0, 10 or 20 % longer by pass.
+    factors = [1.0, 1.01, 1.1, 1.11, 1.2, 1.21]
+    for found, factor in zip(v02["timing"]["step"]["seconds"], factors):
+        close(found, FLOP / 1e12 * factor / 0.8)
+    tflops = v02["timing"]["step"]["tflops"]
+    close(tflops["median"], (0.8 / 1.1 + 0.8 / 1.11) / 2)
+    close(tflops["low"], (0.8 / 1.21 + 0.8 / 1.2) / 2)  # position 0.5 of 0..5
+    close(tflops["high"], (0.8 / 1.01 + 0.8 / 1.0) / 2)
+    close(v02["timing"]["ratio_to_cublas"]["median"], 0.8)
+    same(len(v02["timing"]["ratio_to_cublas"]["pass_medians"]), 3)
+    close(v02["timing"]["step"]["sm_clock_ghz"], 1.6)
+    same(v02["timing"]["step"]["watts"], None)
+    same(len(ladder["cublas"]["seconds"]), 12)
+    close(ladder["cublas"]["tflops"]["median"], statistics.median([1 / f for f in factors]))
+    same(len(v02["passes"]), 3)
+
+
+def test_neighbours(folder):
+    """A slower rung above a faster one is shouted about, by the paired ratio."""
+    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
+    result = house.ladder()
+    same(result.returncode, 0)
+    first, second = house.result()["neighbours"]
+    close(first["paired_ratio"], 1.6)
+    same((first["lower"], first["upper"], first["faster"]), ("v01", "v02", True))
+    same((second["faster"], second["passes_faster"], second["passes"]), (False, 0, 3))
+    require("v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)" in result.stdout)
+    require("v03 faster than v02: NO (paired ratio 0.7500" in result.stdout, result.stdout)
+
+
+def test_order(folder):
+    """Passes alternate direction; only the first checks in full."""
+    house = House(folder, v01={}, v02={}, v03={})
+    same(house.ladder().returncode, 0)
+    names = [call.split()[0] for call in house.calls()]
+    up, down = ["v01", "v02", "v03"], ["v03", "v02", "v01"]
+    same(names, up + down + up)
+    same([call.split()[1] for call in house.calls()], ["full"] * 3 + ["sample"] * 6)
+
+
+def test_selection(folder):
+    """--steps picks rungs in any spelling and --check overrides every pass."""
+    house = House(folder, v01={}, v02={}, v03={})
+    same(house.ladder("--steps", "3,v1", "--check", "full", "--passes", "1").returncode, 0)
+    same(house.calls(), ["v01 full", "v03 full"])
+
+
+def test_failing(folder):
+    """Wrong, crashing and silent rungs are noted; the others are still measured."""
+    house = House(
+        folder,
+        v01={},
+        v02={"exit": 1, "stderr": "v02: wrong result"},
+        v03={"crash": True},
+        v04={"exit": 77, "stderr": "needs something else"},
+        v05={"json": "{"},
+        v06={"verified": False},
+        v07={},
+    )
+    same(house.ladder().returncode, 1)
+    rungs = {rung["step"]: rung for rung in house.result()["rungs"]}
+    same(rungs["v02"]["failed"], "exit status 1: v02: wrong result")
+    require("SIGABRT" in rungs["v03"]["failed"], rungs["v03"]["failed"])
+    require("77: needs something else" in rungs["v04"]["failed"], rungs["v04"]["failed"])
+    require("JSON" in rungs["v05"]["failed"], rungs["v05"]["failed"])
+    require("not verified" in rungs["v06"]["failed"], rungs["v06"]["failed"])
+    same([len(rungs[name]["passes"]) for name in ("v01", "v07")], [3, 3])
+    same(house.result()["neighbours"], [])
+    same([call for call in house.calls() if "v02" in call], ["v02 full"])
+
+
+def test_broken_json(folder):
+    """NaN, missing fields and text for numbers fail their rung, not the ladder."""
+    texts = ("NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
+    house = House(folder, v09={})
+    for index, text in enumerate(texts):
+        house.add(f"v{index:02}", {"json": text})
+    result = house.ladder("--passes", "1")
+    same(result.returncode, 1)
+    require("Traceback" not in result.stderr, result.stderr)
+    rungs = house.result()["rungs"]
+    same(["failed" in rung for rung in rungs], [True] * len(texts) + [False])
+
+
+def test_timeout(folder):
+    """A rung that hangs is ended and noted."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 0})
+    same(house.ladder("--timeout", "1", "--passes", "1").returncode, 1)
+    same(house.result()["rungs"][1]["failed"], "not finished after 1 s")
+
+
+def test_cannot_run(folder):
+    """77 of the first rung: its line, 77, no file and no further run."""
+    house = House(folder, v01={"exit": 77, "stderr": "v01: no GPU found"}, v02={})
+    result = house.ladder()
+    same((result.returncode, result.stderr), (77, "v01: no GPU found\n"))
+    require(not house.out.exists(), "a file was written")
+    same(len(house.calls()), 1)
+
+
+def test_nothing_works(folder):
+    """No rung with a result: exit 1, no file."""
+    house = House(folder, v01={"exit": 2, "stderr": "m=256 is too small"})
+    result = house.ladder()
+    same(result.returncode, 1)
+    require("m=256 is too small" in result.stderr, result.stderr)
+    same((house.out.exists(), house.left_over()), (False, []))
+
+
+def test_mismatch(folder):
+    """Runs of different GPUs or commits are not merged."""
+    for key, value in (("gpu", "Fake GPU 2"), ("commit", "def5678")):
+        inner = Path(folder) / key
+        inner.mkdir()
+        house = House(inner, v01={}, v02={key: value})
+        result = house.ladder()
+        same(result.returncode, 1)
+        require(f"differ in {key}" in result.stderr and value in result.stderr, result.stderr)
+        same((house.out.exists(), house.left_over()), (False, []))
+
+
+def wait_for_calls(house, count):
+    """Waits until `count` fake rungs have been started."""
+    deadline = time.monotonic() + 60
+    while len(house.calls()) < count:
+        require(time.monotonic() < deadline, "the ladder did not get that far")
+        time.sleep(0.02)
+
+
+def test_interrupt(folder):
+    """Ctrl-C keeps the runs that are finished, marks the file and ends the rung under way."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 1})
+    process = subprocess.Popen(
+        house.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_calls(house, 3)  # v01, v02, then v02 sleeps
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    output, errors = process.communicate(timeout=60)
+    require(time.monotonic() - began < 30, "it waited for the rung that slept")
+    same(process.returncode, 130)
+    same([len(rung["passes"]) for rung in house.result()["rungs"]], [1, 1])
+    same(house.result()["interrupted"], True)
+    require("INTERRUPTED" in output and "Traceback" not in errors, output + errors)
+    same(house.left_over(), [])
+
+
+def test_interrupt_early(folder):
+    """Ctrl-C before any run has finished writes nothing."""
+    house = House(folder, v01={"sleep_in_call": 0})
+    process = subprocess.Popen(house.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for_calls(house, 1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    same((process.returncode, house.out.exists()), (130, False))
+
+
+def test_bad_usage(folder):
+    """Everything that can be known beforehand is refused with exit 2 and nothing run."""
+    house = House(folder, v01={})
+    cases = (
+        ("--size", "0"),
+        ("--size", "-8"),
+        ("--size", "8x"),
+        ("--size", "99999999999"),
+        ("--size", ""),
+        ("--m", "256"),  # together with --size
+        ("--steps", "v02"),
+        ("--steps", "banana"),
+        ("--steps", ""),
+        ("--build", str(house.folder / "nowhere")),
+        ("--out", str(house.folder / "nowhere" / "out.json")),
+        ("--out", str(house.folder)),
+        ("--protocol", "none"),
+        ("--inputs", "zeros"),
+        ("--seed", "-1"),
+        ("--seed", str(2**64)),
+        ("--passes", "0"),
+        ("--device", "-1"),
+        ("--unknown",),
+    )
+    for arguments in cases:
+        result = house.ladder(*arguments)
+        same((arguments, result.returncode), (arguments, 2))
+        require("Traceback" not in result.stderr and result.stderr, f"{arguments} {result.stderr}")
+    same((house.calls(), house.left_over()), ([], []))
+
+
+def test_dry_run(folder):
+    """--dry-run prints every command and runs none."""
+    house = House(folder, v01={}, v02={})
+    result = house.ladder("--dry-run")
+    same((result.returncode, house.calls(), house.out.exists()), (0, [], False))
+    lines = result.stdout.splitlines()
+    same(len(lines), 7)
+    require(lines[0].startswith("pass 1:") and "--check full" in lines[0], lines[0])
+    require("v02" in lines[2] and "--check sample" in lines[2], lines[2])
+
+
+def test_readme_table(folder):
+    """The table is filled from a record; --check sees any difference."""
+    house = House(folder, v01={"speed": 0.5}, v02={"exit": 1, "stderr": "a|b"})
+    house.ladder()
+    readme = house.folder / "README.md"
+    readme.write_text("top\n<!-- results:begin -->\nold\n<!-- results:end -->\nend\n")
+    command = [sys.executable, str(README_TABLE), "--readme", str(readme)]
+    command += ["--results", str(house.out)]
+    same(run(*command, "--check").returncode, 1)
+    require("old" in readme.read_text(), "--check wrote")
+    same(run(*command).returncode, 0)
+    same(run(*command, "--check").returncode, 0)
+    text = readme.read_text()
+    for words in ("top\n", "| v01 | idea of v01 | 0.5 (", "a\\|b", "Fake GPU 1, power limit 700 W"):
+        require(words in text, f"'{words}' isn't in {text}")
+    require(text.endswith("<!-- results:end -->\nend\n"), text)
+
+
+def test_readme_table_refuses(folder):
+    """A README without markers, and a file that is no ladder, are refused untouched."""
+    house = House(folder, v01={})
+    house.ladder()
+    readme = house.folder / "README.md"
+    readme.write_text("no markers\n")
+    command = [sys.executable, str(README_TABLE), "--readme", str(readme), "--results"]
+    same(run(*command, str(house.out)).returncode, 2)
+    same(readme.read_text(), "no markers\n")
+    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    house.out.write_text('{"kind": "step"}')
+    result = run(*command, str(house.out))
+    same(result.returncode, 2)
+    require("not a recorded ladder" in result.stderr, result.stderr)
+
+
+def test_plot(folder):
+    """Both pictures are drawn, label every rung, and come out the same twice."""
+    house = House(folder, v01={"speed": 0.1}, v02={"exit": 1}, v03={"speed": 1.1})
+    house.ladder()
+    pictures = []
+    for name in ("one", "two"):
+        out = house.folder / name
+        out.mkdir()
+        result = run(sys.executable, str(PLOT), "--results", str(house.out), "--out", str(out))
+        same((result.returncode, result.stderr), (0, ""))
+        pictures.append([(out / f"ladder.{kind}").read_bytes() for kind in ("png", "svg")])
+    require(pictures[0] == pictures[1], "two drawings of the same results differ")
+    require(pictures[0][0].startswith(b"\x89PNG\r\n\x1a\n"), "not a PNG")
+    for words in (b">v01<", b">v02<", b">failed<", b">v03<", b"Fake GPU 1"):
+        require(words in pictures[0][1], f"{words} isn't in the SVG")
+
+
+def case(test):
+    """Runs one test in a folder of its own; returns True if it failed."""
+    name = f"bench: {test.__doc__.splitlines()[0].rstrip('.')}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
+        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
+        return True
+    print(f"ok - {name}", flush=True)
+    return False
+
+
+TESTS = [
+    test_merge,
+    test_neighbours,
+    test_order,
+    test_selection,
+    test_failing,
+    test_broken_json,
+    test_timeout,
+    test_cannot_run,
+    test_nothing_works,
+    test_mismatch,
+    test_interrupt,
+    test_interrupt_early,
+    test_bad_usage,
+    test_dry_run,
+    test_readme_table,
+    test_readme_table_refuses,
+]
+
+
+def main():
+    """All cases; returns the exit status."""
+    failures = [case(test) for test in TESTS]
+    if importlib.util.find_spec("matplotlib"):
+        failures.append(case(test_plot))
+    else:
+        print("skip - bench: plots: matplotlib isn't installed here ('make plots' sets it up)")
+    return 1 if any(failures) else 0
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())

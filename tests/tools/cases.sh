@@ -1,0 +1,38 @@
+# Sourced by the tests: one line per case, and the exit status at the end.
+# shellcheck shell=bash
+failures=0
+
+ok() {
+    echo "ok - $1"
+}
+
+# not_ok NAME WHY
+not_ok() {
+    echo "not ok - $1: $2"
+    failures=$((failures + 1))
+}
+
+# skip NAME WHY
+skip() {
+    echo "skip - $1: $2"
+}
+
+# is NAME WHY COMMAND...: ok if the command succeeds.
+is() {
+    local name=$1 why=$2
+    shift 2
+    if "$@" >/dev/null 2>&1; then ok "$name"; else not_ok "$name" "$why"; fi
+}
+
+# The test's exit status: call it last.
+finish() {
+    [[ $failures -eq 0 ]]
+    exit
+}
+
+# Where nvcc is, as the Makefile finds it; false if it is nowhere.
+find_nvcc() {
+    command -v nvcc && return
+    local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+    [[ -x $nvcc ]] && echo "$nvcc"
+}

@@ -1,0 +1,155 @@
+/* The command line: what is taken, and that every kind of mistake is refused in words. */
+#include <string.h>
+
+#include "harness/options.h"
+#include "test.h"
+
+enum { MOST_ARGUMENTS = 16 };
+
+static char error[512];
+static options parsed;
+
+/* Parses the words of a command line; in words a ~ stands for an empty argument. */
+static int parse(const char *words) {
+    static char storage[512];
+    static char empty[] = "";
+    char *argv[MOST_ARGUMENTS] = {empty};
+    int argc = 1;
+    snprintf(storage, sizeof storage, "%s", words);
+    for (char *word = strtok(storage, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = strcmp(word, "~") == 0 ? empty : word;
+    }
+    error[0] = '\0';
+    return options_parse(argc, argv, &parsed, error, sizeof error);
+}
+
+static void expect_refused(const char *words, const char *mentions) {
+    EXPECT(parse(words) != 0, "'%s' was taken", words);
+    EXPECT(strstr(error, mentions) != NULL, "'%s' says: %s", words, error);
+    EXPECT(strchr(error, '\n') == NULL, "'%s' says more than one line", words);
+}
+
+static void defaults(void) {
+    EXPECT(parse("") == 0, "%s", error);
+    EXPECT(parsed.m == 8192 && parsed.n == 8192 && parsed.k == 8192, "m=%d", parsed.m);
+    EXPECT(parsed.inputs == INPUTS_NORMAL && parsed.seed == 1, "inputs or seed");
+    EXPECT(parsed.protocol == PROTOCOL_BURST && parsed.rounds == 10, "rounds=%d", parsed.rounds);
+    EXPECT(parsed.check == CHECK_FULL && parsed.device == 0, "check or device");
+    EXPECT(parsed.json == NULL && !parsed.help, "json or help");
+}
+
+static void every_option(void) {
+    EXPECT(parse("--m 128 --n=256 --k 64 --inputs=integers --seed 18446744073709551615") == 0, "%s",
+           error);
+    EXPECT(parsed.m == 128 && parsed.n == 256 && parsed.k == 64, "shape");
+    EXPECT(parsed.inputs == INPUTS_INTEGERS && parsed.seed == UINT64_MAX, "inputs or seed");
+    EXPECT(parse("--size=2147483647 --protocol none --check=sample") == 0, "%s", error);
+    EXPECT(parsed.m == 2147483647 && parsed.k == 2147483647, "size");
+    EXPECT(parsed.protocol == PROTOCOL_NONE && parsed.check == CHECK_SAMPLE, "protocol or check");
+    EXPECT(parse("--json out=1.json --device 3 --rounds 7 --inputs uniform") == 0, "%s", error);
+    EXPECT(strcmp(parsed.json, "out=1.json") == 0, "json=%s", parsed.json);
+    EXPECT(parsed.device == 3 && parsed.rounds == 7 && parsed.inputs == INPUTS_UNIFORM, "others");
+}
+
+static void rounds_follow_the_protocol(void) {
+    EXPECT(parse("--protocol sustained") == 0 && parsed.rounds == 3, "rounds=%d", parsed.rounds);
+    EXPECT(parse("--rounds 5 --protocol sustained") == 0 && parsed.rounds == 5, "rounds=%d",
+           parsed.rounds);
+}
+
+static void last_one_counts(void) {
+    EXPECT(parse("--size 64 --size 128") == 0 && parsed.n == 128, "n=%d", parsed.n);
+    EXPECT(parse("--m 64 --m 8") == 0 && parsed.m == 8 && parsed.n == 8192, "m=%d", parsed.m);
+}
+
+static void help_ends_reading(void) {
+    EXPECT(parse("--help") == 0 && parsed.help, "%s", error);
+    EXPECT(parse("--help --bogus") == 0 && parsed.help, "%s", error);
+    expect_refused("--bogus --help", "--bogus");
+    expect_refused("--help=1", "--help=1");
+}
+
+static void bad_numbers(void) {
+    static const char *const bad[] = {"0",
+                                      "-1",
+                                      "+8",
+                                      "8x",
+                                      "x",
+                                      "0x10",
+                                      "1e3",
+                                      "8.0",
+                                      "2147483648",
+                                      "~",
+                                      "18446744073709551616",
+                                      "184467440737095516160"};
+    static const char *const names[] = {"--size", "--m", "--n", "--k", "--rounds"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        for (size_t j = 0; j < sizeof bad / sizeof *bad; ++j) {
+            char words[64];
+            snprintf(words, sizeof words, "%s %s", names[i], bad[j]);
+            expect_refused(words, names[i]);
+            expect_refused(words, "whole number from 1 to");
+        }
+    }
+    expect_refused("--size=", "--size ''");
+    expect_refused("--seed -1", "--seed");
+    expect_refused("--seed 18446744073709551616", "--seed");
+    expect_refused("--device -1", "--device");
+    expect_refused("--device 2147483648", "--device");
+    expect_refused("--rounds 100001", "100000");
+}
+
+static void bad_names(void) {
+    expect_refused("--inputs gauss", "normal or uniform or integers");
+    expect_refused("--inputs ~", "--inputs");
+    expect_refused("--protocol Burst", "burst or sustained or none");
+    expect_refused("--check some", "full or sample");
+    expect_refused("--json ~", "--json");
+    expect_refused("--json=", "--json");
+    expect_refused("--json --size", "--json");
+}
+
+static void unknown_arguments(void) {
+    expect_refused("--sise 4096", "--size");
+    expect_refused("--siz 4096", "'--siz'");
+    expect_refused("4096", "'4096'");
+    expect_refused("-m 8", "'-m'");
+    expect_refused("~", "''");
+    expect_refused("=5", "'=5'");
+    expect_refused("--", "'--'");
+}
+
+static void missing_values(void) {
+    expect_refused("--size", "--size needs a value");
+    expect_refused("--inputs normal --json", "--json needs a value");
+    expect_refused("--m --n", "--m '--n'");
+}
+
+static void size_excludes_dimensions(void) {
+    expect_refused("--size 4096 --k 64", "either --size or");
+    expect_refused("--m 64 --size 4096", "either --size or");
+}
+
+static void long_arguments_are_cut(void) {
+    static char word[4096];
+    static char program[] = "program";
+    char *argv[] = {program, word};
+    memset(word, 'x', sizeof word - 1);
+    EXPECT(options_parse(2, argv, &parsed, error, sizeof error) != 0, "taken");
+    EXPECT(strlen(error) == sizeof error - 1, "length %zu", strlen(error));
+}
+
+int main(void) {
+    run_case("options: defaults", defaults);
+    run_case("options: every option is read", every_option);
+    run_case("options: rounds follow the protocol", rounds_follow_the_protocol);
+    run_case("options: the last of several counts", last_one_counts);
+    run_case("options: --help ends reading", help_ends_reading);
+    run_case("options: bad numbers are refused", bad_numbers);
+    run_case("options: bad names are refused", bad_names);
+    run_case("options: unknown arguments are refused", unknown_arguments);
+    run_case("options: missing values are refused", missing_values);
+    run_case("options: --size excludes --m, --n and --k", size_excludes_dimensions);
+    run_case("options: an overlong argument is cut in the message", long_arguments_are_cut);
+    return test_result();
+}

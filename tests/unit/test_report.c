@@ -1,0 +1,183 @@
+/* The printed lines and the JSON file, from a made-up run. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/report.h"
+#include "test.h"
+
+static const step rung = {.name = "v07", .idea = "raw mbarrier"};
+static const options asked = {.m = 128, .n = 256, .k = 64, .seed = 1, .rounds = 2};
+static const device_info gpu = {.name = "Test GPU",
+                                .compute_capability = 90,
+                                .sms = 132,
+                                .l2_bytes = 60000000,
+                                .memory_bytes = 1000000000,
+                                .power_limit_watts = NAN,
+                                .cuda = "13.0",
+                                .cublas = "13.1.0"};
+static double seconds[] = {1e-3, 1e-3};
+static double cublas_seconds[] = {2e-3, 2e-3};
+static double clock_ghz[] = {1.5, 1.5};
+static double unknown[] = {NAN, NAN};
+static const timing measured = {.rounds = 2,
+                                .flop = 8e11,
+                                .samples = {{seconds, clock_ghz, unknown, unknown, 10},
+                                            {cublas_seconds, clock_ghz, unknown, unknown, 10}}};
+
+static verification right_result(void) {
+    verification result = {.integer_range = 4, .guards_intact = true};
+    for (int phase = 0; phase < PHASES; ++phase) {
+        result.made[phase] = true;
+        for (int who = 0; who < CONTENDERS; ++who) {
+            result.verdicts[phase][who] =
+                (verdict){.kind = phase == PHASE_EXACT ? CHECK_EXACT : CHECK_BOUNDED,
+                          .checked = 32768,
+                          .max_error_over_bound = phase == PHASE_EXACT ? 0 : 0.25};
+        }
+    }
+    return result;
+}
+
+static report make_report(const verification *verification, const timing *timing) {
+    return (report){.step = &rung,
+                    .options = &asked,
+                    .device = &gpu,
+                    .copies = 256,
+                    .operand_bytes = 114688,
+                    .verification = verification,
+                    .timing = timing};
+}
+
+static char text[8192];
+
+/* Runs one of the printing functions and keeps what it prints in text. */
+static void print(void (*printer)(FILE *, const report *), const report *report) {
+    FILE *out = tmpfile();
+    text[0] = '\0';
+    EXPECT(out != NULL, "tmpfile");
+    if (out != NULL) {
+        printer(out, report);
+        rewind(out);
+        text[fread(text, 1, sizeof text - 1, out)] = '\0';
+        fclose(out);
+    }
+}
+
+static void expect_line(const char *line) {
+    EXPECT(strstr(text, line) != NULL, "'%s' is not in:\n%s", line, text);
+}
+
+static void setup_lines(void) {
+    const verification result = right_result();
+    const report report = make_report(&result, NULL);
+    print(report_print_setup, &report);
+    expect_line("v07  raw mbarrier\n");
+    expect_line("device     Test GPU, 132 SMs, compute capability 9.0, CUDA 13.0, cuBLAS 13.1.0, "
+                "driver unknown\n");
+    expect_line("problem    m=128 n=256 k=64, bf16 in and out, fp32 accumulate\n");
+    expect_line("inputs     normal, seed 1, 256 copies of the operands (0.0294 GB, L2 is 60 MB)\n");
+}
+
+static void right_lines(void) {
+    const verification result = right_result();
+    const report report = make_report(&result, &measured);
+    print(report_print_verification, &report);
+    expect_line("verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
+                "cuBLAS agrees; guards intact; timed buffers checked again\n");
+    print(report_print_timing, &report);
+    expect_line("time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 4 launches, burst)\n");
+    expect_line("cuBLAS     2 ms  400.0 TFLOPS");
+    expect_line("ratio      2.000 of cuBLAS  (2.000 to 2.000)\n");
+    expect_line("tensor     98.6 % of the tensor-core peak's cycles   clock 1.500 GHz   "
+                "(cuBLAS 49.3 %, 1.500 GHz)\n");
+}
+
+static void wrong_lines(void) {
+    verification result = right_result();
+    verdict *exact = &result.verdicts[PHASE_EXACT][CONTENDER_STEP];
+    exact->wrong = 1;
+    exact->got = 12;
+    exact->expected = 13;
+    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_CUBLAS].not_finite = 1;
+    result.guards_intact = false;
+    snprintf(result.guards_text, sizeof result.guards_text, "guards: D of copy 0: somewhere");
+    const report report = make_report(&result, NULL);
+    print(report_print_verification, &report);
+    EXPECT(strstr(text, "verified") == NULL, "%s", text);
+    expect_line("WRONG      exact: 1 of 32768 differ; first at [0][0]: got 12, expected 13\n");
+    expect_line("WRONG      cuBLAS bounded: 1 elements were never written");
+    expect_line("(after timing)\n");
+    expect_line("WRONG      guards: D of copy 0: somewhere\n");
+}
+
+static void every_verdict_counts(void) {
+    verification result = right_result();
+    EXPECT(verification_right(&result), "right");
+    result.guards_intact = false;
+    EXPECT(!verification_right(&result), "guards");
+    for (int phase = 0; phase < PHASES; ++phase) {
+        for (int who = 0; who < CONTENDERS; ++who) {
+            result = right_result();
+            result.verdicts[phase][who].wrong = 1;
+            EXPECT(!verification_right(&result), "phase %d, contender %d", phase, who);
+            result.made[phase] = false;
+            EXPECT(verification_right(&result), "phase %d was not made", phase);
+        }
+    }
+}
+
+static void read_json(const report *report) {
+    char path[] = "/tmp/gemm-ladder-report-XXXXXX";
+    char error[512];
+    const int descriptor = mkstemp(path);
+    text[0] = '\0';
+    EXPECT(descriptor >= 0, "mkstemp");
+    EXPECT(report_write_json(report, path, error, sizeof error) == 0, "%s", error);
+    close(descriptor);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+    }
+    unlink(path);
+}
+
+static void json_of_a_run(void) {
+    const verification result = right_result();
+    const report report = make_report(&result, &measured);
+    read_json(&report);
+    expect_line("\"schema\": 1,\n  \"kind\": \"step\",\n  \"step\": \"v07\"");
+    expect_line("\"compute_capability\": \"9.0\"");
+    expect_line("\"power_limit_watts\": null");
+    expect_line("\"verified\": true");
+    expect_line("\"protocol\": \"burst\"");
+    expect_line("\"seconds\": [0.001, 0.001]");
+    expect_line("\"samples\": [2, 2]");
+    expect_line("\"integer_range\": 4");
+}
+
+static void json_of_a_wrong_run(void) {
+    verification result = right_result();
+    result.made[PHASE_AFTER_TIMING] = false;
+    result.verdicts[PHASE_BOUNDED][CONTENDER_STEP].wrong = 7;
+    result.verdicts[PHASE_BOUNDED][CONTENDER_STEP].max_error_over_bound = HUGE_VAL;
+    const report report = make_report(&result, NULL);
+    read_json(&report);
+    expect_line("\"verified\": false");
+    expect_line("\"wrong\": 7");
+    expect_line("\"max_error_over_bound\": null");
+    expect_line("\"after_timing\": null");
+    expect_line("\"timing\": null");
+}
+
+int main(void) {
+    run_case("report: the lines of the set-up", setup_lines);
+    run_case("report: the lines of a right result", right_lines);
+    run_case("report: the lines of a wrong result", wrong_lines);
+    run_case("report: every check counts", every_verdict_counts);
+    run_case("report: JSON of a timed run", json_of_a_run);
+    run_case("report: JSON of a wrong run", json_of_a_wrong_run);
+    return test_result();
+}
