@@ -75,11 +75,14 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
-        wgmma_wait<0>(acc);
-        release_stage(smem, stage); // the wgmmas have read the stage
+        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
+        if (k_tile > 0)
+            release_stage(smem, (stage + STAGES - 1) % STAGES);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
+    wgmma_wait<0>(acc);
+    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
 // Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
@@ -140,7 +143,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int clusters; // as many as fit, or fewer where there are fewer tiles
+    int clusters; // as many as fit and have work in every wave
 };
 
 static int prepare(const problem *p, void **state) {
@@ -152,7 +155,7 @@ static int prepare(const problem *p, void **state) {
         max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
                             sizeof(SharedStorage)))
         return 1;
-    made->clusters = min(made->clusters, p->m / (BM * CLUSTER) * (p->n / BN));
+    made->clusters = balanced_workers(p->m / (BM * CLUSTER) * (p->n / BN), made->clusters);
     return 0;
 }
 

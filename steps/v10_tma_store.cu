@@ -19,7 +19,7 @@
 constexpr int BM = 128;
 constexpr int BN = 256;
 constexpr int BK = 64;
-constexpr int STAGES = 3;
+constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
@@ -29,13 +29,14 @@ constexpr int GROUP = 8; // rows of cluster tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-enum { STAGING_BARRIER = 1 }; // named barriers
+constexpr int STAGING_COLUMNS = BN / 2; // of the tile in the staging memory
+enum { STAGING_BARRIER = 1 };           // named barriers
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[BM][BN];
+    alignas(1024) bf16 d[STAGING_COLUMNS / SWIZZLE_COLUMNS][BM * SWIZZLE_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -78,36 +79,44 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
-        wgmma_wait<0>(acc);
-        release_stage(smem, stage); // the wgmmas have read the stage
+        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
+        if (k_tile > 0)
+            release_stage(smem, (stage + STAGES - 1) % STAGES);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
+    wgmma_wait<0>(acc);
+    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
-// The consumers: write their accumulators to the staging tile, and one thread starts the store of
-// it to D at (row, column). Of the fragment, a thread holds rows lane / 4 and 8 below it of its
-// warp's 16, in pairs of columns. See wgmma.cuh.
+// The consumers: write their accumulators to the staging memory, half of the tile's columns at a
+// time, and one thread starts the store of it to D at (row, column). Of the fragment, a thread
+// holds rows lane / 4 and 8 below it of its warp's 16, in pairs of columns. See wgmma.cuh.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const bool leader = threadIdx.x == WARPGROUP_THREADS; // the first of the consumers
-    bf16 *upper = &smem.d[consumer * WM + warp * 16 + lane / 4][lane % 4 * 2];
-    bf16 *lower = upper + 8 * BN;
+    const int upper = consumer * WM + warp * 16 + lane / 4;
 
-    if (leader)
-        bulk_wait_read<0>(); // the last tile's store has read the staging tile ...
-    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all know
-    for (int j = 0; j < MMA_N / 8; ++j) {
-        store2_shared(&upper[j * 8], acc[4 * j], acc[4 * j + 1]);
-        store2_shared(&lower[j * 8], acc[4 * j + 2], acc[4 * j + 3]);
-    }
-    fence_proxy_async(); // what this thread wrote is seen by TMA ...
-    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all have written
-    if (leader) {
-        tma_store_2d(map_d, &smem.d[0][0], column, row);
-        bulk_commit();
+    for (int half = 0; half < BN; half += STAGING_COLUMNS) {
+        if (leader)
+            bulk_wait_read<0>(); // the last store has read the staging memory ...
+        named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all know
+        for (int j = 0; j < STAGING_COLUMNS; j += 8) {
+            const float *block = &acc[(half + j) / 2];
+            bf16 *slice = smem.d[j / SWIZZLE_COLUMNS];
+            const int pair = j % SWIZZLE_COLUMNS + lane % 4 * 2;
+            store2_shared(&slice[swizzle_128b(upper, pair)], block[0], block[1]);
+            store2_shared(&slice[swizzle_128b(upper + 8, pair)], block[2], block[3]);
+        }
+        fence_proxy_async(); // what this thread wrote is seen by TMA ...
+        named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all wrote
+        if (leader) {
+            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
+                tma_store_2d(map_d, smem.d[j / SWIZZLE_COLUMNS], column + half + j, row);
+            bulk_commit();
+        }
     }
 }
 
@@ -158,7 +167,7 @@ struct State {
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
-    int clusters; // as many as fit, or fewer where there are fewer tiles
+    int clusters; // as many as fit and have work in every wave
 };
 
 static int prepare(const problem *p, void **state) {
@@ -166,12 +175,13 @@ static int prepare(const problem *p, void **state) {
     *state = made;
     if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, BM, BN, false) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, BM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
         max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
                             sizeof(SharedStorage)))
         return 1;
-    made->clusters = min(made->clusters, ceil_div(p->m, BM * CLUSTER) * ceil_div(p->n, BN));
+    made->clusters =
+        balanced_workers(ceil_div(p->m, BM * CLUSTER) * ceil_div(p->n, BN), made->clusters);
     return 0;
 }
 

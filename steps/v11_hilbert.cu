@@ -20,7 +20,7 @@
 constexpr int BM = 128;
 constexpr int BN = 256;
 constexpr int BK = 64;
-constexpr int STAGES = 3;
+constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
@@ -29,29 +29,31 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-enum { STAGING_BARRIER = 1 }; // named barriers
+constexpr int STAGING_COLUMNS = BN / 2; // of the tile in the staging memory
+enum { STAGING_BARRIER = 1 };           // named barriers
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[BM][BN];
+    alignas(1024) bf16 d[STAGING_COLUMNS / SWIZZLE_COLUMNS][BM * SWIZZLE_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+                      int tile_m, int tile_n, int k_tiles, bool backwards, int &stage, int &phase) {
     const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
     const int first_b = cluster_cta_rank() * rows_b;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers of the whole cluster: they have read what this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
-        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
-                              tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
+        const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
+        tma_load_3d(smem.a[stage], map_a, k, tile_m * BM, &smem.full[stage]);
+        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k, tile_n * BN + first_b,
+                              &smem.full[stage], (1 << CLUSTER) - 1);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
@@ -78,36 +80,44 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
-        wgmma_wait<0>(acc);
-        release_stage(smem, stage); // the wgmmas have read the stage
+        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
+        if (k_tile > 0)
+            release_stage(smem, (stage + STAGES - 1) % STAGES);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
+    wgmma_wait<0>(acc);
+    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
-// The consumers: write their accumulators to the staging tile, and one thread starts the store of
-// it to D at (row, column). Of the fragment, a thread holds rows lane / 4 and 8 below it of its
-// warp's 16, in pairs of columns. See wgmma.cuh.
+// The consumers: write their accumulators to the staging memory, half of the tile's columns at a
+// time, and one thread starts the store of it to D at (row, column). Of the fragment, a thread
+// holds rows lane / 4 and 8 below it of its warp's 16, in pairs of columns. See wgmma.cuh.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const bool leader = threadIdx.x == WARPGROUP_THREADS; // the first of the consumers
-    bf16 *upper = &smem.d[consumer * WM + warp * 16 + lane / 4][lane % 4 * 2];
-    bf16 *lower = upper + 8 * BN;
+    const int upper = consumer * WM + warp * 16 + lane / 4;
 
-    if (leader)
-        bulk_wait_read<0>(); // the last tile's store has read the staging tile ...
-    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all know
-    for (int j = 0; j < MMA_N / 8; ++j) {
-        store2_shared(&upper[j * 8], acc[4 * j], acc[4 * j + 1]);
-        store2_shared(&lower[j * 8], acc[4 * j + 2], acc[4 * j + 3]);
-    }
-    fence_proxy_async(); // what this thread wrote is seen by TMA ...
-    named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all have written
-    if (leader) {
-        tma_store_2d(map_d, &smem.d[0][0], column, row);
-        bulk_commit();
+    for (int half = 0; half < BN; half += STAGING_COLUMNS) {
+        if (leader)
+            bulk_wait_read<0>(); // the last store has read the staging memory ...
+        named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all know
+        for (int j = 0; j < STAGING_COLUMNS; j += 8) {
+            const float *block = &acc[(half + j) / 2];
+            bf16 *slice = smem.d[j / SWIZZLE_COLUMNS];
+            const int pair = j % SWIZZLE_COLUMNS + lane % 4 * 2;
+            store2_shared(&slice[swizzle_128b(upper, pair)], block[0], block[1]);
+            store2_shared(&slice[swizzle_128b(upper + 8, pair)], block[2], block[3]);
+        }
+        fence_proxy_async(); // what this thread wrote is seen by TMA ...
+        named_barrier_sync(STAGING_BARRIER, CONSUMERS * WARPGROUP_THREADS); // ... and all wrote
+        if (leader) {
+            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
+                tma_store_2d(map_d, smem.d[j / SWIZZLE_COLUMNS], column + half + j, row);
+            bulk_commit();
+        }
     }
 }
 
@@ -133,8 +143,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
             const tile_coordinate tile = order[i];
+            const bool backwards = i / cluster_count() % 2; // every other tile
             load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, ceil_div(k, BK),
-                      stage, phase);
+                      backwards, stage, phase);
         }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
@@ -175,7 +186,7 @@ static int prepare(const problem *p, void **state) {
     *state = made;
     if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, BM, BN, false) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, BM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
         max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
                             sizeof(SharedStorage)))

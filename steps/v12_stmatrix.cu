@@ -20,7 +20,7 @@
 constexpr int BM = 128;
 constexpr int BN = 256;
 constexpr int BK = 64;
-constexpr int STAGES = 3;
+constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
 constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
@@ -29,30 +29,31 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int SLICES = BN / SWIZZLE_COLUMNS; // of a staging tile
-enum { STAGING_BARRIER = 1 };                // named barriers, one per consumer
+constexpr int STAGING_COLUMNS = BN / 2; // of the tile in the staging memory
+enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][SLICES][WM * SWIZZLE_COLUMNS];
+    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
+                      int tile_m, int tile_n, int k_tiles, bool backwards, int &stage, int &phase) {
     const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
     const int first_b = cluster_cta_rank() * rows_b;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers of the whole cluster: they have read what this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
-        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
-                              tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
+        const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
+        tma_load_3d(smem.a[stage], map_a, k, tile_m * BM, &smem.full[stage]);
+        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k, tile_n * BN + first_b,
+                              &smem.full[stage], (1 << CLUSTER) - 1);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
@@ -79,37 +80,44 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
-        wgmma_wait<0>(acc);
-        release_stage(smem, stage); // the wgmmas have read the stage
+        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
+        if (k_tile > 0)
+            release_stage(smem, (stage + STAGES - 1) % STAGES);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
+    wgmma_wait<0>(acc);
+    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
-// A consumer warpgroup: writes its accumulators to its staging tile, and one of its threads starts
-// the store of it to D at (row, column). stmatrix takes two 8 x 8 matrices side by side and the two
-// below them; the first 16 lanes name the rows of the left pair, the others those of the right.
+// A consumer warpgroup: writes its accumulators to its staging memory, half of the columns at a
+// time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
+// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
+// of the left pair, the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+    const int matrix_row = warp * 16 + lane % 16;
+    const int matrix_column = lane / 16 * 8;
 
-    if (leader)
-        bulk_wait_read<0>(); // the last tile's store has read the staging tile ...
-    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
-    for (int j = 0; j < MMA_N; j += 16) {
-        const int right = lane / 16 * 8;
-        stmatrix_x4(&smem.d[consumer][j / SWIZZLE_COLUMNS]
-                           [swizzle_128b(warp * 16 + lane % 16, j % SWIZZLE_COLUMNS + right)],
-                    &acc[j / 2]);
-    }
-    fence_proxy_async(); // what this thread wrote is seen by TMA ...
-    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all have written
-    if (leader) {
-        for (int slice = 0; slice < SLICES; ++slice)
-            tma_store_2d(map_d, smem.d[consumer][slice], column + slice * SWIZZLE_COLUMNS, row);
-        bulk_commit();
+    for (int half = 0; half < BN; half += STAGING_COLUMNS) {
+        if (leader)
+            bulk_wait_read<0>(); // the last store has read the staging memory ...
+        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+        for (int j = 0; j < STAGING_COLUMNS; j += 16) {
+            bf16 *slice = smem.d[consumer][j / SWIZZLE_COLUMNS];
+            const int chunk = j % SWIZZLE_COLUMNS + matrix_column;
+            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(half + j) / 2]);
+        }
+        fence_proxy_async(); // what this thread wrote is seen by TMA ...
+        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+        if (leader) {
+            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
+                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + half + j, row);
+            bulk_commit();
+        }
     }
 }
 
@@ -135,8 +143,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
             const tile_coordinate tile = order[i];
+            const bool backwards = i / cluster_count() % 2; // every other tile
             load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, ceil_div(k, BK),
-                      stage, phase);
+                      backwards, stage, phase);
         }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();

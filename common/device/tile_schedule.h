@@ -47,9 +47,7 @@ typedef struct hilbert_walk {
     int count;
 } hilbert_walk;
 
-static inline int hilbert_least(int first, int second) {
-    return first < second ? first : second;
-}
+static inline int hilbert_least(int first, int second) { return first < second ? first : second; }
 
 /* Walks the square with one corner at (m, n) whose sides are the vectors a and b, along one of the
  * axes each: from that corner to the one at a. Squares that lie outside the grid are skipped. */

@@ -33,19 +33,19 @@ inline TensorMapEncoder tensor_map_encoder() {
     return nullptr;
 }
 
-// Fills *map for a bf16 tensor of `rank` dimensions, the contiguous one first. sizes and box are in
-// elements; strides[i] is the distance, in bytes, between neighbours in dimension i + 1.
+// Fills *map for a bf16 tensor of `rank` dimensions, the contiguous one first, and the 128-byte
+// swizzle. sizes and box are in elements; strides[i] is the distance, in bytes, between neighbours
+// in dimension i + 1.
 inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64_t *sizes,
-                             const cuuint64_t *strides, const cuuint32_t *box,
-                             CUtensorMapSwizzle swizzle) {
+                             const cuuint64_t *strides, const cuuint32_t *box) {
     const TensorMapEncoder encode = tensor_map_encoder();
     if (encode == nullptr)
         return 1;
     const cuuint32_t element_strides[3] = {1, 1, 1};
-    const CUresult status =
-        encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, cuuint32_t(rank), const_cast<void *>(base),
-               sizes, strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult status = encode(
+        map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, cuuint32_t(rank), const_cast<void *>(base), sizes,
+        strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     fprintf(stderr,
@@ -56,15 +56,14 @@ inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const c
     return 1;
 }
 
-// Map of the row-major bf16 matrix [rows][columns] for boxes of [box_rows][box_columns], laid out
-// in shared memory row after row. With the 128-byte swizzle box_columns is 64; without, up to 256.
+// Map of the row-major bf16 matrix [rows][columns] for boxes of [box_rows][box_columns] under the
+// 128-byte swizzle: box_columns is 64 at most.
 inline int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns,
-                              int box_rows, int box_columns, bool swizzle = true) {
+                              int box_rows, int box_columns) {
     const cuuint64_t sizes[2] = {cuuint64_t(columns), cuuint64_t(rows)};
     const cuuint64_t strides[1] = {cuuint64_t(columns) * sizeof(bf16)};
     const cuuint32_t box[2] = {cuuint32_t(box_columns), cuuint32_t(box_rows)};
-    return encode_tensor_map(map, matrix, 2, sizes, strides, box,
-                             swizzle ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE);
+    return encode_tensor_map(map, matrix, 2, sizes, strides, box);
 }
 
 // Map of the row-major bf16 matrix [rows][columns] for whole operand stages of [box_rows][bk], bk a
@@ -78,7 +77,7 @@ inline int make_tensor_map_3d(TensorMap *map, const void *matrix, int rows, int 
     const cuuint64_t sizes[3] = {cuuint64_t(columns), cuuint64_t(rows), cuuint64_t(slices)};
     const cuuint64_t strides[2] = {cuuint64_t(columns) * sizeof(bf16), SWIZZLE_BYTES};
     const cuuint32_t box[3] = {SWIZZLE_COLUMNS, cuuint32_t(box_rows), cuuint32_t(slices)};
-    return encode_tensor_map(map, matrix, 3, sizes, strides, box, CU_TENSOR_MAP_SWIZZLE_128B);
+    return encode_tensor_map(map, matrix, 3, sizes, strides, box);
 }
 
 // ------------------------------------------------------------------------------ device: copies
