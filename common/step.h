@@ -44,11 +44,13 @@ typedef struct step {
     int multiple_n;
     int multiple_k;
 
-    /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. */
+    /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
+     * before, and may stay so. */
     int (*prepare)(const problem *problem, void **state);
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state. */
     int (*launch)(const problem *problem, void *state);
-    /* Frees what prepare made, after the last launch has finished. */
+    /* Frees what prepare made, after the last launch has finished. Called if *state is not NULL,
+     * also when prepare failed half-way. */
     void (*release)(void *state);
 } step;
 

@@ -44,10 +44,10 @@ DEVICE void load_tile(float (&tile)[BK][BM], const bf16 *source, int k) {
 }
 
 __global__ void __launch_bounds__(THREADS, 2)
-    gemm(const bf16 *a, const bf16 *b, bf16 *d, int n, int k) {
+    gemm(const bf16 *a, const bf16 *b, bf16 *d, int m, int n, int k) {
     __shared__ SharedStorage smem;
-    const int tile_m = blockIdx.x / (n / BN);
-    const int tile_n = blockIdx.x % (n / BN);
+    const int tile_m = blockIdx.x % (m / BM);
+    const int tile_n = blockIdx.x / (m / BM);
     const int warp = threadIdx.x / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = warp / WARPS_N * WM + lane / (WN / TN) * TM;
@@ -81,7 +81,7 @@ static int prepare(const problem *, void **) { return 0; }
 static int launch(const problem *p, void *) {
     return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
                   static_cast<const bf16 *>(p->a), static_cast<const bf16 *>(p->b),
-                  static_cast<bf16 *>(p->d), p->n, p->k);
+                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
 }
 
 static void release(void *) {}

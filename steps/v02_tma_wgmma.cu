@@ -27,10 +27,10 @@ struct SharedStorage {
 };
 
 __global__ void __launch_bounds__(THREADS)
-    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int n, int k) {
+    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int m, int n, int k) {
     __shared__ SharedStorage smem;
-    const int tile_m = blockIdx.x / (n / BN);
-    const int tile_n = blockIdx.x % (n / BN);
+    const int tile_m = blockIdx.x % (m / BM);
+    const int tile_n = blockIdx.x / (m / BM);
     const int warp = threadIdx.x / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
 
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(THREADS)
     for (int k_tile = 0; k_tile < k / BK; ++k_tile) {
         Barrier::Token token;
         if (threadIdx.x == 0) {
-            token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
             tma_load_2d(smem.a, map_a, k_tile * BK, tile_m * BM, &smem.full.word);
             tma_load_2d(smem.b, map_b, k_tile * BK, tile_n * BN, &smem.full.word);
+            token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
         } else {
             token = smem.full.arrive();
         }
@@ -90,7 +90,7 @@ static int prepare(const problem *p, void **state) {
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
-                  &made->maps[0], &made->maps[1], static_cast<bf16 *>(p->d), p->n, p->k);
+                  &made->maps[0], &made->maps[1], static_cast<bf16 *>(p->d), p->m, p->n, p->k);
 }
 
 static void release(void *state) {

@@ -28,10 +28,10 @@ struct SharedStorage {
 };
 
 __global__ void __launch_bounds__(THREADS)
-    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int n, int k) {
+    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int m, int n, int k) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
-    const int tile_m = blockIdx.x / (n / BN);
-    const int tile_n = blockIdx.x % (n / BN);
+    const int tile_m = blockIdx.x % (m / BM);
+    const int tile_n = blockIdx.x / (m / BM);
     const int warpgroup = warpgroup_index();
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
@@ -48,13 +48,13 @@ __global__ void __launch_bounds__(THREADS)
     for (int k_tile = 0; k_tile < k / BK; ++k_tile) {
         Barrier::Token token;
         if (threadIdx.x == 0) {
-            token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
             for (int row = 0; row < BM; row += TMA_ROWS)
                 tma_load_2d(&smem.a[row * BK], map_a, k_tile * BK, tile_m * BM + row,
                             &smem.full.word);
             for (int row = 0; row < BN; row += TMA_ROWS)
                 tma_load_2d(&smem.b[row * BK], map_b, k_tile * BK, tile_n * BN + row,
                             &smem.full.word);
+            token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
         } else {
             token = smem.full.arrive();
         }
@@ -99,7 +99,7 @@ static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1),
                   sizeof(SharedStorage), p->stream, &made->maps[0], &made->maps[1],
-                  static_cast<bf16 *>(p->d), p->n, p->k);
+                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
 }
 
 static void release(void *state) {

@@ -43,13 +43,13 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers: they have read what this stage held.
         smem.empty[stage].wait(smem.empty[stage].arrive());
-        smem.full[stage].arrive_tx(sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         for (int row = 0; row < BM; row += TMA_ROWS)
             tma_load_2d(&smem.a[stage][row * BK], map_a, k_tile * BK, tile_m * BM + row,
                         &smem.full[stage].word);
         for (int row = 0; row < BN; row += TMA_ROWS)
             tma_load_2d(&smem.b[stage][row * BK], map_b, k_tile * BK, tile_n * BN + row,
                         &smem.full[stage].word);
+        smem.full[stage].arrive_tx(sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         stage = (stage + 1) % STAGES;
     }
 }

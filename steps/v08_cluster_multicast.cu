@@ -1,11 +1,14 @@
 // v08: clusters of two CTAs, and TMA multicast.
 //
 // The two CTAs of a cluster compute tiles one above the other, which need the same columns of B.
-// Each loads half of them and multicasts it to both: 256 rows per k-tile and CTA come out of the L2
-// where 384 did. A stage may be overwritten only when both CTAs have read it, so a consumer arrives
-// on the empty barriers of both. How many clusters fit is asked for: a cluster lives inside one
-// GPC, and not every GPC has an even number of SMs. Expected: the same cycles as v07, fewer joules
-// on the way, and so a higher clock: one or two in a hundred.
+// Each loads half of them and multicasts it to both: a CTA asks the L2 for 256 rows per k-tile
+// where it asked for 384. A stage may be overwritten only when both CTAs have read it, so a
+// consumer arrives on the empty barriers of both; and because the CTAs now wait for each other, it
+// keeps one k-tile's wgmmas in flight while it starts the next one's. How many clusters fit is
+// asked for: a cluster lives inside one GPC, and not every GPC has an even number of SMs. Of these,
+// as many start as it takes to finish in the same number of waves: SMs that could only idle in the
+// last wave leave their share of the power to the others. Expected: the same cycles as v07, fewer
+// joules, and so a higher clock: one or two in a hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"

@@ -1,10 +1,10 @@
-// v10: the result leaves through shared memory and an asynchronous TMA store.
+// v10: the result leaves through shared memory and asynchronous TMA stores.
 //
-// A store from the fragments writes 16 bytes to each of eight rows, half a sector each, and the
-// consumers wait for all of them to be issued. Staged in shared memory first, the tile goes out as
-// one TMA store of whole rows, while the consumers already multiply the next tile. TMA also clips:
-// with it any M, and any N and K whose rows are 16-byte aligned, will do. The staging tile costs
-// one stage of the ring. Expected: one in a hundred.
+// Stores from the fragments go to eight rows at a time, and the consumers stand still until all are
+// issued. Staged in shared memory first, the tile goes out as TMA stores of whole rows, while the
+// consumers already multiply the next tile. The staging memory holds half of the tile's columns:
+// for all of them the ring would have to give up a stage. TMA also clips: with it any M, and any N
+// and K whose rows are 16-byte aligned, will do. Expected: one in a hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/launch.cuh"

@@ -1,10 +1,10 @@
-// v12: stmatrix into conflict-free staging, one store per consumer warpgroup.
+// v12: stmatrix into the staging memory, and a store for each consumer warpgroup.
 //
-// The rows of the staging tile were 512 bytes apart, so the eight rows that a warp writes at once
-// met the same banks. Now it stands in slices of 64 columns under the 128-byte swizzle, which
-// spreads eight rows over all banks, and stmatrix writes four 8 x 8 matrices per instruction, in
-// the fragment's own layout. Each consumer stages and stores its own rows: the two no longer wait
-// for each other, and while one stages, the other multiplies. Expected: half in a hundred.
+// A thread staged its accumulators in 64 stores of 4 bytes. stmatrix writes four 8 x 8 matrices
+// with one instruction, straight from the fragment's layout: 16 of them, and under the 128-byte
+// swizzle the eight rows of a matrix meet all 32 banks once. And each consumer now stages and
+// stores its own rows: the two no longer wait for each other, and while one stages, the other
+// multiplies. Expected: half in a hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/launch.cuh"
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
             const tile_coordinate tile = order[i];
-            const bool backwards = i / cluster_count() % 2; // every other tile
+            const bool backwards = i / cluster_count() % 2; // every other tile of this cluster
             load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, ceil_div(k, BK),
                       backwards, stage, phase);
         }
@@ -213,7 +213,7 @@ static void release(void *state) {
 
 static const step v12 = {
     .name = "v12",
-    .idea = "stmatrix staging, a store per consumer",
+    .idea = "stmatrix, a store per consumer",
     .computes = GEMM_BF16,
     .min_compute_capability = 90,
     .max_compute_capability = 90,

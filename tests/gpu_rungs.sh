@@ -33,6 +33,7 @@ CLIPPED=(
     "1000 1000 1000"
     "5000 264 136"
     "8200 8200 8200 --check sample"
+    "16384 16384 16384 --check sample"
 )
 
 # verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all.

@@ -4,13 +4,14 @@
 
 #include "device/base.cuh"
 
-// The calling CTA's rank in its cluster, and its cluster's place in the grid (x dimension).
+// The calling CTA's rank in its cluster: 0 to the cluster's CTAs - 1.
 DEVICE int cluster_cta_rank() {
     uint32_t rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return int(rank);
 }
 
+// The place of the calling CTA's cluster in the grid (x dimension): 0 to cluster_count() - 1.
 DEVICE int cluster_index() {
     uint32_t index;
     asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(index));

@@ -10,6 +10,11 @@ struct FragmentRow {
     int column;   // of the first
 };
 
+// Which column of the 16 that is for lane 0 to 31: 0, 8, 4, 12 in every four lanes.
+__host__ __device__ constexpr int fragment_row_column(int lane) {
+    return lane % 2 * 8 + lane % 4 / 2 * 4;
+}
+
 // Lanes trade halves with their neighbour: the even one gives away its pair of the right block, the
 // odd one its pair of the left. Four lanes then hold 32 bytes that lie side by side: a whole
 // sector. The whole warp calls it.
@@ -20,7 +25,7 @@ DEVICE FragmentRow exchange_fragment_row(float left0, float left1, float right0,
     const uint32_t right = pack_bf16(right0, right1);
     const uint32_t received = __shfl_xor_sync(0xffffffffu, odd ? left : right, 1);
     const uint2 packed = odd ? make_uint2(received, right) : make_uint2(left, received);
-    return {packed, lane % 2 * 8 + lane % 4 / 2 * 4};
+    return {packed, fragment_row_column(lane)};
 }
 
 // Rounds one row of two neighbouring blocks to bf16 and writes its 16 columns, the first of them at

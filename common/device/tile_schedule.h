@@ -47,6 +47,7 @@ typedef struct hilbert_walk {
     int count;
 } hilbert_walk;
 
+/* The smaller of two. */
 static inline int hilbert_least(int first, int second) { return first < second ? first : second; }
 
 /* Walks the square with one corner at (m, n) whose sides are the vectors a and b, along one of the

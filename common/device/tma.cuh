@@ -14,10 +14,11 @@ using TensorMap = CUtensorMap;
 
 // ---------------------------------------------------------------------------- host: tensor maps
 
-// The driver's encoder, found at run time: the program does not link the driver's library, so that
-// it starts, and says what is missing, on a machine that has none.
+// The type of the driver's function that makes a tensor map.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
+// The driver's encoder, found at run time: the program does not link the driver's library, so that
+// it starts, and says what is missing, on a machine that has none. nullptr after printing one line.
 inline TensorMapEncoder tensor_map_encoder() {
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -35,7 +36,7 @@ inline TensorMapEncoder tensor_map_encoder() {
 
 // Fills *map for a bf16 tensor of `rank` dimensions, the contiguous one first, and the 128-byte
 // swizzle. sizes and box are in elements; strides[i] is the distance, in bytes, between neighbours
-// in dimension i + 1.
+// in dimension i + 1. Returns 0, or 1 after printing one line.
 inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64_t *sizes,
                              const cuuint64_t *strides, const cuuint32_t *box) {
     const TensorMapEncoder encode = tensor_map_encoder();
@@ -57,7 +58,8 @@ inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const c
 }
 
 // Map of the row-major bf16 matrix [rows][columns] for boxes of [box_rows][box_columns] under the
-// 128-byte swizzle: box_columns is 64 at most.
+// 128-byte swizzle: box_columns is 64 at most, columns a multiple of 8. Returns 0, or 1 after
+// printing one line.
 inline int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns,
                               int box_rows, int box_columns) {
     const cuuint64_t sizes[2] = {cuuint64_t(columns), cuuint64_t(rows)};
@@ -70,7 +72,8 @@ inline int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int 
 // multiple of 64. The third dimension steps over the stage's slices of 64 columns, 128 bytes apart
 // in a row, because the swizzle cannot span more; the box holds all slices, one after the other.
 // With one slice (bk = 64) columns past the edge are zero-filled; with more, `columns` must be a
-// multiple of bk, since TMA clips each dimension by itself.
+// multiple of bk, since TMA clips each dimension by itself. Returns 0, or 1 after
+// printing one line.
 inline int make_tensor_map_3d(TensorMap *map, const void *matrix, int rows, int columns,
                               int box_rows, int bk) {
     const int slices = bk / SWIZZLE_COLUMNS;

@@ -10,6 +10,7 @@
 
 typedef uint16_t bf16_bits;
 
+/* The same number as an fp32: exact, NaN and infinities included. */
 HOST_DEVICE static inline float bf16_to_float(bf16_bits value) {
     const uint32_t bits = (uint32_t)value << 16;
     float result;

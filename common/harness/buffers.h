@@ -26,16 +26,28 @@ typedef struct buffer {
 /* GPU memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
-/* All of these return 0, or non-zero after printing one line. */
+/* Allocates a payload of `bytes` bytes between two guard bands; the payload holds anything. what
+ * names the buffer in messages. Returns 0, or non-zero after printing one line; *buffer is then
+ * empty. buffer_destroy() it. */
 int buffer_create(buffer *buffer, size_t bytes, const char *what);
-/* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. */
+
+/* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream.
+ * Returns 0, or non-zero after printing one line. */
 int buffer_poison(const buffer *buffer, struct CUstream_st *stream);
+
+/* Copies `bytes` bytes from the host to the start of the payload. Returns 0, or non-zero after
+ * printing one line. */
 int buffer_upload(const buffer *buffer, const void *from, size_t bytes);
+
+/* Copies the first `bytes` bytes of the payload to the host. Returns 0, or non-zero after printing
+ * one line. */
 int buffer_download(const buffer *buffer, void *to, size_t bytes);
+
 /* *intact says whether both guards are as they were made; if not, text says which one is not, and
- * where. Call it when no kernel runs. */
+ * where. Call it when no kernel runs. Returns 0, or non-zero after printing one line. */
 int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t size);
 
+/* Frees the memory. An empty buffer (all zero) is nothing to free. */
 void buffer_destroy(buffer *buffer);
 
 #ifdef __cplusplus

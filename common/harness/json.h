@@ -28,15 +28,31 @@ int json_writable(const char *path, char *error, size_t size);
 /* Starts the file. Returns 0, or non-zero with one sentence in error and nothing left behind. */
 int json_begin(json *json, const char *path, char *error, size_t size);
 
+/* Opens an object. */
 void json_object_begin(json *json, const char *key);
+
+/* Closes the innermost object. */
 void json_object_end(json *json);
+
+/* Opens an array. */
 void json_array_begin(json *json, const char *key);
+
+/* Closes the innermost array. */
 void json_array_end(json *json);
 
-void json_string(json *json, const char *key, const char *value); /* NULL is written as null */
-void json_double(json *json, const char *key, double value);      /* not finite: null */
+/* Writes a text (UTF-8), escaped; NULL is written as null. */
+void json_string(json *json, const char *key, const char *value);
+
+/* Writes a number so that it reads back as the same double; null if it is not finite. */
+void json_double(json *json, const char *key, double value);
+
+/* Writes a whole number. */
 void json_unsigned(json *json, const char *key, uint64_t value);
+
+/* Writes true or false. */
 void json_bool(json *json, const char *key, bool value);
+
+/* Writes null. */
 void json_null(json *json, const char *key);
 
 /* Puts the file in its place. Returns 0, or non-zero with one sentence in error; then the

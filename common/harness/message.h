@@ -26,8 +26,13 @@ typedef struct progress {
     bool shown;
 } progress;
 
+/* Starts a phase. what names it, and must outlive it. */
 void progress_begin(progress *progress, const char *what);
+
+/* Shows how much of the phase is done, 0 to 1. Call it as often as you like: it prints rarely. */
 void progress_update(progress *progress, double fraction_done);
+
+/* Ends the phase and clears its line. */
 void progress_end(progress *progress);
 
 #ifdef __cplusplus

@@ -29,10 +29,16 @@ typedef struct options {
  * one sentence about the first mistake in error. If --help is met, reading stops there. */
 int options_parse(int argc, char **argv, options *options, char *error, size_t size);
 
+/* Prints what the program is, its options and their defaults, and the shapes the step takes. */
 void options_print_help(FILE *out, const step *step);
 
+/* The word that --inputs takes for it. */
 const char *inputs_name(enum inputs inputs);
+
+/* The word that --protocol takes for it. */
 const char *protocol_name(enum protocol protocol);
+
+/* The word that --check takes for it. */
 const char *check_extent_name(enum check_extent check);
 
 #endif

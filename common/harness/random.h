@@ -38,23 +38,27 @@ HOST_DEVICE static inline uint64_t random_mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
+/* 64 random bits: number `index` of stream `stream` of the seed. The same everywhere. */
 HOST_DEVICE static inline uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t key = random_mix(random_mix(seed + golden) ^ (stream * golden));
     return random_mix(key + golden * (index + 1));
 }
 
+/* Uniform in [-1, 1), in steps of 2^-23. */
 HOST_DEVICE static inline float random_uniform(uint64_t bits) {
     return (float)(bits >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* Box-Muller. A host and a GPU may differ in the last bit of the logarithm and the cosine. */
+/* Normal, mean 0, variance 1: Box-Muller. A host and a GPU may differ in the last bit of the
+ * logarithm and the cosine. */
 HOST_DEVICE static inline float random_normal(uint64_t bits) {
     const float radius_source = ((float)(uint32_t)(bits >> 32) + 1.0f) * 0x1p-32f; /* (0, 1] */
     const float angle = (float)((uint32_t)bits >> 8) * (0x1p-24f * 6.28318530717958648f);
     return sqrtf(-2.0f * logf(radius_source)) * cosf(angle);
 }
 
+/* A whole number from -range to range, each as likely; range >= 0. */
 HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
     const uint64_t values = 2 * (uint64_t)range + 1;
     return (int)(((bits >> 32) * values) >> 32) - range;

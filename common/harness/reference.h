@@ -25,12 +25,16 @@ typedef struct reference {
 /* GPU memory that a reference takes; false if the number does not fit in a size_t. */
 bool reference_bytes(int m, int n, bool sampled, size_t *bytes);
 
-/* These return 0, or non-zero after printing one line. */
+/* Allocates the reference of D [m][n], of all elements or of the sample (sample.h). Returns 0, or
+ * non-zero after printing one line. reference_destroy() it in either case. */
 int reference_create(reference *reference, int m, int n, int k, bool sampled);
-/* From A [m][k] and B [n][k] in GPU memory; returns when it is done. */
+
+/* Computes it from A [m][k] and B [n][k] in GPU memory; returns when it is done: 0, or non-zero
+ * after printing one line. */
 int reference_compute(reference *reference, const bf16_bits *a, const bf16_bits *b,
                       struct CUstream_st *stream);
 
+/* Frees the GPU memory. A reference that is all zero is nothing to free. */
 void reference_destroy(reference *reference);
 
 #ifdef __cplusplus

@@ -15,8 +15,10 @@ typedef struct summary {
  * stand for "not measured" and are left out; NAN if nothing is left. */
 double quantile(const double *values, size_t count, double q);
 
+/* The 0.5-quantile. */
 double median(const double *values, size_t count);
 
+/* The median and the spread; count is of the finite values. */
 summary summarize(const double *values, size_t count);
 
 #endif

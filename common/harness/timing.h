@@ -49,6 +49,8 @@ typedef struct timing {
  * line. timing_free() the result in either case. */
 int timing_run(const device *device, const options *options, size_t copies, double flop,
                const contender contenders[CONTENDERS], timing *timing);
+
+/* Frees the arrays of samples. */
 void timing_free(timing *timing);
 
 /* What the samples of one contender come to. */
@@ -64,6 +66,8 @@ typedef struct timing_summary {
 /* Dense bf16 floating-point operations per cycle and SM; NAN for a GPU that is not in the table. */
 double tensor_core_flop_per_cycle(int compute_capability);
 
+/* Over the finished rounds of one contender, CONTENDER_STEP or CONTENDER_CUBLAS; NAN where nothing
+ * could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
 
 /* cuBLAS's seconds over the step's, round by round, into ratios[timing->rounds]. */

@@ -1,6 +1,7 @@
 #include "harness/verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 bool verdict_right(const verdict *verdict) {
@@ -39,19 +40,23 @@ static void format_right(const verdict *verdict, char *text, size_t size) {
     }
 }
 
+/* printf shows a NaN's sign, which says nothing: a NaN is "nan". */
+static double without_nan_sign(double value) { return isnan(value) ? fabs(value) : value; }
+
 static void format_wrong(const verdict *verdict, char *text, size_t size) {
+    const double got = without_nan_sign(verdict->got);
     if (verdict->kind == CHECK_EXACT) {
         snprintf(text, size,
                  "exact: %" PRIu64 " of %" PRIu64 " differ; first at [%" PRIu64 "][%" PRIu64
                  "]: got %g, expected %g",
-                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column,
-                 verdict->got, verdict->expected);
+                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column, got,
+                 verdict->expected);
     } else {
         snprintf(text, size,
                  "bounded: %" PRIu64 " of %" PRIu64 " are outside the bound; first at [%" PRIu64
                  "][%" PRIu64 "]: got %g, expected %g, give or take %.3g",
-                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column,
-                 verdict->got, verdict->expected, verdict->allowed);
+                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column, got,
+                 verdict->expected, verdict->allowed);
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct verification {
     char guards_text[160]; /* what is wrong with them, if anything */
 } verification;
 
+/* True if every check that was made found step and cuBLAS right, and the guards are intact. */
 bool verification_right(const verification *verification);
 
 /* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing

@@ -111,7 +111,6 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
     if (workload->step->prepare(&copy->problem[CONTENDER_STEP], &copy->state) != 0) {
         return 1; /* the step has printed its line */
     }
-    copy->prepared = true;
     return device_wait(workload->device, "prepare");
 }
 
@@ -154,7 +153,7 @@ int workload_open(workload *workload, const step *step, const device *device,
 }
 
 static void close_copy(const workload *workload, operand_copy *copy) {
-    if (copy->prepared) {
+    if (copy->state != NULL) {
         workload->step->release(copy->state);
     }
     buffer_destroy(&copy->a);

@@ -19,7 +19,6 @@ typedef struct operand_copy {
     buffer d[CONTENDERS];
     problem problem[CONTENDERS]; /* the same A and B, each with its own D */
     void *state;                 /* what the step's prepare made */
-    bool prepared;
 } operand_copy;
 
 typedef struct workload {

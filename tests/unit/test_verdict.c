@@ -31,7 +31,7 @@ static void wrong(void) {
     const verdict bounded = {.kind = CHECK_BOUNDED,
                              .checked = 64,
                              .wrong = 1,
-                             .got = NAN,
+                             .got = -NAN, /* its sign is not shown */
                              .expected = 1.5,
                              .allowed = 0.25};
     expect_text(&exact, "exact: 3 of 64 differ; first at [17][300]: got 12, expected 13");

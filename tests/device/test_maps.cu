@@ -1,0 +1,139 @@
+// The maps that the device headers compute, against their definitions: swizzle, matrix descriptor,
+// accumulator fragment, and the banks of shared memory that they meet. Host code alone, which only
+// nvcc can compile: it needs no GPU.
+#include "../unit/test.h"
+#include "device/fragment.cuh"
+#include "device/swizzle.cuh"
+#include "device/wgmma.cuh"
+#include "fragment_map.h"
+
+#include <algorithm>
+#include <vector>
+
+constexpr int BANKS = 32; // of 4 bytes
+
+static int swizzled_byte(int row, int column) {
+    return swizzle_128b(row, column) * int(sizeof(bf16));
+}
+
+// Bits 4 to 6 of the byte offset, xored with bits 7 to 9. Each offset is hit once.
+static void swizzle_definition() {
+    for (int rows : {8, 64, 128, 256}) {
+        std::vector<int> hits(rows * SWIZZLE_COLUMNS);
+        for (int row = 0; row < rows; ++row)
+            for (int column = 0; column < SWIZZLE_COLUMNS; ++column) {
+                const int plain = row * SWIZZLE_BYTES + column * int(sizeof(bf16));
+                const int expected = plain ^ ((plain >> 7 & 7) << 4);
+                const int got = swizzled_byte(row, column);
+                EXPECT(got == expected, "(%d, %d) is at byte %d, not %d", row, column, got,
+                       expected);
+                ++hits[swizzle_128b(row, column)];
+            }
+        EXPECT(std::count(hits.begin(), hits.end(), 1) == long(hits.size()), "a tile of %d rows",
+               rows);
+    }
+}
+
+// Counts the accesses of `bytes` bytes at these offsets, bank by bank: one each is no conflict.
+static void expect_all_banks_once(const std::vector<int> &offsets, int bytes, const char *what,
+                                  int where) {
+    int hits[BANKS] = {};
+    for (int offset : offsets)
+        for (int byte = 0; byte < bytes; byte += 4)
+            ++hits[(offset + byte) / 4 % BANKS];
+    EXPECT(std::count(hits, hits + BANKS, 1) == BANKS, "%s at %d", what, where);
+}
+
+// What the swizzle is for: eight rows, the same chunk of 16 bytes.
+static void swizzle_column() {
+    for (int first = 0; first < 64; first += 8)
+        for (int chunk = 0; chunk < 8; ++chunk) {
+            std::vector<int> offsets;
+            for (int row = first; row < first + 8; ++row)
+                offsets.push_back(swizzled_byte(row, chunk * CHUNK_COLUMNS));
+            expect_all_banks_once(offsets, 16, "chunk", chunk);
+        }
+}
+
+// A warp that writes its fragments to swizzled staging memory with 4-byte stores.
+static void pair_stores() {
+    for (int first = 0; first < 128; first += 8)
+        for (int block = 0; block < SWIZZLE_COLUMNS; block += 8) {
+            std::vector<int> offsets;
+            for (int lane = 0; lane < 32; ++lane)
+                offsets.push_back(swizzled_byte(first + lane / 4, block + lane % 4 * 2));
+            expect_all_banks_once(offsets, 4, "block", block);
+        }
+}
+
+// The same with stmatrix, 16 rows and two chunks: it takes the rows of eight lanes at a time.
+static void stmatrix_stores() {
+    for (int first = 0; first < 64; first += 16)
+        for (int block = 0; block < SWIZZLE_COLUMNS; block += 16)
+            for (int phase = 0; phase < 32; phase += 8) {
+                std::vector<int> offsets;
+                for (int lane = phase; lane < phase + 8; ++lane)
+                    offsets.push_back(swizzled_byte(first + lane % 16, block + lane / 16 * 8));
+                expect_all_banks_once(offsets, 16, "block", block);
+            }
+}
+
+// Bits `first` to `last` of a descriptor.
+static uint64_t field(uint64_t descriptor, int first, int last) {
+    return descriptor >> first & ((uint64_t(1) << (last - first + 1)) - 1);
+}
+
+static void descriptor_fields() {
+    for (uint32_t address = 0; address < 227 * 1024; address += 1024)
+        for (uint32_t step = 0; step < 4; ++step) { // of 16 columns along k: 32 bytes
+            const uint64_t d = descriptor_of_address(address + step * 32);
+            EXPECT(field(d, 0, 13) == (address >> 4) + step * 2, "start of %u, step %u: %llu",
+                   address, step, (unsigned long long)field(d, 0, 13));
+            EXPECT(field(d, 32, 45) == 1024 >> 4, "stride of %u", address);
+            EXPECT(field(d, 49, 51) == 0, "base offset of %u", address);
+            EXPECT(field(d, 62, 63) == 1, "layout of %u", address);
+            const uint64_t rest =
+                field(d, 14, 15) | field(d, 30, 31) | field(d, 46, 48) | field(d, 52, 61);
+            EXPECT(rest == 0, "unused bits of %u: %llx", address, (unsigned long long)d);
+        }
+}
+
+static void fragment_covers() {
+    for (int n : {64, 128, 256}) {
+        std::vector<int> hits(64 * n);
+        for (int thread = 0; thread < WARPGROUP_THREADS; ++thread)
+            for (int i = 0; i < n / 2; ++i)
+                ++hits[fragment_row(thread, i) * n + fragment_column(thread, i)];
+        EXPECT(std::count(hits.begin(), hits.end(), 1) == 64 * n, "N = %d", n);
+    }
+}
+
+// Four lanes hold a row's 16 columns before the exchange, two pairs each, and after it, four side
+// by side: 32 bytes that lie side by side. A lane keeps a pair of its own.
+static void exchange_covers() {
+    for (int quad = 0; quad < 32; quad += 4) {
+        int hits[16] = {};
+        for (int lane = quad; lane < quad + 4; ++lane) {
+            const int column = fragment_row_column(lane);
+            const int left = fragment_column(lane, 0);
+            const int kept = lane % 2 ? fragment_column(lane, 4) : left;
+            EXPECT(column % 4 == 0 && column >= 0 && column <= 12, "lane %d: %d", lane, column);
+            EXPECT(kept >= column && kept < column + 4, "lane %d stores %d, holds %d", lane, column,
+                   kept);
+            for (int i = 0; i < 4; ++i)
+                ++hits[(column + i) % 16];
+        }
+        EXPECT(std::count(hits, hits + 16, 1) == 16, "lanes %d to %d", quad, quad + 3);
+    }
+}
+
+int main() {
+    run_case("swizzle: the definition on byte addresses, one to one", swizzle_definition);
+    run_case("swizzle: a chunk of eight rows meets all banks once", swizzle_column);
+    run_case("swizzle: 4-byte stores of fragments meet all banks once", pair_stores);
+    run_case("swizzle: stmatrix meets all banks once", stmatrix_stores);
+    run_case("descriptor: its fields", descriptor_fields);
+    run_case("wgmma fragment: every element of D once", fragment_covers);
+    run_case("fragment exchange: every column once, a lane's side by side", exchange_covers);
+    return test_result();
+}

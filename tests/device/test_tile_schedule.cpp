@@ -1,0 +1,179 @@
+// The tile schedules as properties: every tile once, neighbours in time near each other, no worker
+// with more than one tile more than another, on any grid.
+#include "../unit/test.h"
+#include "device/tile_schedule.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <vector>
+
+struct Grid {
+    int tiles_m;
+    int tiles_n;
+
+    int tiles() const { return tiles_m * tiles_n; }
+};
+
+// All small grids, some long or large ones, and random ones between.
+static std::vector<Grid> grids() {
+    std::vector<Grid> all = {{1, 3000}, {3000, 1}, {513, 7}, {7, 513}, {64, 32}, {256, 256}};
+    for (int m = 1; m <= 40; ++m)
+        for (int n = 1; n <= 40; ++n)
+            all.push_back({m, n});
+    std::mt19937 random(1);
+    std::uniform_int_distribution<int> side(1, 300);
+    for (int i = 0; i < 20; ++i)
+        all.push_back({side(random), side(random)});
+    return all;
+}
+
+static std::vector<tile_coordinate> hilbert(Grid grid) {
+    std::vector<tile_coordinate> order(grid.tiles());
+    hilbert_order(order.data(), grid.tiles_m, grid.tiles_n);
+    return order;
+}
+
+static void expect_each_once(const std::vector<tile_coordinate> &order, Grid grid, int group) {
+    std::vector<int> visits(grid.tiles());
+    for (tile_coordinate tile : order) {
+        const bool inside =
+            tile.m >= 0 && tile.m < grid.tiles_m && tile.n >= 0 && tile.n < grid.tiles_n;
+        EXPECT(inside, "%d x %d in groups of %d: tile (%d, %d)", grid.tiles_m, grid.tiles_n, group,
+               tile.m, tile.n);
+        if (inside)
+            ++visits[tile.m * grid.tiles_n + tile.n];
+    }
+    const bool once = std::all_of(visits.begin(), visits.end(), [](int v) { return v == 1; });
+    EXPECT(once, "%d x %d in groups of %d", grid.tiles_m, grid.tiles_n, group);
+}
+
+static void grouped_each_once() {
+    for (Grid grid : grids())
+        for (int group = 1; group <= 20; ++group) {
+            std::vector<tile_coordinate> order;
+            for (int i = 0; i < grid.tiles(); ++i)
+                order.push_back(grouped_tile(i, grid.tiles_m, grid.tiles_n, group));
+            expect_each_once(order, grid, group);
+        }
+}
+
+// Groups of `group` rows from the top, the last one with what is left; in each, column by column.
+static void grouped_as_documented() {
+    for (Grid grid : grids())
+        for (int group = 1; group <= 20; ++group) {
+            int index = 0;
+            for (int first = 0; first < grid.tiles_m; first += group)
+                for (int n = 0; n < grid.tiles_n; ++n)
+                    for (int m = first; m < std::min(first + group, grid.tiles_m); ++m, ++index) {
+                        const tile_coordinate tile =
+                            grouped_tile(index, grid.tiles_m, grid.tiles_n, group);
+                        EXPECT(tile.m == m && tile.n == n,
+                               "%d x %d in groups of %d: place %d is (%d, %d), not (%d, %d)",
+                               grid.tiles_m, grid.tiles_n, group, index, tile.m, tile.n, m, n);
+                    }
+        }
+}
+
+static void hilbert_each_once() {
+    for (Grid grid : grids())
+        expect_each_once(hilbert(grid), grid, 0);
+}
+
+static void hilbert_neighbours() {
+    for (int side = 1; side <= 256; side *= 2) {
+        const std::vector<tile_coordinate> order = hilbert({side, side});
+        for (size_t i = 1; i < order.size(); ++i) {
+            const int distance =
+                abs(order[i].m - order[i - 1].m) + abs(order[i].n - order[i - 1].n);
+            EXPECT(distance == 1, "side %d: %d steps to place %zu", side, distance, i);
+        }
+    }
+}
+
+// Every run of 4^j tiles that starts at a multiple of 4^j lies in a 2^j square.
+static void hilbert_windows() {
+    for (int side = 1; side <= 256; side *= 2) {
+        const std::vector<tile_coordinate> order = hilbert({side, side});
+        for (int square = 1; square <= side; square *= 2)
+            for (size_t i = 0; i < order.size(); ++i) {
+                const tile_coordinate first = order[i - i % (size_t(square) * square)];
+                EXPECT(order[i].m / square == first.m / square &&
+                           order[i].n / square == first.n / square,
+                       "side %d, windows of %d x %d: place %zu", side, square, square, i);
+            }
+    }
+}
+
+// The same on any grid: the tiles of a 2^j square, those that the grid has, follow each other. The
+// order never comes back to a square that it has left.
+static void hilbert_compact() {
+    for (Grid grid : grids()) {
+        const std::vector<tile_coordinate> order = hilbert(grid);
+        for (int square = 2; square <= std::max(grid.tiles_m, grid.tiles_n); square *= 2) {
+            const int across = (grid.tiles_n + square - 1) / square;
+            std::vector<bool> entered(((grid.tiles_m + square - 1) / square) * size_t(across));
+            int here = -1;
+            for (tile_coordinate tile : order) {
+                const int now = tile.m / square * across + tile.n / square;
+                EXPECT(now == here || !entered[now], "%d x %d: back to the %d x %d of (%d, %d)",
+                       grid.tiles_m, grid.tiles_n, square, square, tile.m, tile.n);
+                entered[now] = true;
+                here = now;
+            }
+        }
+    }
+}
+
+// The covering square has 2^34 tiles: those outside the grid must not be walked one by one.
+static void hilbert_quick() {
+    for (Grid grid : {Grid{1, 100000}, Grid{100000, 1}}) {
+        const clock_t start = clock();
+        const std::vector<tile_coordinate> order = hilbert(grid);
+        const double seconds = double(clock() - start) / CLOCKS_PER_SEC;
+        EXPECT(seconds < 0.5, "%d x %d took %.2f s", grid.tiles_m, grid.tiles_n, seconds);
+        expect_each_once(order, grid, 0);
+    }
+}
+
+static int waves(int tiles, int workers) { return (tiles + workers - 1) / workers; }
+
+// How many of tiles first, first + workers, first + 2 workers ... there are.
+static int dealt(int first, int tiles, int workers) {
+    int count = 0;
+    for (int tile = first; tile < tiles; tile += workers)
+        ++count;
+    return count;
+}
+
+static void balanced() {
+    for (int tiles = 1; tiles <= 5000; ++tiles)
+        for (int most = 1; most <= 140; ++most) {
+            const int workers = balanced_workers(tiles, most);
+            EXPECT(workers >= 1 && workers <= most, "%d tiles, %d workers at most: %d", tiles, most,
+                   workers);
+            if (workers < 1)
+                return;
+            EXPECT(waves(tiles, workers) == waves(tiles, most),
+                   "%d tiles, %d workers at most: %d take longer", tiles, most, workers);
+            EXPECT(workers == 1 || waves(tiles, workers - 1) > waves(tiles, most),
+                   "%d tiles, %d workers at most: fewer than %d would do", tiles, most, workers);
+            // The first worker gets the most, the last one the fewest.
+            const int fewest = dealt(workers - 1, tiles, workers);
+            EXPECT(fewest >= 1 && dealt(0, tiles, workers) <= fewest + 1,
+                   "%d tiles, %d workers: the last gets %d", tiles, workers, fewest);
+        }
+}
+
+int main() {
+    run_case("grouped order: each tile once", grouped_each_once);
+    run_case("grouped order: groups of rows, column by column", grouped_as_documented);
+    run_case("hilbert order: each tile once", hilbert_each_once);
+    run_case("hilbert order: on a square every step goes to a neighbour", hilbert_neighbours);
+    run_case("hilbert order: on a square every aligned window is a square", hilbert_windows);
+    run_case("hilbert order: on any grid no square is entered twice", hilbert_compact);
+    run_case("hilbert order: a long grid takes no time", hilbert_quick);
+    run_case("balanced workers: as few as finish in as many waves", balanced);
+    return test_result();
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# compute-sanitizer finds nothing in any rung: no access out of bounds or to what was never written
+# (memcheck, initcheck), no race in shared memory (racecheck), no misused barrier (synccheck).
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+. tests/tools/cases.sh
+
+TILED=(--m 256 --n 512 --k 256)   # all rungs take it
+CLIPPED=(--m 200 --n 456 --k 200) # past the edge of every tile: for the rungs that clip
+REPORT=build/tests/logs/sanitizer.out
+
+find_sanitizer() {
+    command -v compute-sanitizer && return
+    local sanitizer=${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer
+    [[ -x $sanitizer ]] && echo "$sanitizer"
+}
+
+# clean NAME TOOL RUNG SHAPE...: one case; false if this machine cannot run the rung.
+clean() {
+    local name=$1 tool=$2 rung=$3 status
+    shift 3
+    timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 99 "build/steps/$rung" "$@" \
+        --protocol none >"$REPORT" 2>&1
+    status=$?
+    if [[ $status -eq 77 ]]; then
+        skip "$name" "needs a Hopper GPU"
+        return 1
+    elif [[ $status -eq 0 ]]; then
+        ok "$name"
+    else
+        cat "$REPORT"
+        not_ok "$name" "exit status $status: $(grep -m 1 '=========' "$REPORT")"
+    fi
+}
+
+mkdir -p "${REPORT%/*}"
+sanitizer=$(find_sanitizer)
+for source in steps/*.cu; do
+    rung=$(basename "${source%%_*}")
+    if [[ -z $sanitizer || ! -x build/steps/$rung ]]; then
+        skip "$rung under compute-sanitizer" "needs the CUDA Toolkit and a GPU"
+        continue
+    fi
+    for tool in memcheck initcheck racecheck synccheck; do
+        clean "$rung passes $tool" "$tool" "$rung" "${TILED[@]}" || continue 2
+        [[ $rung == v1[0-2] ]] || continue
+        clean "$rung passes $tool with clipped tiles" "$tool" "$rung" "${CLIPPED[@]}"
+    done
+done
+finish
