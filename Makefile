@@ -62,10 +62,12 @@ endif
 
 PROGRAMS := $(RUNGS:%=$(BUILD)/steps/%)
 PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
+VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
+    $(sort $(wildcard bench/variants/*.patch)))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step diff sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder plots test format clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder variants plots notes test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -102,7 +104,9 @@ help:
 	  'make diffstat        how many lines changed, rung by rung' \
 	  'make list            the rungs, and the idea of each' \
 	  'make ladder          run all rungs and record the result' \
+	  'make variants        build the experiments of bench/variants' \
 	  'make plots           draw the recorded results' \
+	  'make notes           fill the tables of notes/ from the recorded results' \
 	  'make test            run every test that this machine can run' \
 	  'make sass N=7        the machine code of rung 7' \
 	  'make resources N=7   its registers, shared memory, stack and spills' \
@@ -113,17 +117,24 @@ help:
 step: $(BUILD)/steps/$(RUNG)
 	@$< $(ARGS)
 
-# Coloured even when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
+# The rung's own opening comment, whole, and then what changed below it, word by word. Coloured even
+# when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
 DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
-DIFF_FILES = $(call source_of,$(BELOW)) $(call source_of,$(RUNG))
+DIFF_FILES = $(BELOW)/$(notdir $(call source_of,$(BELOW))) $(RUNG)/$(notdir $(call source_of,$(RUNG)))
 diff:
 ifeq ($(BELOW),)
 	@echo 'There is nothing below $(RUNG): it is the first rung.'
 else
 	@echo '$(BELOW) -> $(RUNG)'
-	@if command -v git >/dev/null; then \
-	    git --no-pager diff --no-index --no-ext-diff --word-diff=$(if $(NO_COLOR),plain,color) \
-	        --word-diff-regex='$(DIFF_WORD)' $(ARGS) $(DIFF_FILES); \
+	@sed '/^#include/,$$d' $(call source_of,$(RUNG))
+	@rm -rf $(BUILD)/diff; for file in $(DIFF_FILES); do \
+	    mkdir -p $(BUILD)/diff/$${file%/*}; \
+	    sed '/^#include/,$$!d' steps/$${file#*/} >$(BUILD)/diff/$$file; \
+	done
+	@cd $(BUILD)/diff; if command -v git >/dev/null; then \
+	    git --no-pager diff --no-index --no-ext-diff --no-prefix \
+	        --word-diff=$(if $(NO_COLOR),plain,color) --word-diff-regex='$(DIFF_WORD)' $(ARGS) \
+	        $(DIFF_FILES); \
 	else \
 	    diff -u --color=$(if $(NO_COLOR),never,always) $(ARGS) $(DIFF_FILES); \
 	fi; [ $$? -le 1 ]
@@ -149,6 +160,9 @@ ladder:
 
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
+
+notes:
+	@$(PYTHON) bench/notes_tables.py $(ARGS)
 
 # A program that does not build must not keep the tests from running: run.sh counts it as failed.
 test:
@@ -207,10 +221,11 @@ export RESOURCES
 
 # Both are rewritten only if their text has changed, so that what depends on them is rebuilt only
 # then. The commit has +dirty if what the programs are made of differs from it.
-ifneq ($(filter-out help list diff diffstat clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+ifneq ($(filter-out help list diff diffstat notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
-    DIRTY := $(if $(shell git status --porcelain -- steps common Makefile 2>/dev/null),+dirty)
+    DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants Makefile \
+        2>/dev/null),+dirty)
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
@@ -240,17 +255,22 @@ rungs: $(PROGRAMS)
 # wrong in a way that nothing else shows: it is no program at all.
 REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill
 
-$(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
-	$(need_nvcc)
-	@mkdir -p $(@D); echo 'nvcc $<'
-	$(Q)log=$(@:.o=.ptxas.log); rm -f $@; \
-	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ -c $< -o $@ >$$log 2>&1; then \
+# $(call compile_rung,SOURCE,MORE FLAGS) makes the object $@, or no file and an error.
+define compile_rung
+log=$(@:.o=.ptxas.log); rm -f $@; \
+	if ! $(NVCC) $(ARCH) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@ >$$log 2>&1; then \
 	    cat $$log >&2; exit 1; \
 	elif grep -E '$(REFUSED)' $$log >&2; then \
 	    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
 	fi
+endef
 
-$(PROGRAMS): %: %.o $(HARNESS) $(BUILD)/commit.o
+$(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)$(call compile_rung,$<,$(DEPS) -MT $@)
+
+$(PROGRAMS) $(VARIANTS): %: %.o $(HARNESS) $(BUILD)/commit.o
 	@echo 'link $@'
 	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
 
@@ -258,6 +278,23 @@ $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc -ptx $<'
 	$(Q)$(NVCC) -arch=compute_90a $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@
+
+# A variant is an experiment with a rung: a patch of it, or of the device headers. Both are copied
+# to a tree of the variant's own, patched there, and compiled as the rung is. The tree is no place
+# for git apply to look for a repository.
+variants: $(VARIANTS)
+
+VARIANT_RUNG = $(call source_of,$(firstword $(subst -, ,$*)))
+VARIANT_TREE = $(BUILD)/variants/tree-$*
+$(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIANT_RUNG) \
+    common/step.h $(wildcard common/device/*) $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)rm -rf $(VARIANT_TREE); mkdir -p $(VARIANT_TREE)/steps $(VARIANT_TREE)/common; \
+	cp $(VARIANT_RUNG) $(VARIANT_TREE)/steps; cp -r common/device $(VARIANT_TREE)/common; \
+	GIT_CEILING_DIRECTORIES=$(abspath $(BUILD)/variants) \
+	    git -C $(VARIANT_TREE) apply --whitespace=nowarn $(abspath $<) || { rm -f $@; exit 1; }
+	$(Q)$(call compile_rung,$(VARIANT_TREE)/steps/$(notdir $(VARIANT_RUNG)),-I$(VARIANT_TREE)/common)
 
 $(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
 	$(Q)rm -f $@; ar rcs $@ $^
@@ -293,7 +330,7 @@ DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 
 # Without nvcc there is only what a C++ compiler can build; run.sh counts the rest as skipped.
-test-programs: $(DEVICE_CPP) $(if $(NVCC),$(PROGRAMS) $(PTX) $(UNIT) $(GPU) $(DEVICE_CU))
+test-programs: $(DEVICE_CPP) $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(PTX) $(UNIT) $(GPU) $(DEVICE_CU))
 
 $(UNIT): $(BUILD)/%: %.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)
@@ -312,7 +349,9 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc $<'
-	$(Q)$(NVCC) $(ARCH) $(NVCCFLAGS) $(DEPS) -MT $@ $< -o $@
+	$(Q)log=$@.log; rm -f $@; \
+	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< -o $@ >$$log 2>&1 || \
+	    grep -E '$(REFUSED)' $$log >&2; then cat $$log >&2; rm -f $@; exit 1; fi
 
 # ---------------------------------------------------------------- Python's virtual environment
 

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Runs every built rung several times, interleaved, and records one JSON for the whole ladder.
 
+With --build build --build build/variants the variants of the rungs (`make variants`) run between
+them, each after its rung and compared with it.
+
 A rung's program measures cuBLAS beside itself, round by round. This program interleaves the
 processes as well: a pass goes once over all rungs, and every other pass goes backwards, so that a
 slow drift of clock or temperature reaches all rungs alike. bench/results/README.md describes the
@@ -75,8 +78,14 @@ def make_parser():
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--steps", metavar="v01,v02,...", help="rungs to run (default: all that are built)")
-    add("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
+    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
+    add(
+        "--build",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        help="where the programs are, in DIR/steps; may be repeated (default: build)",
+    )
     add("--size", type=positive, metavar="N", help=f"m = n = k = N (default {DEFAULT_SIZE})")
     for name in ("--m", "--n", "--k"):
         add(name, type=positive, metavar="N")
@@ -107,11 +116,11 @@ def shape_of(options):
 
 
 def step_name(text):
-    """'v07' for v07, v7 or 7."""
-    match = re.fullmatch(r"v?([0-9]{1,2})", text.strip())
+    """'v07' for v07, v7 or 7; 'v07-balanced' for the variant, with the same freedom."""
+    match = re.fullmatch(r"([vat]?)([0-9]{1,2})(-[a-z0-9-]+)?", text.strip())
     if not match:
         raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
-    return f"v{int(match.group(1)):02}"
+    return f"{match.group(1) or 'v'}{int(match.group(2)):02}{match.group(3) or ''}"
 
 
 def is_program(path):
@@ -119,19 +128,38 @@ def is_program(path):
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def find_programs(build, steps):
-    """The rungs to run, lowest first: a list of (name, path)."""
-    folder = build / "steps"
-    if steps is None:
-        names = sorted(p.name for p in folder.glob("v[0-9][0-9]") if is_program(p))
-        if not names:
+def built_programs(builds):
+    """Every rung and variant in the build directories: a map from its name to its path."""
+    found = {}
+    for folder in (build / "steps" for build in builds):
+        if not folder.is_dir():
             raise UsageError(f"no built rung in {folder}: run 'make ladder', or name --build DIR")
+        for path in folder.glob("[vat][0-9][0-9]*"):
+            if not recorded.NAME.fullmatch(path.name) or not is_program(path):
+                continue
+            if found.setdefault(path.name, path.resolve()) != path.resolve():
+                raise UsageError(f"--build: {path.name} is built in more than one of them")
+    return found
+
+
+def find_programs(builds, steps):
+    """What to run, lowest first and a variant after its rung: a list of (name, path)."""
+    builds = builds or [recorded.ROOT / "build"]
+    places = ", ".join(str(build / "steps") for build in builds)
+    built = built_programs(builds)
+    if steps is None:
+        names = [name for name in built if name.startswith("v")]
+        if not names:
+            raise UsageError(f"no built rung in {places}: run 'make ladder', or name --build DIR")
     else:
-        names = sorted({step_name(text) for text in steps.split(",")})
-    missing = [name for name in names if not is_program(folder / name)]
+        names = {step_name(text) for text in steps.split(",")}
+    missing = sorted(name for name in names if name not in built)
     if missing:
-        raise UsageError(f"{', '.join(missing)}: not built in {folder} ('make step N=...' builds)")
-    return [(name, (folder / name).resolve()) for name in names]
+        raise UsageError(
+            f"{', '.join(missing)}: not built in {places} ('make step N=...' builds a rung, "
+            "'make variants' all variants)"
+        )
+    return [(name, built[name]) for name in sorted(names, key=recorded.name_order)]
 
 
 def check_destination(out):
@@ -404,12 +432,18 @@ def compare(lower, upper):
 
 
 def compare_neighbours(rungs):
-    """Every rung with the one below it, where both have a result."""
+    """Every rung with the one below it and every variant with its rung, where both have a result."""
     pairs = []
-    for index in range(1, len(rungs)):
-        lower, upper = rungs[index - 1 : index + 1]
-        if "failed" not in lower and "failed" not in upper:
-            pairs.append(compare(lower, upper))
+    below = None
+    for rung in rungs:
+        lower = below
+        if recorded.is_variant(rung["step"]):
+            same = below and below["step"] == recorded.rung_of(rung["step"])
+            lower = below if same else None
+        else:
+            below = rung
+        if lower and "failed" not in lower and "failed" not in rung:
+            pairs.append(compare(lower, rung))
     return pairs
 
 
@@ -647,11 +681,9 @@ def print_ladder(ladder):
 
 
 def default_name(ladder, date):
-    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json"""
-    slug = re.sub(r"[^a-z0-9]+", "-", ladder["gpu"]["name"].lower()).strip("-")
-    shape = "x".join(str(ladder["problem"][key]) for key in "mnk")
-    moment = time.strftime("%Y%m%dT%H%M%SZ", date)
-    return f"{slug}-{shape}-{ladder['protocol']}-{moment}.json"
+    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json, with -variants if it has some."""
+    words = ladder["protocol"] + ("-variants" if recorded.has_variants(ladder) else "")
+    return recorded.file_name(ladder, words, date)
 
 
 def write_ladder(options, ladder, date):

@@ -110,7 +110,7 @@ def fill(readme, text):
 def choose(options):
     """The ladder to show, or None if none is recorded."""
     path = options.results or recorded.newest_headline()
-    return recorded.load_ladder(path) if path else None
+    return recorded.load_rungs(path) if path else None
 
 
 def update(options):

@@ -1,13 +1,15 @@
 """Recorded results: where they lie, how they are read, and how files are written whole.
 
-Used by the ladder runner, the README table and the plots. Standard library only.
+Used by the programs in bench/ and the plots. Standard library only.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,6 +17,8 @@ RESULTS = ROOT / "bench" / "results"
 SCHEMA = 1
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
+TRACKS = "vat"
+NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
 
 
 def quantile(values, fraction):
@@ -52,34 +56,112 @@ def write_whole(path, data):
         raise
 
 
-def load_ladder(path):
-    """Reads one recorded ladder. Raises ValueError, naming the file, if it isn't one."""
+def rung_of(name):
+    """'v07' for the rung v07 and for every variant of it."""
+    return name.partition("-")[0]
+
+
+def is_variant(name):
+    """True for 'v07-balanced', false for 'v07'."""
+    return "-" in name
+
+
+def name_order(name):
+    """A sort key: track by track, rung by rung, a rung before its variants."""
+    return TRACKS.index(name[0]), name
+
+
+def file_name(record, words, date):
+    """nvidia-h200-8192x8192x8192-<words>-20250131T120000Z.json"""
+    slug = re.sub(r"[^a-z0-9]+", "-", record["gpu"]["name"].lower()).strip("-")
+    shape = "x".join(str(record["problem"][key]) for key in "mnk")
+    return f"{slug}-{shape}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
+
+
+def load_record(path):
+    """Reads one recorded file of any kind. Raises ValueError, naming the file, if it isn't one."""
     try:
-        ladder = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
-    if not isinstance(ladder, dict) or ladder.get("kind") != "ladder":
+    if not isinstance(record, dict) or record.get("kind") not in ("ladder", "counters"):
+        raise ValueError(f"{path}: not a recorded ladder, and no recorded counters")
+    if record.get("schema") != SCHEMA:
+        raise ValueError(f"{path}: schema {record.get('schema')}, this program reads {SCHEMA}")
+    return record
+
+
+def load_ladder(path):
+    """Reads one recorded ladder. Raises ValueError, naming the file, if it isn't one."""
+    ladder = load_record(path)
+    if ladder["kind"] != "ladder":
         raise ValueError(f"{path}: not a recorded ladder")
-    if ladder.get("schema") != SCHEMA:
-        raise ValueError(f"{path}: schema {ladder.get('schema')}, this program reads {SCHEMA}")
     return ladder
 
 
-def is_headline(ladder):
-    """True for a finished burst run at m = n = k = 8192: what the README shows."""
+def load_rungs(path):
+    """The same for the README and the plots, which show rungs: a ladder without variants."""
+    ladder = load_ladder(path)
+    if has_variants(ladder):
+        raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
+    return ladder
+
+
+def has_variants(ladder):
+    """True if the ladder tried a variant of a rung."""
+    return any(is_variant(rung["step"]) for rung in ladder["rungs"])
+
+
+def is_standard(ladder):
+    """True for a finished burst run at m = n = k = 8192."""
     problem = ladder["problem"]
     square = all(problem[name] == HEADLINE_SIZE for name in ("m", "n", "k"))
     return square and ladder["protocol"] == HEADLINE_PROTOCOL and not ladder["interrupted"]
 
 
-def newest_headline(folder=RESULTS):
-    """Path of the newest headline run in `folder`, or None. ValueError for a broken file."""
+def rung_names(steps=ROOT / "steps"):
+    """The rungs of the v track, lowest first, from their files."""
+    return sorted(path.name.partition("_")[0] for path in Path(steps).glob("v[0-9][0-9]_*.cu"))
+
+
+def is_headline(ladder, steps=ROOT / "steps"):
+    """True for what the README shows: the standard run of every rung, none failed, no variants."""
+    names = [rung["step"] for rung in measured(ladder)]
+    return is_standard(ladder) and names == rung_names(steps) == all_names(ladder)
+
+
+def newest(folder, kind, wanted):
+    """Path of the newest record of that kind in `folder` for which wanted(record), or None."""
     found = []
     for path in sorted(Path(folder).glob("*.json")):
-        ladder = load_ladder(path)
-        if is_headline(ladder):
-            found.append((ladder["date"], path))
+        record = load_record(path)
+        if record["kind"] == kind and wanted(record):
+            found.append((record["date"], path))
     return max(found)[1] if found else None
+
+
+def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
+    """Path of the newest headline run in `folder`, or None. ValueError for a broken file."""
+    return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps))
+
+
+def newest_variants(folder=RESULTS):
+    """Path of the newest standard run with variants in `folder`, or None."""
+    return newest(folder, "ladder", lambda ladder: is_standard(ladder) and has_variants(ladder))
+
+
+def newest_counters(folder=RESULTS):
+    """Path of the newest counters at m = n = k = 8192 in `folder`, or None."""
+    return newest(
+        folder,
+        "counters",
+        lambda record: all(record["problem"][name] == HEADLINE_SIZE for name in ("m", "n", "k")),
+    )
+
+
+def all_names(ladder):
+    """Everything that the ladder tried, in its order."""
+    return [rung["step"] for rung in ladder["rungs"]]
 
 
 def measured(ladder):

@@ -169,7 +169,7 @@ def plot(options):
     if path is None:
         print("plot: no headline run in bench/results; 'make ladder' records one", file=sys.stderr)
         return 2
-    ladder = recorded.load_ladder(path)
+    ladder = recorded.load_rungs(path)
     try:
         import matplotlib
 

@@ -14,7 +14,6 @@
 #include "device/stmatrix.cuh"
 #include "device/tile_schedule.h"
 #include "device/tma.cuh"
-#include "device/vector.cuh"
 #include "device/wgmma.cuh"
 
 constexpr int BM = 128;

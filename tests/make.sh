@@ -43,7 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step diff diffstat list ladder plots test sass resources sanitize format clean; do
+for verb in step diff diffstat list ladder variants plots notes test sass resources sanitize format \
+    clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 

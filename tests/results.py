@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recorded results are whole and consistent; the README and the plots show what they say.
+"""Recorded results are whole and consistent; the README, notes and plots show what they say.
 
 Figures are recomputed here from the raw samples with Python's own statistics module, not with the
 code that wrote them. Prints one line per case; exits 1 if any failed.
@@ -59,20 +59,49 @@ def parse(path):
     return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
 
 
+def check_origin(record):
+    """Says what was measured, on what and when, whatever its kind."""
+    require(record["schema"] == 1, f"schema is {record['schema']}")
+    for key in ("name", "compute_capability", "sms", "driver", "cuda", "cublas"):
+        require(record["gpu"][key], f"gpu.{key} is empty")
+    require("power_limit_watts" in record["gpu"], "gpu.power_limit_watts is missing")
+    for key in ("m", "n", "k", "inputs"):
+        require(record["problem"][key], f"problem.{key} is empty")
+    require("seed" in record["problem"], "problem.seed is missing")
+    for key in ("commit", "date"):
+        require(record[key], f"{key} is empty")
+
+
 def check_header(ladder):
     """Says what was measured, on what, how and when."""
-    require(ladder["schema"] == 1, f"schema is {ladder['schema']}")
+    check_origin(ladder)
     require(ladder["kind"] == "ladder", f"kind is {ladder['kind']}")
     require(ladder["protocol"] in ("burst", "sustained"), f"protocol {ladder['protocol']}")
-    for key in ("name", "compute_capability", "sms", "driver", "cuda", "cublas"):
-        require(ladder["gpu"][key], f"gpu.{key} is empty")
-    require("power_limit_watts" in ladder["gpu"], "gpu.power_limit_watts is missing")
-    for key in ("m", "n", "k", "inputs"):
-        require(ladder["problem"][key], f"problem.{key} is empty")
-    require("seed" in ladder["problem"], "problem.seed is missing")
-    for key in ("commit", "date"):
-        require(ladder[key], f"{key} is empty")
     require(ladder["rungs"], "no rungs")
+    names = [rung["step"] for rung in ladder["rungs"]]
+    require(names == sorted(set(names), key=recorded.name_order), f"not in order: {names}")
+
+
+def check_counters_header(record):
+    """Says what was counted, on what and when."""
+    check_origin(record)
+    require(record["metrics"], "no metrics")
+    require(record["steps"], "no steps")
+
+
+def check_counted(record, step):
+    """One program's counts: a number or null for every metric, of its kernel and cuBLAS's."""
+    if "failed" in step:
+        require(step["failed"], "failed without a reason")
+        return
+    require(step["kernel"] == "gemm", f"counted {step['kernel']}")
+    for contender in (step, step["cublas"]):
+        require(contender["launches"] > 0, "no launches")
+        counters = contender["counters"]
+        require(list(counters) == record["metrics"], f"holds {list(counters)}")
+        known = [value for value in counters.values() if value is not None]
+        require(known, "ncu knew none of the metrics")
+        require(all(value >= 0 for value in known), f"a count below 0: {known}")
 
 
 def check_summary(stored, samples, what):
@@ -142,15 +171,25 @@ def check_cublas(ladder):
 
 
 def check_neighbours(ladder):
-    """Every neighbour pair's ratio, from the passes' medians."""
+    """Every neighbour pair's ratio, from the passes' medians; a variant's is with its rung."""
     medians = {
         rung["step"]: rung["timing"]["ratio_to_cublas"]["pass_medians"]
         for rung in recorded.measured(ladder)
     }
     for pair in ladder["neighbours"]:
         paired = [high / low for low, high in zip(medians[pair["lower"]], medians[pair["upper"]])]
+        if recorded.is_variant(pair["upper"]):
+            rung = recorded.rung_of(pair["upper"])
+            require(pair["lower"] == rung, f"{pair['upper']} compared with {pair['lower']}")
         equal(pair["paired_ratio"], statistics.median(paired), f"{pair['upper']} paired ratio")
         require(pair["faster"] == (pair["paired_ratio"] > 1), f"{pair['upper']}: faster?")
+
+
+def check_counters(path, record):
+    """All cases of one file of counters."""
+    case(f"{path.name} says what was counted", check_counters_header, record)
+    for step in record.get("steps", []):
+        case(f"{path.name} {step.get('step')} is counted", check_counted, record, step)
 
 
 def check_file(path):
@@ -159,6 +198,9 @@ def check_file(path):
     try:
         ladder = parse(path)
     except (OSError, ValueError):
+        return
+    if isinstance(ladder, dict) and ladder.get("kind") == "counters":
+        check_counters(path, ladder)
         return
     case(f"{path.name} says what was measured", check_header, ladder)
     if not isinstance(ladder, dict) or not isinstance(ladder.get("rungs"), list):
@@ -172,6 +214,13 @@ def check_file(path):
 def check_readme():
     """The README's table is what readme_table.py would write."""
     command = [sys.executable, str(ROOT / "bench" / "readme_table.py"), "--check"]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    require(result.returncode == 0, result.stderr.strip())
+
+
+def check_notes():
+    """The notes' tables are what notes_tables.py would write."""
+    command = [sys.executable, str(ROOT / "bench" / "notes_tables.py"), "--check"]
     result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     require(result.returncode == 0, result.stderr.strip())
 
@@ -199,6 +248,7 @@ def check_svg(headline):
 def main():
     """All cases; returns the exit status."""
     case("the README's results are the recorded ones", check_readme)
+    case("the notes' tables are the recorded ones", check_notes)
     files = sorted(RESULTS.glob("*.json"))
     if not files:
         print("skip - recorded results: none are recorded yet")

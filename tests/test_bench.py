@@ -20,9 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LADDER = ROOT / "bench" / "ladder.py"
 README_TABLE = ROOT / "bench" / "readme_table.py"
+NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
 PLOT = ROOT / "plots" / "plot.py"
 SIZE = 256
 FLOP = 2 * SIZE**3
+
+sys.path.insert(0, str(ROOT / "bench"))
+import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
 FAKE = """#!{python}
@@ -194,6 +198,142 @@ def test_selection(folder):
     same(house.calls(), ["v01 full", "v03 full"])
 
 
+def variant_house(folder):
+    """A house of two build directories: rungs in one, variants of them in the other."""
+    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v10={})
+    other = House(Path(folder) / "steps", **{"v02-b-2": {"speed": 0.4}, "v02-a": {"speed": 0.9}})
+    other.add("v01-x", {"speed": 0.6})
+    other.add("v02_y", {})  # no name of a variant
+    return house, ("--build", str(other.folder))
+
+
+def test_variants(folder):
+    """Variants of a second build directory run after their rung and are compared with it."""
+    house, build = variant_house(folder)
+    same(house.ladder(*build).returncode, 0)
+    ladder = house.result()
+    names = ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"]
+    same([rung["step"] for rung in ladder["rungs"]], names)
+    pairs = [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
+    wanted = [("v01", "v01-x"), ("v01", "v02"), ("v02", "v02-a"), ("v02", "v02-b-2")]
+    same(pairs, [*wanted, ("v02", "v10")])
+    close(ladder["neighbours"][3]["paired_ratio"], 0.5)
+    same(house.ladder(*build, "--steps", "2-a,v1,a01", "--passes", "1").returncode, 2)
+    same(house.ladder(*build, "--steps", "2-a,v1", "--passes", "1").returncode, 0)
+    same([rung["step"] for rung in house.result()["rungs"]], ["v01", "v02-a"])
+    same([pair["upper"] for pair in house.result()["neighbours"]], [])
+
+
+def test_built_twice(folder):
+    """A name that two build directories have is refused: which one was meant?"""
+    house, build = variant_house(folder)
+    house.add("v01-x", {})
+    result = house.ladder(*build)
+    same((result.returncode, house.calls()), (2, []))
+    require("v01-x is built in more than one" in result.stderr, result.stderr)
+    same(house.ladder("--build", str(house.folder)).returncode, 0)  # the same one twice
+
+
+def recorded_rungs(folder, rungs):
+    """Records these rungs in `folder`/results, as if at the headline's size; returns the record."""
+    house = House(folder, **rungs)
+    house.ladder("--passes", "1")
+    ladder = house.result()
+    ladder["problem"].update(m=8192, n=8192, k=8192)
+    results = house.folder / "results"
+    results.mkdir()
+    (results / "one.json").write_text(json.dumps(ladder))
+    return results, ladder
+
+
+def test_headline(folder):
+    """Only a finished standard run of every rung, without variants, is the headline."""
+    folder = Path(folder)
+    steps = folder / "sources"
+    steps.mkdir()
+    for name in ("v01_a.cu", "v02_b.cu", "a01_c.cu"):
+        (steps / name).touch()
+    cases = (
+        ("whole", {"v01": {}, "v02": {}}, True),
+        ("part", {"v01": {}}, False),
+        ("failed", {"v01": {}, "v02": {"exit": 1}}, False),
+        ("variants", {"v01": {}, "v02": {}, "v02-a": {}}, False),
+        ("failed-variant", {"v01": {}, "v02": {}, "v02-a": {"exit": 1}}, False),
+    )
+    for name, rungs, wanted in cases:
+        (folder / name).mkdir()
+        results, ladder = recorded_rungs(folder / name, rungs)
+        found = recorded.newest_headline(results, steps) is not None
+        same((name, found), (name, wanted))
+        variants = recorded.newest_variants(results) is not None
+        same((name, variants), (name, "variant" in name))
+        require(not recorded.is_headline(dict(ladder, interrupted=True), steps), "interrupted")
+        require(not recorded.is_headline(dict(ladder, protocol="sustained"), steps), "sustained")
+    (folder / "whole" / "results" / "two.json").write_text('{"kind": "counters", "schema": 1}')
+    require(recorded.newest_headline(folder / "whole" / "results", steps), "counters disturb it")
+
+
+def test_readme_refuses_variants(folder):
+    """A record with variants is refused where only rungs are shown."""
+    house, build = variant_house(folder)
+    house.ladder(*build, "--passes", "1")
+    readme = house.folder / "README.md"
+    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    command = [sys.executable, str(README_TABLE), "--readme", str(readme)]
+    result = run(*command, "--results", str(house.out))
+    same(result.returncode, 2)
+    require("variants" in result.stderr, result.stderr)
+
+
+NOTE = """text
+<!-- table:variants v02-a v01 v09-z:begin -->
+old
+<!-- table:variants:end -->
+<!-- table:source:begin -->
+<!-- table:source:end -->
+end
+"""
+
+
+def notes_command(folder, note, *more):
+    """Writes a note and returns (its path, the command that fills it)."""
+    notes = Path(folder) / "notes"
+    notes.mkdir(exist_ok=True)
+    path = notes / "note.md"
+    path.write_text(note)
+    return path, [sys.executable, str(NOTES_TABLES), "--notes", str(notes), *more]
+
+
+def test_notes(folder):
+    """The notes' tables hold what is named, in that order; --check sees any difference."""
+    house, build = variant_house(folder)
+    house.ladder(*build)
+    path, command = notes_command(folder, NOTE, "--variants", str(house.out))
+    same(run(*command, "--check").returncode, 1)
+    same(path.read_text(), NOTE)
+    same(run(*command).returncode, 0)
+    same(run(*command, "--check").returncode, 0)
+    lines = path.read_text().splitlines()
+    names = [line.split(" | ")[0] for line in lines if line.startswith("| v")]
+    same(names, ["| v02-a", "| v01", "| v09-z"])
+    for words in ("1.1250 (3 of 3 passes faster)", "not in this run", "Times: Fake GPU 1"):
+        require(any(words in line for line in lines), f"no '{words}' in {lines}")
+    require("old" not in lines and lines[-1] == "end", lines)
+
+
+def test_notes_refuse(folder):
+    """A marker without a partner, or of no known table, is refused and nothing is written."""
+    house, build = variant_house(folder)
+    house.ladder(*build, "--passes", "1")
+    begin, end = "<!-- table:variants:begin -->\n", "<!-- table:variants:end -->\n"
+    for note in (begin, end, end + begin, begin + begin + end, NOTE.replace("source", "sauce")):
+        path, command = notes_command(folder, note, "--variants", str(house.out))
+        result = run(*command)
+        same((note, result.returncode), (note, 2))
+        require("note.md" in result.stderr and "Traceback" not in result.stderr, result.stderr)
+        same(path.read_text(), note)
+
+
 def test_failing(folder):
     """Wrong, crashing and silent rungs are noted; the others are still measured."""
     house = House(
@@ -318,6 +458,9 @@ def test_bad_usage(folder):
         ("--steps", "banana"),
         ("--steps", ""),
         ("--build", str(house.folder / "nowhere")),
+        ("--steps", "v01-missing"),
+        ("--steps", "v01-UPPER"),
+        ("--steps", "x01"),
         ("--out", str(house.folder / "nowhere" / "out.json")),
         ("--out", str(house.folder)),
         ("--protocol", "none"),
@@ -415,6 +558,12 @@ TESTS = [
     test_neighbours,
     test_order,
     test_selection,
+    test_variants,
+    test_built_twice,
+    test_headline,
+    test_readme_refuses_variants,
+    test_notes,
+    test_notes_refuse,
     test_failing,
     test_broken_json,
     test_timeout,

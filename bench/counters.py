@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""Counts what built rungs and variants ask of the hardware, with Nsight Compute (ncu).
+
+Each program runs once under ncu. Of its kernel and of cuBLAS's in the same process the last launch
+is recorded: the one on the inputs asked for, not on small integers. The clocks are left alone. ncu
+empties the caches before each launch and repeats it until all counters are read, so these are
+counts of one launch that begins cold; its time would mean nothing and is not recorded.
+bench/results/README.md describes the file.
+
+Exit status: 0 all counted, 1 one failed (or two do not belong together), 2 bad usage, 77 this
+machine cannot run them, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import ladder
+import recorded
+
+# Metrics that this version of ncu doesn't know for this GPU are recorded as null.
+METRICS = (
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "lts__t_sectors_srcunit_tex.sum",  # of 32 bytes, asked of the L2 by the SMs
+    "lts__t_requests_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",  # between the halves of the L2
+    "l1tex__m_xbar2l1tex_read_bytes.sum",  # that arrive at the SMs
+    "sm__cycles_elapsed.max",
+    "smsp__inst_executed.sum",
+    "sm__inst_executed_pipe_tensor_op_gmma.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+)
+RUNG_KERNEL = "gemm"
+CUBLAS_KERNELS = ("nvjet", "xmma", "cutlass", "gemm")  # a part of the name of every one
+INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it with --ncu"
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def make_parser():
+    """The options; their names are those of bench/ladder.py wherever both have them."""
+    parser = argparse.ArgumentParser(
+        description="Count what built rungs ask of the hardware, with Nsight Compute.",
+        epilog="Exit status: 0 all counted, 1 one failed, 2 bad usage, "
+        "77 this machine cannot run them, 130 interrupted.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
+    add(
+        "--build",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        help="where the programs are, in DIR/steps; may be repeated (default: build)",
+    )
+    add("--size", type=ladder.positive, metavar="N", help="m = n = k = N (default 8192)")
+    for name in ("--m", "--n", "--k"):
+        add(name, type=ladder.positive, metavar="N")
+    add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
+    add("--seed", type=ladder.unsigned64, default=1)
+    add("--device", type=int, default=0, metavar="I")
+    add("--timeout", type=ladder.positive, default=600, metavar="S", help="seconds per process")
+    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
+    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    return parser
+
+
+def find_ncu(named):
+    """Where ncu is. UsageError if a named one isn't there, CannotRun if there is none."""
+    found = shutil.which(named or "ncu") or (
+        None if named else shutil.which("/usr/local/cuda/bin/ncu")
+    )
+    if found:
+        return found
+    if named:
+        raise ladder.UsageError(f"--ncu: {named} is no program")
+    raise ladder.CannotRun(f"ncu was not found: {INSTALL}")
+
+
+def known_metrics(ncu, timeout):
+    """The METRICS that this ncu lists for this machine; all of them if it lists none."""
+    try:
+        status, output, _ = ladder.execute([ncu, "--query-metrics"], timeout)
+    except ladder.RungFailed:
+        return list(METRICS)
+    listed = set(re.findall(r"^\s*([a-z0-9_]+__[a-z0-9_]+)", output, re.MULTILINE))
+    known = [name for name in METRICS if name.partition(".")[0] in listed]
+    return known if status == 0 and known else list(METRICS)
+
+
+def command_of(options, path, json_path):
+    """The command line of one program under ncu."""
+    m, n, k = options.shape
+    pairs = {
+        "--m": m,
+        "--n": n,
+        "--k": k,
+        "--inputs": options.inputs,
+        "--seed": options.seed,
+        "--protocol": "none",
+        "--check": "sample",
+        "--device": options.device,
+        "--json": json_path,
+    }
+    profiler = [options.ncu, "--clock-control", "none", "--print-units", "base"]
+    profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS)}", "--csv", "--page", "raw"]
+    profiler += ["--metrics", ",".join(options.metrics)]
+    return profiler + [str(path)] + [str(word) for pair in pairs.items() for word in pair]
+
+
+# --- what ncu printed -----------------------------------------------------------------------
+
+
+def number(text):
+    """'1,234.5' as a number, or None for anything else."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    if not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else value
+
+
+def launches_of(output):
+    """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns)."""
+    rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
+    heads = [index for index, row in enumerate(rows) if "Kernel Name" in row]
+    if not heads:
+        raise ladder.RungFailed("ncu reported no kernel")
+    header = rows[heads[0]]
+    launches = []
+    for row in rows[heads[0] + 2 :]:  # below the header stands a row of units
+        if len(row) == len(header):
+            columns = dict(zip(header, row))
+            launches.append((bare_name(columns["Kernel Name"]), columns))
+    return launches
+
+
+def bare_name(kernel):
+    """'gemm' for 'void gemm<3>(CUtensorMap_st, int)'."""
+    return re.split(r"[<(]", kernel.removeprefix("void "))[0].strip()
+
+
+def counters_of(launches, wanted, what):
+    """The counters of the last launch whose kernel is wanted."""
+    found = [launch for launch in launches if wanted(launch[0])]
+    if not found:
+        raise ladder.RungFailed(f"ncu reported no launch of {what}")
+    kernel, columns = found[-1]
+    return {
+        "kernel": kernel,
+        "launches": len(found),
+        "counters": {name: number(columns.get(name, "")) for name in METRICS},
+    }
+
+
+def complaint(output, errors):
+    """Why a run under ncu failed: its first ==ERROR== line, else what the program said."""
+    lines = (output + "\n" + errors).splitlines()
+    named = [line.strip() for line in lines if line.startswith("==ERROR==")]
+    return named[0] if named else ladder.complaint(output, errors)
+
+
+# --- one program ----------------------------------------------------------------------------
+
+
+def read_run(options, name, json_path):
+    """What the program itself recorded, checked. RungFailed if that isn't the run asked for."""
+    try:
+        run = json.loads(json_path.read_text(encoding="utf-8"))
+        ladder.check_run(options, name, run)
+    except (OSError, ValueError) as error:
+        raise ladder.RungFailed(f"its JSON: {error}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ladder.RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
+    return run
+
+
+def count(options, name, path, folder):
+    """Runs one program under ncu: (its own JSON, its record)."""
+    json_path = folder / f"{name}.json"
+    status, output, errors = ladder.execute(command_of(options, path, json_path), options.timeout)
+    if status == ladder.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
+        raise ladder.CannotRun(ladder.last_line(errors) or complaint(output, errors))
+    if status != 0:
+        raise ladder.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+    run = read_run(options, name, json_path)
+    launches = launches_of(output)
+    record = {"step": name, "idea": run["idea"]}
+    record.update(counters_of(launches, lambda kernel: kernel == RUNG_KERNEL, "its kernel"))
+    record["cublas"] = counters_of(launches, is_cublas, "cuBLAS's kernel")
+    return run, record
+
+
+def is_cublas(kernel):
+    """True for the name of a kernel of cuBLAS; the rungs' is plain gemm."""
+    return kernel != RUNG_KERNEL and any(part in kernel for part in CUBLAS_KERNELS)
+
+
+def count_all(options, programs):
+    """All programs in turn: (the first one's JSON or None, the records)."""
+    first, records = None, []
+    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+        for name, path in programs:
+            try:
+                run, record = count(options, name, path, Path(folder))
+            except ladder.CannotRun as error:
+                if not records:
+                    raise
+                record = {"step": name, "failed": f"exit status 77: {error}"}
+            except ladder.RungFailed as error:
+                record = {"step": name, "failed": str(error)}
+            else:
+                first = first or run
+                ladder.require_same(first, run)
+            records.append(record)
+            print(line_of(record), file=sys.stderr)
+    return first, records
+
+
+def line_of(record):
+    """One record in a few words, for the log."""
+    if "failed" in record:
+        return f"{record['step']} FAILED: {record['failed']}"
+    known = sum(value is not None for value in record["counters"].values())
+    return (
+        f"{record['step']}: {known} of {len(METRICS)} counters, cuBLAS {record['cublas']['kernel']}"
+    )
+
+
+# --- the file -------------------------------------------------------------------------------
+
+
+def version_of(ncu):
+    """The last line of `ncu --version`, or None."""
+    try:
+        result = subprocess.run(
+            [ncu, "--version"], check=False, capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return ladder.last_line(result.stdout) or None
+
+
+def record_of(options, first, records, date):
+    """The whole file's content."""
+    shared = ladder.identity(first)
+    return {
+        "schema": recorded.SCHEMA,
+        "kind": "counters",
+        "gpu": shared["gpu"],
+        "commit": shared["commit"],
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", date),
+        "ncu": version_of(options.ncu),
+        "problem": shared["problem"],
+        "metrics": list(METRICS),
+        "steps": records,
+    }
+
+
+def write_record(options, record, date):
+    """Writes the record and returns its path."""
+    path = options.out or recorded.RESULTS / recorded.file_name(record, "counters", date)
+    text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False)
+    recorded.write_whole(path, (text + "\n").encode("utf-8"))
+    return path
+
+
+def counters_main(arguments):
+    """The whole program; returns its exit status."""
+    options = make_parser().parse_args(arguments)
+    options.shape = ladder.shape_of(options)
+    if options.device < 0:
+        raise ladder.UsageError("--device: an index from 0 upwards is wanted")
+    programs = ladder.find_programs(options.build, options.steps)
+    ladder.check_destination(options.out)
+    options.ncu = find_ncu(options.ncu)
+    options.metrics = known_metrics(options.ncu, options.timeout)
+    ladder.catch_signals()
+    date = time.gmtime()
+    first, records = count_all(options, programs)
+    if first is None:
+        print("counters: nothing was counted; nothing is written", file=sys.stderr)
+        return 1
+    ladder.ignore_signals()
+    print(f"recorded in {write_record(options, record_of(options, first, records, date), date)}")
+    return 1 if any("failed" in record for record in records) else 0
+
+
+def main():
+    """Turns the errors that are expected into one line and an exit status."""
+    try:
+        return counters_main(sys.argv[1:])
+    except ladder.UsageError as error:
+        print(f"counters: {error}", file=sys.stderr)
+        return 2
+    except ladder.CannotRun as error:
+        print(error, file=sys.stderr)
+        return ladder.CANNOT_RUN_HERE
+    except (ladder.Mismatch, OSError) as error:
+        print(f"counters: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return ladder.INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
