@@ -3,8 +3,9 @@
 // Stores from the fragments go to eight rows at a time, and the consumers stand still until all are
 // issued. Staged in shared memory first, the tile goes out as TMA stores of whole rows, while the
 // consumers already multiply the next tile. The staging memory holds half of the tile's columns:
-// for all of them the ring would have to give up a stage. TMA also clips: with it any M, and any N
-// and K whose rows are 16-byte aligned, will do. Expected: one in a hundred.
+// for all of them the ring would have to give up a stage. In place of write-through the stores are
+// marked evict-first: no one reads D again, and the L2 keeps more of A and B. TMA also clips: with
+// it any M, and any N and K whose rows are 16-byte aligned, will do. Expected: one in a hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/launch.cuh"
@@ -72,11 +73,11 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
-        const bf16 *a = &smem.a[stage][consumer * WM * BK];
-        const bf16 *b = smem.b[stage];
+        const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
+        const uint64_t b = matrix_descriptor(smem.b[stage]);
         wgmma_fence();
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]),
+            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
         wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read

@@ -43,6 +43,7 @@ TABLE = [
     ("v09", "v09", "write-through stores", r"st\.global\.wt"),
     ("v01", "v09", "results stored by threads", r"st\.global\."),
     ("v10", LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("v10", LAST, "results leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
     ("v10", LAST, "async proxy fence", r"fence\.proxy\.async"),
     ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
     ("v12", LAST, "stmatrix", r"stmatrix\.sync\.aligned"),

@@ -126,12 +126,20 @@ DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, 
 // the store. (PTX ISA: fence.proxy.async.)
 DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Starts the store of `tile` to the box at (column, row); what lies past the matrix's edge is not
-// written. One thread calls it, and commits and waits for what it started.
+// The L2 policy of lines that nobody will read again: they are the first to be evicted, and what is
+// still needed stays. (PTX ISA: createpolicy; cache_hint of cp.async.bulk.tensor.)
+DEVICE uint64_t evict_first_policy() {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+// Starts the store of `tile` to the box at (column, row), evict-first; what lies past the matrix's
+// edge is not written. One thread calls it, and commits and waits for what it started.
 DEVICE void tma_store_2d(const TensorMap *map, const bf16 *tile, int column, int row) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
-                 " [%0, {%1, %2}], [%3];" ::"l"(map),
-                 "r"(column), "r"(row), "r"(shared_address(tile))
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint"
+                 " [%0, {%1, %2}], [%3], %4;" ::"l"(map),
+                 "r"(column), "r"(row), "r"(shared_address(tile)), "l"(evict_first_policy())
                  : "memory");
 }
 

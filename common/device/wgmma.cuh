@@ -25,6 +25,13 @@ DEVICE uint64_t matrix_descriptor(const bf16 *tile) {
     return descriptor_of_address(shared_address(tile));
 }
 
+// The descriptor of the same tile from `columns` columns on, for a step along k inside the 64
+// columns of a row: the start address moves, the swizzle goes by the address's own bits. (PTX ISA:
+// wgmma, Strides; the tile's start decides the phase of the swizzle, not the step's.)
+DEVICE uint64_t advance_k(uint64_t descriptor, int columns) {
+    return descriptor + columns * sizeof(bf16) / 16;
+}
+
 // Orders the warpgroup's earlier register and shared-memory accesses before the wgmmas that follow.
 // Needed before the first wgmma, and again whenever the accumulators were touched by other code.
 DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
