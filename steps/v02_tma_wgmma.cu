@@ -54,11 +54,9 @@ __global__ void __launch_bounds__(THREADS)
         }
         smem.full.wait(token); // until both tiles have landed
 
-        const uint64_t a = matrix_descriptor(smem.a);
-        const uint64_t b = matrix_descriptor(smem.b);
         wgmma_fence();
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk));
+            wgmma<MMA_N>(acc, matrix_descriptor(&smem.a[kk]), matrix_descriptor(&smem.b[kk]));
         wgmma_commit();
         wgmma_wait<0>(acc);
         __syncthreads(); // all warps' wgmmas have read the tiles before TMA overwrites them

@@ -60,11 +60,10 @@ __global__ void __launch_bounds__(THREADS)
         }
         smem.full.wait(token); // until both tiles have landed
 
-        const uint64_t a = matrix_descriptor(&smem.a[warpgroup * WM * BK]);
-        const uint64_t b = matrix_descriptor(smem.b);
+        const bf16 *a = &smem.a[warpgroup * WM * BK];
         wgmma_fence();
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk));
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&smem.b[kk]));
         wgmma_commit();
         wgmma_wait<0>(acc);
         __syncthreads(); // all warps' wgmmas have read the tiles before TMA overwrites them

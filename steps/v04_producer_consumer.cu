@@ -59,12 +59,12 @@ DEVICE void multiply_tile(float (&acc)[WM / MMA_M][MMA_N / 2], SharedStorage &sm
         // Waits for the producer's loads into this stage.
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
-        const uint64_t b = matrix_descriptor(smem.b[stage]);
+        const bf16 *b = smem.b[stage];
         wgmma_fence();
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int i = 0; i < WM / MMA_M; ++i)
-                wgmma<MMA_N>(acc[i], advance_k(matrix_descriptor(&a[i * MMA_M * BK]), kk),
-                             advance_k(b, kk));
+                wgmma<MMA_N>(acc[i], matrix_descriptor(&a[i * MMA_M * BK + kk]),
+                             matrix_descriptor(&b[kk]));
         wgmma_commit();
         for (int i = 0; i < WM / MMA_M; ++i)
             wgmma_wait<0>(acc[i]);

@@ -72,11 +72,11 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
-        const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
-        const uint64_t b = matrix_descriptor(smem.b[stage]);
+        const bf16 *a = &smem.a[stage][consumer * WM * BK];
+        const bf16 *b = smem.b[stage];
         wgmma_fence();
         for (int kk = 0; kk < BK; kk += MMA_K)
-            wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk));
+            wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
         wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
         if (k_tile > 0)

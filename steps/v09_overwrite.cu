@@ -1,10 +1,10 @@
-// v09: the first wgmma of a tile overwrites, and the result is written through.
+// v09: fewer instructions around the wgmmas, and the result is written through.
 //
 // The accumulators were filled with zeros before each tile: 128 moves per thread, and a wgmma that
 // has to wait for them. wgmma takes a predicate that makes it overwrite instead of accumulate: the
-// first of a tile uses it. And no one on this SM reads D again, so its stores ask for
-// write-through. Expected: next to nothing, a few hundred of a tile's 130,000 cycles; but it is
-// free.
+// first of a tile uses it. The descriptors are made once per stage; for each step along k an
+// addition will do. And no one on this SM reads D again, so its stores ask for write-through.
+// Expected: next to nothing, a few hundred of a tile's 130,000 cycles; but it is free.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"

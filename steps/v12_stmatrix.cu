@@ -4,7 +4,9 @@
 // with one instruction, straight from the fragment's layout: 16 of them, and under the 128-byte
 // swizzle the eight rows of a matrix meet all 32 banks once. And each consumer now stages and
 // stores its own rows: the two no longer wait for each other, and while one stages, the other
-// multiplies. Expected: half in a hundred.
+// multiplies. Out of step like that, each also fills the other's waits in the ring: no k-tile has
+// to stay in flight, and a stage is released as soon as it has been read. Expected: half in a
+// hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/launch.cuh"
@@ -79,14 +81,11 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
             wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
-        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
-        if (k_tile > 0)
-            release_stage(smem, (stage + STAGES - 1) % STAGES);
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
-    wgmma_wait<0>(acc);
-    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
 // A consumer warpgroup: writes its accumulators to its staging memory, half of the columns at a
