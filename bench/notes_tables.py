@@ -6,9 +6,10 @@ A table stands between two lines, which may name what to show (all of it if they
     <!-- table:variants v07 v07-balanced:begin -->
     <!-- table:variants:end -->
 
-`variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it;
-`counters` are counts of hardware events, from the newest counters at that size; `source` says which
-runs these are. --check writes nothing and exits 1 if a note says anything else.
+`variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it,
+or with `variants@1234abc` from the one of that commit; `counters` are counts of hardware events,
+from the newest counters at that size; `source` (or `source@1234abc`) says which runs these are.
+--check writes nothing and exits 1 if a note says anything else.
 
 Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that cannot be read.
 """
@@ -16,6 +17,7 @@ Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that can
 from __future__ import annotations
 
 import argparse
+import copy
 import re
 import sys
 from pathlib import Path
@@ -24,7 +26,7 @@ import readme_table
 import recorded
 
 MARKED = re.compile(
-    r"^<!-- table:(?P<kind>[a-z]+)(?P<names>(?: [a-z0-9-]+)*):begin -->\n"
+    r"^<!-- table:(?P<kind>[a-z]+)(?:@(?P<commit>[0-9a-f]+))?(?P<names>(?: [a-z0-9-]+)*):begin -->\n"
     r"(?P<body>.*?)"
     r"^<!-- table:(?P=kind):end -->$",
     re.DOTALL | re.MULTILINE,
@@ -47,13 +49,24 @@ COLUMNS = (
 
 
 class Recorded:
-    """The two runs that the notes show; either may be None."""
+    """The runs that the notes show; any may be None."""
 
     def __init__(self, variants, counters):
         self.variants = recorded.load_ladder(variants) if variants else None
         self.counters = recorded.load_record(counters) if counters else None
         if self.counters and self.counters["kind"] != "counters":
             raise ValueError(f"{counters}: not recorded counters")
+
+    def at(self, commit):
+        """The same with the variants that were run at `commit`; itself if that is None."""
+        if commit is None:
+            return self
+        path = recorded.newest_variants(commit=commit)
+        if path is None:
+            raise ValueError(f"no run with variants of commit {commit} is recorded")
+        there = copy.copy(self)
+        there.variants = recorded.load_ladder(path)
+        return there
 
 
 def aligned(header, texts):
@@ -170,7 +183,7 @@ def fill(note, results):
         if make is None or MARKER.search(match["body"]):
             raise ValueError(f"'{match[0].splitlines()[0]}' isn't a table, or has no end")
         begin = match[0].splitlines()[0]
-        text = "\n".join(make(results, match["names"].split()))
+        text = "\n".join(make(results.at(match["commit"]), match["names"].split()))
         return f"{begin}\n{text}\n<!-- table:{match['kind']}:end -->"
 
     filled, tables = MARKED.subn(replace, note)

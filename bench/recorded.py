@@ -145,9 +145,13 @@ def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
     return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps))
 
 
-def newest_variants(folder=RESULTS):
-    """Path of the newest standard run with variants in `folder`, or None."""
-    return newest(folder, "ladder", lambda ladder: is_standard(ladder) and has_variants(ladder))
+def newest_variants(folder=RESULTS, commit=None):
+    """Path of the newest standard run with variants in `folder`, of `commit` if given, or None."""
+
+    def wanted(ladder):
+        return is_standard(ladder) and has_variants(ladder) and commit in (None, ladder["commit"])
+
+    return newest(folder, "ladder", wanted)
 
 
 def newest_counters(folder=RESULTS):
