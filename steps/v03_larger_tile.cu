@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(THREADS)
 
     if (threadIdx.x == 0) {
         smem.full.init(THREADS);
-        mbarrier_init_fence();
-        tensor_map_acquire(map_a);
+        mbarrier_init_fence();     // before any thread or copy uses them
+        tensor_map_acquire(map_a); // a copy wrote the maps; TMA reads them by a proxy of its own
         tensor_map_acquire(map_b);
     }
     __syncthreads(); // the barrier is ready before anyone arrives on it
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
         smem.full.wait(token); // until both tiles have landed
 
         const bf16 *a = &smem.a[warpgroup * WM * BK];
-        wgmma_fence();
+        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&smem.b[kk]));
         wgmma_commit();

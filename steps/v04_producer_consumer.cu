@@ -46,6 +46,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
         for (int row = 0; row < BN; row += TMA_ROWS)
             tma_load_2d(&smem.b[stage][row * BK], map_b, k_tile * BK, tile_n * BN + row,
                         &smem.full[stage].word);
+        // The consumers wait for these bytes.
         smem.full[stage].arrive_tx(sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         stage = (stage + 1) % STAGES;
     }
@@ -60,7 +61,7 @@ DEVICE void multiply_tile(float (&acc)[WM / MMA_M][MMA_N / 2], SharedStorage &sm
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence();
+        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int i = 0; i < WM / MMA_M; ++i)
                 wgmma<MMA_N>(acc[i], matrix_descriptor(&a[i * MMA_M * BK + kk]),
@@ -99,8 +100,8 @@ __global__ void __launch_bounds__(THREADS, 1)
             smem.full[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
             smem.empty[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
         }
-        mbarrier_init_fence();
-        tensor_map_acquire(map_a);
+        mbarrier_init_fence();     // before any thread or copy uses them
+        tensor_map_acquire(map_a); // a copy wrote the maps; TMA reads them by a proxy of its own
         tensor_map_acquire(map_b);
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them

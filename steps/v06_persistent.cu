@@ -49,6 +49,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
         for (int row = 0; row < BN; row += TMA_ROWS)
             tma_load_2d(&smem.b[stage][row * BK], map_b, k_tile * BK, tile_n * BN + row,
                         &smem.full[stage].word);
+        // The consumers wait for these bytes.
         smem.full[stage].arrive_tx(sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         stage = (stage + 1) % STAGES;
     }
@@ -62,7 +63,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence();
+        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             smem.full[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
             smem.empty[stage].init(1 + CONSUMERS * WARPGROUP_THREADS);
         }
-        mbarrier_init_fence();
+        mbarrier_init_fence(); // before any thread or copy uses them
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 

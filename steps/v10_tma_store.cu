@@ -50,6 +50,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers of the whole cluster: they have read what this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
         tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
@@ -75,7 +76,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence();
+        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             mbarrier_init(&smem.full[stage], 1);
             mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);
         }
-        mbarrier_init_fence();
+        mbarrier_init_fence(); // before any thread or copy uses them
     }
     cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
 
