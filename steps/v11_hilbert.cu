@@ -4,8 +4,8 @@
 // curve every stretch covers a compact block, and the next one lies beside it: the two share rows
 // of A or of B. So every other tile walks k backwards: it begins with what its neighbour, just
 // before it, read last, which is still in the L2. The order is made once, on the host, for any grid
-// of tiles; the clusters take its tiles in turn, so their shares differ by one at most. Expected: a
-// tenth fewer bytes from DRAM, and so a higher clock: half in a hundred.
+// of tiles; the clusters take its tiles in turn, so their shares differ by one at most. Expected:
+// fewer bytes from DRAM, and so a higher clock: half in a hundred.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/launch.cuh"
