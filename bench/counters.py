@@ -61,19 +61,7 @@ def make_parser():
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
-    add(
-        "--build",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        help="where the programs are, in DIR/steps; may be repeated (default: build)",
-    )
-    add("--size", type=ladder.positive, metavar="N", help="m = n = k = N (default 8192)")
-    for name in ("--m", "--n", "--k"):
-        add(name, type=ladder.positive, metavar="N")
-    add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
-    add("--seed", type=ladder.unsigned64, default=1)
+    ladder.add_selection(add)
     add("--device", type=int, default=0, metavar="I")
     add("--timeout", type=ladder.positive, default=600, metavar="S", help="seconds per process")
     add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")

@@ -69,15 +69,8 @@ def unsigned64(text):
     return int(text)
 
 
-def make_parser():
-    """The options; their names are those of a rung's program wherever both have them."""
-    parser = argparse.ArgumentParser(
-        description="Run the built rungs, interleaved with each other and with cuBLAS.",
-        epilog="Exit status: 0 all verified, 1 a rung failed, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
+def add_selection(add):
+    """The options that say which programs run on which problem; bench/counters.py has them too."""
     add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
     add(
         "--build",
@@ -91,6 +84,18 @@ def make_parser():
         add(name, type=positive, metavar="N")
     add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
     add("--seed", type=unsigned64, default=1)
+
+
+def make_parser():
+    """The options; their names are those of a rung's program wherever both have them."""
+    parser = argparse.ArgumentParser(
+        description="Run the built rungs, interleaved with each other and with cuBLAS.",
+        epilog="Exit status: 0 all verified, 1 a rung failed, 2 bad usage, "
+        "77 this machine cannot run them, 130 interrupted.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add_selection(add)
     add("--protocol", choices=("burst", "sustained"), default="burst")
     add("--passes", type=positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=positive, default=4, help="rounds per process (default 4)")

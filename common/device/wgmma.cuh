@@ -25,9 +25,9 @@ DEVICE uint64_t matrix_descriptor(const bf16 *tile) {
     return descriptor_of_address(shared_address(tile));
 }
 
-// The descriptor of the same tile from `columns` columns on, for a step along k inside the 64
-// columns of a row: the start address moves, the swizzle goes by the address's own bits. (PTX ISA:
-// wgmma, Strides; the tile's start decides the phase of the swizzle, not the step's.)
+// The descriptor of the same tile from `columns` columns on (a multiple of 8, inside the 64 of a
+// row): the start address moves along the row, and nothing else, because the swizzle goes by the
+// bits of the address itself. (PTX ISA: wgmma, Matrix Descriptor Format.)
 DEVICE uint64_t advance_k(uint64_t descriptor, int columns) {
     return descriptor + columns * sizeof(bf16) / 16;
 }
