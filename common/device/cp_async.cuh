@@ -1,0 +1,38 @@
+// cp.async: each thread copies a few bytes from global to shared memory without holding them in
+// registers, and goes on; compute capability 8.0 and later. A thread's copies form groups, which it
+// waits for. Waiting makes them visible to the thread itself: others see them after a barrier
+// behind that. (PTX ISA: Data Movement and Conversion Instructions: cp.async.)
+#pragma once
+
+#include "device/shared_memory.cuh"
+
+// Starts the copy of 16 bytes, both addresses 16-byte aligned, through the L2 and past the L1. Of
+// the source only the first `source_bytes` are read; the rest becomes zeros. (PTX ISA: cp.async.cg)
+DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+                 "l"(global), "r"(source_bytes)
+                 : "memory");
+}
+
+// The same for 4, 8 or 16 bytes, aligned alike, through the L1 as well. (PTX ISA: cp.async.ca)
+template <int BYTES>
+DEVICE void cp_async_ca(void *shared, const void *global, int source_bytes = BYTES) {
+    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)),
+                 "l"(global), "n"(BYTES), "r"(source_bytes)
+                 : "memory");
+}
+
+// Closes the calling thread's group: the copies it started since the last commit. (PTX ISA:
+// cp.async.commit_group)
+DEVICE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most `PENDING` of the calling thread's latest groups are incomplete. (PTX ISA:
+// cp.async.wait_group)
+template <int PENDING>
+DEVICE void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+// Waits for all copies of the calling thread, committed or not. (PTX ISA: cp.async.wait_all)
+DEVICE void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }

@@ -1,0 +1,70 @@
+// What the cases of test_instructions.cu are made of. Matrices hold different bits in every
+// element, so that one in the wrong place is seen; what must not be written holds UNWRITTEN.
+#pragma once
+
+#include "../unit/test.h"
+#include "device/launch.cuh"
+#include "digests.h"
+
+#include <math.h>
+#include <vector>
+
+constexpr uint16_t UNWRITTEN = 0xffff;
+
+// An array on the device, and what the host put there.
+template <typename T>
+struct DeviceArray {
+    T *device;
+    size_t count;
+
+    explicit DeviceArray(const std::vector<T> &host)
+        : device(upload_array(host.data(), host.size())), count(host.size()) {}
+    DeviceArray(size_t size, T value) : DeviceArray(std::vector<T>(size, value)) {}
+    DeviceArray(const DeviceArray &) = delete;
+    ~DeviceArray() { release_array(device); }
+
+    bf16 *as_bf16() const { return reinterpret_cast<bf16 *>(device); }
+
+    // What it holds now that the kernels are done: output of the case that runs.
+    std::vector<T> read() const {
+        std::vector<T> host(count);
+        const cudaError_t status =
+            cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost);
+        EXPECT(status == cudaSuccess, "%s", cudaGetErrorString(status));
+        digests.back().add(host.data(), count * sizeof(T));
+        return host;
+    }
+};
+
+// Launches on the default stream and waits.
+template <typename... Parameters, typename... Arguments>
+static void run(void (*kernel)(Parameters...), int grid, int block, int cluster, size_t smem,
+                const Arguments &...arguments) {
+    const int failed =
+        allow_dynamic_smem(kernel, smem) || launch(kernel, dim3(grid), dim3(block), dim3(cluster),
+                                                   smem, cudaStream_t(nullptr), arguments...);
+    const cudaError_t status = cudaDeviceSynchronize();
+    EXPECT(!failed && status == cudaSuccess, "%s", cudaGetErrorString(status));
+}
+
+template <typename T>
+static void expect_equal(const std::vector<T> &got, const std::vector<T> &expected, int columns,
+                         const char *what) {
+    EXPECT(got.size() == expected.size(), "%s: %zu elements", what, got.size());
+    for (size_t i = 0; i < expected.size() && i < got.size(); ++i)
+        EXPECT(got[i] == expected[i], "%s: [%zu][%zu] is %g, not %g", what, i / columns,
+               i % columns, double(got[i]), double(expected[i]));
+}
+
+static uint16_t bits_of(float value) {
+    const bf16 rounded = __float2bfloat16(value);
+    return *reinterpret_cast<const uint16_t *>(&rounded);
+}
+
+// A matrix [rows][columns] whose elements are the numbers from 1 on, as bits.
+static std::vector<uint16_t> numbered(int rows, int columns) {
+    std::vector<uint16_t> matrix(rows * columns);
+    for (int i = 0; i < rows * columns; ++i)
+        matrix[i] = uint16_t(i + 1);
+    return matrix;
+}

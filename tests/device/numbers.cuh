@@ -1,0 +1,107 @@
+// fp16 and bf16: what is rounded, and how, on the device and on the host. And which launches a
+// device refuses.
+#pragma once
+
+#include "frame.cuh"
+
+#include <cuda_fp16.h>
+
+// The conversions and the arithmetic, as bits: out [count][CONVERSIONS].
+constexpr int CONVERSIONS = 9;
+
+__host__ __device__ inline uint16_t bits(half value) {
+    return *reinterpret_cast<const uint16_t *>(&value);
+}
+__host__ __device__ inline uint16_t bits(bf16 value) {
+    return *reinterpret_cast<const uint16_t *>(&value);
+}
+__host__ __device__ inline half half_of(uint16_t bits) {
+    return *reinterpret_cast<const half *>(&bits);
+}
+
+__global__ void convert(const float *values, int count, uint16_t *out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count)
+        return;
+    const float value = values[i], other = values[(i + 7) % count];
+    const half a = __float2half(value), b = __float2half(other), c = __float2half(value * 0.25f);
+    const half2 pair = __halves2half2(a, b);
+    const half2 sums = __hadd2(pair, __float2half2_rn(1.0f));
+    const half2 fused = __hfma2(pair, __halves2half2(b, b), __halves2half2(c, c));
+    const half2 products = __hmul2(pair, __float2half2_rn(1.0f / 3));
+    const __nv_bfloat162 narrow = __floats2bfloat162_rn(value, other);
+    const uint16_t all[CONVERSIONS] = {
+        bits(a),          bits(sums.x),   bits(sums.y),
+        bits(fused.x),    bits(fused.y),  bits(products.x),
+        bits(products.y), bits(narrow.x), bits(__float2bfloat16(__half2float(a)))};
+    for (int j = 0; j < CONVERSIONS; ++j)
+        out[i * CONVERSIONS + j] = all[j];
+}
+
+// Numbers of all sizes, halfway between two fp16 numbers and just beside, and the odd ones.
+static std::vector<float> interesting() {
+    std::vector<float> values = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 65504, 65519, 65520, 1e38f};
+    for (int exponent = -30; exponent <= 20; ++exponent)
+        for (int mantissa : {0, 1, 0x7ff, 0x800, 0x801, 0x1000, 0x1001, 0x17ff, 0x3000, 0x7fffff,
+                             0x7ff000, 0x8000, 0x7fff, 0x8001, 0x18000, 0x355555})
+            values.push_back(ldexpf(float(0x800000 | mantissa), exponent - 23) *
+                             (mantissa % 3 ? 1.0f : -1.0f));
+    return values;
+}
+
+static void conversions() {
+    const std::vector<float> values = interesting();
+    const int count = int(values.size());
+    const DeviceArray<float> in(values);
+    const DeviceArray<uint16_t> out(count * CONVERSIONS, 0);
+    run(convert, ceil_div(count, 64), 64, 1, 0, in.device, count, out.device);
+    const std::vector<uint16_t> got = out.read();
+    for (int i = 0; i < count; ++i) {
+        EXPECT(got[i * CONVERSIONS] == bits(__float2half(values[i])), "fp16 of %a", values[i]);
+        EXPECT(got[i * CONVERSIONS + 7] == bits(__float2bfloat16(values[i])), "bf16 of %a",
+               values[i]);
+        const float back = __half2float(half_of(got[i * CONVERSIONS]));
+        EXPECT(values[i] != values[i] || fabsf(values[i]) >= 65520 ||
+                   fabsf(back - values[i]) <= fabsf(values[i]) / 2048 + ldexpf(1, -25),
+               "%a became %a", values[i], back);
+    }
+}
+
+// ---------------------------------------------------------------------------- launches
+
+__global__ void leave_a_mark(int *out) {
+    if (threadIdx.x == 0)
+        out[0] = 1;
+}
+
+static cudaError_t try_launch(dim3 grid, dim3 block, dim3 cluster, size_t smem, int *out) {
+    const LaunchConfig tried(grid, block, cluster, smem, nullptr);
+    const cudaError_t status = cudaLaunchKernelEx(&tried.config, leave_a_mark, out);
+    cudaGetLastError(); // an error is not to be seen by the next case
+    return status;
+}
+
+// A launch that does not fit is refused, and nothing runs.
+static void launch_limits() {
+    const DeviceArray<int> out(1, 0);
+    const int refused[] = {
+        try_launch(dim3(1), dim3(1025), dim3(1), 0, out.device),
+        try_launch(dim3(3), dim3(32), dim3(2), 0, out.device),
+        try_launch(dim3(1), dim3(32), dim3(1), 49 * 1024, out.device),
+        try_launch(dim3(16), dim3(32), dim3(16), 0, out.device),
+        try_launch(dim3(1, 70000), dim3(32), dim3(1), 0, out.device),
+        cudaFuncSetAttribute(leave_a_mark, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 * 1024),
+    };
+    cudaGetLastError();
+    int i = 0;
+    for (int status : refused) {
+        EXPECT(status != cudaSuccess, "launch %d was not refused", i);
+        ++i;
+    }
+    digests.back().add(refused, sizeof refused);
+    cudaDeviceSynchronize();
+    expect_equal(out.read(), {0}, 1, "launches");
+    EXPECT(allow_dynamic_smem(leave_a_mark, 227 * 1024) == 0, "227 KB");
+    run(leave_a_mark, 1, 32, 1, 227 * 1024, out.device);
+    expect_equal(out.read(), {1}, 1, "launches");
+}

@@ -1,0 +1,131 @@
+// wgmma, stmatrix and the epilogue's exchanges, against their definitions.
+#pragma once
+
+#include "device/fragment.cuh"
+#include "device/named_barrier.cuh"
+#include "device/stmatrix.cuh"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+#include "fragment_map.h"
+#include "frame.cuh"
+
+// ---------------------------------------------------------------------------- wgmma
+
+constexpr int K = 64;
+
+template <int N>
+struct Operands {
+    alignas(1024) bf16 a[(32 + 64) * K]; // 32 rows that are not meant, and A
+    alignas(1024) bf16 b[N * K];
+};
+
+// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`.
+template <int N>
+__global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumulate, float *d) {
+    Operands<N> &smem = dynamic_smem<Operands<N>>();
+    for (int i = threadIdx.x; i < 64 * K; i += WARPGROUP_THREADS)
+        smem.a[swizzle_128b(32 + i / K, i % K)] = a[i];
+    for (int i = threadIdx.x; i < N * K; i += WARPGROUP_THREADS)
+        smem.b[swizzle_128b(i / K, i % K)] = b[i];
+    fence_proxy_async(); // wgmma sees what this thread wrote ...
+    __syncthreads();     // ... and all wrote
+
+    float acc[N / 2];
+    for (float &value : acc)
+        value = before;
+    wgmma_wait<0>(acc); // waits for nothing, and keeps the lines above before the fence
+    wgmma_fence();
+    for (int kk = 0; kk < K; kk += 16)
+        wgmma<N>(acc, matrix_descriptor(&smem.a[32 * K + kk]),
+                 advance_k(matrix_descriptor(smem.b), kk), accumulate || kk > 0);
+    wgmma_commit();
+    wgmma_wait<0>(acc);
+    for (int i = 0; i < N / 2; ++i)
+        d[fragment_row(threadIdx.x, i) * N + fragment_column(threadIdx.x, i)] = acc[i];
+}
+
+template <int N>
+static void expect_product(const std::vector<float> &a, const std::vector<float> &b, float before,
+                           bool accumulate, const char *what) {
+    std::vector<uint16_t> a_bits, b_bits;
+    for (float value : a)
+        a_bits.push_back(bits_of(value));
+    for (float value : b)
+        b_bits.push_back(bits_of(value));
+    std::vector<float> expected(64 * N, accumulate ? before : 0.0f);
+    for (int i = 0; i < 64 * N; ++i)
+        for (int k = 0; k < K; ++k)
+            expected[i] += a[i / N * K + k] * b[i % N * K + k];
+    const DeviceArray<uint16_t> on_a(a_bits), on_b(b_bits);
+    const DeviceArray<float> d(64 * N, NAN);
+    run(multiply<N>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(), on_b.as_bf16(),
+        before, accumulate, d.device);
+    expect_equal(d.read(), expected, N, what);
+}
+
+template <int N>
+static void multiply_case() {
+    std::vector<float> identity(64 * K), integers_a(64 * K), b(N * K);
+    for (int i = 0; i < 64 * K; ++i) {
+        identity[i] = i / K == i % K;
+        integers_a[i] = float(i * 37 % 101 % 9 - 4);
+    }
+    for (int i = 0; i < N * K; ++i)
+        b[i] = float(i % 257 - 128); // 257 is prime: rows and columns differ
+    // A NaN that were not overwritten would be seen.
+    expect_product<N>(identity, b, NAN, false, "one-hot A");
+    expect_product<N>(integers_a, b, NAN, false, "integers");
+    expect_product<N>(integers_a, b, 1000, true, "integers on top of 1000");
+}
+
+// ---------------------------------------------------------------------------- fragments
+
+// Matrix i of stmatrix_x4 goes to rows 8 i to 8 i + 7 of out [32][24]: columns 0, 8, 16, 8 on.
+__global__ void write_matrices(bf16 *out) {
+    __shared__ __align__(16) bf16 tile[32 * 24];
+    const int lane = threadIdx.x;
+    for (int i = lane; i < 32 * 24; i += 32)
+        reinterpret_cast<uint16_t *>(tile)[i] = UNWRITTEN;
+    float values[8];
+    for (int i = 0; i < 8; ++i)
+        values[i] = float(i / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + i % 2);
+    __syncwarp();
+    stmatrix_x4(&tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8], values);
+    __syncwarp();
+    for (int i = lane; i < 32 * 24; i += 32)
+        out[i] = tile[i];
+}
+
+static void stmatrix() {
+    std::vector<uint16_t> expected(32 * 24, UNWRITTEN);
+    for (int i = 0; i < 4 * 64; ++i) {
+        const int first = (i < 192 ? i / 64 : 1) * 8;
+        expected[i / 8 * 24 + first + i % 8] = bits_of(float(i));
+    }
+    const DeviceArray<uint16_t> out(32 * 24, 0);
+    run(write_matrices, 1, 32, 1, 0, out.as_bf16());
+    expect_equal(out.read(), expected, 24, "tile");
+}
+
+// One warp writes its 8 rows of 16 columns to out [8][32], columns 16 on.
+template <bool WRITE_THROUGH>
+__global__ void write_rows(bf16 *out) {
+    const int row = threadIdx.x / 4;
+    const float left = float(row * 16 + threadIdx.x % 4 * 2);
+    bf16 *to = &out[row * 32 + 16];
+    if (WRITE_THROUGH)
+        store_fragment_row_write_through(to, left, left + 1, left + 8, left + 9);
+    else
+        store_fragment_row(to, left, left + 1, left + 8, left + 9);
+}
+
+static void fragment_rows() {
+    std::vector<uint16_t> expected(8 * 32, UNWRITTEN);
+    for (int i = 0; i < 8 * 16; ++i)
+        expected[i / 16 * 32 + 16 + i % 16] = bits_of(float(i));
+    for (auto kernel : {write_rows<false>, write_rows<true>}) {
+        const DeviceArray<uint16_t> out(8 * 32, UNWRITTEN);
+        run(kernel, 1, 32, 1, 0, out.as_bf16());
+        expect_equal(out.read(), expected, 32, "rows");
+    }
+}
