@@ -1,0 +1,48 @@
+// Plain loads and stores of the kernel. The rung is compiled with -fsanitize=thread, so that the
+// compiler calls __tsan_read4(address) and its kin before each access; accesses.cpp defines those
+// functions. It finds bank conflicts, counts global bytes, records who wrote shared memory, and
+// checks addresses. (-fno-tree-sra keeps a 16-byte access one access: else the compiler reads the
+// members of an uint4 one by one.)
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace emulator {
+
+struct Cta;
+
+// A matrix move of a warp touches rows of 16 bytes: eight rows (one matrix) at a time. Called by
+// ldmatrix and stmatrix so that their conflicts are counted like those of plain accesses.
+void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where);
+
+// The lanes of a warp have met (a barrier, a warp function): what they did before belongs together
+// by the order in which each did it. Without that, by the end of the kernel.
+void accesses_warp_met(Cta &cta, int warp);
+
+// Shared-memory accesses of one line of source, over all warps.
+struct AccessSite {
+    std::string file;
+    int line;
+    bool is_write;
+    int bytes;                  // per lane; 16 for a matrix's row
+    std::uint64_t instructions; // warp-wide
+    std::uint64_t wavefronts;   // passes over the banks that they took
+    std::uint64_t ideal;        // and would have taken without conflicts
+    int worst_ways;             // lanes that met in one bank, for different words
+};
+
+// All sites of the last launch, the most extra wavefronts first. Asks addr2line.
+std::vector<AccessSite> access_sites();
+
+// Forgets what was counted; at the beginning of a launch.
+void accesses_reset();
+
+// Global memory the kernel may touch beside what global_memory.h allocates.
+void global_register(const void *begin, std::size_t bytes);
+void global_forget(const void *begin);
+
+} // namespace emulator

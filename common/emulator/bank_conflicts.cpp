@@ -1,0 +1,260 @@
+#include "emulator/bank_conflicts.h"
+
+#include "emulator/machine.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+namespace emulator {
+
+namespace {
+
+constexpr int BANKS = 32;
+constexpr int BANK_BYTES = 4;
+constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not aligned
+// Accesses of one instruction that a warp may have open between two meetings. Of a loop that goes
+// on for longer without one, the rest is not counted.
+constexpr std::uint32_t MOST_OPEN = 1 << 14;
+
+struct Totals {
+    std::uint64_t instructions = 0, wavefronts = 0, ideal = 0;
+    int worst_ways = 0;
+};
+
+// An instruction: what the compiler made of one access.
+struct Instruction {
+    std::uintptr_t pc = 0;
+    bool is_write = false;
+    int bytes = 0;
+    Totals totals;
+};
+
+// What lanes did at one instruction, each for the k-th time since the warp met.
+struct Group {
+    std::uint32_t lanes = 0;
+    std::uint32_t offsets[WARP_LANES];
+};
+
+struct OpenInstruction {
+    std::uint32_t occurrences[WARP_LANES] = {};
+    std::vector<Group> groups;
+    std::size_t used = 0; // of groups; the memory of the others is kept
+};
+
+struct Warp {
+    int cluster = -1;
+    std::vector<OpenInstruction> open; // by the instruction's number
+    std::vector<std::uint32_t> touched;
+};
+
+std::vector<Instruction> instructions;
+std::vector<std::uint32_t> slots;     // a hash table of numbers + 1; its size is a power of two
+std::vector<std::vector<Warp>> warps; // by CTA and warp
+
+struct SourceLine {
+    std::string file;
+    int line;
+    bool is_write;
+    int bytes;
+
+    auto operator<=>(const SourceLine &) const = default;
+};
+std::map<SourceLine, Totals> matrix_lines;
+
+// ---------------------------------------------------------------------------- passes
+
+// How many passes the words of one group of lanes take: the most different words in one bank.
+int passes_over(const std::uint32_t *words, int count) {
+    std::uint32_t seen[BANKS][MOST_WORDS];
+    int ways[BANKS] = {};
+    int most = 0;
+    for (int i = 0; i < count; ++i) {
+        const std::uint32_t bank = words[i] % BANKS;
+        std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
+        if (std::find(begin, end, words[i]) != end)
+            continue;
+        *end = words[i];
+        most = std::max(most, ++ways[bank]);
+    }
+    return most;
+}
+
+// One access of lanes [first, first + lanes) to `bytes` each; 0 if none of them takes part.
+int passes_of_lanes(const Group &group, int first, int lanes, int bytes) {
+    std::uint32_t words[MOST_WORDS];
+    int count = 0;
+    for (int lane = first; lane < first + lanes; ++lane) {
+        if (!(group.lanes >> lane & 1))
+            continue;
+        const std::uint32_t begin = group.offsets[lane] / BANK_BYTES;
+        const std::uint32_t end = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
+        for (std::uint32_t word = begin; word <= end; ++word)
+            words[count++] = word;
+    }
+    return passes_over(words, count);
+}
+
+// A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
+void count(const Group &group, int bytes, Totals &totals) {
+    const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
+    const int lanes = WARP_LANES / phases;
+    ++totals.instructions;
+    for (int phase = 0; phase < phases; ++phase) {
+        const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
+        totals.wavefronts += static_cast<std::uint64_t>(passes);
+        totals.ideal += passes > 0;
+        totals.worst_ways = std::max(totals.worst_ways, passes);
+    }
+}
+
+// ---------------------------------------------------------------------------- instructions
+
+std::size_t slot_of(std::uintptr_t pc, bool is_write) {
+    return (pc * 2 + is_write) * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
+}
+
+void grow_slots() {
+    slots.assign(std::max<std::size_t>(slots.size() * 2, 256), 0);
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+        std::size_t slot = slot_of(instructions[i].pc, instructions[i].is_write);
+        while (slots[slot] != 0)
+            slot = (slot + 1) & (slots.size() - 1);
+        slots[slot] = static_cast<std::uint32_t>(i + 1);
+    }
+}
+
+std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
+    if (slots.size() < 2 * (instructions.size() + 1))
+        grow_slots();
+    std::size_t slot = slot_of(pc, is_write);
+    while (slots[slot] != 0) {
+        const Instruction &known = instructions[slots[slot] - 1];
+        if (known.pc == pc && known.is_write == is_write)
+            return slots[slot] - 1;
+        slot = (slot + 1) & (slots.size() - 1);
+    }
+    instructions.push_back({pc, is_write, bytes, {}});
+    slots[slot] = static_cast<std::uint32_t>(instructions.size());
+    return slots[slot] - 1;
+}
+
+// ---------------------------------------------------------------------------- warps
+
+void close(Warp &warp) {
+    for (const std::uint32_t number : warp.touched) {
+        OpenInstruction &open = warp.open[number];
+        Instruction &instruction = instructions[number];
+        for (std::size_t i = 0; i < open.used; ++i)
+            count(open.groups[i], instruction.bytes, instruction.totals);
+        open.used = 0;
+        std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
+    }
+    warp.touched.clear();
+}
+
+// The warp of a cluster; what one of an earlier cluster left open is closed.
+Warp &warp_of(const Cta &cta, int number) {
+    const std::size_t rank = static_cast<std::size_t>(cta.rank);
+    if (rank >= warps.size())
+        warps.resize(rank + 1);
+    if (static_cast<std::size_t>(number) >= warps[rank].size())
+        warps[rank].resize(static_cast<std::size_t>(number) + 1);
+    Warp &warp = warps[rank][static_cast<std::size_t>(number)];
+    if (warp.cluster != cta.cluster->index) {
+        close(warp);
+        warp.cluster = cta.cluster->index;
+    }
+    return warp;
+}
+
+Group &group_of(OpenInstruction &open, int lane) {
+    const std::uint32_t occurrence = open.occurrences[lane]++;
+    if (occurrence >= open.used) {
+        open.used = occurrence + 1;
+        if (open.groups.size() < open.used)
+            open.groups.resize(std::max<std::size_t>(open.used, 2 * open.groups.size()));
+        open.groups[occurrence].lanes = 0;
+    }
+    return open.groups[occurrence];
+}
+
+void add(Totals &sum, const Totals &part) {
+    sum.instructions += part.instructions;
+    sum.wavefronts += part.wavefronts;
+    sum.ideal += part.ideal;
+    sum.worst_ways = std::max(sum.worst_ways, part.worst_ways);
+}
+
+std::map<SourceLine, Totals> totals_by_line() {
+    std::map<SourceLine, Totals> lines = matrix_lines;
+    std::vector<std::uintptr_t> pcs;
+    for (const Instruction &instruction : instructions)
+        pcs.push_back(instruction.pc);
+    const std::vector<Place> places = places_of(pcs);
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+        const Instruction &in = instructions[i];
+        add(lines[{places[i].file, places[i].line, in.is_write, in.bytes}], in.totals);
+    }
+    return lines;
+}
+
+} // namespace
+
+void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
+                 std::uintptr_t pc) {
+    const std::uint32_t number = instruction_number(pc, is_write, bytes);
+    Warp &warp = warp_of(*thread.cta, thread.warp());
+    if (number >= warp.open.size())
+        warp.open.resize(instructions.size());
+    OpenInstruction &open = warp.open[number];
+    if (open.occurrences[thread.lane()] == MOST_OPEN)
+        return;
+    if (open.used == 0)
+        warp.touched.push_back(number);
+    Group &group = group_of(open, thread.lane());
+    group.lanes |= 1u << thread.lane();
+    group.offsets[thread.lane()] = offset;
+}
+
+void bank_warp_met(const Cta &cta, int warp) { close(warp_of(cta, warp)); }
+
+void bank_reset() {
+    instructions.clear();
+    slots.clear();
+    warps.clear();
+    matrix_lines.clear();
+}
+
+void bank_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where) {
+    constexpr int ROWS = 8, ROW_BYTES = 16;
+    Totals &totals =
+        matrix_lines[{where.file_name(), static_cast<int>(where.line()), is_write, ROW_BYTES}];
+    ++totals.instructions;
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+        Group rows;
+        rows.lanes = (1u << ROWS) - 1;
+        std::copy_n(row_offsets + matrix * ROWS, ROWS, rows.offsets);
+        const int passes = passes_of_lanes(rows, 0, ROWS, ROW_BYTES);
+        totals.wavefronts += static_cast<std::uint64_t>(passes);
+        ++totals.ideal;
+        totals.worst_ways = std::max(totals.worst_ways, passes);
+    }
+}
+
+std::vector<AccessSite> bank_sites() {
+    for (std::vector<Warp> &of_cta : warps)
+        for (Warp &warp : of_cta)
+            close(warp);
+    std::vector<AccessSite> sites;
+    for (const auto &[at, totals] : totals_by_line())
+        sites.push_back({at.file, at.line, at.is_write, at.bytes, totals.instructions,
+                         totals.wavefronts, totals.ideal, totals.worst_ways});
+    std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
+        return a.wavefronts - a.ideal > b.wavefronts - b.ideal;
+    });
+    return sites;
+}
+
+} // namespace emulator

@@ -1,0 +1,178 @@
+#include "emulator/barriers.h"
+
+#include "emulator/accesses.h"
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr int ALL = -1; // NamedBarrier::expected of __syncthreads: whoever has not exited
+
+// What carries order from who arrives in a phase to who leaves it, an address in the counter of the
+// barrier's phases. Two phases in a row need two.
+void *carrier_of(std::uint64_t &counter, std::uint64_t phase) {
+    return reinterpret_cast<char *>(&counter) + phase % 2;
+}
+
+// The warps whose lanes all wait in the queue, or wait there but for `last`, who came last.
+void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
+    int waiting[LARGEST_BLOCK / WARP_LANES] = {};
+    for (const Thread *thread : queue.threads)
+        if (thread->cta == &cta)
+            ++waiting[thread->warp()];
+    if (last != nullptr && last->cta == &cta)
+        ++waiting[last->warp()];
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
+        if (waiting[warp] == 0)
+            continue;
+        int lanes = 0;
+        for (int lane = 0; lane < WARP_LANES; ++lane) {
+            const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
+            lanes += number < cta.threads.size() && !cta.threads[number].finished;
+        }
+        if (waiting[warp] == lanes)
+            accesses_warp_met(cta, warp);
+    }
+}
+
+int needed(const Cta &cta, const NamedBarrier &barrier) {
+    return barrier.expected == ALL ? cta.unfinished : barrier.expected;
+}
+
+// Ends the phase if nobody is missing. `last` is the thread that came last and now goes on, if it
+// waits here at all.
+void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
+    if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
+        return;
+    barrier.arrived = 0;
+    ++barrier.phase;
+    tell_warps_met(cta, barrier.waiting, last);
+    barrier.waiting.wake_all();
+}
+
+std::string count_name(int expected) {
+    return expected == ALL ? "all threads" : format("%d threads", expected);
+}
+
+void check_arguments(const Cta &cta, int id, int threads) {
+    const int warps = static_cast<int>(cta.warps.size());
+    if (id < 0 || id >= NAMED_BARRIERS)
+        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), {});
+    if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
+        fail(Mistake::MISUSE,
+             format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
+                    threads, cta.threads.size()),
+             {});
+}
+
+// Counts the current thread in. `waits`: it stays until the phase is complete.
+void arrive(NamedBarrier &barrier, int id, int expected, bool waits, Site where) {
+    Thread &thread = *current;
+    Cta &cta = *thread.cta;
+    if (barrier.arrived == 0) {
+        barrier.expected = expected;
+        barrier.site = where;
+    } else if (barrier.expected != expected) {
+        fail(Mistake::MISUSE,
+             format("barrier %d is for %s here, and for %s in the same phase elsewhere", id,
+                    count_name(expected).c_str(), count_name(barrier.expected).c_str()),
+             {note_at(thread, where, "arrived here"),
+              note_at(barrier.site, "the first thread of the phase arrived here")});
+    }
+    races::release(carrier_of(barrier.phase, barrier.phase));
+    ++barrier.arrived;
+    complete_if_full(cta, barrier, waits ? &thread : nullptr);
+}
+
+std::string describe(const Cta &cta, int id) {
+    const NamedBarrier &barrier = cta.barriers[id];
+    return format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
+                  needed(cta, barrier));
+}
+
+void sync(int id, int expected, Site where) {
+    schedule_point();
+    const Cta &cta = *current->cta;
+    NamedBarrier &barrier = current->cta->barriers[id];
+    const std::uint64_t phase = barrier.phase;
+    arrive(barrier, id, expected, true, where);
+    const auto passed = [&barrier, phase] { return barrier.phase != phase; };
+    ++counts.barrier_waits;
+    counts.barrier_waits_blocked += !passed();
+    wait_until(barrier.waiting, passed, where, [&cta, id] { return describe(cta, id); });
+    races::acquire(carrier_of(barrier.phase, phase));
+    schedule_point();
+}
+
+void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
+    if (cluster.arrived == 0 || cluster.arrived < cluster.unfinished)
+        return;
+    cluster.arrived = 0;
+    ++cluster.phase;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        tell_warps_met(*cta, cluster.waiting, last);
+    cluster.waiting.wake_all();
+}
+
+} // namespace
+
+void named_barrier_sync(int id, int threads, Site where) {
+    check_arguments(*current->cta, id, threads);
+    sync(id, threads, where);
+}
+
+void named_barrier_arrive(int id, int threads, Site where) {
+    check_arguments(*current->cta, id, threads);
+    schedule_point();
+    arrive(current->cta->barriers[id], id, threads, false, where);
+    schedule_point();
+}
+
+void syncthreads(Site where) { sync(0, ALL, where); }
+
+void cluster_arrive(Site where) {
+    Thread &thread = *current;
+    Cluster &cluster = *thread.cta->cluster;
+    if (thread.cluster_arrivals != thread.cluster_waits)
+        fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between",
+             {note_at(thread, where, "arrived again here")});
+    schedule_point();
+    races::release(carrier_of(cluster.phase, cluster.phase));
+    ++thread.cluster_arrivals;
+    ++cluster.arrived;
+    complete_cluster_if_full(cluster, &thread);
+    schedule_point();
+}
+
+void cluster_wait(Site where) {
+    Thread &thread = *current;
+    Cluster &cluster = *thread.cta->cluster;
+    if (thread.cluster_arrivals == thread.cluster_waits)
+        fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before",
+             {note_at(thread, where, "waits here")});
+    schedule_point();
+    const std::uint64_t phase = thread.cluster_waits++;
+    const auto passed = [&cluster, phase] { return cluster.phase > phase; };
+    ++counts.barrier_waits;
+    counts.barrier_waits_blocked += !passed();
+    wait_until(cluster.waiting, passed, where, [&cluster] {
+        return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
+                      cluster.unfinished);
+    });
+    races::acquire(carrier_of(cluster.phase, phase));
+    schedule_point();
+}
+
+void barriers_thread_exits(Cta &cta) {
+    NamedBarrier &everybody = cta.barriers[0];
+    if (everybody.arrived > 0 && everybody.expected == ALL)
+        complete_if_full(cta, everybody, nullptr);
+    Cluster &cluster = *cta.cluster;
+    if (current->cluster_arrivals > cluster.phase)
+        --cluster.arrived; // it arrived and exits: no longer one of those to count
+    complete_cluster_if_full(cluster, nullptr);
+}
+
+} // namespace emulator

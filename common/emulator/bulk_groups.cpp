@@ -1,0 +1,193 @@
+// TMA stores, and the bulk groups in which a thread waits for them. A store happens in two steps:
+// it reads shared memory, and later it writes global memory.
+#include "emulator/copy.h"
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+#include "emulator/operations.h"
+#include "emulator/tensor_box.h"
+#include "emulator/tma.h"
+
+#include <memory>
+
+namespace emulator {
+
+namespace {
+
+// A store on its way. It lives until both of its operations have happened.
+struct Store {
+    Box box;
+    Thread *thread;
+    std::uint64_t group; // number of its bulk group
+    std::uint32_t tile;  // offset in the thread's CTA
+    Site site;
+    std::vector<unsigned char> source; // the box's bytes, row after row
+    bool has_read = false;
+};
+
+BulkGroup &group_of(const Store &store) {
+    BulkGroups &groups = store.thread->bulk;
+    const std::uint64_t index = store.group - groups.first;
+    return index < groups.committed.size() ? groups.committed[index] : groups.open;
+}
+
+// The box as it stands in the async view now.
+std::vector<unsigned char> read_source(const Store &store) {
+    SharedMemory &shared = store.thread->cta->shared;
+    std::vector<unsigned char> bytes(store.box.bytes());
+    walk_rows(store.box, [&](const BoxRow &row) {
+        unsigned char *to = bytes.data() + row.offset;
+        walk_pieces(store.box, store.tile, row.offset,
+                    [&](std::uint32_t offset, std::uint32_t at, std::uint32_t count) {
+                        copy_bytes(to + at, shared.async(offset, count), count);
+                    });
+    });
+    return bytes;
+}
+
+// Between the start of a store and its read nobody may touch the source. What was written
+// meanwhile and not fenced is seen by who wrote it; what was fenced, by its bytes.
+void check_untouched(const Store &store) {
+    SharedMemory &shared = store.thread->cta->shared;
+    shared.check_published(store.tile, store.box.bytes(), "TMA store", store.site);
+    if (read_source(store) != store.source)
+        fail(Mistake::HAZARD,
+             "the source of a TMA store was overwritten before the store had read it: wait with "
+             "bulk_wait_read first",
+             {note_at(*store.thread, store.site, "started the store here")});
+}
+
+void read_shared(Store &store) {
+    check_untouched(store);
+    races::read(store.thread->cta->shared.generic(store.tile, store.box.bytes()),
+                store.box.bytes());
+    store.has_read = true;
+    BulkGroup &group = group_of(store);
+    --group.unread;
+    races::release(group.read.carrier());
+    store.thread->bulk.waiting.wake_all();
+}
+
+void write_global(const Store &store) {
+    BulkGroup &group = group_of(store);
+    races::acquire(group.read.carrier()); // a store writes what it has read
+    walk_rows(store.box, [&](const BoxRow &row) {
+        if (row.inside == 0)
+            return;
+        races::write(row.global, row.inside);
+        copy_bytes(row.global, store.source.data() + row.offset + row.skipped, row.inside);
+    });
+    --group.unwritten;
+    races::release(group.wrote.carrier());
+    store.thread->bulk.waiting.wake_all();
+}
+
+void join_group(BulkGroup &group, Site where) {
+    if (group.stores++ == 0) {
+        group.site = where;
+        group.read = races::Token::make();
+        group.wrote = races::Token::make();
+    }
+    ++group.unread;
+    ++group.unwritten;
+}
+
+Operation operation_of(const std::shared_ptr<Store> &store, OperationKind kind, const char *name) {
+    Operation operation{};
+    operation.kind = kind;
+    operation.cta = store->thread->cta;
+    operation.issuer = store->thread;
+    operation.site = store->site;
+    operation.name = name;
+    return operation;
+}
+
+void submit_both(const std::shared_ptr<Store> &store) {
+    Operation read = operation_of(store, OperationKind::STORE_READ, "TMA store");
+    read.complete = [store] { read_shared(*store); };
+    submit(std::move(read));
+
+    Operation write = operation_of(store, OperationKind::STORE_WRITE, "TMA store");
+    write.ready = [store] { return store->has_read; };
+    write.complete = [store] { write_global(*store); };
+    submit(std::move(write));
+}
+
+// Stores that keep the oldest `covered` groups from what bulk_wait waits for.
+int missing(const BulkGroups &groups, std::size_t covered, bool read) {
+    int stores = 0;
+    for (std::size_t i = 0; i < covered; ++i)
+        stores += read ? groups.committed[i].unread : groups.committed[i].unwritten;
+    return stores;
+}
+
+void acquire_groups(const BulkGroups &groups, std::size_t covered, bool read) {
+    for (std::size_t i = 0; i < covered; ++i) {
+        const BulkGroup &group = groups.committed[i];
+        if (group.stores > 0)
+            races::acquire(read ? group.read.carrier() : group.wrote.carrier());
+    }
+}
+
+// Loads may begin before the tensor, stores not: the GPU takes them for illegal instructions.
+void check_coordinates(const int *coordinates, int rank, Site where) {
+    for (int i = 0; i < rank; ++i)
+        if (coordinates[i] < 0)
+            fail(Mistake::MISUSE,
+                 format("a TMA store's coordinates must not be negative: number %d is %d", i,
+                        coordinates[i]),
+                 {note_at(where, "stored here")});
+}
+
+} // namespace
+
+void tma_store(const void *map, const void *tile, const int *coordinates, int rank, Site where) {
+    Thread &self = *current;
+    check_coordinates(coordinates, rank, where);
+    const auto store = std::make_shared<Store>();
+    store->box = checked_box(map, coordinates, rank, "TMA store", where);
+    store->tile = checked_tile(tile, store->box, "TMA store", where);
+    self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
+    store->thread = &self;
+    store->group = self.bulk.first + self.bulk.committed.size();
+    store->site = where;
+    store->source = read_source(*store);
+    join_group(self.bulk.open, where);
+    ++counts.tma_stores;
+    counts.tma_written_bytes += store->box.bytes_inside();
+    submit_both(store);
+}
+
+void bulk_commit(Site) {
+    BulkGroups &groups = current->bulk;
+    groups.committed.push_back(groups.open);
+    groups.open = BulkGroup{};
+}
+
+void bulk_wait(int pending, bool read, Site where) {
+    BulkGroups &groups = current->bulk;
+    const std::size_t kept = std::size_t(pending);
+    const std::size_t all = groups.committed.size();
+    const std::size_t covered = all > kept ? all - kept : 0;
+    wait_until(
+        groups.waiting, [&] { return missing(groups, covered, read) == 0; }, where,
+        [&groups, covered, read, pending] {
+            return format("bulk_wait%s<%d>: %d stores still have to %s", read ? "_read" : "",
+                          pending, missing(groups, covered, read),
+                          read ? "read shared memory" : "be written");
+        });
+    acquire_groups(groups, covered, read);
+    if (!read) { // these will not be waited for again
+        groups.committed.erase(groups.committed.begin(), groups.committed.begin() + long(covered));
+        groups.first += covered;
+    }
+}
+
+void tma_thread_exits(Thread &thread) {
+    const BulkGroup &open = thread.bulk.open;
+    if (open.stores > 0)
+        fail(Mistake::MISUSE,
+             "exit with a TMA store that the thread has never committed (bulk_commit)",
+             {note_at(thread, open.site, "started the store here")});
+}
+
+} // namespace emulator

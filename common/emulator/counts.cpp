@@ -1,0 +1,7 @@
+#include "emulator/counts.h"
+
+namespace emulator {
+
+Counts counts{};
+
+} // namespace emulator

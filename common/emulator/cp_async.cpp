@@ -1,0 +1,134 @@
+#include "emulator/cp_async.h"
+
+#include "emulator/copy.h"
+#include "emulator/copy_checks.h"
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+#include "emulator/operations.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr int LARGEST_COPY = 16;
+
+// A copy on its way.
+struct Copy {
+    Thread *thread;
+    std::uint64_t group; // number of its group
+    std::uint32_t to;    // offset in the thread's CTA
+    const void *from;
+    int bytes;
+    int source_bytes;
+    Site site;
+};
+
+CopyGroup &group_of(const Copy &copy) {
+    CopyGroups &groups = copy.thread->copies;
+    const std::uint64_t index = copy.group - groups.first;
+    return index < groups.committed.size() ? groups.committed[index] : groups.open;
+}
+
+// A generic-proxy write, only late: TMA and wgmma see it after the thread's fence.
+void happen(const Copy &copy) {
+    SharedMemory &shared = copy.thread->cta->shared;
+    unsigned char bytes[LARGEST_COPY] = {};
+    if (copy.source_bytes > 0) {
+        races::read(copy.from, std::size_t(copy.source_bytes));
+        for (int i = 0; i < copy.source_bytes; ++i)
+            bytes[i] = static_cast<const unsigned char *>(copy.from)[i];
+    }
+    const std::size_t count = std::size_t(copy.bytes);
+    unsigned char *to = shared.generic(copy.to, count);
+    races::write(to, count);
+    copy_bytes(to, bytes, count);
+    shared.wrote(*copy.thread, copy.to, count, 0, copy.site);
+    CopyGroup &group = group_of(copy);
+    --group.missing;
+    races::release(group.done.carrier());
+    copy.thread->copies.waiting.wake_all();
+}
+
+void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
+                     Site where) {
+    const auto aligned = [bytes](const void *pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;
+    };
+    std::string wrong;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        wrong = format("cp.async of %d bytes: 4, 8 or 16", bytes);
+    else if (source_bytes < 0 || source_bytes > bytes)
+        wrong = format("cp.async of %d bytes with %d from its source", bytes, source_bytes);
+    else if (!aligned(shared) || !aligned(global))
+        wrong = format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
+                       aligned(shared) ? "from" : "to");
+    if (!wrong.empty())
+        fail(Mistake::MISUSE, wrong, {note_at(*current, where, "called it here")});
+    if (source_bytes > 0)
+        check_global(global, std::size_t(source_bytes), "cp.async", where);
+}
+
+int missing(const CopyGroups &groups, std::size_t covered) {
+    int copies = 0;
+    for (std::size_t i = 0; i < covered; ++i)
+        copies += groups.committed[i].missing;
+    return copies;
+}
+
+} // namespace
+
+void cp_async(void *shared, const void *global, int bytes, int source_bytes, Site where) {
+    check_arguments(shared, global, bytes, source_bytes, where);
+    Thread &self = *current;
+    CopyGroups &groups = self.copies;
+    const Copy copy{&self,
+                    groups.first + groups.committed.size(),
+                    shared_address(shared, where) - SHARED_BASE,
+                    global,
+                    bytes,
+                    source_bytes,
+                    where};
+    self.cta->shared.generic(copy.to, std::size_t(bytes)); // fails if it is not inside
+    if (groups.open.missing++ == 0 && groups.open.done.carrier() == nullptr)
+        groups.open.done = races::Token::make();
+    counts.copied_bytes += std::uint64_t(source_bytes);
+    Operation operation{};
+    operation.kind = OperationKind::COPY;
+    operation.cta = self.cta;
+    operation.issuer = &self;
+    operation.site = where;
+    operation.name = "cp.async";
+    operation.complete = [copy] { happen(copy); };
+    submit(std::move(operation));
+}
+
+void cp_async_commit(Site) {
+    CopyGroups &groups = current->copies;
+    groups.committed.push_back(groups.open);
+    groups.open = CopyGroup{};
+}
+
+void cp_async_wait(int pending, Site where) {
+    CopyGroups &groups = current->copies;
+    const std::size_t kept = std::size_t(pending);
+    const std::size_t all = groups.committed.size();
+    const std::size_t covered = all > kept ? all - kept : 0;
+    wait_until(
+        groups.waiting, [&groups, covered] { return missing(groups, covered) == 0; }, where,
+        [&groups, covered, pending] {
+            return format("cp_async_wait<%d>: %d copies have not landed", pending,
+                          missing(groups, covered));
+        });
+    for (std::size_t i = 0; i < covered; ++i)
+        if (groups.committed[i].done.carrier() != nullptr)
+            races::acquire(groups.committed[i].done.carrier());
+    groups.committed.erase(groups.committed.begin(), groups.committed.begin() + long(covered));
+    groups.first += covered;
+}
+
+void cp_async_wait_all(Site where) {
+    cp_async_commit(where);
+    cp_async_wait(0, where);
+}
+
+} // namespace emulator

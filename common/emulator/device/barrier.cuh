@@ -1,0 +1,27 @@
+// The emulator's Barrier: as common/device/barrier.cuh has it, on the emulator's mbarriers. A token
+// is the phase's number; waiting with one whose phase is long gone is reported.
+#pragma once
+
+#include "device/mbarrier.cuh"
+
+struct Barrier {
+    using Token = uint64_t;
+
+    uint64_t word;
+
+    DEVICE void init(int arrivals, emulator::Site where = emulator::Site::current()) {
+        mbarrier_init(&word, arrivals, where);
+    }
+
+    DEVICE Token arrive(emulator::Site where = emulator::Site::current()) {
+        return emulator::mbarrier_arrive(&word, 0, where);
+    }
+
+    DEVICE Token arrive_tx(int bytes, emulator::Site where = emulator::Site::current()) {
+        return emulator::mbarrier_arrive(&word, bytes, where);
+    }
+
+    DEVICE void wait(Token token, emulator::Site where = emulator::Site::current()) {
+        emulator::mbarrier_wait_token(&word, token, where);
+    }
+};

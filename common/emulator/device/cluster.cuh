@@ -1,0 +1,24 @@
+// The emulator's clusters: their CTAs run interleaved. Clusters stretch along x, as the rungs' do
+// (launches refuse others), so that a cluster's place follows from blockIdx.
+#pragma once
+
+#include "device/base.cuh"
+
+#include "emulator/barriers.h"
+#include "emulator/runtime.h"
+
+// %cluster_ctarank.
+DEVICE int cluster_cta_rank() { return emulator::cluster_cta_rank(); }
+
+// %clusterid.x.
+DEVICE int cluster_index() { return int(blockIdx.x) / emulator::cluster_ctas(); }
+
+// %nclusterid.x.
+DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
+
+// Both halves of the cluster's barrier. Whether somebody forgot it shows when a peer's memory is
+// used too early or too late.
+DEVICE void cluster_sync(emulator::Site where = emulator::Site::current()) {
+    emulator::cluster_arrive(where);
+    emulator::cluster_wait(where);
+}

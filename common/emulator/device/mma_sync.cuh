@@ -1,0 +1,24 @@
+// The emulator's mma.sync: the warp's lanes meet, and each gets its part of the sum.
+#pragma once
+
+#include "device/base.cuh"
+
+#include "emulator/tensor_core.h"
+
+// m16n8k16.row.col.f32.f16.f16.f32.
+DEVICE void mma_m16n8k16_f16_f32(float (&acc)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                 emulator::Site where = emulator::Site::current()) {
+    emulator::mma_m16n8k16_f32(acc, a, b, acc, true, where);
+}
+
+// m16n8k16.row.col.f32.bf16.bf16.f32.
+DEVICE void mma_m16n8k16_bf16_f32(float (&acc)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                  emulator::Site where = emulator::Site::current()) {
+    emulator::mma_m16n8k16_f32(acc, a, b, acc, false, where);
+}
+
+// m16n8k16.row.col.f16.f16.f16.f16.
+DEVICE void mma_m16n8k16_f16_f16(uint32_t (&acc)[2], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                 emulator::Site where = emulator::Site::current()) {
+    emulator::mma_m16n8k16_f16(acc, a, b, acc, where);
+}

@@ -1,0 +1,17 @@
+// The emulator's stmatrix: the warp's lanes meet, and the rows are written by the generic proxy.
+// Bank conflicts are counted.
+#pragma once
+
+#include "device/shared_memory.cuh"
+#include "device/vector.cuh"
+
+#include "emulator/tensor_core.h"
+
+// stmatrix.m8n8.x4.
+DEVICE void stmatrix_x4(bf16 *row, const float *values,
+                        emulator::Site where = emulator::Site::current()) {
+    const uint32_t registers[4] = {pack_bf16(values[0], values[1]), pack_bf16(values[2], values[3]),
+                                   pack_bf16(values[4], values[5]),
+                                   pack_bf16(values[6], values[7])};
+    emulator::stmatrix(row, registers, 4, false, where);
+}

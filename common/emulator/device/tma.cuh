@@ -1,0 +1,69 @@
+// The emulator's TMA: loads and stores are started here and happen when the policy says. Stores
+// read what was fenced for the async proxy; an unfenced write is a HAZARD. Cache policies mean
+// nothing.
+#pragma once
+
+#include "device/shared_memory.cuh"
+#include "device/tensor_map.cuh"
+
+#include "emulator/tma.h"
+
+// Without it, a copy that uses a map in global memory is a HAZARD.
+DEVICE void tensor_map_acquire(const TensorMap *map,
+                               emulator::Site where = emulator::Site::current()) {
+    emulator::tensor_map_acquire(map, where);
+}
+
+// A load of a two-dimensional box into the own CTA.
+DEVICE void tma_load_2d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
+                        emulator::Site where = emulator::Site::current()) {
+    const int coordinates[2] = {column, row};
+    emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
+}
+
+// A load of a whole operand stage into the own CTA.
+DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
+                        emulator::Site where = emulator::Site::current()) {
+    const int coordinates[3] = {column, row, 0};
+    emulator::tma_load(tile, map, coordinates, 3, barrier, 0, where);
+}
+
+// The same into the CTAs of cta_mask.
+DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
+                                  uint64_t *barrier, uint16_t cta_mask,
+                                  emulator::Site where = emulator::Site::current()) {
+    const int coordinates[3] = {column, row, 0};
+    emulator::tma_load(tile, map, coordinates, 3, barrier, cta_mask, where);
+}
+
+// What the thread wrote to shared memory so far reaches the async view.
+DEVICE void fence_proxy_async(emulator::Site where = emulator::Site::current()) {
+    emulator::fence_proxy_async(where);
+}
+
+// A value that nobody asks for.
+DEVICE uint64_t evict_first_policy() { return 0; }
+
+// A store, in the thread's open bulk group.
+DEVICE void tma_store_2d(const TensorMap *map, const bf16 *tile, int column, int row,
+                         emulator::Site where = emulator::Site::current()) {
+    const int coordinates[2] = {column, row};
+    emulator::tma_store(map, tile, coordinates, 2, where);
+}
+
+// Closes the thread's open bulk group.
+DEVICE void bulk_commit(emulator::Site where = emulator::Site::current()) {
+    emulator::bulk_commit(where);
+}
+
+// The thread stands still until its older groups have read their source ...
+template <int PENDING>
+DEVICE void bulk_wait_read(emulator::Site where = emulator::Site::current()) {
+    emulator::bulk_wait(PENDING, true, where);
+}
+
+// ... or are written.
+template <int PENDING>
+DEVICE void bulk_wait(emulator::Site where = emulator::Site::current()) {
+    emulator::bulk_wait(PENDING, false, where);
+}

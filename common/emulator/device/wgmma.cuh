@@ -1,0 +1,33 @@
+// The emulator's wgmma: collective over the warpgroup, completed when the policy says. Accumulators
+// that are touched while in flight, or used without a fence, are HAZARDs.
+#pragma once
+
+#include "device/matrix_descriptor.cuh"
+
+#include "emulator/tensor_core.h"
+
+// wgmma.fence.
+DEVICE void wgmma_fence(emulator::Site where = emulator::Site::current()) {
+    emulator::wgmma_fence(where);
+}
+
+// wgmma.commit_group.
+DEVICE void wgmma_commit(emulator::Site where = emulator::Site::current()) {
+    emulator::wgmma_commit(where);
+}
+
+// wgmma.wait_group. The emulator knows which accumulators the groups write; the compiler must not
+// keep values of these over the wait.
+template <int PENDING, int COUNT>
+DEVICE void wgmma_wait(float (&acc)[COUNT], emulator::Site where = emulator::Site::current()) {
+    emulator::wgmma_wait(PENDING, where);
+    asm volatile("" ::"r"(acc) : "memory");
+}
+
+// wgmma.mma_async with N columns: 64, 128 and 256 are there, as in common/device/wgmma.cuh.
+template <int N>
+DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
+                  emulator::Site where = emulator::Site::current()) {
+    static_assert(N == 64 || N == 128 || N == 256, "there is no such wgmma");
+    emulator::wgmma(acc, N, a, b, accumulate, where);
+}

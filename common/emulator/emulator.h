@@ -1,0 +1,68 @@
+/* The emulator as the harness sees it. C. */
+#ifndef GEMM_LADDER_EMULATOR_H
+#define GEMM_LADDER_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The names that emulator_choose_policy takes, a NULL behind the last: the fixed ones, then
+ * "random". */
+const char *const *emulator_policies(void);
+
+/* How many of them are fixed. */
+size_t emulator_fixed_policies(void);
+
+/* Chooses the order of completion for the launches that follow; seed counts for "random". False
+ * for an unknown name. */
+bool emulator_choose_policy(const char *name, uint64_t seed);
+
+/* What the reports' first line starts with: the rung's name. The string must outlive the runs. */
+void emulator_report_prefix(const char *prefix);
+
+/* Called now and then while a kernel runs, with the part of the grid that is done, 0 to 1, and the
+ * tensor-core multiply-adds so far. NULL for nobody. */
+void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds));
+
+/* Whether this program was linked with ThreadSanitizer. */
+bool emulator_detects_races(void);
+
+/* What the last launch did: see counts.h for what each is. */
+typedef struct emulator_counts {
+    uint64_t global_read_bytes, global_written_bytes;
+    uint64_t tma_read_bytes, tma_written_bytes, tma_loads, tma_stores, multicast_bytes;
+    uint64_t copied_bytes;
+    uint64_t wgmmas, mmas, multiply_adds;
+    uint64_t mbarrier_waits, mbarrier_waits_blocked;
+    uint64_t barrier_waits, barrier_waits_blocked;
+    uint64_t ring_slots, ring_ahead_most;
+    double ring_ahead_mean;
+    uint64_t threads, ctas, clusters;
+} emulator_counts;
+void emulator_get_counts(emulator_counts *counts);
+
+/* One line of source that reads or writes shared memory. */
+typedef struct emulator_access_site {
+    char file[256];
+    int line;
+    bool is_write;
+    int bytes;             /* per lane */
+    uint64_t instructions; /* warp-wide */
+    uint64_t wavefronts;   /* passes over the banks that they took */
+    uint64_t ideal;        /* and would have taken without conflicts */
+    int worst_ways;
+} emulator_access_site;
+
+/* Fills at most `most` sites, the ones with the most extra wavefronts first; returns how many there
+ * are. Asks addr2line: takes a fraction of a second. */
+size_t emulator_get_access_sites(emulator_access_site *sites, size_t most);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

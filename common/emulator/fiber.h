@@ -1,0 +1,35 @@
+// Fibers: functions with stacks of their own that hand the processor to each other. A switch is a
+// few instructions on x86-64 and arm64, and ucontext elsewhere (-DEMULATOR_UCONTEXT forces it).
+#pragma once
+
+#include <cstddef>
+
+namespace emulator {
+
+// Bytes of a fiber's stack. Below it lies a page that must not be touched: an overflow faults.
+constexpr std::size_t FIBER_STACK = 64 * 1024;
+
+struct Fiber {
+    void *stack_pointer = nullptr; // while it does not run; a ucontext_t * in the portable version
+};
+
+// The stacks of up to `count` fibers, in one mapping. They are reused from cluster to cluster.
+// Ends the program with a message if the memory cannot be had.
+void fiber_stacks_reserve(int count);
+
+// The lowest address of stack number `index`, and the byte behind it. Addresses inside belong to
+// variables of that fiber.
+const char *fiber_stack_begin(int index);
+const char *fiber_stack_end(int index);
+
+// The number of the stack that `address` lies on, or -1.
+int fiber_stack_of(const void *address);
+
+// Makes a fiber that starts in entry() when it is first switched to, on stack number `index`.
+// entry() must never return: it ends with a switch away.
+void fiber_create(Fiber &fiber, int index, void (*entry)());
+
+// Saves the running fiber in `from` and continues `to`.
+void fiber_switch(Fiber &from, Fiber &to);
+
+} // namespace emulator

@@ -1,0 +1,103 @@
+/* The part of CUDA's runtime that the rungs' host code and the harness use, for the emulated
+ * device. C. The functions mean what the CUDA Runtime API says; they are implemented in
+ * runtime.cpp. Copies and launches have happened when the call returns: streams keep no order to
+ * wait for. */
+#ifndef GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
+#define GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the CUDA Toolkit's own headers say they belong to. */
+#define CUDART_VERSION 12080
+
+typedef enum cudaError {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidClusterSize = 912
+} cudaError_t;
+
+/* "cudaErrorInvalidValue", and the same in words. */
+const char *cudaGetErrorName(cudaError_t error);
+const char *cudaGetErrorString(cudaError_t error);
+
+/* The first error of a launch since the last call, which forgets it. */
+cudaError_t cudaGetLastError(void);
+
+/* There is one device, number 0. */
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaSetDevice(int device);
+
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+
+/* cudaErrorInvalidValue for an attribute that is not listed above. */
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
+
+/* What a program says about the machine it ran on. */
+typedef struct cudaDeviceProp {
+    char name[256];
+    int major;
+    int minor;
+    int multiProcessorCount;
+} cudaDeviceProp;
+
+/* Of device 0. */
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+
+typedef struct CUstream_st *cudaStream_t;
+
+/* Whatever they wait for has happened already; all streams are the default one. */
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
+};
+
+/* Device memory is memory of this process, 256-byte aligned, with whatever was in it before. */
+cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemset(void *memory, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+/* Dynamic shared memory that a launch of the kernel may ask for; 48 KB before the first call. */
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
+
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1
+};
+enum { cudaEnableDefault = 0 };
+
+/* Finds cuTensorMapEncodeTiled, and no other function. */
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
+                                             unsigned int cuda_version, unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+// WMMA: matrices of 16 x 16 that belong to a warp, fp16 in, fp32 or fp16 sums. (CUDA C++
+// Programming Guide: Warp Matrix Functions.)
+//
+// Which lane holds which element is the machine's own business; here as on compute capability 8.0
+// and later it is mma.sync's layout, and mma_sync() is two mma.sync side by side. Loads and stores
+// are each lane's own accesses, one element at a time.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "emulator/report.h"
+#include "emulator/tensor_core.h"
+
+namespace nvcuda::wmma {
+
+struct matrix_a {};
+struct matrix_b {};
+struct accumulator {};
+struct row_major {};
+struct col_major {};
+
+enum layout_t { mem_row_major, mem_col_major };
+
+// A lane's part of a matrix.
+template <typename Use, int M, int N, int K, typename T, typename Layout = void>
+struct fragment {
+    static_assert(M == 16 && N == 16 && K == 16, "the emulator has 16 x 16 x 16 alone");
+    static_assert(std::is_same_v<T, half> ||
+                      (std::is_same_v<T, float> && std::is_same_v<Use, accumulator>),
+                  "operands are fp16, accumulators fp16 or fp32");
+
+    static constexpr int num_elements = 16 * 16 / 32;
+    T x[num_elements];
+};
+
+template <typename T>
+using accumulator_fragment = fragment<accumulator, 16, 16, 16, T>;
+
+// Every element gets `value`.
+template <typename Use, typename T, typename Layout>
+void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T &value) {
+    for (T &element : fragment.x)
+        element = value;
+}
+
+} // namespace nvcuda::wmma
+
+namespace emulator::wmma {
+
+constexpr int ELEMENTS = 8; // per lane
+
+struct Position {
+    int row, column;
+};
+
+// Element i of a lane: of A, of an accumulator, and, with rows and columns exchanged, of B.
+inline Position position_in_a(int i) {
+    const int lane = int(threadIdx.x) % 32;
+    return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
+}
+inline Position position_in_b(int i) {
+    const int lane = int(threadIdx.x) % 32;
+    return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 * 8};
+}
+
+// The same for any use.
+template <typename Use>
+Position position(int i) {
+    if constexpr (std::is_same_v<Use, nvcuda::wmma::matrix_b>)
+        return position_in_b(i);
+    else
+        return position_in_a(i);
+}
+
+// The warp meets in `what`, and the address and the distance of rows are what the manual asks for:
+// multiples of 32 and of 16 bytes.
+inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
+                         Site where) {
+    warp_together(
+        what, 0xffffffffu, nullptr, [](void **) {}, false, where);
+    if (std::uintptr_t(address) % 32 != 0)
+        fail(Mistake::MISUSE, format("%s needs a 32-byte aligned address", what),
+             {note_at(where, "called here")});
+    if (stride_bytes % 16 != 0)
+        fail(Mistake::MISUSE, format("%s needs rows a multiple of 16 bytes apart", what),
+             {note_at(where, "called here")});
+}
+
+// Loads a lane's elements.
+template <typename Use, typename T, typename Fragment>
+void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
+    check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
+    for (int i = 0; i < ELEMENTS; ++i) {
+        const Position at = position<Use>(i);
+        fragment.x[i] =
+            rows ? matrix[at.row * stride + at.column] : matrix[at.column * stride + at.row];
+    }
+}
+
+} // namespace emulator::wmma
+
+namespace nvcuda::wmma {
+
+// Loads an operand, whose layout is part of its type, or an accumulator; stride is in elements. The
+// whole warp calls it.
+template <typename Use, typename T, typename Layout>
+void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T *matrix,
+                      unsigned stride, emulator::Site where = emulator::Site::current()) {
+    emulator::wmma::load<Use>(fragment, matrix, stride, std::is_same_v<Layout, row_major>, where);
+}
+template <typename T>
+void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix, unsigned stride,
+                      layout_t layout, emulator::Site where = emulator::Site::current()) {
+    emulator::wmma::load<accumulator>(fragment, matrix, stride, layout == mem_row_major, where);
+}
+
+// Stores an accumulator.
+template <typename T>
+void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsigned stride,
+                       layout_t layout, emulator::Site where = emulator::Site::current()) {
+    emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
+    for (int i = 0; i < emulator::wmma::ELEMENTS; ++i) {
+        const emulator::wmma::Position at = emulator::wmma::position<accumulator>(i);
+        if (layout == mem_row_major)
+            matrix[at.row * stride + at.column] = fragment.x[i];
+        else
+            matrix[at.column * stride + at.row] = fragment.x[i];
+    }
+}
+
+// d = a * b + c, with fp32 sums; the whole warp calls it.
+template <typename LayoutA, typename LayoutB>
+void mma_sync(accumulator_fragment<float> &d,
+              const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
+              const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
+              const accumulator_fragment<float> &c,
+              emulator::Site where = emulator::Site::current()) {
+    std::uint32_t a_registers[4], b_registers[4];
+    std::memcpy(a_registers, a.x, sizeof a_registers);
+    std::memcpy(b_registers, b.x, sizeof b_registers);
+    for (int columns = 0; columns < 2; ++columns)
+        emulator::mma_m16n8k16_f32(&d.x[columns * 4], a_registers, &b_registers[columns * 2],
+                                   &c.x[columns * 4], true, where);
+}
+
+// The same with fp16 sums.
+template <typename LayoutA, typename LayoutB>
+void mma_sync(accumulator_fragment<half> &d, const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
+              const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
+              const accumulator_fragment<half> &c,
+              emulator::Site where = emulator::Site::current()) {
+    std::uint32_t a_registers[4], b_registers[4], c_registers[4], d_registers[4];
+    std::memcpy(a_registers, a.x, sizeof a_registers);
+    std::memcpy(b_registers, b.x, sizeof b_registers);
+    std::memcpy(c_registers, c.x, sizeof c_registers);
+    for (int columns = 0; columns < 2; ++columns)
+        emulator::mma_m16n8k16_f16(&d_registers[columns * 2], a_registers,
+                                   &b_registers[columns * 2], &c_registers[columns * 2], where);
+    std::memcpy(d.x, d_registers, sizeof d_registers);
+}
+
+} // namespace nvcuda::wmma

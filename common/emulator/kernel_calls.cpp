@@ -1,0 +1,65 @@
+// What a kernel calls of the runtime, on the emulated machine.
+#include "emulator/copy_checks.h"
+#include "emulator/machine.h"
+#include "emulator/runtime.h"
+
+namespace emulator {
+
+void *dynamic_shared(std::size_t bytes, Site where) {
+    const SharedMemory &shared = current->cta->shared;
+    const std::size_t asked_for = shared.size() - shared.offset_of(shared.dynamic());
+    if (bytes > asked_for)
+        fail(Mistake::MISUSE,
+             format("the kernel takes %zu bytes of dynamic shared memory, and the launch asked for "
+                    "%zu",
+                    bytes, asked_for),
+             {note_at(where, "taken here")});
+    return shared.dynamic();
+}
+
+int cluster_cta_rank() { return current->cta->rank; }
+
+int cluster_ctas() { return int(current_cluster->ctas.size()); }
+
+void fence_proxy_async(Site) {
+    schedule_point();
+    current->cta->shared.publish(*current);
+}
+
+namespace {
+
+template <typename T>
+T add_atomically(T *address, T value, Site where) {
+    schedule_point();
+    SharedMemory &shared = current->cta->shared;
+    const bool in_shared = shared.contains(address);
+    if (!in_shared)
+        check_global(address, sizeof(T), "atomicAdd", where);
+    const T old = *address;
+    *address = old + value;
+    if (in_shared)
+        shared.wrote(*current, shared.offset_of(address), sizeof(T), 0, where);
+    return old;
+}
+
+} // namespace
+
+int atomic_add(int *address, int value, Site where) {
+    return add_atomically(address, value, where);
+}
+
+unsigned atomic_add(unsigned *address, unsigned value, Site where) {
+    return add_atomically(address, value, where);
+}
+
+unsigned long long atomic_add(unsigned long long *address, unsigned long long value, Site where) {
+    return add_atomically(address, value, where);
+}
+
+float atomic_add(float *address, float value, Site where) {
+    return add_atomically(address, value, where);
+}
+
+void sleep() { schedule_point(); }
+
+} // namespace emulator

@@ -1,0 +1,109 @@
+// Launches: whether CUDA would start them, and starting them on the emulated machine.
+#include "emulator/machine.h"
+#include "emulator/runtime.h"
+
+#include <cuda_runtime.h>
+
+#include <map>
+
+namespace emulator {
+namespace {
+
+constexpr std::size_t SHARED_WITHOUT_ASKING = 48 * 1024;
+constexpr unsigned LARGEST_CLUSTER = 8;
+constexpr unsigned LARGEST_BLOCK_Z = 64;
+constexpr unsigned LARGEST_GRID_X = 0x7fffffff;
+constexpr unsigned LARGEST_GRID_YZ = 65535;
+
+cudaError_t last_error = cudaSuccess;
+
+// What cudaFuncSetAttribute allowed, by kernel. Static shared memory does not count: which kernel
+// has how much of it is not known here.
+std::map<const void *, std::size_t> &allowed_shared() {
+    static std::map<const void *, std::size_t> allowed;
+    return allowed;
+}
+
+std::size_t most_dynamic_shared(const void *kernel) {
+    const auto found = allowed_shared().find(kernel);
+    return found == allowed_shared().end() ? SHARED_WITHOUT_ASKING
+                                           : std::max(found->second, SHARED_WITHOUT_ASKING);
+}
+
+std::uint64_t volume(dim3 size) { return std::uint64_t(size.x) * size.y * size.z; }
+
+dim3 cluster_of(const cudaLaunchConfig_t &config) {
+    dim3 cluster(1);
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+        if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) {
+            const auto &asked = config.attrs[i].val.clusterDim;
+            cluster = dim3(asked.x, asked.y, asked.z);
+        }
+    return cluster;
+}
+
+bool cluster_fits(dim3 grid, dim3 cluster) {
+    return volume(cluster) >= 1 && volume(cluster) <= LARGEST_CLUSTER && grid.x % cluster.x == 0 &&
+           grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+}
+
+bool grid_fits(dim3 grid, dim3 block) {
+    const std::uint64_t threads = volume(block);
+    const bool block_fits = threads >= 1 && threads <= LARGEST_BLOCK && block.z <= LARGEST_BLOCK_Z;
+    return block_fits && volume(grid) >= 1 && grid.x <= LARGEST_GRID_X &&
+           grid.y <= LARGEST_GRID_YZ && grid.z <= LARGEST_GRID_YZ;
+}
+
+// What CUDA says to this launch.
+cudaError_t verdict(const cudaLaunchConfig_t &config, const void *kernel) {
+    if (!grid_fits(config.gridDim, config.blockDim) ||
+        config.dynamicSmemBytes > most_dynamic_shared(kernel))
+        return cudaErrorInvalidValue;
+    return cluster_fits(config.gridDim, cluster_of(config)) ? cudaSuccess
+                                                            : cudaErrorInvalidClusterSize;
+}
+
+} // namespace
+
+int failed(int error) {
+    last_error = cudaError_t(error);
+    return error;
+}
+
+int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                  void (*call)(const void *context), const void *context) {
+    const cudaError_t status = verdict(config, kernel);
+    if (status != cudaSuccess)
+        return failed(status);
+    Grid grid{};
+    grid.grid = config.gridDim;
+    grid.block = config.blockDim;
+    grid.cluster = cluster_of(config);
+    grid.dynamic_shared = config.dynamicSmemBytes;
+    if (grid.cluster.y != 1 || grid.cluster.z != 1)
+        fail(Mistake::MISUSE, "the emulator runs clusters along x alone", {});
+    run_grid(grid, [call, context] { call(context); });
+    return cudaSuccess;
+}
+
+int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config) {
+    const cudaError_t status = verdict(config, kernel);
+    *clusters = 0;
+    if (status == cudaErrorInvalidClusterSize)
+        return failed(status);
+    if (status == cudaSuccess)
+        *clusters = std::max(1, int(MULTIPROCESSORS / volume(cluster_of(config))));
+    return cudaSuccess;
+}
+
+} // namespace emulator
+
+cudaError_t cudaGetLastError() { return std::exchange(emulator::last_error, cudaSuccess); }
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        std::size_t(value) > emulator::LARGEST_SHARED)
+        return cudaError_t(emulator::failed(cudaErrorInvalidValue));
+    emulator::allowed_shared()[kernel] = std::size_t(value);
+    return cudaSuccess;
+}

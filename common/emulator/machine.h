@@ -1,0 +1,166 @@
+// The emulated machine: which threads, CTAs and clusters there are, who runs, and how one waits.
+//
+// One cluster runs at a time. Each of its CUDA threads is a fiber; all fibers share one thread of
+// the operating system, so that between two calls into the emulator a thread is never interrupted.
+// What a GPU does beside its threads (TMA copies, wgmma, bulk stores, cp.async) is a pending
+// operation that the policy completes at once or later: see operations.h.
+#pragma once
+
+#include "emulator/cp_async.h"
+#include "emulator/fiber.h"
+#include "emulator/races.h"
+#include "emulator/report.h"
+#include "emulator/shared_memory.h"
+#include "emulator/tensor_core.h"
+#include "emulator/tma.h"
+#include "emulator/wait_queue.h"
+
+#include <vector_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+constexpr int WARP_LANES = 32;
+constexpr int WARPGROUP_LANES = 128;
+constexpr int NAMED_BARRIERS = 16;
+constexpr int LARGEST_BLOCK = 1024;
+
+struct Cta;
+struct Cluster;
+
+// Why a thread stands still; the deadlock report is made of these.
+struct Wait {
+    Site site;
+    std::function<std::string()> describe; // "full[2], phase 3: 1 of 1 arrivals missing, ..."
+};
+
+// One CUDA thread.
+struct Thread {
+    Cta *cta = nullptr;
+    int number = 0; // in its CTA, x fastest
+    uint3 index{};  // threadIdx
+    Fiber fiber;
+    races::Context *context = nullptr;
+    bool runnable = false;
+    bool finished = false;
+    Wait wait;                          // meaningful while neither runnable nor finished
+    std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
+    std::uint64_t cluster_waits = 0;    // and waited for
+    AccumulatorState accumulators;      // tensor_core.h
+    BulkGroups bulk;                    // tma.h
+    CopyGroups copies;                  // cp_async.h
+
+    int lane() const { return number % WARP_LANES; }
+    int warp() const { return number / WARP_LANES; }
+    int warpgroup() const { return number / WARPGROUP_LANES; }
+};
+
+// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
+struct NamedBarrier {
+    int arrived = 0;
+    int expected = 0; // as the first of this phase said
+    std::uint64_t phase = 0;
+    Site site{}; // of the first of this phase
+    WaitQueue waiting;
+};
+
+// What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
+struct Rendezvous {
+    const char *what = nullptr;
+    std::uint32_t mask = 0;    // who takes part
+    std::uint32_t arrived = 0; // who has come
+    void *argument[WARP_LANES] = {};
+    void (*work)(void **arguments) = nullptr;
+    bool exited_may_miss = false; // lanes of the mask that have exited do not count
+    std::uint64_t phase = 0;
+    WaitQueue waiting;
+};
+
+// The last use of a CTA's shared memory by a thread of another CTA.
+struct PeerUse {
+    const Thread *thread = nullptr; // nullptr: there was none
+    std::uint64_t phase = 0;        // of the cluster barrier that comes after the use
+    Site site{};
+};
+
+struct Cta {
+    Cluster *cluster = nullptr;
+    int rank = 0; // in the cluster
+    uint3 block_index{};
+    SharedMemory shared;
+    std::vector<Thread> threads;
+    std::vector<Rendezvous> warps;     // one per warp
+    std::vector<Warpgroup> warpgroups; // tensor_core.h; one per whole warpgroup
+    NamedBarrier barriers[NAMED_BARRIERS];
+    int unfinished = 0; // threads
+    std::deque<Thread *> run_queue;
+    PeerUse peer_use;
+
+    bool exited() const { return unfinished == 0; }
+};
+
+// The CTAs that run together, and the barrier between them.
+struct Cluster {
+    std::vector<std::unique_ptr<Cta>> ctas;
+    int index = 0;      // in the grid
+    int count = 0;      // of clusters in the grid
+    int unfinished = 0; // threads
+    int arrived = 0;    // at barrier.cluster
+    std::uint64_t phase = 0;
+    WaitQueue waiting;
+};
+
+// What a launch asked for.
+struct Grid {
+    dim3 grid, block, cluster;
+    std::size_t dynamic_shared = 0;    // bytes
+    const char *kernel = "the kernel"; // for messages
+};
+
+// Runs the kernel over the whole grid, cluster after cluster, each thread calling body().
+// A deadlock, a hazard or a lifetime error ends the program with a report (report.h).
+void run_grid(const Grid &grid, const std::function<void()> &body);
+
+// The thread that runs, and what it belongs to. nullptr while no thread runs: in an operation that
+// the scheduler completes.
+extern Thread *current;
+// The cluster that runs; nullptr outside of run_grid.
+extern Cluster *current_cluster;
+
+// Multiprocessors of the emulated device: as many CTAs, and half as many clusters of two, run "at
+// once" as far as the occupancy functions tell.
+constexpr int MULTIPROCESSORS = 4;
+
+// Dynamic shared memory a CTA may ask for, bytes: 227 KB, as on compute capability 9.0.
+constexpr std::size_t LARGEST_SHARED = 232448;
+
+// Blocks the current thread in `queue` until done() holds. Whoever changes what done() reads wakes
+// the queue. describe says in the deadlock report what is missing; where is the line that waits.
+void wait_until(WaitQueue &queue, const std::function<bool()> &done, Site where,
+                std::function<std::string()> describe);
+
+// A place where the policy may let another thread go first: at every call into the emulator that
+// other threads could notice. Only random policies do.
+void schedule_point();
+
+// Lets other threads go first under every policy, and a pending operation complete: for loops that
+// ask for something until it holds.
+void let_others_run();
+
+// The current thread is about to use the shared memory of another CTA of the cluster: `cta` must
+// not exit before a cluster barrier that comes after this (else LIFETIME, found when it exits). The
+// own CTA is nothing to note.
+void peer_uses(Cta &cta, Site where);
+
+// Whom run_grid tells how far it is, about ten times a second: the part of the grid that is done, 0
+// to 1, and the tensor cores' multiply-adds so far. nullptr: nobody.
+void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+} // namespace emulator

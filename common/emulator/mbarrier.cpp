@@ -1,0 +1,235 @@
+#include "emulator/mbarrier.h"
+
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+#include "emulator/mbarrier_table.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace emulator {
+
+namespace {
+
+constexpr int LARGEST_COUNT = (1 << 20) - 1; // of arrivals and, either sign, of bytes
+
+MbarrierRef own_place(const std::uint64_t *barrier, Site where) {
+    const std::uint32_t offset = shared_address(barrier, where) - SHARED_BASE;
+    if (offset % sizeof(std::uint64_t) != 0)
+        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
+             {note_at(*current, where, "used one that is not")});
+    return {current->cta, offset};
+}
+
+// ---------------------------------------------------------------------------- counting
+
+void complete_phase_if_done(Barrier &barrier) {
+    if (barrier.pending == 0 && barrier.bytes == 0) {
+        ++barrier.phase;
+        barrier.pending = barrier.expected;
+        barrier.announced = 0;
+        barrier.waiting.wake_all();
+    }
+    store_barrier(barrier);
+}
+
+void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
+    const long long sum = static_cast<long long>(barrier.bytes) + bytes;
+    if (sum < -LARGEST_COUNT || sum > LARGEST_COUNT)
+        fail(Mistake::MISUSE,
+             format("%s counts %lld bytes, and may count %d", mbarrier_name(barrier.place).c_str(),
+                    sum, LARGEST_COUNT),
+             notes_of(barrier, where, did));
+    barrier.bytes = static_cast<int>(sum);
+}
+
+// Returns the phase arrived in.
+std::uint64_t arrive(Barrier &barrier, int bytes, Site where) {
+    if (bytes != 0) {
+        add_bytes(barrier, bytes, where, "announced");
+        barrier.announced += bytes;
+    }
+    if (barrier.pending == 0)
+        fail(Mistake::MISUSE,
+             format("%s gets more arrivals than the barrier's count, %d",
+                    mbarrier_name(barrier.place).c_str(), barrier.expected),
+             notes_of(barrier, where, "arrived"));
+    const std::uint64_t phase = barrier.phase;
+    races::release(barrier.order[phase & 1].carrier());
+    --barrier.pending;
+    complete_phase_if_done(barrier);
+    return phase;
+}
+
+// A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
+// unless it is the thread that issued them.
+void consume(Barrier &barrier, std::uint64_t phase) {
+    const auto is_consumed = [&](const CopiesAhead &copies) {
+        return copies.phase <= phase && copies.issuer != current;
+    };
+    Barriers &table = barriers_of(*barrier.place.cta);
+    const std::uint64_t before = table.ahead;
+    table.ahead -= std::erase_if(barrier.ahead, is_consumed);
+    if (table.ahead == before)
+        return;
+    counts.ring_ahead_most = std::max(counts.ring_ahead_most, before);
+    counts.ring_ahead_sum += before;
+    ++counts.ring_ahead_samples;
+}
+
+// Blocks until `phase` of the barrier has completed.
+void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
+    ++counts.mbarrier_waits;
+    if (barrier.phase <= phase) {
+        ++counts.mbarrier_waits_blocked;
+        wait_until(
+            barrier.waiting, [&] { return barrier.phase > phase; }, where,
+            [&] { return state_of(barrier); });
+    }
+    if (barrier.phase > phase + 1)
+        fail(Mistake::HAZARD,
+             format("%s went on by %llu phases before a thread that waits for the first of them "
+                    "saw it: it may wait for ever",
+                    mbarrier_name(barrier.place).c_str(),
+                    static_cast<unsigned long long>(barrier.phase - phase)),
+             notes_of(barrier, where, "waited"));
+    races::acquire(barrier.order[phase & 1].carrier());
+    if (!barrier.ahead.empty())
+        consume(barrier, phase);
+}
+
+void check_nobody_waits(MbarrierRef place, Site where) {
+    Barrier *barrier = find_barrier(place);
+    if (barrier != nullptr && !barrier->waiting.threads.empty())
+        fail(Mistake::MISUSE, mbarrier_name(place) + " is initialised again while threads wait",
+             notes_of(*barrier, where, "initialised it"));
+}
+
+// Puts a barrier in its place. The one that stood there stays: a thread that has been woken may
+// still look at it.
+void replace(Barriers &table, std::unique_ptr<Barrier> made) {
+    std::unique_ptr<Barrier> &place = table.by_offset[made->place.offset];
+    std::swap(place, made);
+    if (made == nullptr)
+        return;
+    table.ahead -= made->ahead.size();
+    table.ring_slots -= made->in_ring;
+    table.replaced.push_back(std::move(made));
+}
+
+} // namespace
+
+// ---------------------------------------------------------------------------- instructions
+
+void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
+    schedule_point();
+    const MbarrierRef place = own_place(barrier, where);
+    if (arrivals < 1 || arrivals > LARGEST_COUNT)
+        fail(Mistake::MISUSE,
+             format("an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals),
+             {note_at(*current, where, "initialised one")});
+    check_nobody_waits(place, where);
+    auto made = std::make_unique<Barrier>();
+    made->place = place;
+    made->init_site = where;
+    made->initialiser = current;
+    made->expected = made->pending = arrivals;
+    name_barrier(*made, find_barrier(place));
+    races::write(barrier, sizeof *barrier, where);
+    store_barrier(*made);
+    replace(barriers_of(*place.cta), std::move(made));
+}
+
+void mbarrier_init_fence(Site) {
+    for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
+        barrier->fenced |= barrier->initialiser == current;
+    schedule_point();
+}
+
+// A token: the phase above the barrier's offset.
+std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where) {
+    schedule_point();
+    const MbarrierRef place = own_place(barrier, where);
+    const std::uint64_t phase = arrive(usable_barrier(place, where), bytes, where);
+    schedule_point();
+    return phase << 32 | place.offset;
+}
+
+void mbarrier_arrive_remote(std::uint64_t *barrier, int cta_rank, Site where) {
+    schedule_point();
+    const std::uint32_t offset = own_place(barrier, where).offset;
+    const SharedPlace peer = map_shared(barrier, cta_rank, where);
+    arrive(usable_barrier({peer.cta, offset}, where), 0, where);
+    schedule_point();
+}
+
+void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
+    schedule_point();
+    Barrier &waited = usable_barrier(own_place(barrier, where), where);
+    if (parity != 0 && parity != 1)
+        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity),
+             {note_at(*current, where, "waited")});
+    const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
+    if (completed && waited.phase == 0) {
+        ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
+        return;
+    }
+    wait_for(waited, completed ? waited.phase - 1 : waited.phase, where);
+}
+
+void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where) {
+    schedule_point();
+    const MbarrierRef place = own_place(barrier, where);
+    Barrier &waited = usable_barrier(place, where);
+    const std::uint64_t phase = token >> 32;
+    if ((token & 0xffffffff) != place.offset)
+        fail(Mistake::MISUSE,
+             mbarrier_name(place) + " is waited for with the token of another barrier",
+             notes_of(waited, where, "waited"));
+    if (waited.phase > phase + 1)
+        fail(Mistake::MISUSE,
+             format("%s is waited for with a token of phase %llu, and is in phase %llu: a token "
+                    "is good for one phase more",
+                    mbarrier_name(place).c_str(), static_cast<unsigned long long>(phase),
+                    static_cast<unsigned long long>(waited.phase)),
+             notes_of(waited, where, "waited"));
+    wait_for(waited, phase, where);
+}
+
+// ---------------------------------------------------------------------------- copies
+
+MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where) {
+    const MbarrierRef place = {&cta, offset};
+    if (offset % sizeof(std::uint64_t) != 0)
+        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
+             {note_at(where, "a copy was to complete on one that is not")});
+    check_fenced(whole_barrier(place, where), where, "started a copy that completes on it");
+    return place;
+}
+
+void mbarrier_copy_issued(MbarrierRef place) {
+    Barrier &barrier = *find_barrier(place);
+    Barriers &table = barriers_of(*place.cta);
+    table.ring_slots += !std::exchange(barrier.in_ring, true);
+    counts.ring_slots = std::max(counts.ring_slots, table.ring_slots);
+    // Phases that the parity can no longer tell apart were never waited for.
+    table.ahead -= std::erase_if(barrier.ahead, [&](const CopiesAhead &copies) {
+        return copies.phase + 2 <= barrier.phase;
+    });
+    if (!barrier.ahead.empty() && barrier.ahead.back().phase == barrier.phase)
+        return;
+    barrier.ahead.push_back({barrier.phase, current});
+    ++table.ahead;
+}
+
+void mbarrier_complete_bytes(MbarrierRef place, int bytes) {
+    Barrier *barrier = find_barrier(place);
+    const Site where = barrier != nullptr ? barrier->init_site : Site{};
+    Barrier &completed = whole_barrier(place, where);
+    races::release(completed.order[completed.phase & 1].carrier());
+    add_bytes(completed, -bytes, where, "bytes landed");
+    complete_phase_if_done(completed);
+}
+
+} // namespace emulator

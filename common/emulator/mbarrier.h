@@ -1,0 +1,60 @@
+// mbarrier objects: 64 bits in shared memory, in the emulator's own packing, with a mark that tells
+// an initialised one from anything else. (PTX ISA: mbarrier.)
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstdint>
+#include <string>
+
+namespace emulator {
+
+struct Cta;
+
+// A barrier: the CTA it lies in and its offset in that CTA's shared memory.
+struct MbarrierRef {
+    Cta *cta;
+    std::uint32_t offset;
+};
+
+// mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1.
+// Nobody else may use the barrier before the thread's mbarrier_init_fence(). The line of source
+// gives the barrier its name in reports: the n-th one that `mbarrier_init(&smem.full[stage], 1)`
+// initialises is full[n].
+void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where);
+
+// fence.mbarrier_init.release.cluster: what the current thread initialised is ready to be used.
+void mbarrier_init_fence(Site where);
+
+// mbarrier.arrive with an optional announcement of bytes (expect_tx, done first); on the own CTA.
+// Returns the phase arrived in, as a token for mbarrier_wait_token. Counts schedule points.
+std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where);
+
+// mbarrier.arrive on the same barrier of CTA `cta_rank` of the cluster.
+void mbarrier_arrive_remote(std::uint64_t *barrier, int cta_rank, Site where);
+
+// mbarrier.try_wait.parity until it succeeds. Own CTA.
+void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where);
+
+// mbarrier.try_wait with a token until it succeeds. A token is good for its phase and the one
+// right after: fails with MISUSE if the barrier has gone further.
+void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where);
+
+// Checks that an initialised barrier stands here and may be used; else fails with LIFETIME. For
+// those who will complete on it.
+MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
+
+// A copy announces that it completes on this barrier (counts how far the ring runs ahead), and
+// later that `bytes` of it have landed. The latter may complete a phase; it releases (races.h) to
+// those who wait for it.
+void mbarrier_copy_issued(MbarrierRef barrier);
+void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);
+
+// "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
+// if there are several CTAs.
+std::string mbarrier_name(MbarrierRef barrier);
+
+// What a CTA's barriers still hold when it exits is forgotten. Called at the end of a cluster.
+void mbarrier_forget_all();
+
+} // namespace emulator

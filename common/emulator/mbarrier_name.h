@@ -1,0 +1,17 @@
+// What an mbarrier is called in reports: the name that the line which initialises it gives it.
+#pragma once
+
+#include <string>
+
+namespace emulator {
+
+struct BarrierName {
+    std::string name;     // "full"; empty if the line does not tell
+    bool indexed = false; // one of an array
+    int index = -1;       // if the line itself says which
+};
+
+// The name in a line such as `mbarrier_init(&smem.full[stage], 1)` or `smem.full.init(1)`.
+BarrierName barrier_name_in(const std::string &line);
+
+} // namespace emulator

@@ -1,0 +1,84 @@
+// What the emulator knows of the mbarriers of a cluster, beside the 64 bits of each that lie in
+// shared memory; and the checks that come before any use of one.
+#pragma once
+
+#include "emulator/machine.h"
+#include "emulator/mbarrier.h"
+#include "emulator/mbarrier_name.h"
+#include "emulator/races.h"
+#include "emulator/wait_queue.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace emulator {
+
+// Copies that complete on a barrier and that no consumer has waited for.
+struct CopiesAhead {
+    std::uint64_t phase;
+    const Thread *issuer; // of the first
+};
+
+// What is known of a barrier beside its 64 bits, which must stay what they were.
+struct Barrier {
+    MbarrierRef place{};
+    Site init_site{};
+    BarrierName name;
+    const Thread *initialiser = nullptr;
+    bool fenced = false;
+    int expected = 0;  // arrivals of a phase
+    int pending = 0;   // of them, those missing in this one
+    int bytes = 0;     // tx-count: announced and not landed, or less than 0
+    int announced = 0; // bytes of this phase
+    std::uint64_t phase = 0;
+    WaitQueue waiting;
+    races::Token order[2] = {races::Token::make(), races::Token::make()}; // even, odd phases
+    bool in_ring = false;
+    std::vector<CopiesAhead> ahead;
+};
+
+// The barriers of a CTA by offset.
+struct Barriers {
+    std::unordered_map<std::uint32_t, std::unique_ptr<Barrier>> by_offset;
+    std::vector<std::unique_ptr<Barrier>> replaced;           // by others at the same place
+    std::map<std::pair<const char *, unsigned>, int> made_at; // how many each line has initialised
+    std::uint64_t ring_slots = 0;
+    std::uint64_t ahead = 0; // phases with copies that no consumer has waited for
+};
+
+// The barriers of a CTA; empty to begin with.
+Barriers &barriers_of(const Cta &cta);
+
+// The barrier at a place, or nullptr.
+Barrier *find_barrier(MbarrierRef place);
+
+// Writes a barrier's 64 bits to shared memory, as they follow from the rest.
+void store_barrier(const Barrier &barrier);
+
+// Gives a new barrier its name: that of the line which initialises it and, for an element of an
+// array, a number in the order in which that line does. `before`: what stood at its place, or
+// nullptr; the same line gives the same number again.
+void name_barrier(Barrier &barrier, const Barrier *before);
+
+// The barrier at a place, whole and initialised; else fails with LIFETIME.
+Barrier &whole_barrier(MbarrierRef place, Site where);
+
+// Fails with LIFETIME before the initialising thread's mbarrier_init_fence(). `did` says what the
+// user did.
+void check_fenced(const Barrier &barrier, Site where, const char *did);
+
+// The barrier, if the current thread may use it; else fails with LIFETIME.
+Barrier &usable_barrier(MbarrierRef place, Site where);
+
+// "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
+std::string state_of(const Barrier &barrier);
+
+// Notes for a report: who did what just now, and where the barrier was initialised.
+std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did);
+
+} // namespace emulator

@@ -1,0 +1,126 @@
+// mma.sync.m16n8k16: the lanes of a warp bring their fragments, the last one multiplies for all.
+// (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating point type.)
+#include "emulator/counts.h"
+#include "emulator/half.h"
+#include "emulator/machine.h"
+#include "emulator/tensor_core.h"
+#include "emulator/warp.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr int M = 16;
+constexpr int N = 8;
+constexpr int K = 16;
+constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
+
+// What a lane brings. c and d are fp32, or fp16 packed in pairs.
+struct Fragments {
+    const std::uint32_t *a, *b;
+    const void *c;
+    void *d;
+    bool fp16; // the operands; else bf16
+};
+
+struct Matrices {
+    float a[M][K];
+    float b[N][K];
+    float d[M][N];
+};
+
+// The two 16-bit values of a register, widened.
+void unpack(std::uint32_t packed, bool fp16, float *low, float *high) {
+    const std::uint16_t lower = std::uint16_t(packed);
+    const std::uint16_t upper = std::uint16_t(packed >> 16);
+    *low = fp16 ? float_of_half(lower) : float_of_bf16(lower);
+    *high = fp16 ? float_of_half(upper) : float_of_bf16(upper);
+}
+
+// A lane's place: its row (of A and D, or its column of B) and the first of its two columns.
+int row_of(int lane) { return lane / 4; }
+int pair_of(int lane) { return lane % 4 * 2; }
+
+void collect_operands(Matrices &matrices, const Fragments &mine, int lane) {
+    const int row = row_of(lane);
+    const int pair = pair_of(lane);
+    for (int i = 0; i < 4; ++i) { // the eight rows below, then the eight columns to the right
+        float *to = &matrices.a[row + i % 2 * 8][pair + i / 2 * 8];
+        unpack(mine.a[i], mine.fp16, to, to + 1);
+    }
+    for (int i = 0; i < 2; ++i) {
+        float *to = &matrices.b[row][pair + i * 8];
+        unpack(mine.b[i], mine.fp16, to, to + 1);
+    }
+}
+
+// Products of 16-bit operands are exact in fp32; their sums are rounded one after the other.
+void multiply(Matrices &matrices) {
+    for (int row = 0; row < M; ++row)
+        for (int column = 0; column < N; ++column)
+            for (int k = 0; k < K; ++k)
+                matrices.d[row][column] += matrices.a[row][k] * matrices.b[column][k];
+}
+
+void multiply_f32(void **arguments) {
+    Matrices matrices;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const Fragments &mine = *static_cast<const Fragments *>(arguments[lane]);
+        collect_operands(matrices, mine, lane);
+        for (int i = 0; i < 4; ++i)
+            matrices.d[row_of(lane) + i / 2 * 8][pair_of(lane) + i % 2] =
+                static_cast<const float *>(mine.c)[i];
+    }
+    multiply(matrices);
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        for (int i = 0; i < 4; ++i)
+            static_cast<float *>(static_cast<const Fragments *>(arguments[lane])->d)[i] =
+                matrices.d[row_of(lane) + i / 2 * 8][pair_of(lane) + i % 2];
+}
+
+// The sums are fp32 here as well, and rounded to fp16 once, at the end of the instruction.
+void multiply_f16(void **arguments) {
+    Matrices matrices;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const Fragments &mine = *static_cast<const Fragments *>(arguments[lane]);
+        collect_operands(matrices, mine, lane);
+        for (int i = 0; i < 2; ++i) {
+            float *to = &matrices.d[row_of(lane) + i * 8][pair_of(lane)];
+            unpack(static_cast<const std::uint32_t *>(mine.c)[i], true, to, to + 1);
+        }
+    }
+    multiply(matrices);
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        for (int i = 0; i < 2; ++i) {
+            const float *from = &matrices.d[row_of(lane) + i * 8][pair_of(lane)];
+            static_cast<std::uint32_t *>(static_cast<const Fragments *>(arguments[lane])->d)[i] =
+                half_of_float(from[0]) | std::uint32_t(half_of_float(from[1])) << 16;
+        }
+}
+
+void count_mma() {
+    if (current->lane() != 0) // once per warp
+        return;
+    ++counts.mmas;
+    counts.multiply_adds += M * N * K;
+}
+
+} // namespace
+
+void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
+                      bool fp16, Site where) {
+    Fragments mine{a, b, c, d, fp16};
+    count_mma();
+    warp_together(fp16 ? "mma.sync.m16n8k16 (fp16)" : "mma.sync.m16n8k16 (bf16)", WHOLE_WARP, &mine,
+                  multiply_f32, false, where);
+}
+
+void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
+                      const std::uint32_t *c, Site where) {
+    Fragments mine{a, b, c, d, true};
+    count_mma();
+    warp_together("mma.sync.m16n8k16 (fp16 accumulators)", WHOLE_WARP, &mine, multiply_f16, false,
+                  where);
+}
+
+} // namespace emulator

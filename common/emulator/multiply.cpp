@@ -1,0 +1,106 @@
+#include "emulator/multiply.h"
+
+#include "emulator/matrix_operand.h"
+
+#include <cstring>
+
+namespace emulator {
+
+namespace {
+
+constexpr int BLOCK_ROWS = 4;
+constexpr int BLOCK_COLUMNS = 8;
+constexpr int LANES = 4; // floats in a vector of 16 bytes, which every target has
+
+// The compiler keeps vectors of this type in registers; loops over arrays it might not.
+typedef float Vector __attribute__((vector_size(LANES * sizeof(float))));
+
+Vector load(const float *from) {
+    Vector value;
+    memcpy(&value, from, sizeof(value));
+    return value;
+}
+
+void store(float *to, Vector value) { memcpy(to, &value, sizeof(value)); }
+
+// d += a * b for 4 rows and 8 columns of d, whose rows are WGMMA_LARGEST_N apart like b's.
+void multiply_block(float *d, const float *a, const float *b) {
+    Vector sums[BLOCK_ROWS][2];
+    for (int row = 0; row < BLOCK_ROWS; ++row) {
+        sums[row][0] = load(d + row * WGMMA_LARGEST_N);
+        sums[row][1] = load(d + row * WGMMA_LARGEST_N + LANES);
+    }
+    for (int k = 0; k < MMA_K; ++k) {
+        const Vector left = load(b + k * WGMMA_LARGEST_N);
+        const Vector right = load(b + k * WGMMA_LARGEST_N + LANES);
+        for (int row = 0; row < BLOCK_ROWS; ++row) {
+            const float factor = a[row * MMA_K + k];
+            sums[row][0] += factor * left;
+            sums[row][1] += factor * right;
+        }
+    }
+    for (int row = 0; row < BLOCK_ROWS; ++row) {
+        store(d + row * WGMMA_LARGEST_N, sums[row][0]);
+        store(d + row * WGMMA_LARGEST_N + LANES, sums[row][1]);
+    }
+}
+
+// The rows of D that a warp holds, row after row. They and B fit into a first-level cache.
+constexpr int WARPS = 4;
+constexpr int WARP_THREADS = 32;
+constexpr int WARP_ROWS = WGMMA_M / WARPS;
+using WarpRows = float[WARP_ROWS * WGMMA_LARGEST_N];
+
+// Where a lane's accumulators begin in them.
+int first_element(int lane) { return lane / 4 * WGMMA_LARGEST_N + lane % 4 * 2; }
+
+constexpr int EIGHT_ROWS = 8 * WGMMA_LARGEST_N;
+
+void gather(WarpRows &d, float *const *acc, int n) {
+    for (int lane = 0; lane < WARP_THREADS; ++lane) {
+        float *to = d + first_element(lane);
+        for (int i = 0; i < n / 2; i += 4, to += BLOCK_COLUMNS) {
+            to[0] = acc[lane][i];
+            to[1] = acc[lane][i + 1];
+            to[EIGHT_ROWS] = acc[lane][i + 2];
+            to[EIGHT_ROWS + 1] = acc[lane][i + 3];
+        }
+    }
+}
+
+void scatter(float *const *acc, const WarpRows &d, int n) {
+    for (int lane = 0; lane < WARP_THREADS; ++lane) {
+        const float *from = d + first_element(lane);
+        for (int i = 0; i < n / 2; i += 4, from += BLOCK_COLUMNS) {
+            acc[lane][i] = from[0];
+            acc[lane][i + 1] = from[1];
+            acc[lane][i + 2] = from[EIGHT_ROWS];
+            acc[lane][i + 3] = from[EIGHT_ROWS + 1];
+        }
+    }
+}
+
+void clear(WarpRows &d) {
+    for (float &element : d)
+        element = 0;
+}
+
+} // namespace
+
+void multiply_fragments(float *const *acc, int n, bool accumulate, const float *a, const float *b) {
+    static WarpRows d; // too large for a fiber's stack
+    for (int warp = 0; warp < WARPS; ++warp) {
+        float *const *own = acc + warp * WARP_THREADS;
+        if (accumulate)
+            gather(d, own, n);
+        else
+            clear(d);
+        const float *rows = a + warp * WARP_ROWS * MMA_K;
+        for (int column = 0; column < n; column += BLOCK_COLUMNS)
+            for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
+                multiply_block(d + row * WGMMA_LARGEST_N + column, rows + row * MMA_K, b + column);
+        scatter(own, d, n);
+    }
+}
+
+} // namespace emulator

@@ -1,0 +1,48 @@
+// Asynchronous operations: what has been started and has not happened yet.
+#pragma once
+
+#include "emulator/policy.h"
+#include "emulator/races.h"
+#include "emulator/report.h"
+
+#include <functional>
+
+namespace emulator {
+
+struct Cta;
+struct Thread;
+
+// One operation. `complete` makes it happen; it runs with `current` == nullptr in a race context of
+// its own that comes after everything the issuing thread did before (and after what it acquires
+// itself), and releases (races.h) whatever others wait for.
+struct Operation {
+    OperationKind kind;
+    Cta *cta;             // whose shared memory it reads or writes
+    const Thread *issuer; // who started it
+    Site site;            // and where
+    std::string name;     // "TMA load", for reports
+    std::function<void()> complete;
+    std::function<bool()> ready; // may it complete yet? empty: yes. (wgmmas complete in order)
+    races::Token issued;         // set by submit()
+};
+
+// Hands an operation to the policy: it completes now or is kept for later. Called by the issuing
+// thread; ends with a schedule_point().
+void submit(Operation operation);
+
+// Completes the next pending operation by the policy's choice. False if none may complete.
+bool complete_one();
+
+// Under a random policy: lets pending operations complete early, by their chances.
+void complete_some();
+
+// Completes everything that is pending; at the end of a cluster.
+void complete_all();
+
+// The first pending operation that reads or writes this CTA's shared memory, or nullptr.
+const Operation *pending_on(const Cta &cta);
+
+// Number of pending operations.
+std::size_t pending_count();
+
+} // namespace emulator

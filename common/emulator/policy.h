@@ -1,0 +1,56 @@
+// Policies: in which order things happen that nothing orders. A GPU is free in when a copy lands or
+// a thread goes on; a program is right only if it is right under every legal order. The fixed
+// policies are the extremes. A random policy draws its own habits from the seed, not only its
+// choices: uniform choices alone almost never delay one thing for long enough.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+enum class OperationKind {
+    LOAD,        // a TMA load writes shared memory
+    MATMUL,      // a wgmma reads its tiles and writes its accumulators
+    STORE_READ,  // a bulk store reads shared memory
+    STORE_WRITE, // the same store writes global memory
+    COPY         // a cp.async reads global and writes shared memory
+};
+constexpr int OPERATION_KINDS = 5;
+
+enum class Pick { OLDEST, NEWEST, ANY };
+
+struct Policy {
+    std::string name;
+    bool at_once[OPERATION_KINDS] = {}; // completes while it is issued; else as late as possible
+    Pick operation = Pick::OLDEST; // which pending operation completes, if nothing else can happen
+    Pick thread = Pick::OLDEST;    // which runnable thread goes on
+    bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,
+                                   // stores' reads, stores' writes; `operation` within a kind
+    bool random = false;
+    // For random policies: one in so many steps, 0 for never.
+    unsigned completes[OPERATION_KINDS] = {}; // a pending operation of the kind completes early
+    unsigned yields = 0;                      // a schedule point lets another thread go first
+    unsigned changes_cta = 0;                 // the scheduler goes on with another CTA
+    int favoured_cta = -1;                    // whose operations complete first; -1: nobody's
+};
+
+// The fixed policies' names: eager, lazy, newest-first, late-reads, late-loads.
+const std::vector<std::string> &fixed_policy_names();
+
+// Chooses the policy of the launches that follow. name is a fixed one or "random"; seed is used by
+// random alone. Returns false, and changes nothing, for an unknown name.
+bool choose_policy(const std::string &name, std::uint64_t seed);
+
+// The policy in force; eager to begin with.
+const Policy &policy();
+
+// A random number below `limit` (at least 1), from the seed of the policy. The same seed gives the
+// same run.
+unsigned random_below(unsigned limit);
+
+// True once in `times` on average; never for 0.
+bool once_in(unsigned times);
+
+} // namespace emulator

@@ -1,0 +1,126 @@
+#include "emulator/report.h"
+
+#include "emulator/machine.h"
+#include "emulator/policy.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace emulator {
+
+namespace {
+
+const char *report_prefix = "emulator";
+
+const char *word_for(Mistake mistake) {
+    switch (mistake) {
+    case Mistake::DEADLOCK:
+        return "deadlock";
+    case Mistake::HAZARD:
+        return "hazard";
+    case Mistake::RACE:
+        return "race";
+    case Mistake::LIFETIME:
+        return "lifetime";
+    case Mistake::MISUSE:
+        return "misuse";
+    case Mistake::ADDRESS:
+        return "address";
+    }
+    return "mistake";
+}
+
+// Who runs, for the end of the first line.
+std::string who_runs() {
+    if (current == nullptr)
+        return "";
+    std::string who = ": " + name_of(*current);
+    const Cluster *cluster = current->cta->cluster;
+    if (cluster != nullptr && cluster->count > 1)
+        who += format(", cluster %d of %d", cluster->index, cluster->count);
+    return who;
+}
+
+std::string lines_of(const Note &note) {
+    std::string lines = "  " + note.text + "\n";
+    if (note.file.empty())
+        return lines;
+    if (note.line == 0)
+        return lines + "    " + note.file + "\n";
+    lines += format("    %s:%d", note.file.c_str(), note.line);
+    const std::string text = source_text(note.file, note.line);
+    return lines + (text.empty() ? "" : "  " + text) + "\n";
+}
+
+void print(const std::string &text) {
+    std::size_t written = 0;
+    while (written < text.size()) {
+        const ssize_t now = write(STDERR_FILENO, text.data() + written, text.size() - written);
+        if (now <= 0)
+            return; // nobody listens
+        written += static_cast<std::size_t>(now);
+    }
+}
+
+} // namespace
+
+void set_report_prefix(const char *prefix) { report_prefix = prefix; }
+
+std::string name_of(const Thread &thread) {
+    return format("thread %d of CTA %d (warp %d, lane %d)", thread.number, thread.cta->rank,
+                  thread.warp(), thread.lane());
+}
+
+Note note_at(Site site, const std::string &text) {
+    return {text, site.file_name(), static_cast<int>(site.line())};
+}
+
+Note note_at(const Thread &thread, Site site, const char *did) {
+    return note_at(site, name_of(thread) + " " + did);
+}
+
+Note note_at_code(const Thread &thread, std::uintptr_t pc, const char *did) {
+    const Place place = places_of({pc}).front();
+    return {name_of(thread) + " " + did, place.file, place.line};
+}
+
+std::string source_text(const std::string &file, int line) {
+    const races::Unwatched library;
+    std::ifstream source(file);
+    std::string text;
+    for (int i = 0; i < line; ++i)
+        if (!std::getline(source, text))
+            return "";
+    const std::size_t first = text.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : text.substr(first);
+}
+
+void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
+    const races::Unwatched library;
+    std::string report =
+        format("%s: %s: ", report_prefix, word_for(mistake)) + what + who_runs() + "\n";
+    for (const Note &note : notes)
+        report += lines_of(note);
+    report += "  under the policy " + policy().name + "\n";
+    std::fflush(stdout);
+    print(report);
+    _exit(1);
+}
+
+std::string format(const char *format, ...) {
+    const races::Unwatched library;
+    std::va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const int length = std::vsnprintf(nullptr, 0, format, arguments);
+    va_end(arguments);
+    std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+    std::vsnprintf(text.data(), text.size() + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+} // namespace emulator

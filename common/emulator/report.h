@@ -1,0 +1,71 @@
+// How the emulator says what went wrong: one line with the kind of mistake, then who, where and the
+// line of source. Reports go to stderr, start with the program's prefix, and end the program with
+// exit status 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+// A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
+// argument, and so knows its caller's file and line.
+using Site = std::source_location;
+
+struct Thread;
+
+// The kinds of mistakes. The word of each is the second of the report's first line:
+// "<prefix>: deadlock: no thread can go on ...".
+enum class Mistake {
+    DEADLOCK, // nobody can go on
+    HAZARD,   // an access that some legal order of events makes wrong
+    RACE,     // two accesses that nothing orders (ThreadSanitizer's build alone)
+    LIFETIME, // a barrier or memory used before it is ready or after it is gone
+    MISUSE,   // an argument or a call that the PTX manual forbids
+    ADDRESS   // an access outside of what the kernel may touch
+};
+
+// A further line of a report: what, and the line of source it happened at, if known.
+struct Note {
+    std::string text;
+    std::string file; // empty: unknown
+    int line = 0;
+};
+
+// A note about what `thread` did at `site`: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
+Note note_at(const Thread &thread, Site site, const char *did);
+Note note_at(Site site, const std::string &text);
+
+// The same for the machine code at `pc`, the return address of a call that the compiler inserted.
+Note note_at_code(const Thread &thread, std::uintptr_t pc, const char *did);
+
+// A place in a source file. `file` as the compiler was given it, line 0 if unknown.
+struct Place {
+    std::string file;
+    int line = 0;
+};
+
+// Where machine code came from: of the inlined calls at pc the innermost one that is not part of
+// common/. It asks addr2line, which comes with the compiler; without it the line is 0.
+std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs);
+
+// The text of a line of source without its indentation, or "" if the file cannot be read.
+std::string source_text(const std::string &file, int line);
+
+// Prints the report and ends the program. The first line says what is wrong; the notes follow, each
+// with its place and the text of that line. A thread that is running is named in the first line.
+[[noreturn]] void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+
+// What the first line of every report starts with. The string must outlive the runs.
+void set_report_prefix(const char *prefix);
+
+// What kind of thread it is, for a sentence: "thread 128 of CTA 1 (warp 4, lane 0)".
+std::string name_of(const Thread &thread);
+
+// printf into a string.
+std::string format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+} // namespace emulator

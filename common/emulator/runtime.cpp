@@ -1,0 +1,177 @@
+// The runtime's and the driver's functions that have to do with the device, its memory and tensor
+// maps; launch.cpp has the others.
+#include "emulator/runtime.h"
+#include "emulator/copy.h"
+#include "emulator/global_memory.h"
+#include "emulator/machine.h"
+#include "emulator/tma.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <string>
+
+static constexpr int COMPUTE_CAPABILITY_MAJOR = 9;
+static constexpr int COMPUTE_CAPABILITY_MINOR = 0;
+
+const char *cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "cudaSuccess";
+    case cudaErrorInvalidValue:
+        return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+        return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidDevice:
+        return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidClusterSize:
+        return "cudaErrorInvalidClusterSize";
+    }
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInvalidDevice:
+        return "invalid device ordinal";
+    case cudaErrorInvalidClusterSize:
+        return "misconfigured cluster shape";
+    }
+    return "unrecognized error code";
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+    if (device != 0)
+        return cudaErrorInvalidDevice;
+    switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+        *value = emulator::MULTIPROCESSORS;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = COMPUTE_CAPABILITY_MAJOR;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = COMPUTE_CAPABILITY_MINOR;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = int(emulator::LARGEST_SHARED);
+        return cudaSuccess;
+    }
+    return cudaErrorInvalidValue;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+    if (device != 0)
+        return cudaErrorInvalidDevice;
+    *properties = {"the emulated device", COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR,
+                   emulator::MULTIPROCESSORS};
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    *stream = nullptr; // the default stream is as good as any
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+// ---------------------------------------------------------------------------- memory
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    *memory = nullptr;
+    if (bytes == 0)
+        return cudaSuccess;
+    *memory = emulator::global_allocate(bytes);
+    return *memory != nullptr ? cudaSuccess
+                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+}
+
+cudaError_t cudaFree(void *memory) {
+    if (memory != nullptr)
+        emulator::global_free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+    emulator::copy_bytes(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
+    emulator::fill_bytes(memory, (unsigned char)value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t) {
+    return cudaMemset(memory, value, bytes);
+}
+
+// ---------------------------------------------------------------------------- tensor maps
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *result) {
+    const bool found = std::string(symbol) == "cuTensorMapEncodeTiled";
+    *function = found ? reinterpret_cast<void *>(&cuTensorMapEncodeTiled) : nullptr;
+    *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+
+static int bytes_of(CUtensorMapDataType type) {
+    switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+        return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+        return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+        return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+        return 8;
+    }
+    return 0;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
+    if (bytes_of(type) == 0 || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUresult(emulator::encode_tensor(map, int(rank), bytes_of(type), base, sizes, strides,
+                                            box, element_strides, swizzle,
+                                            fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+}

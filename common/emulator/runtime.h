@@ -1,0 +1,42 @@
+// What the fake CUDA headers of include/ and the shadowed device headers ask of the runtime.
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstddef>
+
+struct cudaLaunchConfig_st;
+
+namespace emulator {
+
+// Runs the kernel over the launch's grid, each thread calling call(context), if CUDA would start
+// it; returns a cudaError_t. `kernel` tells which one it is.
+int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
+                  void (*call)(const void *context), const void *context);
+
+// How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
+int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);
+
+// Remembers an error for cudaGetLastError, and returns it.
+int failed(int error);
+
+// The current CTA's dynamic shared memory; MISUSE if the launch asked for less than `bytes`.
+void *dynamic_shared(std::size_t bytes, Site where);
+
+// The current CTA's rank in its cluster, and the cluster's CTAs.
+int cluster_cta_rank();
+int cluster_ctas();
+
+// fence.proxy.async: what the current thread wrote to shared memory reaches the async view.
+void fence_proxy_async(Site where);
+
+// An atomic operation of the current thread: nobody comes between, and no race is seen in it.
+int atomic_add(int *address, int value, Site where);
+unsigned atomic_add(unsigned *address, unsigned value, Site where);
+unsigned long long atomic_add(unsigned long long *address, unsigned long long value, Site where);
+float atomic_add(float *address, float value, Site where);
+
+// Lets other threads go first, perhaps. (__nanosleep)
+void sleep();
+
+} // namespace emulator

@@ -1,0 +1,206 @@
+#include "emulator/scheduler.h"
+
+#include "emulator/counts.h"
+#include "emulator/operations.h"
+#include "emulator/policy.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+// CUDA's built-in variables. They are those of the thread that runs.
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace emulator {
+
+Thread *current = nullptr;
+Cluster *current_cluster = nullptr;
+
+namespace {
+
+Fiber scheduler;                             // what runs when no thread does
+races::Context *scheduler_context = nullptr; // the same for the race detector
+Cta *swapped_in = nullptr;                   // whose static shared variables are in place
+bool leave_cta = false;                      // a thread asked for others to go first
+
+void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
+
+// Hands the processor from the current thread to the scheduler, until it is picked again.
+void leave() {
+    races::enter(scheduler_context);
+    fiber_switch(current->fiber, scheduler);
+}
+
+// The current thread stays runnable, behind the others by the policy's pick.
+void step_back() {
+    std::deque<Thread *> &queue = current->cta->run_queue;
+    current->runnable = true;
+    if (policy().thread == Pick::NEWEST)
+        queue.push_front(current);
+    else
+        queue.push_back(current);
+    leave();
+}
+
+void bring_in(Cta &cta) {
+    if (swapped_in == &cta)
+        return;
+    if (swapped_in != nullptr)
+        swapped_in->shared.swap_out();
+    cta.shared.swap_in();
+    swapped_in = &cta;
+    blockIdx = cta.block_index;
+}
+
+void resume(Thread &thread) {
+    bring_in(*thread.cta);
+    threadIdx = thread.index;
+    thread.runnable = false;
+    ++counts.switches;
+    current = &thread;
+    races::enter(thread.context);
+    fiber_switch(scheduler, thread.fiber);
+    current = nullptr;
+}
+
+Thread &take_thread(Cta &cta) {
+    std::deque<Thread *> &queue = cta.run_queue;
+    if (policy().thread == Pick::ANY)
+        std::swap(queue.back(), queue[random_below(static_cast<unsigned>(queue.size()))]);
+    Thread *taken;
+    if (policy().thread == Pick::OLDEST) {
+        taken = queue.front();
+        queue.pop_front();
+    } else {
+        taken = queue.back();
+        queue.pop_back();
+    }
+    return *taken;
+}
+
+bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
+
+// The next CTA after `last` that can run, in the direction of the policy's pick; `last` itself
+// comes last. nullptr if none can.
+Cta *next_cta(const Cluster &cluster, int last) {
+    const int count = static_cast<int>(cluster.ctas.size());
+    const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
+    for (int i = 1, rank = (last + step) % count; i <= count; ++i, rank = (rank + step) % count)
+        if (can_run(*cluster.ctas[rank]))
+            return cluster.ctas[rank].get();
+    return nullptr;
+}
+
+// The CTA that goes on: the favoured one, else the one that ran, unless chance says another.
+Cta *pick_cta(const Cluster &cluster, int last) {
+    const std::size_t count = cluster.ctas.size();
+    const Policy &chosen = policy();
+    if (std::exchange(leave_cta, false))
+        return next_cta(cluster, last);
+    if (count > 1 && once_in(chosen.changes_cta)) {
+        Cta &drawn = *cluster.ctas[random_below(static_cast<unsigned>(count))];
+        if (can_run(drawn))
+            return &drawn;
+    }
+    const std::size_t favoured = static_cast<std::size_t>(chosen.favoured_cta);
+    if (favoured < count && can_run(*cluster.ctas[favoured]))
+        return cluster.ctas[favoured].get();
+    return can_run(*cluster.ctas[last]) ? cluster.ctas[last].get() : next_cta(cluster, last);
+}
+
+double part_done(const Cluster &cluster) {
+    double threads = 0;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        threads += static_cast<double>(cta->threads.size());
+    return (cluster.index + 1 - cluster.unfinished / threads) / cluster.count;
+}
+
+// Looks at the clock only now and then: a switch is much cheaper.
+void tell_progress(const Cluster &cluster) {
+    using Clock = std::chrono::steady_clock;
+    static unsigned steps = 0;
+    static Clock::time_point last = Clock::now();
+    if (progress == nullptr || ++steps % 1024 != 0)
+        return;
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::milliseconds(100))
+        return;
+    last = now;
+    progress(part_done(cluster), counts.multiply_adds);
+}
+
+} // namespace
+
+void run_threads(Cluster &cluster) {
+    scheduler_context = races::running();
+    int last = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
+    while (cluster.unfinished > 0) {
+        tell_progress(cluster);
+        complete_some();
+        if (Cta *cta = pick_cta(cluster, last)) {
+            last = cta->rank;
+            resume(take_thread(*cta));
+        } else if (!complete_one()) {
+            fail_with_deadlock(cluster);
+        }
+    }
+    swapped_in->shared.swap_out();
+    swapped_in = nullptr;
+}
+
+void make_runnable(Thread &thread) {
+    thread.runnable = true;
+    thread.cta->run_queue.push_back(&thread);
+}
+
+void leave_for_good() {
+    leave();
+    std::abort(); // the scheduler never picks a thread that has exited
+}
+
+void WaitQueue::wake_all() {
+    for (Thread *thread : threads)
+        make_runnable(*thread);
+    threads.clear();
+}
+
+void wait_until(WaitQueue &queue, const std::function<bool()> &done, Site where,
+                std::function<std::string()> describe) {
+    if (done())
+        return;
+    Thread &thread = *current;
+    thread.wait = {where, std::move(describe)};
+    do {
+        queue.threads.push_back(&thread);
+        leave();
+    } while (!done());
+    thread.wait.describe = nullptr;
+}
+
+void schedule_point() {
+    if (current == nullptr || !policy().random)
+        return;
+    complete_some();
+    if (once_in(policy().yields))
+        step_back();
+}
+
+void let_others_run() {
+    complete_one();
+    leave_cta = true;
+    step_back();
+}
+
+void peer_uses(Cta &cta, Site where) {
+    PeerUse &last = cta.peer_use;
+    const std::uint64_t phase = current->cluster_arrivals;
+    if (&cta != current->cta && (last.thread == nullptr || phase >= last.phase))
+        last = {current, phase, where};
+}
+
+void on_progress(void (*callback)(double grid_done, std::uint64_t multiply_adds)) {
+    progress = callback;
+}
+
+} // namespace emulator

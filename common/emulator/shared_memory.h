@@ -1,0 +1,115 @@
+// The shared memory of a CTA, seen twice: by its threads (the generic proxy) and by TMA and wgmma
+// (the async proxy). What a thread writes reaches the async view only when that thread executes
+// fence.proxy.async; what TMA loads is in both. (PTX ISA: Memory Consistency Model, Proxies;
+// fence.proxy.async.)
+//
+// Addresses: a 32-bit shared address is SHARED_BASE + offset. Offsets count first the program's
+// static __shared__ variables (the linker's section "shared_memory"), then the dynamic part,
+// aligned to 1024. Static variables exist once in the program: their bytes are swapped when the
+// scheduler goes on with another CTA of the cluster.
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace emulator {
+
+struct Cta;
+struct Thread;
+
+constexpr std::uint32_t SHARED_BASE = 1024;
+// What shared memory holds before anybody wrote it, byte by byte.
+constexpr unsigned char UNINITIALISED = 0xff;
+
+// Who last wrote 2 bytes by the generic proxy and has not fenced them since.
+struct Writer {
+    std::int16_t thread = -1; // number in the CTA; -1: nobody
+    std::uint16_t origin = 0; // which line or code wrote: a number of shared_memory.cpp's
+};
+
+class SharedMemory {
+public:
+    // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED in both views.
+    void create(Cta &cta, std::size_t dynamic_bytes);
+    void destroy();
+
+    // The dynamic part as its threads see it, 1024-byte aligned.
+    unsigned char *dynamic() const;
+    // Bytes of static and dynamic part together.
+    std::size_t size() const;
+
+    // True if the address lies in this CTA's static (while it is swapped in) or dynamic part.
+    bool contains(const void *pointer) const;
+    // True for an address that is not inside, but so near to the dynamic part that only a kernel
+    // that left its shared memory can mean it.
+    bool missed_by(const void *pointer) const;
+    // The offset of an address inside.
+    std::uint32_t offset_of(const void *pointer) const;
+    // The byte at an offset in the generic view, wherever the static part is now, and in the async
+    // view. Fails with Mistake::ADDRESS if [offset, offset + bytes) is not inside.
+    unsigned char *generic(std::uint32_t offset, std::size_t bytes) const;
+    unsigned char *async(std::uint32_t offset, std::size_t bytes);
+
+    // The current thread wrote here by the generic proxy. Plain stores are found by the hooks of
+    // accesses.cpp; calls such as stmatrix say it themselves.
+    void wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes, std::uintptr_t pc,
+               Site site);
+
+    // fence.proxy.async by `thread`: its own writes so far reach the async view.
+    void publish(const Thread &thread);
+
+    // An async-proxy read of these bytes (`reader` names it: "TMA store"): fails with HAZARD if a
+    // generic write to them has not been published, naming who wrote and where.
+    void check_published(std::uint32_t offset, std::size_t bytes, const char *reader, Site site);
+
+    // An async-proxy write: both views get the bytes. Fails with HAZARD if generic writes to them
+    // were never published: the two may land in either order.
+    void write_async(std::uint32_t offset, const void *from, std::size_t bytes, const char *writer,
+                     Site site);
+
+    // Brings the static part into the program's variables, or takes it out again.
+    void swap_in();
+    void swap_out();
+
+private:
+    void check_inside(std::uint32_t offset, std::size_t bytes) const;
+    void take_over(int thread, std::size_t unit, std::uint16_t origin);
+    void compact(int thread);
+    void publish_unit(std::size_t unit);
+    std::size_t first_unpublished(std::uint32_t offset, std::size_t bytes) const;
+    [[noreturn]] void fail_unpublished(std::size_t unit, const std::string &what, Site site) const;
+
+    Cta *cta_ = nullptr;
+    std::size_t static_bytes_ = 0; // rounded up to 1024
+    std::size_t dynamic_bytes_ = 0;
+    std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
+    unsigned char *mapping_ = nullptr;
+    unsigned char *dynamic_ = nullptr;
+    bool swapped_in_ = false;
+    std::vector<unsigned char> saved_static_;
+    std::vector<unsigned char> async_;
+    std::vector<Writer> writers_;                   // per unit of 2 bytes
+    std::vector<std::uint16_t> unpublished_;        // units with a writer, per 1024 bytes
+    std::vector<std::vector<std::uint32_t>> dirty_; // per thread: the units it may have to publish
+};
+
+// Turns the async view off (both views are one): in ThreadSanitizer's build, where nobody says who
+// writes what, it is off from the beginning.
+void shared_memory_track_proxies(bool on);
+
+// The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
+// anything else. (cvta.to.shared)
+std::uint32_t shared_address(const void *object, Site where);
+
+// The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
+// has exited, or if no cluster barrier has been passed yet (LIFETIME). (mapa)
+struct SharedPlace {
+    Cta *cta;
+    std::uint32_t offset;
+};
+SharedPlace map_shared(const void *object, int rank, Site where);
+
+} // namespace emulator

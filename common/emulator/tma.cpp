@@ -1,0 +1,165 @@
+// TMA loads, and what loads and stores check alike.
+#include "emulator/tma.h"
+
+#include "emulator/copy.h"
+#include "emulator/copy_checks.h"
+#include "emulator/counts.h"
+#include "emulator/global_memory.h"
+#include "emulator/machine.h"
+#include "emulator/mbarrier.h"
+#include "emulator/operations.h"
+#include "emulator/tensor_box.h"
+
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+constexpr std::uint32_t TILE_ALIGNMENT = 128;
+
+void check_acquired(const void *map, const char *copy, Site where) {
+    if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE)
+        return; // a parameter of the kernel: those need no fence
+    const std::vector<const void *> &acquired = current->bulk.maps;
+    if (std::find(acquired.begin(), acquired.end(), map) == acquired.end())
+        fail(Mistake::HAZARD,
+             format("%s with a tensor map in global memory that this thread has not acquired: TMA "
+                    "may see what was there before",
+                    copy),
+             {note_at(*current, where, "started the copy here, without tensor_map_acquire")});
+}
+
+TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
+    if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
+        fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
+             {note_at(*current, where, "started the copy here")});
+    TensorDescription tensor;
+    copy_bytes(&tensor, map, sizeof(tensor));
+    if (tensor.mark != TENSOR_MAP_MARK)
+        fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy),
+             {note_at(*current, where, "started the copy here")});
+    check_acquired(map, copy, where);
+    if (tensor.rank != rank)
+        fail(Mistake::MISUSE,
+             format("%s of %d dimensions with a tensor map of %d", copy, rank, int(tensor.rank)),
+             {note_at(*current, where, "started the copy here")});
+    const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
+    if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
+        fail(Mistake::MISUSE,
+             format("%s of rows of %u bytes under a swizzle of %u: narrower rows than the "
+                    "swizzle's are not modelled",
+                    copy, row, swizzle_span(tensor.swizzle)),
+             {note_at(*current, where, "started the copy here")});
+    return tensor;
+}
+
+// A load on its way to one CTA.
+struct Load {
+    Box box;
+    Cta *cta;
+    std::uint32_t tile; // offsets in its shared memory
+    std::uint32_t barrier;
+    Site site;
+};
+
+void check_alive(const Load &load) {
+    if (load.cta->exited())
+        fail(Mistake::LIFETIME,
+             format("a TMA load reaches CTA %d, which has exited", load.cta->rank),
+             {note_at(load.site, "the load was started here")});
+}
+
+void land(const Load &load) {
+    check_alive(load);
+    SharedMemory &shared = load.cta->shared;
+    races::write(shared.generic(load.tile, load.box.bytes()), load.box.bytes());
+    unsigned char bytes[LONGEST_ROW];
+    walk_rows(load.box, [&](const BoxRow &row) {
+        fill_outside(load.box, bytes);
+        if (row.inside > 0) {
+            races::read(row.global, row.inside);
+            copy_bytes(bytes + row.skipped, row.global, row.inside);
+        }
+        walk_pieces(load.box, load.tile, row.offset,
+                    [&](std::uint32_t to, std::uint32_t from, std::uint32_t count) {
+                        shared.write_async(to, bytes + from, count, "TMA load", load.site);
+                    });
+    });
+    const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
+    mbarrier_complete_bytes(barrier, int(load.box.bytes()));
+}
+
+// The CTAs of the mask, checked: they must be there to be written to.
+std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
+    Cta *own = current->cta;
+    const std::uint32_t mask = cta_mask == 0 ? 1u << own->rank : cta_mask;
+    std::vector<Cta *> destinations;
+    for (int rank = 0; rank < 16; ++rank)
+        if (mask >> rank & 1)
+            destinations.push_back(rank == own->rank ? own : map_shared(tile, rank, where).cta);
+    return destinations;
+}
+
+void count_load(const Box &box, std::size_t destinations) {
+    ++counts.tma_loads;
+    counts.tma_read_bytes += box.bytes_inside();
+    counts.multicast_bytes += box.bytes() * (destinations - 1);
+}
+
+} // namespace
+
+Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where) {
+    Box box{checked_map(map, rank, copy, where), {}};
+    std::copy(coordinates, coordinates + rank, box.first);
+    const GlobalSpan span = span_of(box);
+    if (span.bytes > 0)
+        check_global(span.begin, span.bytes, copy, where);
+    return box;
+}
+
+std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where) {
+    const std::uint32_t address = shared_address(tile, where);
+    if (address % TILE_ALIGNMENT != 0)
+        fail(Mistake::MISUSE,
+             format("%s: the tile at shared address 0x%x is not 128-byte aligned", copy, address),
+             {note_at(*current, where, "started the copy here")});
+    const std::uint32_t offset = address - SHARED_BASE;
+    current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside
+    return offset;
+}
+
+void tma_load(void *tile, const void *map, const int *coordinates, int rank, std::uint64_t *barrier,
+              std::uint16_t cta_mask, Site where) {
+    const Box box = checked_box(map, coordinates, rank, "TMA load", where);
+    const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
+    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
+    count_load(box, destinations.size());
+    for (Cta *cta : destinations) {
+        // A peer's as well: the bytes may land at once.
+        mbarrier_copy_issued(mbarrier_at(*cta, barrier_offset, where));
+    }
+    for (Cta *cta : destinations) {
+        const Load load{box, cta, to, barrier_offset, where};
+        Operation operation{};
+        operation.kind = OperationKind::LOAD;
+        operation.cta = cta;
+        operation.issuer = current;
+        operation.site = where;
+        operation.name = "TMA load";
+        operation.complete = [load] { land(load); };
+        submit(std::move(operation));
+    }
+}
+
+void tensor_map_acquire(const void *map, Site where) {
+    if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
+        fail(Mistake::MISUSE, "tensor_map_acquire of an address that is not 64-byte aligned",
+             {note_at(*current, where, "called it here")});
+    std::vector<const void *> &acquired = current->bulk.maps;
+    if (std::find(acquired.begin(), acquired.end(), map) == acquired.end())
+        acquired.push_back(map);
+}
+
+} // namespace emulator

@@ -1,0 +1,236 @@
+#include "emulator/warp.h"
+
+#include "emulator/accesses.h"
+#include "emulator/machine.h"
+
+#include <cstring>
+
+namespace emulator {
+
+namespace {
+
+// What a lane calls: all lanes of a meeting call the same.
+struct Call {
+    const char *what;
+    std::uint32_t mask;
+    void (*work)(void **arguments);
+    bool exited_may_miss;
+    bool synchronises;
+};
+
+std::uint32_t bit_of(int lane) { return 1u << lane; }
+
+// The lanes of the warp that have exited, or that the CTA does not have.
+std::uint32_t exited_lanes(const Cta &cta, int warp) {
+    const std::size_t threads = cta.threads.size();
+    if (static_cast<std::size_t>(cta.unfinished) == threads && threads % WARP_LANES == 0)
+        return 0;
+    std::uint32_t exited = 0;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
+        if (number >= threads || cta.threads[number].finished)
+            exited |= bit_of(lane);
+    }
+    return exited;
+}
+
+// "lanes 0x0000fff0"
+std::string lanes_name(std::uint32_t lanes) {
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        if (lanes == bit_of(lane))
+            return format("lane %d", lane);
+    return format("lanes 0x%08x", lanes);
+}
+
+void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask, Site where) {
+    const Thread &thread = *current;
+    if ((mask & bit_of(thread.lane())) == 0)
+        fail(Mistake::MISUSE, format("%s with a mask, 0x%08x, without the lane itself", what, mask),
+             {note_at(thread, where, "called it here")});
+    if (meeting.arrived == 0 || (meeting.mask == mask && std::strcmp(meeting.what, what) == 0))
+        return;
+    const Thread &first = *meeting.waiting.threads.front();
+    fail(Mistake::MISUSE,
+         format("the lanes of a warp have diverged: %s of %s meets %s of %s", what,
+                lanes_name(mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
+         {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
+}
+
+// The lanes that will never come. Where they are missed that is a mistake.
+std::uint32_t check_exited(const Rendezvous &meeting, const Thread &thread, Site where) {
+    const std::uint32_t exited = exited_lanes(*thread.cta, thread.warp());
+    const std::uint32_t missed = exited & meeting.mask & ~meeting.arrived;
+    if (missed != 0 && !meeting.exited_may_miss)
+        fail(Mistake::MISUSE,
+             format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
+                    lanes_name(missed).c_str(), thread.warp(), thread.cta->rank),
+             {note_at(where, "it was called here")});
+    return exited;
+}
+
+// Does the work and lets all go on, if nobody is missing.
+void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
+    const std::uint32_t exited = check_exited(meeting, thread, where);
+    if ((meeting.mask & ~(meeting.arrived | exited)) != 0)
+        return;
+    if (meeting.work != nullptr)
+        meeting.work(meeting.argument);
+    meeting.arrived = 0;
+    ++meeting.phase;
+    if ((meeting.mask | exited) == ~0u)
+        accesses_warp_met(*thread.cta, thread.warp());
+    meeting.waiting.wake_all();
+}
+
+void start(Rendezvous &meeting, const Call &call) {
+    meeting.what = call.what;
+    meeting.mask = call.mask;
+    meeting.work = call.work;
+    meeting.exited_may_miss = call.exited_may_miss;
+    std::memset(meeting.argument, 0, sizeof meeting.argument);
+}
+
+// Two phases in a row need two carriers.
+void *carrier_of(Rendezvous &meeting, std::uint64_t phase) {
+    return reinterpret_cast<char *>(&meeting.phase) + phase % 2;
+}
+
+// What a deadlock report says of those who wait.
+std::string describe(const Rendezvous &meeting) {
+    return format("%s: %s have not come", meeting.what,
+                  lanes_name(meeting.mask & ~meeting.arrived).c_str());
+}
+
+// The current thread joins the meeting of its warp, or opens it.
+void join(const Call &call, void *argument, Site where) {
+    schedule_point();
+    Thread &thread = *current;
+    Rendezvous &meeting = thread.cta->warps[thread.warp()];
+    check_mask(meeting, call.what, call.mask, where);
+    if (meeting.arrived == 0)
+        start(meeting, call);
+    const std::uint64_t phase = meeting.phase;
+    if (call.synchronises)
+        races::release(carrier_of(meeting, phase));
+    meeting.argument[thread.lane()] = argument;
+    meeting.arrived |= bit_of(thread.lane());
+    complete_if_full(meeting, thread, where);
+    wait_until(
+        meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
+        [&meeting] { return describe(meeting); });
+    if (call.synchronises)
+        races::acquire(carrier_of(meeting, phase));
+    schedule_point();
+}
+
+struct ShuffleLane {
+    Shuffle how;
+    std::uint64_t value;
+    unsigned operand;
+    int width;
+    Site site;
+    std::uint64_t result;
+};
+
+const char *name_of(Shuffle how) {
+    switch (how) {
+    case Shuffle::INDEX:
+        return "__shfl_sync";
+    case Shuffle::UP:
+        return "__shfl_up_sync";
+    case Shuffle::DOWN:
+        return "__shfl_down_sync";
+    case Shuffle::XOR:
+        break;
+    }
+    return "__shfl_xor_sync";
+}
+
+// The lane whose value `lane` gets: as shfl.sync computes it, from the operand's low five bits.
+// With XOR a lane may look into segments before its own, not behind it.
+int source_of(int lane, const ShuffleLane &wish) {
+    const int first = lane & ~(wish.width - 1);
+    const int last = first + wish.width - 1;
+    const int operand = static_cast<int>(wish.operand % WARP_LANES);
+    switch (wish.how) {
+    case Shuffle::INDEX:
+        return first + operand % wish.width;
+    case Shuffle::UP:
+        return lane - operand >= first ? lane - operand : lane;
+    case Shuffle::DOWN:
+        return lane + operand <= last ? lane + operand : lane;
+    case Shuffle::XOR:
+        break;
+    }
+    return (lane ^ operand) <= last ? lane ^ operand : lane;
+}
+
+void shuffle(void **arguments) {
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        ShuffleLane *mine = static_cast<ShuffleLane *>(arguments[lane]);
+        if (mine == nullptr)
+            continue;
+        const int source = source_of(lane, *mine);
+        const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
+        if (theirs == nullptr)
+            fail(Mistake::MISUSE,
+                 format("%s: lane %d asks lane %d, which does not take part", name_of(mine->how),
+                        lane, source),
+                 {note_at(mine->site, "it was called here")});
+        mine->result = theirs->value;
+    }
+}
+
+struct BallotLane {
+    bool predicate;
+    std::uint32_t result;
+};
+
+void ballot(void **arguments) {
+    std::uint32_t votes = 0;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const BallotLane *voter = static_cast<const BallotLane *>(arguments[lane]);
+        if (voter != nullptr && voter->predicate)
+            votes |= bit_of(lane);
+    }
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        if (arguments[lane] != nullptr)
+            static_cast<BallotLane *>(arguments[lane])->result = votes;
+}
+
+} // namespace
+
+void warp_together(const char *what, std::uint32_t mask, void *argument,
+                   void (*work)(void **arguments), bool synchronises, Site where) {
+    join({what, mask, work, false, synchronises}, argument, where);
+}
+
+std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
+                           int width, Site where) {
+    if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
+        fail(Mistake::MISUSE,
+             format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
+             {note_at(*current, where, "called it here")});
+    ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
+    join({name_of(how), mask, shuffle, true, false}, &mine, where);
+    return mine.result;
+}
+
+std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where) {
+    BallotLane mine = {predicate, 0};
+    join({"__ballot_sync", mask, ballot, true, false}, &mine, where);
+    return mine.result;
+}
+
+void warp_sync(std::uint32_t mask, Site where) {
+    join({"__syncwarp", mask, nullptr, true, true}, nullptr, where);
+}
+
+void warp_thread_exits(Thread &thread) {
+    Rendezvous &meeting = thread.cta->warps[thread.warp()];
+    if (meeting.arrived == 0)
+        return;
+    complete_if_full(meeting, thread, meeting.waiting.threads.front()->wait.site);
+}
+
+} // namespace emulator

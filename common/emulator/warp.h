@@ -1,0 +1,38 @@
+// What the lanes of a warp do together: each brings an argument, the last one to come does the work
+// for all. Lanes that meet in different functions, or with different masks, have diverged: MISUSE.
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstdint>
+
+namespace emulator {
+
+struct Thread;
+
+// The current thread joins the lanes of `mask` in `what`. The last lane calls work(arguments), with
+// the arguments of all lanes by lane number; then all go on. `synchronises`: also orders memory
+// among the lanes, as __syncwarp does (shuffles do not). A lane of the mask that has exited is
+// MISUSE.
+void warp_together(const char *what, std::uint32_t mask, void *argument,
+                   void (*work)(void **arguments), bool synchronises, Site where);
+
+enum class Shuffle { INDEX, UP, DOWN, XOR };
+
+// The functions below are CUDA's: lanes of the mask that have exited do not count.
+
+// shfl.sync of 32 or 64 bits: the value of another lane, within segments of `width` lanes; the own
+// value if that lane is outside of the segment. MISUSE if the source lane is not in the mask.
+std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
+                           int width, Site where);
+
+// vote.sync.ballot: one bit per lane of the mask whose predicate holds.
+std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where);
+
+// bar.warp.sync.
+void warp_sync(std::uint32_t mask, Site where);
+
+// A thread exits: its warp may have waited only for it. Called by the scheduler.
+void warp_thread_exits(Thread &thread);
+
+} // namespace emulator

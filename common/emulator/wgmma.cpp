@@ -1,0 +1,268 @@
+// wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
+// rules about accumulators that are still being written.
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+#include "emulator/matrix_operand.h"
+#include "emulator/multiply.h"
+#include "emulator/operations.h"
+#include "emulator/tensor_core.h"
+
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+// ------------------------------------------------------------------- one thread's accumulators
+
+bool in_flight(const AccumulatorState &state, const AccumulatorRange &range) {
+    return range.wgmma >= state.waited;
+}
+
+bool overlaps(const AccumulatorRange &range, const char *begin, std::size_t bytes) {
+    return begin < range.begin + range.bytes && range.begin < begin + bytes;
+}
+
+[[noreturn]] void fail_unfenced(const Thread &thread, const char *why, Site where) {
+    fail(Mistake::HAZARD, format("wgmma without wgmma_fence: %s", why),
+         {note_at(thread, where, "called wgmma here")});
+}
+
+// The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
+// and no wgmma of another shape may be writing there.
+void check_accumulators(const Thread &thread, const char *acc, std::size_t bytes, Site where) {
+    const AccumulatorState &state = thread.accumulators;
+    if (!state.fenced)
+        fail_unfenced(thread, "there has been none since the thread began", where);
+    for (const AccumulatorRange &range : state.ranges) {
+        if (!overlaps(range, acc, bytes))
+            continue;
+        if (range.touched)
+            fail_unfenced(thread, "the accumulators were used by other code since the last one",
+                          where);
+        if ((range.begin != acc || range.bytes != bytes) && in_flight(state, range))
+            fail(Mistake::HAZARD,
+                 "wgmma on accumulators of a wgmma of another shape that is still in flight",
+                 {note_at(thread, where, "called wgmma here"),
+                  note_at(thread, range.site, "called the one in flight here")});
+    }
+}
+
+// From now on wgmma number `number` writes there. What overlapped before is gone: memory of the
+// stack that was used again.
+void claim_accumulators(AccumulatorState &state, const char *acc, std::size_t bytes,
+                        std::uint64_t number, Site where) {
+    for (AccumulatorRange &range : state.ranges)
+        if (range.begin == acc && range.bytes == bytes) {
+            range.wgmma = number;
+            range.site = where;
+            return;
+        }
+    std::erase_if(state.ranges,
+                  [&](const AccumulatorRange &range) { return overlaps(range, acc, bytes); });
+    state.ranges.push_back({acc, bytes, number, where, false});
+}
+
+// ------------------------------------------------------------------------------ the warpgroup
+
+Warpgroup &warpgroup_of(const Thread &thread, Site where) {
+    std::vector<Warpgroup> &warpgroups = thread.cta->warpgroups;
+    const std::size_t index = std::size_t(thread.warpgroup());
+    if (index >= warpgroups.size())
+        fail(Mistake::MISUSE, "wgmma needs whole warpgroups of 128 threads",
+             {note_at(thread, where, "called it here")});
+    warpgroups[index].cta = thread.cta;
+    return warpgroups[index];
+}
+
+Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
+    return group.slots[std::size_t(number - group.first)];
+}
+
+// Between the issue of a wgmma and its read nobody may touch its operands.
+void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held, Site where) {
+    if (check_operand(cta, operand, where) != held)
+        fail(Mistake::HAZARD,
+             format("%c of a wgmma was overwritten before the wgmma had read it: wgmma_wait before "
+                    "others may write there",
+                    operand.name),
+             {note_at(where, "the wgmma was called here")});
+}
+
+// Makes the wgmma happen; in an operation.
+void execute(Warpgroup &group) {
+    Wgmma &slot = slot_of(group, group.executed);
+    races::acquire(slot.done.carrier()); // what its 128 threads did before
+    if (group.executed > 0)
+        races::acquire(group.last.carrier()); // wgmmas complete in their order
+    const MatrixOperand a = decode_operand(*group.cta, 'A', slot.a, WGMMA_M, slot.site);
+    const MatrixOperand b = decode_operand(*group.cta, 'B', slot.b, slot.n, slot.site);
+    check_unchanged(*group.cta, a, slot.a_held, slot.site);
+    check_unchanged(*group.cta, b, slot.b_held, slot.site);
+    static float a_values[WGMMA_M * MMA_K];         // [row][k]
+    static float b_values[MMA_K * WGMMA_LARGEST_N]; // [k][column]
+    read_operand(*group.cta, a, a_values, MMA_K, 1);
+    read_operand(*group.cta, b, b_values, 1, WGMMA_LARGEST_N);
+    for (float *acc : slot.acc)
+        races::write(acc, sizeof(float) * std::size_t(slot.n) / 2);
+    multiply_fragments(slot.acc, slot.n, slot.accumulate, a_values, b_values);
+    ++group.executed;
+    races::release(slot.done.carrier());
+    group.last = slot.done;
+    group.waiting.wake_all();
+}
+
+void begin_slot(Wgmma &slot, const Thread &thread, int n, std::uint64_t a, std::uint64_t b,
+                bool accumulate, Site where) {
+    slot.n = n;
+    slot.a = a;
+    slot.b = b;
+    slot.accumulate = accumulate;
+    slot.site = where;
+    slot.done = races::Token::make();
+    decode_operand(*thread.cta, 'A', a, WGMMA_M, where);
+    decode_operand(*thread.cta, 'B', b, n, where);
+}
+
+void check_agreement(const Wgmma &slot, const Thread &thread, int n, std::uint64_t a,
+                     std::uint64_t b, bool accumulate, Site where) {
+    const char *what = slot.n != n                     ? "the shape"
+                       : slot.a != a                   ? "A's descriptor"
+                       : slot.b != b                   ? "B's descriptor"
+                       : slot.accumulate != accumulate ? "whether to accumulate"
+                                                       : nullptr;
+    if (what != nullptr)
+        fail(Mistake::MISUSE,
+             format("the threads of a warpgroup disagree about %s of a wgmma", what),
+             {note_at(thread, where, "called it here"),
+              note_at(slot.site, "the first thread of the warpgroup called it here")});
+}
+
+void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
+    Wgmma &slot = slot_of(group, number);
+    slot.a_held =
+        check_operand(*group.cta, decode_operand(*group.cta, 'A', slot.a, WGMMA_M, where), where);
+    slot.b_held =
+        check_operand(*group.cta, decode_operand(*group.cta, 'B', slot.b, slot.n, where), where);
+    ++counts.wgmmas;
+    counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * MMA_K;
+    Operation operation{};
+    operation.kind = OperationKind::MATMUL;
+    operation.cta = group.cta;
+    operation.issuer = current;
+    operation.site = where;
+    operation.name = "wgmma";
+    operation.ready = [&group, number] { return group.executed == number; };
+    operation.complete = [&group] { execute(group); };
+    submit(std::move(operation));
+}
+
+// The thread knows that the first `complete` wgmmas are: slots that all threads know of may go.
+void retire(Warpgroup &group, AccumulatorState &state, std::uint64_t complete) {
+    for (; state.waited < complete; ++state.waited)
+        ++slot_of(group, state.waited).waited_by;
+    while (!group.slots.empty() && group.slots.front().waited_by == WARPGROUP_LANES) {
+        group.slots.pop_front();
+        ++group.first;
+    }
+}
+
+std::string describe_wait(const Warpgroup &group, int pending) {
+    const std::size_t index = std::size_t(group.executed - group.first);
+    const int arrived = index < group.slots.size() ? group.slots[index].arrived : 0;
+    return format("wgmma_wait<%d>: wgmma %llu of the warpgroup was called by %d of its %d threads",
+                  pending, (unsigned long long)group.executed, arrived, WARPGROUP_LANES);
+}
+
+} // namespace
+
+void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where) {
+    Thread &self = *current;
+    AccumulatorState &state = self.accumulators;
+    Warpgroup &group = warpgroup_of(self, where);
+    if (n < 8 || n > WGMMA_LARGEST_N || n % 8 != 0)
+        fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", n),
+             {note_at(self, where, "called it here")});
+    const char *begin = reinterpret_cast<const char *>(acc);
+    const std::size_t bytes = sizeof(float) * std::size_t(n) / 2;
+    check_accumulators(self, begin, bytes, where);
+    const std::uint64_t number = state.issued++;
+    claim_accumulators(state, begin, bytes, number, where);
+
+    if (number == group.first + group.slots.size())
+        group.slots.emplace_back();
+    Wgmma &slot = slot_of(group, number);
+    if (slot.arrived == 0)
+        begin_slot(slot, self, n, a, b, accumulate, where);
+    check_agreement(slot, self, n, a, b, accumulate, where);
+    slot.acc[self.number % WARPGROUP_LANES] = acc;
+    races::release(slot.done.carrier());
+    if (++slot.arrived == WARPGROUP_LANES)
+        submit_slot(group, number, where);
+}
+
+void wgmma_fence(Site where) {
+    warpgroup_of(*current, where);
+    AccumulatorState &state = current->accumulators;
+    state.fenced = true;
+    for (AccumulatorRange &range : state.ranges)
+        range.touched = false;
+}
+
+void wgmma_commit(Site where) {
+    warpgroup_of(*current, where);
+    AccumulatorState &state = current->accumulators;
+    state.groups.push_back(state.issued);
+}
+
+void wgmma_wait(int pending, Site where) {
+    AccumulatorState &state = current->accumulators;
+    Warpgroup &group = warpgroup_of(*current, where);
+    if (state.groups.size() <= std::size_t(pending))
+        return;
+    const std::size_t last = state.groups.size() - 1 - std::size_t(pending);
+    const std::uint64_t complete = state.groups[last];
+    wait_until(
+        group.waiting, [&group, complete] { return group.executed >= complete; }, where,
+        [&group, pending] { return describe_wait(group, pending); });
+    for (std::uint64_t number = state.waited; number < complete; ++number)
+        races::acquire(slot_of(group, number).done.carrier());
+    state.groups.erase(state.groups.begin(), state.groups.begin() + long(last) + 1);
+    retire(group, state, complete);
+}
+
+void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
+                           std::uintptr_t pc) {
+    for (AccumulatorRange &range : thread.accumulators.ranges) {
+        if (!overlaps(range, static_cast<const char *>(address), bytes))
+            continue;
+        if (in_flight(thread.accumulators, range))
+            fail(Mistake::HAZARD,
+                 format("accumulators are %s while a wgmma that writes them is in flight: "
+                        "wgmma_wait first",
+                        is_write ? "written" : "read"),
+                 {note_at_code(thread, pc, is_write ? "wrote them here" : "read them here"),
+                  note_at(thread, range.site, "called the wgmma here")});
+        range.touched = true;
+    }
+}
+
+void tensor_core_thread_exits(Thread &thread) {
+    const AccumulatorState &state = thread.accumulators;
+    if (state.issued == state.waited)
+        return;
+    const Site site = std::max_element(state.ranges.begin(), state.ranges.end(),
+                                       [](const AccumulatorRange &a, const AccumulatorRange &b) {
+                                           return a.wgmma < b.wgmma;
+                                       })
+                          ->site;
+    const std::uint64_t committed = state.groups.empty() ? state.waited : state.groups.back();
+    if (state.issued > committed)
+        fail(Mistake::MISUSE,
+             "exit with a wgmma that the thread has never committed (wgmma_commit)",
+             {note_at(thread, site, "called wgmma here")});
+    fail(Mistake::HAZARD, "exit with a wgmma that the thread has not waited for (wgmma_wait)",
+         {note_at(thread, site, "called wgmma here")});
+}
+
+} // namespace emulator

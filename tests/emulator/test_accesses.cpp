@@ -1,0 +1,163 @@
+// What plain loads and stores are counted and checked for.
+#include "memory.h"
+
+#include "emulator/global_memory.h"
+
+#include <csignal>
+
+// ---------------------------------------------------------------------------- bank conflicts
+
+struct alignas(16) Sixteen {
+    float value[4];
+};
+
+// A warp reads its elements, each lane at index(lane); then the worst site.
+template <typename T>
+static AccessSite read_with(int (*index)(int lane)) {
+    run_kernel(1, 32, 32768, [index] {
+        volatile T *elements = shared_at<volatile T>(0);
+        [[maybe_unused]] const T value = elements[index(current->lane())];
+    });
+    const std::vector<AccessSite> sites = access_sites();
+    return sites.empty() ? AccessSite{} : sites.front();
+}
+
+static void expect_conflicts(const char *what, const AccessSite &site, int bytes, int wavefronts,
+                             int ideal, int ways) {
+    EXPECT(site.instructions == 1 && int(site.wavefronts) == wavefronts &&
+               int(site.ideal) == ideal && site.worst_ways == ways && site.bytes == bytes,
+           "%s: %d instructions of %d bytes, %d wavefronts, ideal %d, %d ways", what,
+           int(site.instructions), site.bytes, int(site.wavefronts), int(site.ideal),
+           site.worst_ways);
+}
+
+static void strides() {
+    expect_conflicts("stride 1", read_with<float>([](int lane) { return lane; }), 4, 1, 1, 1);
+    expect_conflicts("stride 2", read_with<float>([](int lane) { return 2 * lane; }), 4, 2, 1, 2);
+    expect_conflicts("stride 32", read_with<float>([](int l) { return 32 * l; }), 4, 32, 1, 32);
+    expect_conflicts("broadcast", read_with<float>([](int) { return 5; }), 4, 1, 1, 1);
+    expect_conflicts("doubles", read_with<double>([](int lane) { return lane; }), 8, 2, 2, 1);
+    expect_conflicts("halves", read_with<short>([](int lane) { return lane; }), 2, 1, 1, 1);
+}
+
+static void write_sixteen(int stride) {
+    run_kernel(1, 32, 32768, [stride] {
+        static const Sixteen value{};
+        shared_at<Sixteen>(0)[stride * current->lane()] = value; // the conflict
+    });
+}
+
+static void sixteen_bytes() {
+    write_sixteen(1);
+    std::vector<AccessSite> sites = access_sites();
+    EXPECT(sites.size() == 1 && sites[0].is_write, "%zu sites", sites.size());
+    expect_conflicts("row after row", sites[0], 16, 4, 4, 1);
+    EXPECT(source_text(sites[0].file, sites[0].line).find("// the conflict") != std::string::npos,
+           "at %s:%d", sites[0].file.c_str(), sites[0].line);
+    write_sixteen(8); // 128 bytes: all in the same four banks
+    sites = access_sites();
+    expect_conflicts("a row of 128 bytes each", sites.at(0), 16, 32, 4, 8);
+}
+
+static void occurrences() {
+    run_kernel(1, 64, 8192, [] {
+        for (int i = 0; i < 4; ++i)
+            shared_at<float>(0)[32 * i + current->lane()] = 0;
+        syncthreads(here());
+        if (current->lane() < 8)
+            shared_at<float>(0)[32 * current->lane()] = 0;
+    });
+    const std::vector<AccessSite> sites = access_sites();
+    EXPECT(sites.size() == 2, "%zu sites", sites.size());
+    EXPECT(sites[0].instructions == 2 && sites[0].wavefronts == 16, "the conflicts come first");
+    EXPECT(sites[1].instructions == 8 && sites[1].wavefronts == 8, "%d instructions",
+           int(sites[1].instructions));
+}
+
+static void matrices() {
+    in_one_thread([] {
+        std::uint32_t rows[32];
+        for (int i = 0; i < 32; ++i)
+            rows[i] = std::uint32_t(128 * i);
+        count_matrix_access(rows, 4, true, here());
+    });
+    const AccessSite site = access_sites().at(0);
+    EXPECT(site.wavefronts == 32 && site.ideal == 4 && site.worst_ways == 8, "%d of %d",
+           int(site.wavefronts), int(site.ideal));
+}
+
+// ---------------------------------------------------------------------------- global memory,
+// faults
+
+static void global_bytes() {
+    int *numbers = static_cast<int *>(global_allocate(128 * sizeof(int)));
+    run_kernel(1, 128, 0, [numbers] {
+        if (numbers[thread_number()] == 0)
+            numbers[thread_number()] = 1;
+    });
+    EXPECT(counts.global_read_bytes == 512 && counts.global_written_bytes == 512, "%d %d",
+           int(counts.global_read_bytes), int(counts.global_written_bytes));
+    global_free(numbers);
+}
+
+static void outside() {
+    expect_mistake("address", "writes 4 bytes at offset 1024 of the dynamic shared memory",
+                   [] { run_kernel(1, 1, 1024, [] { *shared_at<int>(1024) = 0; }); });
+    expect_mistake("address", "CTA 1 through a plain pointer", [] {
+        static int *first;
+        run_kernel(2, 1, 1024, [] {
+            if (current->cta->rank == 1)
+                first = shared_at<int>(0);
+            cluster_arrive(here());
+            cluster_wait(here());
+            if (current->cta->rank == 0)
+                *first = 0;
+            cluster_arrive(here());
+            cluster_wait(here());
+        });
+    });
+    static int *numbers = static_cast<int *>(global_allocate(100 * sizeof(int)));
+    const auto touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };
+    const auto beyond = [&] { touch(100); };
+    expect_mistake("address", "offset 400 of an allocation of 400 bytes", beyond);
+    expect_report("touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };", beyond);
+    expect_mistake("address", "offset -4 of an allocation", [&] { touch(-1); });
+    global_free(numbers);
+    expect_mistake("address", "global memory that was freed", [&] { touch(0); });
+}
+
+static int deep(int depth, volatile char *above) {
+    volatile char frame[1024];
+    frame[0] = above[0];
+    return depth == 0 ? frame[0] : deep(depth - 1, frame) + frame[0];
+}
+
+static volatile int *volatile nowhere = nullptr;
+
+static void faults() {
+    expect_mistake("address", "more than the 64 KiB of its stack", [] {
+        in_one_thread([] {
+            volatile char top[1] = {0};
+            deep(1000, top);
+        });
+    });
+    expect_mistake("address", "no memory of the kernel's",
+                   [] { in_one_thread([] { *nowhere = 0; }); });
+    const Outcome host = outcome_of([] {
+        in_one_thread([] {});
+        *nowhere = 0;
+    });
+    EXPECT(host.status == 128 + SIGSEGV && host.report.empty(), "%d %s", host.status,
+           host.report.c_str());
+}
+
+int main() {
+    run_case("banks: strides", strides);
+    run_case("banks: 16-byte accesses", sixteen_bytes);
+    run_case("banks: the order of a lane's accesses tells which belong together", occurrences);
+    run_case("banks: matrices", matrices);
+    run_case("accesses: global bytes", global_bytes);
+    run_case("accesses: outside of what the kernel may touch", outside);
+    run_case("accesses: faults", faults);
+    return test_result();
+}

@@ -1,0 +1,233 @@
+// mbarriers: phases, bytes, names, and what is wrong to do with them.
+#include "memory.h"
+
+#include "emulator/mbarrier_name.h"
+
+static std::uint64_t *barrier(int i = 0) { return shared_at<std::uint64_t>(std::size_t(8 * i)); }
+
+static void make_barrier(int i, int arrivals) {
+    mbarrier_init(barrier(i), arrivals, here());
+    mbarrier_init_fence(here());
+}
+
+static MbarrierRef place(int i = 0) {
+    return {current->cta, dynamic_offset() + std::uint32_t(8 * i)};
+}
+
+static void phases() {
+    in_one_thread([] {
+        make_barrier(0, 2);
+        mbarrier_wait_parity(barrier(), 1, here()); // the phase before the first
+        const std::uint64_t first = mbarrier_arrive(barrier(), 0, here());
+        EXPECT(mbarrier_arrive(barrier(), 0, here()) == first, "one phase, two tokens");
+        mbarrier_wait_parity(barrier(), 0, here());
+        mbarrier_wait_token(barrier(), first, here());
+        const std::uint64_t second = mbarrier_arrive(barrier(), 0, here());
+        EXPECT(second != first, "two phases, one token");
+        mbarrier_arrive(barrier(), 0, here());
+        mbarrier_wait_parity(barrier(), 1, here());
+        mbarrier_wait_token(barrier(), second, here());
+        EXPECT(counts.mbarrier_waits == 5 && counts.mbarrier_waits_blocked == 0, "waits");
+    });
+}
+
+static void threads_wait() {
+    run_kernel(1, 64, 1024, [] {
+        if (thread_number() == 0)
+            make_barrier(0, 32);
+        syncthreads(here());
+        for (int i = 0; i < 3; ++i) {
+            if (thread_number() < 32)
+                mbarrier_wait_parity(barrier(), i & 1, here());
+            else
+                mbarrier_arrive(barrier(), 0, here());
+            syncthreads(here());
+        }
+    });
+    EXPECT(counts.mbarrier_waits == 96 && counts.mbarrier_waits_blocked > 0, "%d of %d blocked",
+           int(counts.mbarrier_waits_blocked), int(counts.mbarrier_waits));
+}
+
+// Whether the phase has completed: a token of it has then become stale, or not.
+static bool completed(std::uint64_t phase) {
+    return *barrier() >> 61 & 1 ? phase % 2 == 0 : phase % 2 == 1;
+}
+
+static void bytes() {
+    in_one_thread([] {
+        make_barrier(0, 1);
+        mbarrier_arrive(barrier(), 96, here());
+        mbarrier_complete_bytes(place(), 64);
+        EXPECT(!completed(0), "before the bytes have landed");
+        mbarrier_complete_bytes(place(), 32);
+        mbarrier_wait_parity(barrier(), 0, here());
+        mbarrier_complete_bytes(place(), 128); // before they are announced
+        EXPECT(!completed(1), "before the arrival");
+        mbarrier_arrive(barrier(), 128, here());
+        mbarrier_wait_parity(barrier(), 1, here());
+    });
+    expect_mistake("deadlock", "no thread can go on", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            mbarrier_complete_bytes(place(), 8);
+            mbarrier_arrive(barrier(), 0, here());
+            mbarrier_wait_parity(barrier(), 0, here());
+        });
+    });
+    expect_mistake("misuse", "counts 1048576 bytes", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            mbarrier_arrive(barrier(), 1 << 20, here());
+        });
+    });
+}
+
+static void what_is_missing() {
+    struct Storage {
+        std::uint64_t full[3];
+    };
+    const auto stuck = [](int ctas) {
+        run_kernel(ctas, 1, 1024, [] {
+            Storage &smem = *shared_at<Storage>(0);
+            for (int stage = 0; stage < 3; ++stage)
+                mbarrier_init(&smem.full[stage], 1, here());
+            mbarrier_init_fence(here());
+            mbarrier_arrive(&smem.full[2], 49152, here());
+            mbarrier_complete_bytes(place(2), 32768);
+            mbarrier_wait_parity(&smem.full[2], 0, here());
+        });
+    };
+    expect_report("full[2], phase 0 (parity 0): 0 of 1 arrivals missing, 16384 of 49152 bytes "
+                  "missing",
+                  [&] { stuck(1); });
+    expect_report("full[2] of CTA 0, phase 0 (parity 0)", [&] { stuck(2); });
+}
+
+static void names() {
+    const auto is = [](const char *line, const char *name, bool indexed, int index) {
+        const BarrierName found = barrier_name_in(line);
+        EXPECT(found.name == name && found.indexed == indexed && found.index == index,
+               "'%s' gives %s %d %d", line, found.name.c_str(), found.indexed, found.index);
+    };
+    is("mbarrier_init(&smem.full[stage], 1);", "full", true, -1);
+    is("mbarrier_init(&smem->empty[next(i, 2)], CONSUMERS * CLUSTER);", "empty", true, -1);
+    is("smem.full.init(THREADS);", "full", false, -1);
+    is("    bars[1].init(f(x));", "bars", true, 1);
+    is("init(&ready, blockDim.x);", "ready", false, -1);
+    is("for (auto &b : all) start(b);", "", false, -1);
+}
+
+static void misused() {
+    expect_mistake("misuse", "more arrivals than the barrier's count, 1", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            mbarrier_arrive(barrier(), 64, here());
+            mbarrier_arrive(barrier(), 0, here());
+        });
+    });
+    expect_mistake("misuse", "a token of phase 0, and is in phase 2", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            const std::uint64_t token = mbarrier_arrive(barrier(), 0, here());
+            mbarrier_arrive(barrier(), 0, here());
+            mbarrier_wait_token(barrier(), token, here());
+        });
+    });
+    expect_mistake("misuse", "1 to 1048575 arrivals, not 0",
+                   [] { in_one_thread([] { make_barrier(0, 0); }); });
+    expect_mistake("misuse", "token of another barrier", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            make_barrier(1, 1);
+            mbarrier_wait_token(barrier(1), mbarrier_arrive(barrier(), 0, here()), here());
+        });
+    });
+    expect_mistake("hazard", "went on by 2 phases", [] {
+        run_kernel(1, 2, 1024, [] {
+            if (thread_number() == 0)
+                make_barrier(0, 1);
+            syncthreads(here());
+            if (thread_number() == 1) { // it comes last, and so goes on first
+                mbarrier_wait_parity(barrier(), 0, here());
+            } else {
+                mbarrier_arrive(barrier(), 0, here());
+                mbarrier_arrive(barrier(), 0, here());
+            }
+        });
+    });
+}
+
+static void lifetimes() {
+    expect_mistake("lifetime", "never initialised",
+                   [] { in_one_thread([] { mbarrier_arrive(barrier(), 0, here()); }); });
+    expect_mistake("lifetime", "after its bytes were overwritten", [] {
+        in_one_thread([] {
+            make_barrier(0, 1);
+            *barrier() += 1;
+            mbarrier_arrive(barrier(), 0, here());
+        });
+    });
+    expect_mistake("lifetime", "initialised but not yet fenced", [] {
+        run_kernel(1, 2, 1024, [] {
+            if (thread_number() == 0)
+                mbarrier_init(barrier(), 1, here());
+            syncthreads(here());
+            if (thread_number() == 1)
+                mbarrier_arrive(barrier(), 0, here());
+        });
+    });
+    expect_mistake("lifetime", "before any cluster barrier", [] {
+        run_kernel(2, 1, 1024, [] {
+            make_barrier(0, 1);
+            mbarrier_arrive_remote(barrier(), 1 - current->cta->rank, here());
+        });
+    });
+}
+
+static void remote() {
+    run_kernel(2, 1, 1024, [] {
+        make_barrier(0, 2);
+        cluster_arrive(here());
+        cluster_wait(here());
+        mbarrier_arrive_remote(barrier(), 0, here());
+        mbarrier_arrive_remote(barrier(), 1, here());
+        mbarrier_wait_parity(barrier(), 0, here());
+        cluster_arrive(here());
+        cluster_wait(here());
+    });
+}
+
+// Two slots; the loads run two phases ahead of the consumer.
+static void ring() {
+    run_kernel(1, 2, 1024, [] {
+        if (thread_number() == 0) {
+            make_barrier(0, 1);
+            make_barrier(1, 1);
+            for (int slot = 0; slot < 2; ++slot) {
+                mbarrier_arrive(barrier(slot), 16, here());
+                mbarrier_copy_issued(place(slot));
+                mbarrier_complete_bytes(place(slot), 16);
+            }
+        }
+        syncthreads(here());
+        if (thread_number() == 1)
+            for (int slot = 0; slot < 2; ++slot)
+                mbarrier_wait_parity(barrier(slot), 0, here());
+    });
+    EXPECT(counts.ring_slots == 2 && counts.ring_ahead_most == 2, "%d slots, %d ahead",
+           int(counts.ring_slots), int(counts.ring_ahead_most));
+    EXPECT(counts.ring_ahead_sum == 3 && counts.ring_ahead_samples == 2, "mean");
+}
+
+int main() {
+    run_case("mbarrier: phases, parities and tokens", phases);
+    run_case("mbarrier: threads wait", threads_wait);
+    run_case("mbarrier: bytes, before and after they are announced", bytes);
+    run_case("mbarrier: what a wait misses", what_is_missing);
+    run_case("mbarrier: names", names);
+    run_case("mbarrier: misuse", misused);
+    run_case("mbarrier: before and after its life", lifetimes);
+    run_case("mbarrier: arrivals from a peer", remote);
+    run_case("mbarrier: how far a ring runs ahead", ring);
+    return test_result();
+}

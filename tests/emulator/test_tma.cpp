@@ -1,0 +1,482 @@
+// TMA: tensor maps, boxes with all kinds of clipping and swizzling, multicast, stores and their
+// bulk groups, each against its definition.
+#include "units.h"
+
+#include "emulator/tma.h"
+
+constexpr int INVALID = 1;            // CUDA_ERROR_INVALID_VALUE
+constexpr std::size_t TILE = 1024;    // offsets in shared memory; the barrier is at 0
+constexpr std::size_t SHARED = 32768; // bytes
+constexpr std::size_t LARGEST_TILE = SHARED - TILE;
+
+struct alignas(64) Map {
+    unsigned char bytes[128];
+};
+
+// A tensor and its boxes, the contiguous dimension first.
+struct Tensor {
+    int element_bytes;
+    std::vector<std::uint64_t> size;
+    std::vector<std::uint64_t> stride; // bytes
+    std::vector<std::uint32_t> box;
+    int swizzle;
+    bool fill_nan = false;
+
+    int rank() const { return int(size.size()); }
+    std::uint64_t stride_of(int dimension) const {
+        return dimension == 0 ? std::uint64_t(element_bytes) : stride[std::size_t(dimension) - 1];
+    }
+    std::size_t box_elements() const {
+        std::size_t elements = 1;
+        for (std::uint32_t extent : box)
+            elements *= extent;
+        return elements;
+    }
+    std::size_t box_bytes() const { return box_elements() * std::size_t(element_bytes); }
+};
+
+static int encode(Map *map, const Tensor &tensor, void *base) {
+    const std::uint32_t ones[TENSOR_RANK] = {1, 1, 1, 1, 1};
+    return encode_tensor(map, tensor.rank(), tensor.element_bytes, base, tensor.size.data(),
+                         tensor.stride.data(), tensor.box.data(), ones, tensor.swizzle,
+                         tensor.fill_nan);
+}
+
+// ---------------------------------------------------------------------------------- tensor maps
+
+static const Tensor MATRIX = {2, {100, 20}, {208}, {64, 8}, 3};
+
+static void expect_rejected(const Tensor &tensor, const char *why) {
+    Map map;
+    EXPECT(encode(&map, tensor, reinterpret_cast<void *>(4096)) == INVALID, "%s", why);
+}
+
+static void map_arguments() {
+    Map map;
+    EXPECT(encode(&map, MATRIX, reinterpret_cast<void *>(4096)) == 0, "a right one");
+    EXPECT(encode(&map, MATRIX, reinterpret_cast<void *>(4096 + 8)) == INVALID, "base");
+    EXPECT(encode(&map, MATRIX, nullptr) == INVALID, "no base");
+    Tensor wrong = MATRIX;
+    wrong.stride = {200};
+    expect_rejected(wrong, "a stride that is no multiple of 16");
+    wrong = MATRIX;
+    wrong.size = {0, 20};
+    expect_rejected(wrong, "an empty dimension");
+    wrong = MATRIX;
+    wrong.box = {64, 257};
+    expect_rejected(wrong, "a box of 257");
+    wrong = MATRIX;
+    wrong.box = {128, 8};
+    expect_rejected(wrong, "rows wider than the swizzle");
+    wrong = MATRIX;
+    wrong.box = {4, 8};
+    expect_rejected(wrong, "rows of 8 bytes");
+    wrong = MATRIX;
+    wrong.swizzle = 4;
+    expect_rejected(wrong, "an unknown swizzle");
+    wrong = MATRIX;
+    wrong.element_bytes = 3;
+    expect_rejected(wrong, "elements of 3 bytes");
+    const std::uint32_t two[] = {1, 2};
+    EXPECT(encode_tensor(&map, 2, 2, reinterpret_cast<void *>(4096), MATRIX.size.data(),
+                         MATRIX.stride.data(), MATRIX.box.data(), two, 3, false) == INVALID,
+           "element strides");
+}
+
+// ---------------------------------------------------------------------------------------- loads
+
+// The byte of a tile that a byte of the box stands at: 16-byte chunks of a row, xored with the
+// number of the 128-byte line among eight, four or two.
+static std::size_t swizzled(std::size_t byte, int swizzle) {
+    const std::size_t lines[] = {1, 2, 4, 8};
+    const std::size_t chunk = byte / 16 % 8 ^ byte / 128 % lines[swizzle];
+    return byte / 128 * 128 + chunk * 16 + byte % 16;
+}
+
+// The place of a box's element in the tensor, in bytes, or -1 outside.
+static long place_of(const Tensor &tensor, const std::vector<int> &first, std::size_t element) {
+    long place = 0;
+    for (int i = 0; i < tensor.rank(); ++i) {
+        const std::size_t dimension = std::size_t(i);
+        const long at = first[dimension] + long(element % tensor.box[dimension]);
+        element /= tensor.box[dimension];
+        if (at < 0 || at >= long(tensor.size[dimension]))
+            return -1;
+        place += at * long(tensor.stride_of(i));
+    }
+    return place;
+}
+
+static std::size_t tensor_bytes(const Tensor &tensor) {
+    std::size_t last = 0;
+    for (int i = 0; i < tensor.rank(); ++i)
+        last += (tensor.size[std::size_t(i)] - 1) * tensor.stride_of(i);
+    return last + std::size_t(tensor.element_bytes);
+}
+
+static void number_bytes(Global<unsigned char> &memory) {
+    for (std::size_t i = 0; i < memory.count; ++i)
+        memory[i] = (unsigned char)(i * 7 + i / 251);
+}
+
+static std::vector<unsigned char> expected_tile(const Tensor &tensor, Global<unsigned char> &memory,
+                                                const std::vector<int> &first) {
+    const std::size_t bytes = std::size_t(tensor.element_bytes);
+    std::vector<unsigned char> tile(tensor.box_bytes());
+    for (std::size_t i = 0; i < tensor.box_elements(); ++i) {
+        const long place = place_of(tensor, first, i);
+        for (std::size_t byte = 0; byte < bytes; ++byte) {
+            const unsigned char outside = !tensor.fill_nan ? 0 : byte == bytes - 1 ? 0x7f : 0xff;
+            tile[swizzled(i * bytes + byte, tensor.swizzle)] =
+                place < 0 ? outside : memory[std::size_t(place) + byte];
+        }
+    }
+    return tile;
+}
+
+struct LoadArguments {
+    const Map *map;
+    const int *first;
+    int rank;
+    int bytes;
+    unsigned char *out;
+};
+
+// One thread loads a box and copies the tile to `out`.
+static void load_kernel(const LoadArguments &arguments) {
+    std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+    unsigned char *tile = shared_at<unsigned char>(TILE);
+    mbarrier_init(barrier, 1, here());
+    mbarrier_init_fence(here());
+    mbarrier_arrive(barrier, arguments.bytes, here());
+    tma_load(tile, arguments.map, arguments.first, arguments.rank, barrier, 0, here());
+    mbarrier_wait_parity(barrier, 0, here());
+    for (int i = 0; i < arguments.bytes; ++i)
+        arguments.out[i] = tile[i];
+}
+
+static void expect_load(const Tensor &tensor, const std::vector<int> &first) {
+    Global<unsigned char> memory(tensor_bytes(tensor), 0);
+    number_bytes(memory);
+    Map map;
+    EXPECT(encode(&map, tensor, memory.data) == 0, "no map");
+    Global<unsigned char> out(tensor.box_bytes(), 0xaa);
+    const LoadArguments arguments = {&map, first.data(), tensor.rank(), int(tensor.box_bytes()),
+                                     out.data};
+    run_kernel(1, 1, SHARED, [arguments] { load_kernel(arguments); });
+    const std::vector<unsigned char> expected = expected_tile(tensor, memory, first);
+    std::size_t inside = 0;
+    for (std::size_t i = 0; i < tensor.box_elements(); ++i)
+        inside += place_of(tensor, first, i) < 0 ? 0 : std::size_t(tensor.element_bytes);
+    EXPECT(std::memcmp(out.data, expected.data(), expected.size()) == 0,
+           "rank %d, swizzle %d, the box at %d", tensor.rank(), tensor.swizzle, first[0]);
+    EXPECT(counts.tma_loads == 1 && counts.tma_read_bytes == inside, "%llu bytes read, not %zu",
+           (unsigned long long)counts.tma_read_bytes, inside);
+}
+
+static void load_rank_1() {
+    const Tensor floats = {4, {100}, {}, {32}, 0};
+    const Tensor nan = {4, {100}, {}, {32}, 3, true};
+    for (int first : {-40, -8, 0, 68, 80, 96, 200}) {
+        expect_load(floats, {first});
+        expect_load(nan, {first});
+    }
+}
+
+static void load_rank_2() {
+    for (int swizzle = 0; swizzle <= 3; ++swizzle) {
+        const Tensor tensor = {
+            2, {100, 20}, {208}, {16u << (swizzle == 0 ? 2 : swizzle - 1), 9}, swizzle};
+        for (int column : {-8, 0, 40, 72, 96, 128})
+            for (int row : {-12, -3, 0, 15, 30})
+                expect_load(tensor, {column, row});
+    }
+}
+
+static void load_rank_3() {
+    const Tensor doubles = {8, {10, 5, 4}, {80, 400}, {8, 3, 2}, 0};
+    // The third dimension steps along the rows: a stage of several slices.
+    const Tensor slices = {2, {128, 16, 2}, {256, 128}, {64, 16, 2}, 3};
+    for (int k : {-1, 0, 3})
+        for (int j : {-2, 1, 4})
+            for (int i : {-3, 0, 6})
+                expect_load(doubles, {i, j, k});
+    expect_load(slices, {0, 0, 0});
+    expect_load(slices, {0, 8, 0});
+}
+
+static void load_rank_5() {
+    const Tensor bytes = {1, {20, 3, 4, 3, 2}, {32, 96, 384, 1152}, {16, 2, 3, 2, 2}, 0};
+    expect_load(bytes, {0, 0, 0, 0, 0});
+    expect_load(bytes, {-5, 2, -1, 2, 1});
+    expect_load(bytes, {10, -1, 3, -1, -1});
+}
+
+static void load_policies() {
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(), [] { expect_load(MATRIX, {72, 15}); });
+}
+
+static void load_multicast() {
+    const Tensor half = {2, {100, 20}, {208}, {64, 8}, 3};
+    Global<unsigned char> memory(tensor_bytes(half), 0);
+    number_bytes(memory);
+    Map map;
+    EXPECT(encode(&map, half, memory.data) == 0, "no map");
+    const std::size_t bytes = half.box_bytes();
+    Global<unsigned char> out(4 * bytes, 0xaa);
+    const Map *in = &map;
+    unsigned char *to = out.data;
+    run_kernel(2, 1, SHARED, [=] {
+        std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+        unsigned char *tile = shared_at<unsigned char>(TILE);
+        const int rank = current->cta->rank;
+        mbarrier_init(barrier, 1, here());
+        mbarrier_init_fence(here());
+        cluster_arrive(here());
+        cluster_wait(here());
+        mbarrier_arrive(barrier, int(2 * bytes), here());
+        const int first[] = {72, 6 + 8 * rank};
+        tma_load(tile + std::size_t(rank) * bytes, in, first, 2, barrier, 3, here());
+        mbarrier_wait_parity(barrier, 0, here());
+        for (std::size_t i = 0; i < 2 * bytes; ++i)
+            to[std::size_t(rank) * 2 * bytes + i] = tile[i];
+        cluster_arrive(here());
+        cluster_wait(here());
+    });
+    for (std::size_t part = 0; part < 4; ++part) {
+        const std::vector<unsigned char> expected =
+            expected_tile(half, memory, {72, 6 + 8 * int(part % 2)});
+        EXPECT(std::memcmp(out.data + part * bytes, expected.data(), bytes) == 0, "half %zu of %d",
+               part % 2, int(part / 2));
+    }
+    EXPECT(counts.tma_loads == 2 && counts.multicast_bytes == 2 * bytes, "%llu loads, %llu bytes",
+           (unsigned long long)counts.tma_loads, (unsigned long long)counts.multicast_bytes);
+}
+
+static void load_mistakes() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
+    Global<Map> maps(1, Map{});
+    Map map;
+    Map narrow;
+    Map unmade{};
+    const Tensor narrow_rows = {2, {100, 20}, {208}, {32, 8}, 3};
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    EXPECT(encode(&narrow, narrow_rows, memory.data) == 0, "no narrow map");
+    maps[0] = map;
+    const auto load = [](const Map *from, int rank, std::size_t tile, bool ready) {
+        run_kernel(1, 1, SHARED, [=] {
+            std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+            if (ready) {
+                mbarrier_init(barrier, 1, here());
+                mbarrier_init_fence(here());
+            }
+            const int first[] = {0, 0, 0};
+            tma_load(shared_at<unsigned char>(tile), from, first, rank, barrier, 0, here());
+        });
+    };
+    expect_mistake("misuse", "never encoded", [&] { load(&unmade, 2, TILE, true); });
+    expect_mistake("misuse", "3 dimensions", [&] { load(&map, 3, TILE, true); });
+    expect_mistake("misuse", "128-byte aligned", [&] { load(&map, 2, TILE + 64, true); });
+    expect_mistake("misuse", "not modelled", [&] { load(&narrow, 2, TILE, true); });
+    expect_mistake("address", "", [&] { load(&map, 2, SHARED - 128, true); });
+    expect_mistake("lifetime", "", [&] { load(&map, 2, TILE, false); });
+    const Map *in_global = maps.data;
+    expect_mistake("hazard", "not acquired", [=] { load(in_global, 2, TILE, true); });
+    const std::uint64_t longer[] = {100, 40};
+    const std::uint32_t ones[] = {1, 1};
+    encode_tensor(&map, 2, 2, memory.data, longer, MATRIX.stride.data(), MATRIX.box.data(), ones, 3,
+                  false);
+    const Map *too_long = &map;
+    expect_mistake("address", "", [=] {
+        run_kernel(1, 1, SHARED, [=] {
+            std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+            mbarrier_init(barrier, 1, here());
+            mbarrier_init_fence(here());
+            const int first[] = {0, 16};
+            tma_load(shared_at<unsigned char>(TILE), too_long, first, 2, barrier, 0, here());
+        });
+    });
+}
+
+// A peer that is written to must have started, and its barrier must be ready.
+static void multicast_mistakes() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
+    Map map;
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    const Map *in = &map;
+    const auto load = [in](bool synchronises) {
+        run_kernel(2, 1, SHARED, [=] {
+            std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+            if (current->cta->rank == 0) {
+                mbarrier_init(barrier, 1, here());
+                mbarrier_init_fence(here());
+            }
+            if (synchronises) {
+                cluster_arrive(here());
+                cluster_wait(here());
+            }
+            const int first[] = {0, 0};
+            if (current->cta->rank == 0)
+                tma_load(shared_at<unsigned char>(TILE), in, first, 2, barrier, 3, here());
+            cluster_arrive(here());
+            cluster_wait(here());
+        });
+    };
+    expect_mistake("lifetime", "before any cluster barrier", [=] { load(false); });
+    expect_mistake("lifetime", "", [=] { load(true); });
+}
+
+static void load_acquired() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
+    number_bytes(memory);
+    Global<Map> maps(1, Map{});
+    EXPECT(encode(maps.data, MATRIX, memory.data) == 0, "no map");
+    Global<unsigned char> out(MATRIX.box_bytes(), 0);
+    const int first[] = {8, 4};
+    const LoadArguments arguments = {maps.data, first, 2, int(MATRIX.box_bytes()), out.data};
+    run_kernel(1, 1, SHARED, [arguments] {
+        tensor_map_acquire(arguments.map, here());
+        load_kernel(arguments);
+    });
+    EXPECT(std::memcmp(out.data, expected_tile(MATRIX, memory, {8, 4}).data(), out.count) == 0,
+           "the tile");
+}
+
+// --------------------------------------------------------------------------------------- stores
+
+// One thread writes a numbered tile and starts its store.
+static void start_store(const Map *map, const int *first, int rank, std::size_t bytes) {
+    unsigned char *tile = shared_at<unsigned char>(TILE);
+    for (std::size_t i = 0; i < bytes; ++i)
+        tile[i] = (unsigned char)(i * 5 + i / 240);
+    current->cta->shared.publish(*current);
+    tma_store(map, tile, first, rank, here());
+}
+
+static void expect_store(const Tensor &tensor, const std::vector<int> &first) {
+    Global<unsigned char> memory(tensor_bytes(tensor), 0xee);
+    Map map;
+    EXPECT(encode(&map, tensor, memory.data) == 0, "no map");
+    const Map *to = &map;
+    const int *at = first.data();
+    const int rank = tensor.rank();
+    const std::size_t bytes = tensor.box_bytes();
+    run_kernel(1, 1, SHARED, [=] {
+        start_store(to, at, rank, bytes);
+        bulk_commit(here());
+        bulk_wait(0, false, here());
+    });
+    std::vector<unsigned char> expected(memory.count, 0xee);
+    const std::size_t element_bytes = std::size_t(tensor.element_bytes);
+    std::size_t inside = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const long place = place_of(tensor, first, i / element_bytes);
+        if (place < 0)
+            continue;
+        const std::size_t from = swizzled(i, tensor.swizzle);
+        expected[std::size_t(place) + i % element_bytes] = (unsigned char)(from * 5 + from / 240);
+        ++inside;
+    }
+    EXPECT(std::memcmp(memory.data, expected.data(), expected.size()) == 0,
+           "swizzle %d, the box at (%d, %d)", tensor.swizzle, first[0], first[1]);
+    EXPECT(counts.tma_stores == 1 && counts.tma_written_bytes == inside, "%llu bytes written",
+           (unsigned long long)counts.tma_written_bytes);
+}
+
+static void store_clipping() {
+    for (int swizzle = 0; swizzle <= 3; ++swizzle) {
+        const Tensor tensor = {
+            2, {100, 20}, {208}, {16u << (swizzle == 0 ? 2 : swizzle - 1), 9}, swizzle};
+        for (int column : {0, 40, 72, 96})
+            for (int row : {0, 4, 15, 30})
+                expect_store(tensor, {column, row});
+    }
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(), [] { expect_store(MATRIX, {72, 15}); });
+}
+
+// Under the lazy policy nothing happens before somebody waits for it.
+static void store_waits() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
+    Map map;
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    Global<int> seen(3, -1);
+    const Map *to = &map;
+    unsigned char *target = memory.data;
+    int *found = seen.data;
+    under_policy("lazy", [=] {
+        run_kernel(1, 1, SHARED, [=] {
+            const int first[] = {0, 0};
+            const int below[] = {0, 8};
+            const std::size_t second = 8 * 208; // the first byte of the box below
+            start_store(to, first, 2, MATRIX.box_bytes());
+            bulk_commit(here());
+            tma_store(to, shared_at<unsigned char>(TILE), below, 2, here());
+            bulk_commit(here());
+            bulk_wait(0, true, here());
+            found[0] = target[0] == 0xee && target[second] == 0xee;
+            bulk_wait(1, false, here());
+            found[1] = target[0] == 0 && target[second] == 0xee;
+            bulk_wait(0, false, here());
+            found[2] = target[second] == 0;
+        });
+    });
+    EXPECT(seen[0] == 1, "bulk_wait_read waits for the writes");
+    EXPECT(seen[1] == 1, "bulk_wait<1> waits for the oldest group alone");
+    EXPECT(seen[2] == 1, "bulk_wait<0> waits for all");
+}
+
+static void store_mistakes() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
+    Map map;
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    const Map *to = &map;
+    const auto store = [to](bool publishes, bool commits, int overwrites) {
+        run_kernel(1, 1, SHARED, [=] {
+            const int first[] = {0, 0};
+            unsigned char *tile = shared_at<unsigned char>(TILE);
+            start_store(to, first, 2, MATRIX.box_bytes());
+            if (!publishes) {
+                tile[200] = 1;
+                tma_store(to, tile, first, 2, here());
+            }
+            if (commits)
+                bulk_commit(here());
+            if (overwrites > 0)
+                tile[100] = 1;
+            if (overwrites > 1)
+                current->cta->shared.publish(*current);
+            bulk_wait(0, true, here());
+        });
+    };
+    expect_mistake("misuse", "negative", [to] {
+        run_kernel(1, 1, SHARED, [to] {
+            const int before[] = {-8, 0};
+            start_store(to, before, 2, MATRIX.box_bytes());
+        });
+    });
+    expect_mistake("hazard", "", [=] { store(false, true, 0); });
+    expect_mistake("misuse", "never committed", [=] { store(true, false, 0); });
+    under_policy("lazy", [=] {
+        expect_mistake("hazard", "", [=] { store(true, true, 1); });
+        expect_mistake("hazard", "overwritten", [=] { store(true, true, 2); });
+    });
+}
+
+int main() {
+    run_case("tensor map: its arguments", map_arguments);
+    run_case("TMA load: one dimension, zeros and NaN outside", load_rank_1);
+    run_case("TMA load: two dimensions, every swizzle, clipped on all sides", load_rank_2);
+    run_case("TMA load: three dimensions", load_rank_3);
+    run_case("TMA load: five dimensions", load_rank_5);
+    run_case("TMA load: the same under every policy", load_policies);
+    run_case("TMA load: multicast", load_multicast);
+    run_case("TMA load: a map in global memory, acquired", load_acquired);
+    run_case("TMA load: mistakes are reported", load_mistakes);
+    run_case("TMA load: mistakes of a multicast are reported", multicast_mistakes);
+    run_case("TMA store: every swizzle, clipped at the far sides", store_clipping);
+    run_case("TMA store: what a wait waits for", store_waits);
+    run_case("TMA store: mistakes are reported", store_mistakes);
+    return test_result();
+}

@@ -1,0 +1,594 @@
+// The tensor cores, the matrix moves, cp.async and the 16-bit formats, each against its definition.
+// The TMA is in test_tma.cpp.
+#include "units.h"
+
+#include "emulator/cp_async.h"
+#include "emulator/half.h"
+#include "emulator/tensor_core.h"
+
+#include <cmath>
+
+// ---------------------------------------------------------------------------------------- wgmma
+
+constexpr int WARPGROUP = 128;
+constexpr int ROWS = 64; // of A and D
+constexpr int LARGEST_N = 256;
+constexpr std::size_t A_TILE = 0; // offsets in shared memory
+constexpr std::size_t B_TILE = 8192;
+constexpr std::size_t SHARED = 49152; // bytes
+
+static int fragment_row(int thread, int i) {
+    return thread / 32 * 16 + thread % 32 / 4 + i % 4 / 2 * 8;
+}
+static int fragment_column(int thread, int i) { return i / 4 * 8 + thread % 4 * 2 + i % 2; }
+
+// Rows of 32, 64 or 128 bytes for swizzles 1, 2 and 3; as many columns of 16 bits are a tile's.
+static int columns_of(int swizzle) { return 8 << swizzle; }
+
+// Where element (row, column) of a tile stands, in bytes from its start.
+static std::size_t place_of(int row, int column, int swizzle) {
+    const std::size_t byte =
+        std::size_t(row) * 2 * std::size_t(columns_of(swizzle)) + 2 * std::size_t(column);
+    return byte ^ (byte / 128 % std::size_t(1 << swizzle)) * 16;
+}
+
+static std::uint64_t descriptor(std::size_t tile, int k, int swizzle) {
+    const std::uint64_t start =
+        shared_address(shared_at<unsigned char>(tile), here()) + std::uint64_t(k) * 2;
+    const std::uint64_t stride = 8 * 2 * std::uint64_t(columns_of(swizzle));
+    return start >> 4 | std::uint64_t(1) << 16 | (stride >> 4) << 32 |
+           std::uint64_t(4 - swizzle) << 62;
+}
+
+// The calling threads write a matrix of bf16 to a swizzled tile, and fence it.
+static void write_tile(std::size_t tile, const float *matrix, int rows, int swizzle) {
+    const int columns = columns_of(swizzle);
+    for (int i = thread_number(); i < rows * columns; i += WARPGROUP) {
+        const std::size_t place = tile + place_of(i / columns, i % columns, swizzle);
+        *shared_at<std::uint16_t>(place) = bf16_of_float(matrix[i]);
+    }
+    current->cta->shared.publish(*current);
+}
+
+struct Product {
+    int n;
+    int swizzle;
+    const float *a, *b; // [64][columns_of(swizzle)], [n][...]
+    float *d;           // [64][n]
+};
+
+static void multiply_kernel(const Product &product) {
+    write_tile(A_TILE, product.a, ROWS, product.swizzle);
+    write_tile(B_TILE, product.b, product.n, product.swizzle);
+    syncthreads(here());
+    float acc[LARGEST_N / 2];
+    wgmma_fence(here());
+    for (int k = 0; k < columns_of(product.swizzle); k += 16)
+        wgmma(acc, product.n, descriptor(A_TILE, k, product.swizzle),
+              descriptor(B_TILE, k, product.swizzle), k > 0, here());
+    wgmma_commit(here());
+    wgmma_wait(0, here());
+    for (int i = 0; i < product.n / 2; ++i)
+        product
+            .d[fragment_row(thread_number(), i) * product.n + fragment_column(thread_number(), i)] =
+            acc[i];
+}
+
+static void expect_product(int n, int swizzle, Global<float> &a, Global<float> &b) {
+    const int columns = columns_of(swizzle);
+    Global<float> d(std::size_t(ROWS * n), -1);
+    const Product product = {n, swizzle, a.data, b.data, d.data};
+    run_kernel(1, WARPGROUP, SHARED, [product] { multiply_kernel(product); });
+    for (int i = 0; i < ROWS * n; ++i) {
+        float sum = 0;
+        for (int k = 0; k < columns; ++k)
+            sum += a[std::size_t(i / n * columns + k)] * b[std::size_t(i % n * columns + k)];
+        EXPECT(d[std::size_t(i)] == sum, "n = %d, swizzle %d: [%d][%d] is %g, not %g", n, swizzle,
+               i / n, i % n, double(d[std::size_t(i)]), double(sum));
+    }
+    EXPECT(counts.wgmmas == std::uint64_t(columns / 16) &&
+               counts.multiply_adds == std::uint64_t(ROWS * n * columns),
+           "%llu wgmmas", (unsigned long long)counts.wgmmas);
+}
+
+// Small integers, whose sums are exact in any order.
+static float integer(int i, int salt) { return float((i * 37 + i / 11 + salt) % 7 - 3); }
+
+static void wgmma_integers() {
+    for (int n : {8, 64, 128, 256})
+        for (int swizzle = 1; swizzle <= 3; ++swizzle) {
+            Global<float> a(std::size_t(ROWS * columns_of(swizzle)), 0);
+            Global<float> b(std::size_t(n * columns_of(swizzle)), 0);
+            for (std::size_t i = 0; i < a.count; ++i)
+                a[i] = integer(int(i), 1);
+            for (std::size_t i = 0; i < b.count; ++i)
+                b[i] = integer(int(i), 2);
+            expect_product(n, swizzle, a, b);
+        }
+}
+
+// Row r of A picks column r % 64 of B: every element of B has to be at its place.
+static void wgmma_one_hot() {
+    for (int n : {64, 128, 256}) {
+        const int columns = columns_of(3);
+        Global<float> a(std::size_t(ROWS * columns), 0);
+        Global<float> b(std::size_t(n * columns), 0);
+        for (int row = 0; row < ROWS; ++row)
+            a[std::size_t(row * columns + row)] = 1;
+        for (int i = 0; i < n * columns; ++i)
+            b[std::size_t(i)] = float_of_bf16(std::uint16_t(0x3f80 + i % 16384 / 4));
+        expect_product(n, 3, a, b);
+    }
+}
+
+static void wgmma_policies() {
+    Global<float> a(std::size_t(ROWS * columns_of(3)), 2);
+    Global<float> b(std::size_t(64 * columns_of(3)), 3);
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(), [&] { expect_product(64, 3, a, b); });
+}
+
+// What a kernel of one warpgroup does wrong; NOTHING is right.
+enum WgmmaMistake {
+    NOTHING,
+    NO_FENCE,
+    NO_SECOND_FENCE,
+    READ_EARLY,
+    WRITTEN_EARLY,
+    OTHER_DESCRIPTOR,
+    OTHER_ACCUMULATE,
+    NO_COMMIT,
+    NO_WAIT,
+    NO_PROXY_FENCE,
+    OVERWRITTEN,
+    NO_SWIZZLE,
+    MISALIGNED,
+    OUTSIDE
+};
+
+static std::uint64_t wrong_descriptor(WgmmaMistake mistake, std::uint64_t a) {
+    switch (mistake) {
+    case OTHER_DESCRIPTOR:
+        return a + (thread_number() == 77 ? 2 : 0);
+    case NO_SWIZZLE:
+        return a & ~(std::uint64_t(3) << 62);
+    case MISALIGNED:
+        return a + 128 / 16;
+    case OUTSIDE:
+        return a + (SHARED - 1024) / 16;
+    default:
+        return a;
+    }
+}
+
+static void mistaken_kernel(WgmmaMistake mistake, float *out) {
+    for (int i = thread_number(); i < 16384 / 4; i += WARPGROUP)
+        *shared_at<std::uint32_t>(std::size_t(i) * 4) = 0;
+    if (mistake != NO_PROXY_FENCE)
+        current->cta->shared.publish(*current);
+    syncthreads(here());
+    float acc[32] = {};
+    if (mistake != NO_FENCE)
+        wgmma_fence(here());
+    const std::uint64_t a = wrong_descriptor(mistake, descriptor(A_TILE, 0, 3));
+    const std::uint64_t b = descriptor(B_TILE, 0, 3);
+    for (int step = 0; step < 2; ++step) {
+        wgmma(acc, 64, a, b, mistake != OTHER_ACCUMULATE || thread_number() != 5, here());
+        if (mistake != NO_COMMIT)
+            wgmma_commit(here());
+        if (mistake == READ_EARLY)
+            out[thread_number()] = acc[step];
+        if (mistake == WRITTEN_EARLY)
+            acc[step] = 1;
+        if (mistake == OVERWRITTEN) {
+            *shared_at<std::uint32_t>(A_TILE) = std::uint32_t(thread_number() + 1);
+            current->cta->shared.publish(*current);
+        }
+        if (mistake == NO_WAIT || mistake == NO_COMMIT)
+            return;
+        wgmma_wait(0, here());
+        out[thread_number()] = acc[3];
+        if (mistake != NO_SECOND_FENCE)
+            wgmma_fence(here());
+    }
+}
+
+static void run_mistaken(WgmmaMistake mistake) {
+    Global<float> out(WARPGROUP, 0);
+    float *to = out.data;
+    run_kernel(1, WARPGROUP, SHARED, [=] { mistaken_kernel(mistake, to); });
+}
+
+static void expect_wgmma_mistake(WgmmaMistake mistake, const char *kind, const char *words) {
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(),
+                     [=] { expect_mistake(kind, words, [=] { run_mistaken(mistake); }); });
+}
+
+static void wgmma_nothing_wrong() {
+    const Outcome outcome = outcome_of([] { run_mistaken(NOTHING); });
+    EXPECT(outcome.status == 0 && outcome.report.empty(), "%s", outcome.report.c_str());
+}
+
+static void wgmma_fences() {
+    expect_wgmma_mistake(NO_FENCE, "hazard", "wgmma_fence");
+    expect_wgmma_mistake(NO_SECOND_FENCE, "hazard", "wgmma_fence");
+    expect_wgmma_mistake(NO_PROXY_FENCE, "hazard", "");
+}
+
+static void wgmma_in_flight() {
+    expect_wgmma_mistake(READ_EARLY, "hazard", "read while");
+    expect_wgmma_mistake(WRITTEN_EARLY, "hazard", "written while");
+    expect_wgmma_mistake(NO_WAIT, "hazard", "waited");
+    expect_wgmma_mistake(NO_COMMIT, "misuse", "never committed");
+    under_policy("lazy", [] {
+        expect_mistake("hazard", "A of a wgmma was overwritten", [] { run_mistaken(OVERWRITTEN); });
+    });
+}
+
+static void wgmma_arguments() {
+    expect_wgmma_mistake(OTHER_DESCRIPTOR, "misuse", "disagree about A's descriptor");
+    expect_wgmma_mistake(OTHER_ACCUMULATE, "misuse", "disagree about whether to accumulate");
+    expect_wgmma_mistake(NO_SWIZZLE, "misuse", "not modelled");
+    expect_wgmma_mistake(MISALIGNED, "misuse", "first row");
+    expect_wgmma_mistake(OUTSIDE, "misuse", "outside");
+}
+
+// A wait that leaves one group in flight: its accumulators may not be read, older ones may.
+static void wgmma_two_groups() {
+    const auto kernel = [](float *out, int which) {
+        for (int i = thread_number(); i < 16384 / 4; i += WARPGROUP)
+            *shared_at<std::uint32_t>(std::size_t(i) * 4) = 0;
+        current->cta->shared.publish(*current);
+        syncthreads(here());
+        float acc[2][32] = {};
+        wgmma_fence(here());
+        for (float *half : {acc[0], acc[1]}) {
+            wgmma(half, 64, descriptor(A_TILE, 0, 3), descriptor(B_TILE, 0, 3), true, here());
+            wgmma_commit(here());
+        }
+        wgmma_wait(1, here());
+        out[thread_number()] = acc[which][7];
+        wgmma_wait(0, here());
+    };
+    const auto run = [kernel](int which) {
+        Global<float> out(WARPGROUP, 1);
+        float *to = out.data;
+        run_kernel(1, WARPGROUP, SHARED, [=] { kernel(to, which); });
+        for (std::size_t i = 0; i < out.count; ++i)
+            EXPECT(out[i] == 0, "thread %zu", i);
+    };
+    under_policy("lazy", [run] {
+        run(0);
+        expect_mistake("hazard", "in flight", [run] { run(1); });
+    });
+}
+
+// ------------------------------------------------------------------------------------- mma.sync
+
+constexpr int MMA_M = 16, MMA_N = 8, MMA_K16 = 16;
+
+// The definition of the fragments: the matrices of a warp as its lanes hold them.
+struct MmaMatrices {
+    float a[MMA_M][MMA_K16], b[MMA_N][MMA_K16], c[MMA_M][MMA_N];
+};
+
+static std::uint16_t bits_of(float value, bool fp16) {
+    return fp16 ? half_of_float(value) : bf16_of_float(value);
+}
+
+static std::uint32_t packed(const float *pair, bool fp16) {
+    return bits_of(pair[0], fp16) | std::uint32_t(bits_of(pair[1], fp16)) << 16;
+}
+
+static void lane_operands(const MmaMatrices &from, int lane, bool fp16, std::uint32_t (&a)[4],
+                          std::uint32_t (&b)[2]) {
+    const int row = lane / 4, pair = lane % 4 * 2;
+    a[0] = packed(&from.a[row][pair], fp16);
+    a[1] = packed(&from.a[row + 8][pair], fp16);
+    a[2] = packed(&from.a[row][pair + 8], fp16);
+    a[3] = packed(&from.a[row + 8][pair + 8], fp16);
+    b[0] = packed(&from.b[row][pair], fp16);
+    b[1] = packed(&from.b[row][pair + 8], fp16);
+}
+
+static MmaMatrices mma_inputs() {
+    MmaMatrices made;
+    for (int i = 0; i < MMA_M * MMA_K16; ++i)
+        made.a[i / MMA_K16][i % MMA_K16] = integer(i, 3);
+    for (int i = 0; i < MMA_N * MMA_K16; ++i)
+        made.b[i / MMA_K16][i % MMA_K16] = integer(i, 4);
+    for (int i = 0; i < MMA_M * MMA_N; ++i)
+        made.c[i / MMA_N][i % MMA_N] = float(i);
+    return made;
+}
+
+static void expect_mma(const MmaMatrices &in, const Global<float> &d, const char *what) {
+    for (int i = 0; i < MMA_M * MMA_N; ++i) {
+        float sum = in.c[i / MMA_N][i % MMA_N];
+        for (int k = 0; k < MMA_K16; ++k)
+            sum += in.a[i / MMA_N][k] * in.b[i % MMA_N][k];
+        EXPECT(d.data[i] == sum, "%s: [%d][%d] is %g, not %g", what, i / MMA_N, i % MMA_N,
+               double(d.data[i]), double(sum));
+    }
+    EXPECT(counts.mmas == 1 && counts.multiply_adds == 2048, "%s: the counts", what);
+}
+
+static void mma_f32() {
+    for (bool fp16 : {false, true}) {
+        Global<MmaMatrices> in(1, mma_inputs());
+        Global<float> d(MMA_M * MMA_N, -1);
+        const MmaMatrices *from = in.data;
+        float *to = d.data;
+        run_kernel(1, WARP_LANES, 0, [=] {
+            const int lane = thread_number();
+            const int first = lane / 4 * MMA_N + lane % 4 * 2;
+            const float *c = &from->c[0][0] + first;
+            std::uint32_t a[4], b[2];
+            lane_operands(*from, lane, fp16, a, b);
+            float acc[4] = {c[0], c[1], c[8 * MMA_N], c[8 * MMA_N + 1]};
+            mma_m16n8k16_f32(acc, a, b, acc, fp16, here());
+            for (int i = 0; i < 4; ++i)
+                to[first + i / 2 * 8 * MMA_N + i % 2] = acc[i];
+        });
+        expect_mma(in[0], d, fp16 ? "fp16" : "bf16");
+    }
+}
+
+static void mma_f16() {
+    Global<MmaMatrices> in(1, mma_inputs());
+    Global<float> d(MMA_M * MMA_N, -1);
+    const MmaMatrices *from = in.data;
+    float *to = d.data;
+    run_kernel(1, WARP_LANES, 0, [=] {
+        const int lane = thread_number();
+        const int first = lane / 4 * MMA_N + lane % 4 * 2;
+        const float *c = &from->c[0][0] + first;
+        std::uint32_t a[4], b[2];
+        lane_operands(*from, lane, true, a, b);
+        std::uint32_t acc[2] = {packed(c, true), packed(c + 8 * MMA_N, true)};
+        mma_m16n8k16_f16(acc, a, b, acc, here());
+        for (int i = 0; i < 4; ++i)
+            to[first + i / 2 * 8 * MMA_N + i % 2] =
+                float_of_half(std::uint16_t(acc[i / 2] >> i % 2 * 16));
+    });
+    expect_mma(in[0], d, "fp16 accumulators");
+}
+
+// --------------------------------------------------------------------------------- matrix moves
+
+// The element of 8x8 matrix `matrix` that half `half` of a lane's register holds.
+static int moved_element(int matrix, int lane, int half, bool transposed) {
+    const int row = transposed ? lane % 4 * 2 + half : lane / 4;
+    const int column = transposed ? lane / 4 : lane % 4 * 2 + half;
+    return (matrix * 8 + row) * 8 + column;
+}
+
+// Rows of matrices lie apart, and backwards: row i of all at 16 * (63 - 2 * i).
+static std::size_t row_place(int row) { return std::size_t(63 - 2 * row) * 16; }
+
+static void expect_ldmatrix(int matrices, bool transposed) {
+    Global<std::uint32_t> out(std::size_t(matrices * WARP_LANES), 0);
+    std::uint32_t *to = out.data;
+    run_kernel(1, WARP_LANES, 1024, [=] {
+        const int lane = thread_number();
+        std::uint16_t *row = shared_at<std::uint16_t>(row_place(lane));
+        for (int i = 0; i < 8; ++i)
+            row[i] = std::uint16_t(lane * 8 + i);
+        syncthreads(here());
+        std::uint32_t registers[4];
+        ldmatrix(registers, matrices, transposed, lane < matrices * 8 ? row : nullptr, here());
+        for (int i = 0; i < matrices; ++i)
+            to[i * WARP_LANES + lane] = registers[i];
+    });
+    for (int i = 0; i < matrices * WARP_LANES; ++i) {
+        const int matrix = i / WARP_LANES, lane = i % WARP_LANES;
+        const std::uint32_t expected = std::uint32_t(moved_element(matrix, lane, 0, transposed)) |
+                                       std::uint32_t(moved_element(matrix, lane, 1, transposed))
+                                           << 16;
+        EXPECT(out[std::size_t(i)] == expected, "x%d, transposed %d: register %d of lane %d",
+               matrices, transposed, matrix, lane);
+    }
+}
+
+static void expect_stmatrix(int matrices, bool transposed) {
+    Global<std::uint16_t> out(512, 0);
+    std::uint16_t *to = out.data;
+    run_kernel(1, WARP_LANES, 1024, [=] {
+        const int lane = thread_number();
+        std::uint32_t registers[4];
+        for (int i = 0; i < 4; ++i)
+            registers[i] = std::uint32_t(moved_element(i, lane, 0, transposed)) |
+                           std::uint32_t(moved_element(i, lane, 1, transposed)) << 16;
+        unsigned char *row = shared_at<unsigned char>(row_place(lane));
+        stmatrix(lane < matrices * 8 ? row : nullptr, registers, matrices, transposed, here());
+        syncthreads(here());
+        for (int i = lane; i < 512; i += WARP_LANES)
+            to[i] = *shared_at<std::uint16_t>(std::size_t(i) * 2);
+    });
+    std::vector<std::uint16_t> expected(512, 0xffff);
+    for (int i = 0; i < matrices * 64; ++i)
+        expected[row_place(i / 8) / 2 + std::size_t(i % 8)] = std::uint16_t(i);
+    EXPECT(std::memcmp(out.data, expected.data(), 1024) == 0, "x%d, transposed %d", matrices,
+           transposed);
+}
+
+static void matrix_moves() {
+    for (int matrices : {1, 2, 4})
+        for (bool transposed : {false, true}) {
+            expect_ldmatrix(matrices, transposed);
+            expect_stmatrix(matrices, transposed);
+        }
+}
+
+static void matrix_move_mistakes() {
+    const auto move = [](std::size_t offset, bool diverges, bool outside) {
+        run_kernel(1, WARP_LANES, 1024, [=] {
+            std::uint32_t registers[4];
+            void *row = shared_at<unsigned char>(offset);
+            void *stack = registers;
+            ldmatrix(registers, diverges && thread_number() == 3 ? 2 : 4, false,
+                     outside ? stack : row, here());
+        });
+    };
+    expect_mistake("misuse", "16-byte aligned", [move] { move(8, false, false); });
+    expect_mistake("misuse", "diverged", [move] { move(0, true, false); });
+    expect_mistake("address", "", [move] { move(0, false, true); });
+}
+
+// A generic-proxy write of the lane that named the row: nobody else's fence publishes it.
+static void stmatrix_proxy() {
+    const auto kernel = [](bool all_fence) {
+        run_kernel(1, WARP_LANES, 1024, [=] {
+            const std::uint32_t registers[4] = {};
+            stmatrix(shared_at<unsigned char>(std::size_t(thread_number()) * 16), registers, 4,
+                     false, here());
+            if (all_fence || thread_number() == 0)
+                current->cta->shared.publish(*current);
+            syncthreads(here());
+            current->cta->shared.check_published(0, 512, "TMA store", here());
+        });
+    };
+    kernel(true);
+    expect_mistake("hazard", "", [kernel] { kernel(false); });
+}
+
+// ------------------------------------------------------------------------------------- cp.async
+
+static void copy_sizes() {
+    for (int bytes : {4, 8, 16})
+        for (int source_bytes : {0, bytes / 2, bytes}) {
+            Global<unsigned char> in(16, 0);
+            Global<unsigned char> out(16, 0);
+            for (std::size_t i = 0; i < 16; ++i)
+                in[i] = (unsigned char)(i + 1);
+            const unsigned char *from = in.data;
+            unsigned char *to = out.data;
+            run_kernel(1, 1, 1024, [=] {
+                unsigned char *tile = shared_at<unsigned char>(64);
+                cp_async(tile, from, bytes, source_bytes, here());
+                cp_async_wait_all(here());
+                for (int i = 0; i < 16; ++i)
+                    to[i] = tile[i];
+            });
+            for (int i = 0; i < 16; ++i) {
+                const int expected = i < source_bytes ? i + 1 : i < bytes ? 0 : 0xff;
+                EXPECT(out[std::size_t(i)] == expected, "%d of %d bytes: byte %d is %d",
+                       source_bytes, bytes, i, out[std::size_t(i)]);
+            }
+            EXPECT(counts.copied_bytes == std::uint64_t(source_bytes), "the count");
+        }
+}
+
+// Under the lazy policy a copy happens when it is waited for, and no sooner.
+static void copy_groups() {
+    Global<std::uint32_t> in(4, 7);
+    Global<std::uint32_t> out(4, 0);
+    const std::uint32_t *from = in.data;
+    std::uint32_t *to = out.data;
+    under_policy("lazy", [=] {
+        run_kernel(1, 1, 1024, [=] {
+            volatile std::uint32_t *tile = shared_at<std::uint32_t>(0);
+            for (int i = 0; i < 2; ++i) {
+                cp_async(shared_at<std::uint32_t>(0) + i, from + i, 4, 4, here());
+                cp_async_commit(here());
+            }
+            to[0] = tile[0];
+            cp_async_wait(1, here());
+            to[1] = tile[0];
+            to[2] = tile[1];
+            cp_async_wait(0, here());
+            to[3] = tile[1];
+        });
+    });
+    EXPECT(out[0] == 0xffffffff, "nothing before the wait");
+    EXPECT(out[1] == 7 && out[2] == 0xffffffff, "the oldest group first: %u, %u", out[1], out[2]);
+    EXPECT(out[3] == 7, "all");
+}
+
+static void copy_mistakes() {
+    Global<unsigned char> in(72, 0);
+    const unsigned char *from = in.data;
+    const auto copy = [from](int to, int first, int bytes, int source_bytes) {
+        run_kernel(1, 1, 1024, [=] {
+            cp_async(shared_at<unsigned char>(0) + to, from + first, bytes, source_bytes, here());
+            cp_async_wait_all(here());
+        });
+    };
+    expect_mistake("misuse", "aligned", [=] { copy(8, 0, 16, 16); });
+    expect_mistake("misuse", "aligned", [=] { copy(0, 8, 16, 16); });
+    expect_mistake("misuse", "4, 8 or 16", [=] { copy(0, 0, 2, 2); });
+    expect_mistake("misuse", "source", [=] { copy(0, 0, 4, 8); });
+    expect_mistake("address", "", [=] { copy(0, 64, 16, 16); });
+    expect_mistake("address", "", [=] { copy(1024, 0, 16, 16); });
+}
+
+// ------------------------------------------------------------------------------ 16-bit formats
+
+static void formats_round_trip() {
+    for (int bits = 0; bits < 65536; ++bits) {
+        const std::uint16_t in = std::uint16_t(bits);
+        const bool half_nan = (bits & 0x7fff) > 0x7c00, bf16_nan = (bits & 0x7fff) > 0x7f80;
+        const int half = half_of_float(float_of_half(in)), bf16 = bf16_of_float(float_of_bf16(in));
+        EXPECT(half == (half_nan ? 0x7fff : bits), "fp16 0x%04x becomes 0x%04x", bits, half);
+        EXPECT(bf16 == (bf16_nan ? 0x7fff : bits), "bf16 0x%04x becomes 0x%04x", bits, bf16);
+        EXPECT(std::isnan(float_of_half(in)) == half_nan, "fp16 0x%04x", bits);
+        EXPECT(std::isnan(float_of_bf16(in)) == bf16_nan, "bf16 0x%04x", bits);
+    }
+}
+
+static void formats_values() {
+    EXPECT(float_of_half(0x3c00) == 1 && float_of_half(0xc000) == -2, "1 and -2");
+    EXPECT(float_of_half(0x7bff) == 65504, "the largest");
+    EXPECT(float_of_half(0x0001) == std::ldexp(1.0f, -24), "the smallest");
+    EXPECT(float_of_half(0x03ff) == std::ldexp(1023.0f, -24), "the largest subnormal");
+    EXPECT(float_of_half(0x0400) == std::ldexp(1.0f, -14), "the smallest normal");
+    EXPECT(std::isinf(float_of_half(0x7c00)), "infinity");
+    EXPECT(half_of_float(65519.99f) == 0x7bff && half_of_float(65520) == 0x7c00, "overflow");
+    EXPECT(half_of_float(-1e30f) == 0xfc00 && half_of_float(1e-30f) == 0, "far away");
+    EXPECT(bf16_of_float(1.0f) == 0x3f80 && bf16_of_float(3.4e38f) == 0x7f80, "bf16");
+}
+
+// Halfway between neighbours the even one is taken; a little to either side, the nearer one.
+static void formats_rounding() {
+    for (std::uint16_t sign : {std::uint16_t(0), std::uint16_t(0x8000)}) {
+        for (int bits = 0; bits < 0x7bff; ++bits) {
+            const std::uint16_t low = std::uint16_t(sign | bits), high = std::uint16_t(low + 1);
+            const float halfway = (float_of_half(low) + float_of_half(high)) / 2;
+            EXPECT(half_of_float(halfway) == (bits % 2 ? high : low), "fp16 above 0x%04x", low);
+            EXPECT(half_of_float(std::nextafter(halfway, float_of_half(low))) == low,
+                   "fp16 just above 0x%04x", low);
+            EXPECT(half_of_float(std::nextafter(halfway, float_of_half(high))) == high,
+                   "fp16 just below 0x%04x", high);
+        }
+        for (int bits = 0; bits < 0x7f7f; ++bits) {
+            const std::uint16_t low = std::uint16_t(sign | bits), high = std::uint16_t(low + 1);
+            const float halfway = std::bit_cast<float>(std::uint32_t(low) << 16 | 0x8000);
+            EXPECT(bf16_of_float(halfway) == (bits % 2 ? high : low), "bf16 above 0x%04x", low);
+            EXPECT(bf16_of_float(std::nextafter(halfway, 0.0f)) == low, "bf16 0x%04x", low);
+        }
+    }
+}
+
+int main() {
+    run_case("wgmma: integers, every swizzle, against a plain loop", wgmma_integers);
+    run_case("wgmma: every element of B at its place", wgmma_one_hot);
+    run_case("wgmma: the same under every policy", wgmma_policies);
+    run_case("wgmma: a right kernel is not reported", wgmma_nothing_wrong);
+    run_case("wgmma: missing fences are reported", wgmma_fences);
+    run_case("wgmma: accumulators in flight are guarded", wgmma_in_flight);
+    run_case("wgmma: a wait may leave groups in flight", wgmma_two_groups);
+    run_case("wgmma: arguments", wgmma_arguments);
+    run_case("mma.sync: fp32 accumulators, bf16 and fp16", mma_f32);
+    run_case("mma.sync: fp16 accumulators", mma_f16);
+    run_case("ldmatrix and stmatrix: every form against its definition", matrix_moves);
+    run_case("ldmatrix: mistakes are reported", matrix_move_mistakes);
+    run_case("stmatrix: a write that its lane has to fence", stmatrix_proxy);
+    run_case("cp.async: sizes and zeros", copy_sizes);
+    run_case("cp.async: groups land when they are waited for", copy_groups);
+    run_case("cp.async: mistakes are reported", copy_mistakes);
+    run_case("16-bit formats: all values there and back", formats_round_trip);
+    run_case("16-bit formats: known values", formats_values);
+    run_case("16-bit formats: rounding to nearest, ties to even", formats_rounding);
+    return test_result();
+}

@@ -1,0 +1,111 @@
+// For the tests of the emulated units: kernels as functions, global memory, and mistakes that are
+// expected to end the program, in a process of their own.
+#pragma once
+
+#include "../unit/test.h"
+#include "emulator/accesses.h"
+#include "emulator/barriers.h"
+#include "emulator/counts.h"
+#include "emulator/machine.h"
+#include "emulator/mbarrier.h"
+#include "emulator/policy.h"
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+// All files of the emulator are one namespace; a kernel's calls say where they stand.
+using namespace emulator;
+inline Site here(Site site = Site::current()) { return site; }
+
+// An array that kernels may touch.
+template <typename T>
+struct Global {
+    T *data;
+    std::size_t count;
+
+    Global(std::size_t count, const T &value)
+        : data(new (std::align_val_t(64)) T[count]), count(count) {
+        for (std::size_t i = 0; i < count; ++i)
+            data[i] = value;
+        global_register(data, count * sizeof(T));
+    }
+    Global(const Global &) = delete;
+    ~Global() {
+        global_forget(data);
+        operator delete[](data, std::align_val_t(64));
+    }
+    T &operator[](std::size_t i) { return data[i]; }
+};
+
+// A cluster of CTAs with dynamic shared memory, each thread calling body.
+inline void run_kernel(int ctas, int threads, std::size_t shared_bytes,
+                       const std::function<void()> &body) {
+    Grid grid{};
+    grid.grid = dim3(unsigned(ctas));
+    grid.block = dim3(unsigned(threads));
+    grid.cluster = dim3(unsigned(ctas));
+    grid.dynamic_shared = shared_bytes;
+    run_grid(grid, body);
+}
+
+template <typename T>
+T *shared_at(std::size_t offset) {
+    return reinterpret_cast<T *>(current->cta->shared.dynamic() + offset);
+}
+
+inline int thread_number() { return current->number; }
+
+// Runs the kernels under a policy, and the ones behind them under the eager one again.
+inline void under_policy(const char *name, const std::function<void()> &kernels) {
+    EXPECT(choose_policy(name, 1), "no policy %s", name);
+    kernels();
+    choose_policy("eager", 0);
+}
+
+// What a process that runs `kernels` prints to stderr, and its exit status.
+struct Outcome {
+    std::string report;
+    int status;
+};
+
+inline Outcome outcome_of(const std::function<void()> &kernels) {
+    int ends[2];
+    if (pipe(ends) != 0)
+        return {"no pipe", -1};
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        kernels();
+        _exit(0);
+    }
+    close(ends[1]);
+    Outcome outcome{"", -1};
+    char piece[512];
+    for (ssize_t got; (got = read(ends[0], piece, sizeof piece)) > 0;)
+        outcome.report.append(piece, std::size_t(got));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return outcome;
+}
+
+// Expects the kernels to end the program with a report whose first line has this kind of mistake
+// and these words.
+inline void expect_mistake(const char *kind, const char *words,
+                           const std::function<void()> &kernels) {
+    const Outcome outcome = outcome_of(kernels);
+    const std::string first = outcome.report.substr(0, outcome.report.find('\n'));
+    const bool named = first.find(std::string(": ") + kind + ": ") != std::string::npos &&
+                       first.find(words) != std::string::npos;
+    EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\": %s",
+           outcome.status, kind, words, outcome.report.c_str());
+}
