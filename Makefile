@@ -2,6 +2,8 @@
 #
 # Everything built goes to build/. V=1 shows the commands. Variables that may be set:
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same
+#   EMULATE=1   `step` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is set, on a
+#               GPU if there are one and nvcc
 #   ARGS="..."  passed on to the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
@@ -35,6 +37,14 @@ need = $(or $(shell PATH="$$PATH:$(CUDA_TOOL_PATH)" command -v $(1)),$(call miss
 missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install $(TOOLKIT))
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
 
+# The machine that `step` and `ladder` run on. /dev/dxg is the GPU of a Linux inside Windows.
+GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
+EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
+ifeq ($(filter 0 1,$(EMULATE)),)
+  $(error EMULATE=$(EMULATE): it is 1 for the emulator or 0 for a GPU)
+endif
+EMULATED := $(filter 1,$(EMULATE))
+
 # ---------------------------------------------------------------- flags
 
 ARCH := -gencode=arch=compute_90a,code=sm_90a
@@ -47,8 +57,21 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 # Nothing links libcuda: a program must start on a machine that has no driver.
 LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lpthread -ldl -lrt -lm \
     -lstdc++
+# The emulator is a program in C++ that knows no CUDA. What it runs is compiled with
+# -fsanitize=thread, so that the compiler announces every load and store; without libtsan the
+# emulator itself listens to them. No pass may join neighbouring accesses or take a 16-byte one apart:
+# bank conflicts are counted by them. The emulator's own cuda_runtime.h and the like stand before any
+# others, and common/emulator/device/ before common/device/.
+EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
+EMULATOR_FLAGS := -std=c++20 -O3 -g $(WARN) -Werror -fno-strict-aliasing \
+    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
+KERNEL_FLAGS := -std=c++20 -O2 -g $(WARN) -Werror -Wno-unknown-pragmas -Wno-psabi -fsanitize=thread \
+    -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
+    -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
 # Lists what an object was made from beside it, so that a header rebuilds what includes it.
 DEPS = -MMD -MP -MF $@.d
+# The same with the headers of -isystem: the emulator's are among them.
+ALL_DEPS = -MD -MP -MF $@.d
 
 # ---------------------------------------------------------------- rungs
 
@@ -62,12 +85,15 @@ endif
 
 PROGRAMS := $(RUNGS:%=$(BUILD)/steps/%)
 PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
+EMULATED_PROGRAMS := $(RUNGS:%=$(BUILD)/emulated/%)
+RACE_PROGRAMS := $(RUNGS:%=$(BUILD)/races/%)
 VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
     $(sort $(wildcard bench/variants/*.patch)))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
-VERBS_ON_A_RUNG := step diff sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder variants plots notes test format clean
+VERBS_ON_A_RUNG := step races diff sass resources sanitize
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder emulated variants plots notes test format \
+    clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -99,11 +125,14 @@ endif
 
 help:
 	@printf '%s\n' \
-	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more)' \
+	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more);' \
+	  '                     without a GPU, or with EMULATE=1: check it on the emulator' \
+	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
 	  'make diff N=7        what changed from the rung below' \
 	  'make diffstat        how many lines changed, rung by rung' \
 	  'make list            the rungs, and the idea of each' \
-	  'make ladder          run all rungs and record the result' \
+	  'make ladder          run all rungs and record the result; on the emulator only check them' \
+	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
 	  'make plots           draw the recorded results' \
 	  'make notes           fill the tables of notes/ from the recorded results' \
@@ -114,8 +143,27 @@ help:
 	  'make format          format the sources in place' \
 	  'make clean           remove build/'
 
+# Builds on all cores, unless make was given a -j of its own.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+# The same, and says nothing if there is nothing to build.
+quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
+
+ifeq ($(EMULATED),)
 step: $(BUILD)/steps/$(RUNG)
 	@$< $(ARGS)
+else
+step:
+	+@$(MAKE) $(quietly_parallel) $(BUILD)/emulated/$(RUNG)
+	@$(BUILD)/emulated/$(RUNG) $(ARGS)
+endif
+
+# Without random addresses, where that can be had: older ThreadSanitizers do not start if Linux draws
+# many bits of them.
+SETARCH = setarch $(shell uname -m) -R
+NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
+races:
+	+@$(MAKE) $(quietly_parallel) $(BUILD)/races/$(RUNG)
+	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
 
 # The rung's own opening comment, whole, and then what changed below it, word by word. Coloured even
 # when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
@@ -151,12 +199,9 @@ list:
 	    printf '%s  %s\n' "$$rung" "$${idea:-(no idea in its step record)}"; \
 	done
 
-# Builds on all cores, unless make was given a -j of its own.
-parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
-
 ladder:
-	+@$(MAKE) --no-print-directory $(parallel) rungs
-	@$(PYTHON) bench/ladder.py $(ARGS)
+	+@$(MAKE) $(quietly_parallel) $(if $(EMULATED),emulated,rungs)
+	@$(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(ARGS)
 
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
@@ -217,9 +262,9 @@ define RESOURCES
 endef
 export RESOURCES
 
-# ---------------------------------------------------------------- two files that make writes
+# ---------------------------------------------------------------- files that make writes
 
-# Both are rewritten only if their text has changed, so that what depends on them is rebuilt only
+# They are rewritten only if their text has changed, so that what depends on them is rebuilt only
 # then. The commit has +dirty if what the programs are made of differs from it.
 ifneq ($(filter-out help list diff diffstat notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
@@ -230,20 +275,21 @@ ifneq ($(filter-out help list diff diffstat notes clean,$(or $(firstword $(MAKEC
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
   FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(SANITIZE) $(LDLIBS)
-  ifneq ($(file <$(BUILD)/commit.c),$(COMMIT_C))
-    $(shell mkdir -p $(BUILD))
-    $(file >$(BUILD)/commit.c,$(COMMIT_C))
-  endif
-  ifneq ($(file <$(BUILD)/flags),$(FLAGS))
-    $(shell mkdir -p $(BUILD))
-    $(file >$(BUILD)/flags,$(FLAGS))
-  endif
+  EMULATED_FLAGS := $(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS)
+  # $(call keep,FILE,TEXT)
+  keep = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(BUILD))$(file >$(1),$(2)))
+  differ = $(if $(subst x$(1),,x$(2))$(subst x$(2),,x$(1)),differ)
+  $(call keep,$(BUILD)/commit.c,$(COMMIT_C))
+  $(call keep,$(BUILD)/flags,$(FLAGS))
+  $(call keep,$(BUILD)/emulated-flags,$(EMULATED_FLAGS))
 endif
 
 # ---------------------------------------------------------------- rungs and harness
 
-HARNESS_C := $(wildcard common/harness/*.c)
-HARNESS_CU := $(wildcard common/harness/*.cu)
+# common/harness/ is the same on both machines; what only one of them has is in gpu/ and emulated/.
+HARNESS_BOTH := $(wildcard common/harness/*.c)
+HARNESS_C := $(HARNESS_BOTH) $(wildcard common/harness/gpu/*.c)
+HARNESS_CU := $(wildcard common/harness/gpu/*.cu)
 C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
 CU_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(BUILD)/harness/%.cu.o)
 ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
@@ -317,22 +363,107 @@ $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 $(BUILD)/commit.o: $(BUILD)/commit.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
+# ---------------------------------------------------------------- the emulator
+
+# One object of a rung makes two programs. In build/emulated/ the emulator listens to its loads and
+# stores itself: bank conflicts, bytes, addresses. In build/races/ ThreadSanitizer does.
+ONLY_COUNTING := accesses bank_conflicts races_off
+ONLY_RACES := accesses_off races_library races_tsan
+EMULATOR_CPP := $(wildcard common/emulator/*.cpp)
+EMULATOR_OBJECTS := $(EMULATOR_CPP:common/emulator/%.cpp=$(BUILD)/emulator/%.o)
+EMULATOR := $(BUILD)/emulator/libemulator.a
+EMULATOR_RACES := $(BUILD)/emulator/libraces.a
+EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
+EMULATED_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness/%.o)
+EMULATED_ASAN_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness-asan/%.o)
+EMULATED_HARNESS := $(BUILD)/emulated/harness/libharness.a
+
+emulated: $(EMULATED_PROGRAMS)
+
+$(EMULATOR_OBJECTS): $(BUILD)/emulator/%.o: common/emulator/%.cpp $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) -c $< -o $@
+
+emulator_without = $(filter-out $(1:%=$(BUILD)/emulator/%.o),$(EMULATOR_OBJECTS))
+$(EMULATOR): $(call emulator_without,$(ONLY_RACES))
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(EMULATOR_RACES): $(call emulator_without,$(ONLY_COUNTING))
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(EMULATED_OBJECTS): $(BUILD)/emulated/harness/%.o: common/harness/%.c $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'cc $<'
+	$(Q)$(CC) $(CFLAGS) $(EMULATOR_INCLUDE) $(ALL_DEPS) -c $< -o $@
+
+$(EMULATED_ASAN_OBJECTS): $(BUILD)/emulated/harness-asan/%.o: common/harness/%.c $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'cc -fsanitize $<'
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -c $< -o $@
+
+$(EMULATED_HARNESS): $(EMULATED_OBJECTS)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(EMULATED_PROGRAMS:%=%.o): $(BUILD)/emulated/%.o: $$(call source_of,$$*) $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+
+# The copies of rungs with planted bugs that tests/planted.py writes, compiled as the rungs are.
+PLANTED := $(patsubst $(BUILD)/%.cu,%,$(wildcard $(BUILD)/planted/*.cu))
+$(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/%.o: $(BUILD)/%.cu common/step.h \
+    $(wildcard common/device/* common/emulator/*.h common/emulator/*/*) $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) -x c++ -c $< -o $@
+
+# At fixed addresses, so that addr2line finds the lines of the report's addresses.
+$(EMULATED_PROGRAMS) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o $(EMULATED_HARNESS) $(EMULATOR) \
+    $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -no-pie -o $@ $^ -lm
+
+$(RACE_PROGRAMS) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emulated/%.o \
+    $(EMULATED_HARNESS) $(EMULATOR_RACES) $(BUILD)/commit.o
+	@mkdir -p $(@D); echo 'link $@'
+	$(Q)$(CXX) -fsanitize=thread -o $@ $^ -lm
+
 # ---------------------------------------------------------------- test programs
 
-# tests/unit/*.c         the harness, under sanitizers, no GPU needed
+# tests/unit/*.c         the harness, under sanitizers; needs neither a GPU nor nvcc
+# tests/unit-gpu/*.c     what of it needs nvcc, but no GPU
 # tests/gpu/*.c          the harness on a GPU
+# tests/emulator/*.cpp   the emulator
 # tests/device/*.cpp     the device headers' arithmetic, on the host, under sanitizers
-# tests/device/*.cu      the device headers on a GPU
+# tests/device/*.cu      the device headers, on a GPU (-gpu) and on the emulator (-emulated)
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
 UNIT := $(call tests_in,tests/unit,c)
+UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
 GPU := $(call tests_in,tests/gpu,c)
+EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
+DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 
-# Without nvcc there is only what a C++ compiler can build; run.sh counts the rest as skipped.
-test-programs: $(DEVICE_CPP) $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(PTX) $(UNIT) $(GPU) $(DEVICE_CU))
+# Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
+# the tests count the rest as skipped.
+LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
+test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
+    $(if $(LIBTSAN),$(RACE_PROGRAMS)) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU))
 
-$(UNIT): $(BUILD)/%: %.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(BUILD)/commit.o $(BUILD)/flags
+$(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'cc -fsanitize $<'
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o
+	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
+
+$(EMULATOR_TESTS): $(BUILD)/%: %.cpp $(EMULATOR) $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -c $< -o $@.o
+	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+
+$(DEVICE_EMULATED): $(BUILD)/%-emulated: %.cu $(EMULATOR) $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -x c++ -c $< -o $@.o
+	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+
+$(UNIT_GPU): $(BUILD)/%: %.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'cc -fsanitize $<'
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(INCLUDE) $(DEPS) $(filter %.c %.o,$^) -o $@ $(LDLIBS)
@@ -365,5 +496,5 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(BUILD)/steps/*.d $(BUILD)/ptx/*.d $(BUILD)/harness/*.d \
-    $(BUILD)/harness-asan/*.d $(BUILD)/tests/*/*.d)
+-include $(wildcard $(foreach d,steps ptx emulator emulated tests/* $(foreach h,harness \
+    harness-asan emulated/harness emulated/harness-asan,$h $h/*),$(BUILD)/$d/*.d))

@@ -69,17 +69,17 @@ def unsigned64(text):
     return int(text)
 
 
-def add_selection(add):
-    """The options that say which programs run on which problem; bench/counters.py has them too."""
+def add_selection(add, subfolder="steps", shape=f"{DEFAULT_SIZE}"):
+    """The options that say which programs run on which problem; other programs here share them."""
     add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
     add(
         "--build",
         metavar="DIR",
         type=Path,
         action="append",
-        help="where the programs are, in DIR/steps; may be repeated (default: build)",
+        help=f"where the programs are, in DIR/{subfolder}; may be repeated (default: build)",
     )
-    add("--size", type=positive, metavar="N", help=f"m = n = k = N (default {DEFAULT_SIZE})")
+    add("--size", type=positive, metavar="N", help=f"m = n = k = N (default: {shape})")
     for name in ("--m", "--n", "--k"):
         add(name, type=positive, metavar="N")
     add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
@@ -133,10 +133,10 @@ def is_program(path):
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def built_programs(builds):
+def built_programs(builds, subfolder):
     """Every rung and variant in the build directories: a map from its name to its path."""
     found = {}
-    for folder in (build / "steps" for build in builds):
+    for folder in (build / subfolder for build in builds):
         if not folder.is_dir():
             raise UsageError(f"no built rung in {folder}: run 'make ladder', or name --build DIR")
         for path in folder.glob("[vat][0-9][0-9]*"):
@@ -147,11 +147,11 @@ def built_programs(builds):
     return found
 
 
-def find_programs(builds, steps):
+def find_programs(builds, steps, subfolder="steps"):
     """What to run, lowest first and a variant after its rung: a list of (name, path)."""
     builds = builds or [recorded.ROOT / "build"]
-    places = ", ".join(str(build / "steps") for build in builds)
-    built = built_programs(builds)
+    places = ", ".join(str(build / subfolder) for build in builds)
+    built = built_programs(builds, subfolder)
     if steps is None:
         names = [name for name in built if name.startswith("v")]
         if not names:

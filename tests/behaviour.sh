@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What every rung's program does with bad input, and on a machine without a GPU or a driver.
-# The GPU, if there is one, is hidden: all of this must be decided without it.
+# What every rung's two programs do with bad input, and the GPU's on a machine without a GPU or a
+# driver. The GPU, if there is one, is hidden: all of this must be decided without it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -41,39 +41,27 @@ one_line() {
 # refused ARGUMENT...: the program under test exits 2 for them.
 refused() {
     run "$program" "$@" --json left.json
-    one_line "$rung refuses '$*'" 2
+    one_line "$name refuses '$*'" 2
 }
 
 # The same with nothing added: for what is wrong with --json, or with the last argument.
 refused_alone() {
     run "$program" "$@"
-    one_line "$rung refuses '$*'" 2
+    one_line "$name refuses '$*'" 2
 }
 
-for source in steps/*.cu; do
-    rung=$(basename "${source%%_*}")
-    program=build/steps/$rung
-    if [[ ! -x $program ]]; then
-        if find_nvcc >/dev/null; then
-            not_ok "$rung behaves" "$program was not built"
-        else
-            skip "$rung behaves" "it needs nvcc to be built"
-        fi
-        continue
-    fi
-
+# has_help OPTION...: --help names them.
+has_help() {
+    local option
     run "$program" --help
-    if [[ $status -ne 0 ]]; then not_ok "$rung --help" "exit status $status"; else ok "$rung --help"; fi
-    for option in --size --m --n --k --inputs --seed --protocol --rounds --check --json --device \
-        --help; do
-        is "$rung --help names $option" "it does not" grep -qE -- "$option( |$)" $work/out
+    if [[ $status -ne 0 ]]; then not_ok "$name --help" "exit status $status"; else ok "$name --help"; fi
+    for option; do
+        is "$name --help names $option" "it does not" grep -qE -- "$option( |$)" $work/out
     done
+}
 
-    refused --unknown
-    refused --unknown=1
-    refused -s 4096
-    refused 4096
-    refused --siz 4096
+refuses_bad_numbers() {
+    local value option
     for value in abc 0 -1 -4096 +4096 12x 4096.0 1e4 0x1000 ' 4096' '' 2147483648 4294967296 \
         18446744073709551616 99999999999999999999; do
         refused --size "$value"
@@ -83,15 +71,6 @@ for source in steps/*.cu; do
     done
     refused --size=0
     refused --k=
-    refused --size 4095
-    refused --n 4100
-    refused --k 4100
-    refused --size 4096 --m 4096
-    refused --inputs foo
-    refused --inputs ''
-    refused --protocol foo
-    refused --check foo
-    refused --check full,sample
     refused --rounds 0
     refused --rounds -1
     refused --rounds x
@@ -99,10 +78,32 @@ for source in steps/*.cu; do
     refused --seed 18446744073709551616
     refused --device -1
     refused --device x
+}
+
+refuses_bad_words() {
+    refused --unknown
+    refused --unknown=1
+    refused -s 4096
+    refused 4096
+    refused --siz 4096
+    refused --size 4096 --m 4096
+    refused --inputs foo
+    refused --inputs ''
+    refused --protocol foo
+    refused --check foo
+    refused --check full,sample
+    refused --policy foo
+    refused --policy ''
     refused_alone --json
     refused_alone --json ''
     refused_alone --json no/such/directory/result.json
     refused_alone --size 4096 --m
+}
+
+refuses_bad_shapes() {
+    refused --size 4095
+    refused --n 4100
+    refused --k 4100
     case $rung in
     # Any shape with 16-byte rows will do from here on.
     v1[0-2]) ;;
@@ -115,15 +116,62 @@ for source in steps/*.cu; do
         refused --k 4104
         ;;
     esac
+}
 
+# needs_no EXPRESSION WHAT: the program starts without such a library.
+needs_no() {
+    local needed
+    needed=$(readelf -d "$program" | grep NEEDED)
+    if grep -qE "$1" <<<"$needed"; then
+        not_ok "$name needs no $2 to start" "$needed"
+    else
+        ok "$name needs no $2 to start"
+    fi
+}
+
+behaves_for_a_gpu() {
+    name=$rung
+    has_help --size --m --n --k --inputs --seed --protocol --rounds --check --json --device --help
+    refuses_bad_words
+    refuses_bad_numbers
+    refuses_bad_shapes
+    refused --policy lazy
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
+    is "... which names the emulator" "it says: $(cat $work/err)" \
+        grep -qF "make step N=$rung EMULATE=1" $work/err
+    needs_no 'libcuda\.so|libnvidia' "driver library"
+}
 
-    needed=$(readelf -d "$program" | grep NEEDED)
-    if grep -qE 'libcuda\.so|libnvidia' <<<"$needed"; then
-        not_ok "$rung needs no driver library to start" "$needed"
+behaves_emulated() {
+    name="$rung, emulated,"
+    has_help --size --m --n --k --inputs --seed --policy --check --json --help
+    refuses_bad_words
+    refuses_bad_shapes
+    refused --size -1
+    refused --seed x
+    refused --protocol burst
+    refused --protocol sustained
+    refused --rounds 3
+    refused --device 0
+    needs_no 'libcu|libnvidia|libtsan' "library of CUDA, and no ThreadSanitizer,"
+}
+
+for source in steps/*.cu; do
+    rung=$(basename "${source%%_*}")
+    program=build/emulated/$rung
+    if [[ -x $program ]]; then
+        behaves_emulated
     else
-        ok "$rung needs no driver library to start"
+        not_ok "$rung behaves, emulated" "$program was not built"
+    fi
+    program=build/steps/$rung
+    if [[ -x $program ]]; then
+        behaves_for_a_gpu
+    elif find_nvcc >/dev/null; then
+        not_ok "$rung behaves" "$program was not built"
+    else
+        skip "$rung behaves" "it needs nvcc to be built"
     fi
 done
 finish

@@ -43,8 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step diff diffstat list ladder variants plots notes test sass resources sanitize format \
-    clean; do
+for verb in step races diff diffstat list ladder emulated variants plots notes test sass resources \
+    sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -68,7 +68,7 @@ says "make diff N=2 NO_COLOR=1 marks words" '\{\+'
 run diff N=1
 says "make diff N=1 says that nothing is below" 'nothing below'
 
-for verb in step diff sass resources sanitize; do
+for verb in step races diff sass resources sanitize; do
     run $verb
     refuses "make $verb asks which rung" 'which rung'
     for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
@@ -81,12 +81,42 @@ done
 
 # ---- spellings
 
+# Dry runs with an nvcc that is none, in a build directory of their own: what it was built with is
+# written there.
+planned() {
+    run -n BUILD="$work/plan" NVCC=/bin/false "$@"
+}
 for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
-    run -n step "$spelling"
-    says "make step $spelling runs v07" '^build/steps/v07 *$'
+    planned step "$spelling" EMULATE=0
+    says "make step $spelling EMULATE=0 runs v07" "^$work/plan/steps/v07 *$"
+    planned step "$spelling" EMULATE=1
+    says "make step $spelling EMULATE=1 runs v07 on the emulator" "^$work/plan/emulated/v07 *$"
+    planned races "$spelling"
+    says "make races $spelling runs v07" "(^|-R )$work/plan/races/v07 *$"
 done
-run -n step N=7 ARGS='--size 4096'
-says "ARGS reach the program" '^build/steps/v07 --size 4096$'
+planned step N=7 EMULATE=0 ARGS='--size 4096'
+says "ARGS reach the program" "^$work/plan/steps/v07 --size 4096$"
+planned step N=7 EMULATE=1 ARGS='--policy lazy'
+says "ARGS reach the emulated program" "^$work/plan/emulated/v07 --policy lazy$"
+planned races N=7 ARGS='--size 256'
+says "ARGS reach the program under ThreadSanitizer" "$work/plan/races/v07 --size 256$"
+
+# ---- which machine
+
+planned step N=7 GPU_DEVICES=/dev/nvidia0
+says "with a GPU and nvcc, make step takes the GPU" "^$work/plan/steps/v07 *$"
+planned step N=7 GPU_DEVICES=
+says "without a GPU, make step takes the emulator" "^$work/plan/emulated/v07 *$"
+planned step N=7 GPU_DEVICES=/dev/nvidia0 NVCC=
+says "without nvcc, make step takes the emulator" "^$work/plan/emulated/v07 *$"
+planned ladder EMULATE=1
+says "make ladder EMULATE=1 checks the rungs on the emulator" ' bench/emulated_ladder.py'
+planned ladder EMULATE=0
+says "make ladder EMULATE=0 times them" ' bench/ladder.py'
+for bad in 2 yes; do
+    run step N=7 EMULATE=$bad
+    refuses "make step EMULATE=$bad is refused" "EMULATE=$bad: it is 1 .* or 0"
+done
 
 # ---- without nvcc
 
@@ -95,7 +125,7 @@ bare=$PWD/$work/bin
 mkdir -p "$bare"
 IFS=: read -ra directories <<<"$PATH"
 for directory in "${directories[@]}"; do
-    for tool in bash git diff sed tail tr python3 nproc mkdir rm cat; do
+    for tool in bash git diff sed tail tr python3 nproc mkdir rm cat uname; do
         [[ -x $directory/$tool && ! -e $bare/$tool ]] && ln -s "$directory/$tool" "$bare/$tool"
     done
 done
@@ -107,10 +137,14 @@ bare_make() {
         BUILD="$work/build" "$@" >$work/out 2>$work/err </dev/null
     status=$?
 }
-for verb in step resources; do
-    bare_make $verb N=7
-    refuses "make $verb without nvcc says what to install" 'nvcc was not found.*CUDA Toolkit'
-done
+bare_make step N=7 EMULATE=0
+refuses "make step EMULATE=0 without nvcc says what to install" 'nvcc was not found.*CUDA Toolkit'
+bare_make resources N=7
+refuses "make resources without nvcc says what to install" 'nvcc was not found.*CUDA Toolkit'
+bare_make -n step N=7
+says "make step without nvcc takes the emulator" "^$work/build/emulated/v07 *$"
+says "the emulator is built without the CUDA Toolkit" '^g\+\+ .*steps/v07'
+is "the emulator's build names no CUDA Toolkit" "see $work/out" not grep -qE 'nvcc|nonexistent' $work/out
 bare_make sass N=7
 refuses "make sass without cuobjdump says what to install" 'cuobjdump was not found.*CUDA Toolkit'
 bare_make sanitize N=7
@@ -125,34 +159,52 @@ says "make diff needs no git" '^v01 -> v02$'
 
 # ---- what is rebuilt
 
+# would GOAL FILE: the sources that make GOAL would compile again if FILE changed.
+would() {
+    make -n --no-print-directory -W "$2" "$1" 2>/dev/null |
+        sed -nE "s/.*echo '(nvcc|cc|c\+\+) ([^']*)'.*/\2/p" | sort
+}
+# rebuilt GOAL FILE: the rungs among them.
+rebuilt() {
+    would "$1" "$2" | sed -nE 's|^steps/(v[0-9]+)_.*|\1|p'
+}
+# includers DIRECTORY HEADER: the rungs built there that include it, directly or not.
+includers() {
+    grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/(v[0-9]+)\.o\.d|\1|' | sort
+}
+same() {
+    if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "rebuilt: ${2//$'\n'/ }; expected: ${3//$'\n'/ }"; fi
+}
+number_of_rungs=$(find steps -name '*.cu' | wc -l)
+
+if [[ -x build/emulated/v12 ]]; then
+    is "nothing emulated is rebuilt when nothing changed" "make -q says otherwise" make -q emulated
+    same "a changed rung rebuilds itself alone, emulated" "$(would emulated steps/v03_*.cu)" \
+        "$(ls steps/v03_*.cu)"
+    for header in common/device/* common/emulator/device/*; do
+        same "$header rebuilds the emulated rungs that include it" "$(rebuilt emulated "$header")" \
+            "$(includers build/emulated "$header")"
+    done
+    same "device/stmatrix.cuh rebuilds v12 alone, emulated" \
+        "$(would emulated common/emulator/device/stmatrix.cuh)" "$(ls steps/v12_*.cu)"
+    same "the emulator's cuda_runtime.h rebuilds every rung" \
+        "$(rebuilt emulated common/emulator/include/cuda_runtime.h | wc -l)" "$number_of_rungs"
+else
+    skip "header changes rebuild what they must, emulated" "the emulated rungs are not built"
+fi
+
 if [[ ! -x build/steps/v12 ]]; then
     skip "header changes rebuild what they must" "the rungs are not built"
     finish
 fi
-
-# would FILE...: the sources that make would compile again if they changed.
-would() {
-    local file changed=()
-    for file; do changed+=(-W "$file"); done
-    make -n --no-print-directory "${changed[@]}" rungs 2>/dev/null |
-        sed -nE "s/.*echo '(nvcc|cc) ([^']*)'.*/\2/p" | sort
-}
-# includers HEADER: the rungs that include it, directly or through another header.
-includers() {
-    grep -lE "(^| )$1( |:|\\\\|$)" build/steps/*.d | sed -E 's|.*/(v[0-9]+)\.o\.d|\1|' | sort
-}
-
 is "nothing is rebuilt when nothing changed" "make -q says otherwise" make -q rungs
-same() {
-    if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "rebuilt: ${2//$'\n'/ }; expected: ${3//$'\n'/ }"; fi
-}
-same "a changed rung rebuilds itself alone" "$(would steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
+same "a changed rung rebuilds itself alone" "$(would rungs steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
 for header in common/device/*; do
-    rebuilt=$(would "$header" | grep '^steps/' | sed -E 's|steps/(v[0-9]+)_.*|\1|')
-    same "$header rebuilds what includes it" "$rebuilt" "$(includers "$header")"
+    same "$header rebuilds what includes it" "$(rebuilt rungs "$header")" \
+        "$(includers build/steps "$header")"
 done
 # Both lists above come from the compiler. These two are known without it.
-same "device/stmatrix.cuh rebuilds v12 alone" "$(would common/device/stmatrix.cuh)" "$(ls steps/v12_*.cu)"
-same "step.h rebuilds every rung" "$(would common/step.h | grep -c '^steps/')" \
-    "$(find steps -name '*.cu' | wc -l)"
+same "device/stmatrix.cuh rebuilds v12 alone" "$(would rungs common/device/stmatrix.cuh)" \
+    "$(ls steps/v12_*.cu)"
+same "step.h rebuilds every rung" "$(rebuilt rungs common/step.h | wc -l)" "$number_of_rungs"
 finish

@@ -43,6 +43,26 @@ absent "common/ includes nothing above it" '# *include +"(\.\.|steps|bench|tests
 mapfile -t device < <(find common/device -type f | sort)
 absent "common/device includes nothing of the harness" '# *include +"harness' "${device[@]}"
 
+# The emulator stands on its own: its C interface is all that the harness sees of it.
+mapfile -t emulator < <(find common/emulator -type f | sort)
+absent "common/emulator includes nothing of the harness" '# *include +"harness' "${emulator[@]}"
+mapfile -t includes < <(find common/emulator/include -type f -printf '%f\n')
+toolkit=$(IFS='|'; echo "${includes[*]}")
+absent "common/emulator includes no CUDA header but its own" \
+    '# *include +[<"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)' \
+    <(grep -HnE '# *include' "${emulator[@]}" | grep -vE "include +<($toolkit)>")
+absent "common/device and the rungs' shared headers do not know what runs them" '[Ee]mulat' \
+    "${device[@]}" common/step.h
+absent "nothing in common/ is compiled for one machine only" \
+    '^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b[^_])' "${common[@]}"
+mapfile -t both < <(find common/harness -maxdepth 1 -type f | sort)
+absent "common/harness includes no machine's own files" '# *include +"harness/(gpu|emulated)/' \
+    "${both[@]}"
+for shadow in common/emulator/device/*; do
+    is "${shadow##*/} stands for a device header" "there is no common/device/${shadow##*/}" \
+        test -e "common/device/${shadow##*/}"
+done
+
 # A line that starts a declaration with a parameter list must stand under a comment, in a block
 # without a blank line; neighbours in one block share it. A specialisation (name<64>) needs none.
 undocumented() {
@@ -50,6 +70,7 @@ undocumented() {
         /^[[:space:]]*$/                                      { commented = 0; next }
         /^[[:space:]]*(\/\/|\/\*|\*)/                         { commented = 1; next }
         /^(#|static_assert|typedef|using|extern "C"|return)/  { next }
+        /^(struct|class|enum) [^()]*(\(.*\))?[^()]*\{/         { next }
         /^[A-Za-z_][A-Za-z_ ]*<[0-9]+>\(/                     { next }
         /^[A-Za-z_][^=;]*\(/ && !commented                    { print FILENAME ":" FNR ": " $0 }
     ' "$1"

@@ -4,7 +4,8 @@
 #   tests/run.sh [-v] [-j JOBS] [WORD...]     WORD: only tests with WORD in their name
 #
 # What is a test:
-#   tests/unit/test_*.c, tests/gpu/test_*.c, tests/device/test_*.cpp and .cu, built by make;
+#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/emulator/test_*.cpp,
+#   tests/device/test_*.cpp and .cu (for a GPU and for the emulator), built by make;
 #   every tests/*.sh and tests/*.py but this file. Helpers live in tests/tools/ and are no tests.
 # Tests of the GPU (tests/gpu/, tests/device/*.cu, tests/gpu_*) run last and one at a time.
 #
@@ -16,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 # What make exports must not reach the make that a test calls.
-unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS EMULATE
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The driver maps memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
 export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
@@ -61,8 +62,9 @@ host_tests=() gpu_tests=()
 # shellcheck disable=SC2046 # one word a test: their names hold no blanks
 list_tests() {
     local test
-    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/device/test_*.cpp' '') \
-        tests/*.sh tests/*.py; do
+    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/unit-gpu/test_*.c' '') \
+        $(programs 'tests/emulator/test_*.cpp' '') $(programs 'tests/device/test_*.cpp' '') \
+        $(programs 'tests/device/test_*.cu' -emulated) tests/*.sh tests/*.py; do
         [[ $test != tests/run.sh && $test != tests/gpu_* && $test != *'*'* ]] || continue
         wanted "$test" "$@" && host_tests+=("$test")
     done
@@ -75,7 +77,7 @@ list_tests() {
 
 # needs_nvcc TEST: true if the test is a program that only nvcc's toolkit can build.
 needs_nvcc() {
-    [[ $1 == build/tests/unit/* || $1 == build/tests/gpu/* || $1 == *-gpu ]]
+    [[ $1 == build/tests/unit-gpu/* || $1 == build/tests/gpu/* || $1 == *-gpu ]]
 }
 
 have_nvcc() {
@@ -107,7 +109,7 @@ run_one() {
     *.sh) command=(bash "$test") ;;
     *.py) command=(python3 "$test") ;;
     # Tests of the host side give the same answer whether or not there is a GPU.
-    build/tests/unit/*) command=(env CUDA_VISIBLE_DEVICES=-1 "$test") ;;
+    build/tests/unit*) command=(env CUDA_VISIBLE_DEVICES=-1 "$test") ;;
     *) command=("$test") ;;
     esac
     timeout -k 10 "$LIMIT" "${command[@]}" >"$log" 2>&1 </dev/null &

@@ -13,9 +13,7 @@ int buffer_create(buffer *buffer, size_t bytes, const char *what) {
     memset(buffer, 0, sizeof *buffer);
     const size_t total = buffer_footprint(bytes);
     if (cuda_failed(cudaMalloc(&buffer->allocation, total),
-                    "allocating %zu bytes of GPU memory "
-                    "for %s",
-                    total, what)) {
+                    "allocating %zu bytes of device memory for %s", total, what)) {
         buffer->allocation = NULL;
         return 1;
     }
@@ -40,12 +38,12 @@ int buffer_poison(const buffer *buffer, struct CUstream_st *stream) {
 
 int buffer_upload(const buffer *buffer, const void *from, size_t bytes) {
     return cuda_failed(cudaMemcpy(buffer->payload, from, bytes, cudaMemcpyHostToDevice),
-                       "copying %zu bytes to the GPU", bytes);
+                       "copying %zu bytes to the device", bytes);
 }
 
 int buffer_download(const buffer *buffer, void *to, size_t bytes) {
     return cuda_failed(cudaMemcpy(to, buffer->payload, bytes, cudaMemcpyDeviceToHost),
-                       "copying %zu bytes from the GPU", bytes);
+                       "copying %zu bytes from the device", bytes);
 }
 
 /* The offset of the first changed byte of a guard, or GUARD_BYTES. */

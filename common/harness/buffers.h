@@ -1,4 +1,4 @@
-/* GPU memory with guard bands, so that a write beside a matrix is found. */
+/* Device memory with guard bands, so that a write beside a matrix is found. */
 #ifndef GEMM_LADDER_HARNESS_BUFFERS_H
 #define GEMM_LADDER_HARNESS_BUFFERS_H
 
@@ -19,11 +19,11 @@ enum { GUARD_BYTE = 0x7f };
 
 typedef struct buffer {
     void *allocation;
-    unsigned char *payload; /* in GPU memory, aligned to BUFFER_ALIGNMENT */
+    unsigned char *payload; /* in device memory, aligned to BUFFER_ALIGNMENT */
     size_t bytes;           /* of the payload; the second guard starts right behind it */
 } buffer;
 
-/* GPU memory that a buffer with this payload takes. */
+/* Device memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
 /* Allocates a payload of `bytes` bytes between two guard bands; the payload holds anything. what

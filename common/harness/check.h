@@ -1,4 +1,4 @@
-/* Compares an output in GPU memory with the reference. */
+/* Compares an output in device memory with the reference. */
 #ifndef GEMM_LADDER_HARNESS_CHECK_H
 #define GEMM_LADDER_HARNESS_CHECK_H
 

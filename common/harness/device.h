@@ -1,7 +1,8 @@
-/* The GPU that runs everything. */
+/* What runs everything: a GPU, or the emulator of one. */
 #ifndef GEMM_LADDER_HARNESS_DEVICE_H
 #define GEMM_LADDER_HARNESS_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "step.h"
@@ -11,6 +12,7 @@ extern "C" {
 #endif
 
 typedef struct device_info {
+    bool emulated; /* then most of what follows is unknown: 0, NAN or empty */
     char name[256];
     int compute_capability; /* 90 means 9.0 */
     int sms;
@@ -31,8 +33,9 @@ typedef struct device {
     device_info info;
 } device;
 
-/* Takes GPU number index if it can run the step. Returns an enum exit_status; unless it is
- * STATUS_VERIFIED one line has been printed and there is nothing to close. */
+/* Takes GPU number index if it can run the step, or the emulator, which runs every step. Returns an
+ * enum exit_status; unless it is STATUS_VERIFIED one line has been printed and there is nothing to
+ * close. */
 int device_open(const step *step, int index, device *device);
 void device_close(device *device);
 

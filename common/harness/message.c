@@ -45,22 +45,27 @@ void progress_update(progress *progress, double fraction_done) {
     if (isatty(STDERR_FILENO)) {
         if (now - progress->last_shown >= REDRAW_SECONDS) {
             fflush(stdout);
-            fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K", progress->what,
+            /* The cursor goes back: what else is printed starts at the line's beginning. */
+            fprintf(stderr, "\r  %s: %.0f %%, %.0f s left\033[K\r", progress->what,
                     100 * fraction_done, left);
             fflush(stderr);
             progress->last_shown = now;
             progress->shown = true;
         }
-    } else if (!progress->shown && elapsed >= QUIET_SECONDS) {
+    } else if (!progress->shown && elapsed >= QUIET_SECONDS && left >= 1) {
         message("%s: about %.0f s left", progress->what, left);
         progress->shown = true;
     }
 }
 
-void progress_end(progress *progress) {
+void progress_hide(const progress *progress) {
     if (progress->shown && isatty(STDERR_FILENO)) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
     }
+}
+
+void progress_end(progress *progress) {
+    progress_hide(progress);
     progress->shown = false;
 }

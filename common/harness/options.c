@@ -7,10 +7,13 @@
 
 #include "harness/shape.h"
 
-enum { DEFAULT_SIZE = 8192, BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
+enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 
-static const char OPTION_LIST[] = "--size --m --n --k --inputs --seed --protocol --rounds --check "
+static const char GPU_OPTIONS[] = "--size --m --n --k --inputs --seed --protocol --rounds --check "
                                   "--json --device --help";
+static const char EMULATOR_OPTIONS[] =
+    "--size --m --n --k --inputs --seed --policy --check --json --help";
+static const char ALL_POLICIES[] = "all";
 
 /* Names in the order of their enums. */
 static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", NULL};
@@ -25,6 +28,7 @@ const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[chec
 
 /* What was given so far, where the result alone does not tell. */
 typedef struct parser {
+    const option_rules *rules;
     options *options;
     bool size_given;
     bool dimension_given;
@@ -122,8 +126,48 @@ static int parse_choice(parser *parser, const char *name, const char *value) {
     return failed;
 }
 
+static int parse_policy(parser *parser, const char *name, const char *value) {
+    int choice = 0;
+    if (strcmp(value, ALL_POLICIES) == 0) {
+        parser->options->policy = ALL_POLICIES;
+        return 0;
+    }
+    if (parse_name(parser, name, value, parser->rules->policies, &choice) != 0) {
+        const size_t used = strlen(parser->error);
+        snprintf(parser->error + used, parser->error_size - used, " or %s", ALL_POLICIES);
+        return 1;
+    }
+    parser->options->policy = parser->rules->policies[choice];
+    return 0;
+}
+
+/* Options that the other machine has, and what is said about them here. */
+static int check_machine(parser *parser, const char *name, const char *value) {
+    const char *why = NULL;
+    if (!parser->rules->emulated) {
+        why = strcmp(name, "--policy") == 0 ? "a GPU orders events by itself; this is for the "
+                                              "emulator (make step EMULATE=1)"
+                                            : NULL;
+    } else if (strcmp(name, "--device") == 0) {
+        why = "the emulator has one device, a CPU";
+    } else if (strcmp(name, "--rounds") == 0 ||
+               (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0)) {
+        why = "the emulator measures no time";
+    }
+    if (why != NULL) {
+        snprintf(parser->error, parser->error_size, "%s %s: %s", name, value, why);
+    }
+    return why != NULL;
+}
+
 static int parse_option(parser *parser, const char *name, const char *value) {
     options *o = parser->options;
+    if (check_machine(parser, name, value) != 0) {
+        return 1;
+    }
+    if (strcmp(name, "--policy") == 0) {
+        return parse_policy(parser, name, value);
+    }
     if (strcmp(name, "--size") == 0) {
         return parse_size(parser, name, value);
     }
@@ -154,9 +198,9 @@ static int parse_option(parser *parser, const char *name, const char *value) {
 
 /* The option called text (of the given length), or NULL. */
 static const char *known_option(const char *text, size_t length) {
-    static const char *const names[] = {"--size",     "--m",      "--n",     "--k",
-                                        "--inputs",   "--seed",   "--check", "--json",
-                                        "--protocol", "--rounds", "--device"};
+    static const char *const names[] = {"--size",     "--m",      "--n",      "--k",
+                                        "--inputs",   "--seed",   "--check",  "--json",
+                                        "--protocol", "--rounds", "--device", "--policy"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -178,16 +222,18 @@ static int finish(parser *parser) {
     return 0;
 }
 
-int options_parse(int argc, char **argv, options *o, char *error, size_t size) {
-    *o = (options){.m = DEFAULT_SIZE,
-                   .n = DEFAULT_SIZE,
-                   .k = DEFAULT_SIZE,
+int options_parse(int argc, char **argv, const option_rules *rules, options *o, char *error,
+                  size_t size) {
+    *o = (options){.m = rules->m,
+                   .n = rules->n,
+                   .k = rules->k,
                    .inputs = INPUTS_NORMAL,
                    .seed = 1,
-                   .protocol = PROTOCOL_BURST,
+                   .protocol = rules->emulated ? PROTOCOL_NONE : PROTOCOL_BURST,
                    .rounds = BURST_ROUNDS,
-                   .check = CHECK_FULL};
-    parser parser = {.options = o, .error = error, .error_size = size};
+                   .check = CHECK_FULL,
+                   .policy = rules->policies == NULL ? NULL : ALL_POLICIES};
+    parser parser = {.rules = rules, .options = o, .error = error, .error_size = size};
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0) {
             o->help = true;
@@ -196,7 +242,8 @@ int options_parse(int argc, char **argv, options *o, char *error, size_t size) {
         const size_t length = strcspn(argv[i], "=");
         const char *name = known_option(argv[i], length);
         if (name == NULL) {
-            snprintf(error, size, "unknown argument '%s'; there are %s", argv[i], OPTION_LIST);
+            snprintf(error, size, "unknown argument '%s'; there are %s", argv[i],
+                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS);
             return 1;
         }
         const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
@@ -214,31 +261,58 @@ int options_parse(int argc, char **argv, options *o, char *error, size_t size) {
     return finish(&parser);
 }
 
-void options_print_help(FILE *out, const step *step) {
+static void print_gpu_options(FILE *out) {
+    fprintf(out,
+            "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
+            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
+            "  --device I                        which GPU (default 0)\n",
+            BURST_ROUNDS, SUSTAINED_ROUNDS);
+}
+
+static void print_emulator_options(FILE *out, const option_rules *rules) {
+    fprintf(out, "  --policy NAME                     in which order copies and threads get on:\n"
+                 "                                   ");
+    for (const char *const *name = rules->policies; *name != NULL; ++name) {
+        fprintf(out, " %s,", *name);
+    }
+    fprintf(out,
+            "\n"
+            "                                    or %s but random, one after the other\n"
+            "                                    (default %s); --seed also counts for random\n",
+            ALL_POLICIES, ALL_POLICIES);
+}
+
+void options_print_help(FILE *out, const step *step, const option_rules *rules) {
     char rule[160];
     shape_rule(step, rule, sizeof rule);
     fprintf(out,
             "%s: %s\n"
             "\n"
-            "Runs the rung, checks its result against an independent reference and times it "
-            "beside cuBLAS.\n"
+            "%s\n"
             "It takes %s.\n"
             "\n"
-            "  --size N                          m = n = k = N (default %d)\n"
-            "  --m M --n N --k K                 each by itself (default %d each)\n"
+            "  --size N                          m = n = k = N\n"
+            "  --m M --n N --k K                 each by itself (default m=%d n=%d k=%d)\n"
             "  --inputs normal|uniform|integers  what A and B are drawn from (default normal)\n"
             "  --seed S                          of the random inputs (default 1)\n"
-            "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
-            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
             "  --check full|sample               compare every element or 65536 of them "
-            "(default full)\n"
-            "  --json FILE                       also write the result to FILE\n"
-            "  --device I                        which GPU (default 0)\n"
-            "  --help                            this text\n"
-            "\n"
-            "Exit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
-            "shape;\n"
-            "77 this machine cannot run it.\n",
-            step->name, step->idea, rule, DEFAULT_SIZE, DEFAULT_SIZE, BURST_ROUNDS,
-            SUSTAINED_ROUNDS);
+            "(default full)\n",
+            step->name, step->idea,
+            rules->emulated ? "Runs the rung on the emulator, a CPU, and checks its result against "
+                              "an independent reference."
+                            : "Runs the rung, checks its result against an independent reference "
+                              "and times it beside cuBLAS.",
+            rule, rules->m, rules->n, rules->k);
+    if (rules->emulated) {
+        print_emulator_options(out, rules);
+    } else {
+        print_gpu_options(out);
+    }
+    fputs("  --json FILE                       also write the result to FILE\n"
+          "  --help                            this text\n"
+          "\n"
+          "Exit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
+          "shape;\n"
+          "77 this machine cannot run it.\n",
+          out);
 }

@@ -13,6 +13,14 @@
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_NONE };
 enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 
+/* What differs between the command lines of the two machines. */
+typedef struct option_rules {
+    bool emulated;               /* then nothing is timed, and there is no GPU to choose */
+    int m, n, k;                 /* the shape if none is given */
+    const char *const *policies; /* names that --policy takes beside "all", a NULL behind the last;
+                                  * NULL where there is no such option */
+} option_rules;
+
 typedef struct options {
     int m, n, k; /* in elements */
     enum inputs inputs;
@@ -22,15 +30,17 @@ typedef struct options {
     enum check_extent check;
     const char *json; /* the file to write, or NULL; points into argv */
     int device;
+    const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
     bool help;
 } options;
 
 /* Reads the command line; of an option given twice the last counts. Returns 0, or non-zero with
  * one sentence about the first mistake in error. If --help is met, reading stops there. */
-int options_parse(int argc, char **argv, options *options, char *error, size_t size);
+int options_parse(int argc, char **argv, const option_rules *rules, options *options, char *error,
+                  size_t size);
 
 /* Prints what the program is, its options and their defaults, and the shapes the step takes. */
-void options_print_help(FILE *out, const step *step);
+void options_print_help(FILE *out, const step *step, const option_rules *rules);
 
 /* The word that --inputs takes for it. */
 const char *inputs_name(enum inputs inputs);

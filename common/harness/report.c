@@ -16,23 +16,42 @@ extern const char gemm_ladder_commit[];
 
 static const char *or_unknown(const char *text) { return text[0] != '\0' ? text : "unknown"; }
 
+static void print_machine(FILE *out, const device_info *gpu) {
+    const int major = gpu->compute_capability / 10;
+    const int minor = gpu->compute_capability % 10;
+    if (gpu->emulated) {
+        fprintf(out, "machine    %s, compute capability %d.%d, %d SMs; no speed is measured\n",
+                gpu->name, major, minor, gpu->sms);
+        return;
+    }
+    fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
+            gpu->name, gpu->sms, major, minor, or_unknown(gpu->cuda), or_unknown(gpu->cublas),
+            or_unknown(gpu->driver));
+}
+
+/* Copies are for timing: they keep the operands out of the L2. */
+static void print_copies(FILE *out, const report *report) {
+    const size_t copies = report->copies;
+    fprintf(out, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)", copies,
+            copies == 1 ? "y" : "ies", (double)copies * (double)report->operand_bytes * 1e-9,
+            (double)report->device->l2_bytes * 1e-6);
+}
+
 void report_print_setup(FILE *out, const report *report) {
-    const device_info *gpu = report->device;
     const options *o = report->options;
     fprintf(out, "%s  %s\n", report->step->name, report->step->idea);
-    fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
-            gpu->name, gpu->sms, gpu->compute_capability / 10, gpu->compute_capability % 10,
-            or_unknown(gpu->cuda), or_unknown(gpu->cublas), or_unknown(gpu->driver));
+    print_machine(out, report->device);
     fprintf(out, "problem    m=%d n=%d k=%d, bf16 in and out, fp32 accumulate\n", o->m, o->n, o->k);
-    fprintf(out,
-            "inputs     %s, seed %" PRIu64 ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)\n",
-            inputs_name(o->inputs), o->seed, report->copies, report->copies == 1 ? "y" : "ies",
-            (double)report->copies * (double)report->operand_bytes * 1e-9,
-            (double)gpu->l2_bytes * 1e-6);
+    fprintf(out, "inputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
+    if (!report->device->emulated) {
+        print_copies(out, report);
+    }
+    fputc('\n', out);
     fflush(out);
 }
 
-static void print_right(FILE *out, const verification *verification) {
+static void print_right(FILE *out, const report *report) {
+    const verification *verification = report->verification;
     fputs("verified   ", out);
     for (int phase = PHASE_EXACT; phase <= PHASE_BOUNDED; ++phase) {
         if (verification->made[phase]) {
@@ -41,12 +60,15 @@ static void print_right(FILE *out, const verification *verification) {
             fprintf(out, "%s; ", text);
         }
     }
-    fprintf(out, "cuBLAS agrees; guards intact%s\n",
+    fprintf(out, "%s agrees; guards intact%s\n", report->second_opinion,
             verification->made[PHASE_AFTER_TIMING] ? "; timed buffers checked again" : "");
+    if (verification->orders[0] != '\0') {
+        fprintf(out, "policies   %s\n", verification->orders);
+    }
 }
 
-static void print_wrong(FILE *out, const verification *verification) {
-    static const char *const owners[CONTENDERS] = {"", "cuBLAS "};
+static void print_wrong(FILE *out, const report *report) {
+    const verification *verification = report->verification;
     static const char *const when[PHASES] = {"", "", " (after timing)"};
     for (int phase = 0; phase < PHASES; ++phase) {
         for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
@@ -54,20 +76,25 @@ static void print_wrong(FILE *out, const verification *verification) {
             if (!verdict_right(verdict)) {
                 char text[320];
                 verdict_format(verdict, text, sizeof text);
-                fprintf(out, "WRONG      %s%s%s\n", owners[who], text, when[phase]);
+                fprintf(out, "WRONG      %s%s%s%s\n",
+                        who == CONTENDER_STEP ? "" : report->second_opinion,
+                        who == CONTENDER_STEP ? "" : " ", text, when[phase]);
             }
         }
     }
     if (!verification->guards_intact) {
         fprintf(out, "WRONG      %s\n", verification->guards_text);
     }
+    if (verification->wrong_order != NULL) {
+        fprintf(out, "policy     %s\n", verification->wrong_order);
+    }
 }
 
 void report_print_verification(FILE *out, const report *report) {
     if (verification_right(report->verification)) {
-        print_right(out, report->verification);
+        print_right(out, report);
     } else {
-        print_wrong(out, report->verification);
+        print_wrong(out, report);
     }
     fflush(out);
 }
@@ -120,7 +147,7 @@ static void print_power(FILE *out, const timing_summary *step, const timing_summ
 void report_print_timing(FILE *out, const report *report) {
     const timing *timing = report->timing;
     const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
-    const timing_summary cublas = timing_summarize(timing, CONTENDER_CUBLAS, report->device);
+    const timing_summary cublas = timing_summarize(timing, CONTENDER_OTHER, report->device);
     summary ratio;
     free(make_ratios(timing, &ratio));
     print_time(out, "time", timing, &step);
@@ -139,6 +166,10 @@ static const char *or_null(const char *text) { return text[0] != '\0' ? text : N
 
 static void write_gpu(json *json, const device_info *gpu) {
     char capability[16];
+    if (gpu->emulated) {
+        json_null(json, "gpu");
+        return;
+    }
     snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
              gpu->compute_capability % 10);
     json_object_begin(json, "gpu");
@@ -190,10 +221,10 @@ static void write_verdict(json *json, const char *key, const verification *verif
     json_object_end(json);
 }
 
-static void write_cublas_wrong(json *json, const char *key, const verification *verification,
-                               enum check_phase phase) {
+static void write_opinion_wrong(json *json, const char *key, const verification *verification,
+                                enum check_phase phase) {
     if (verification->made[phase]) {
-        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][CONTENDER_CUBLAS]));
+        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][CONTENDER_OTHER]));
     } else {
         json_null(json, key);
     }
@@ -206,13 +237,17 @@ static void write_verification(json *json, const report *report) {
     json_string(json, "check", check_extent_name(report->options->check));
     write_verdict(json, "exact", verification, PHASE_EXACT);
     write_verdict(json, "bounded", verification, PHASE_BOUNDED);
-    json_object_begin(json, "cublas");
-    write_cublas_wrong(json, "exact_wrong", verification, PHASE_EXACT);
-    write_cublas_wrong(json, "bounded_wrong", verification, PHASE_BOUNDED);
-    write_cublas_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING);
+    json_object_begin(json, report->device->emulated ? "host_product" : "cublas");
+    write_opinion_wrong(json, "exact_wrong", verification, PHASE_EXACT);
+    write_opinion_wrong(json, "bounded_wrong", verification, PHASE_BOUNDED);
+    write_opinion_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING);
     json_object_end(json);
     write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
     json_bool(json, "guards_intact", verification->guards_intact);
+    if (report->device->emulated) {
+        json_string(json, "policies", verification->orders);
+        json_string(json, "wrong_policy", verification->wrong_order);
+    }
     json_object_end(json);
 }
 
@@ -264,7 +299,7 @@ static void write_timing(json *json, const report *report) {
     json_unsigned(json, "idle_ms", is_burst ? BURST_IDLE_MS : 0);
     json_double(json, "flop", timing->flop);
     write_contender(json, "step", report, CONTENDER_STEP);
-    write_contender(json, "cublas", report, CONTENDER_CUBLAS);
+    write_contender(json, "cublas", report, CONTENDER_OTHER);
     summary ratio;
     double *ratios = make_ratios(timing, &ratio);
     json_object_begin(json, "ratio_to_cublas");
@@ -301,6 +336,11 @@ int report_write_json(const report *report, const char *path, char *error, size_
     write_problem(&json, report);
     write_verification(&json, report);
     write_timing(&json, report);
+    if (report->emulation != NULL) {
+        emulation_write_json(&json, report->emulation);
+    } else if (report->device->emulated) {
+        json_null(&json, "emulator");
+    }
     json_object_end(&json);
     return json_commit(&json, error, size);
 }

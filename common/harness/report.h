@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "harness/device.h"
+#include "harness/emulation.h"
 #include "harness/options.h"
 #include "harness/timing.h"
 #include "harness/verify.h"
@@ -16,12 +17,14 @@ typedef struct report {
     const options *options;
     const device_info *device;
     size_t copies;
-    size_t operand_bytes; /* A, B and D of one copy */
+    size_t operand_bytes;       /* A, B and D of one copy */
+    const char *second_opinion; /* its name */
     const verification *verification;
-    const timing *timing; /* NULL if nothing was timed */
+    timing *timing;       /* NULL if nothing was timed */
+    emulation *emulation; /* NULL on a GPU, or if something is wrong */
 } report;
 
-/* The three parts of the output, each as soon as it is known. */
+/* The parts of the output, each as soon as it is known; the last one if something was timed. */
 void report_print_setup(FILE *out, const report *report);
 void report_print_verification(FILE *out, const report *report);
 void report_print_timing(FILE *out, const report *report);

@@ -73,6 +73,17 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
     return 0;
 }
 
+static void round_up(int *value, int64_t multiple) {
+    *value = (int)((*value + multiple - 1) / multiple * multiple);
+}
+
+void shape_round_up(const step *step, int *m, int *n, int *k) {
+    const multiples rule = required_multiples(step);
+    round_up(m, rule.m);
+    round_up(n, rule.n);
+    round_up(k, rule.k);
+}
+
 bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes) {
     int64_t elements;
     int64_t total;

@@ -20,6 +20,9 @@ void shape_rule(const step *step, char *text, size_t size);
 /* 0 if the rung takes the shape, or non-zero with one sentence in error. */
 int shape_check(const step *step, int m, int n, int k, char *error, size_t size);
 
+/* The smallest shape from (m, n, k) on that the rung takes, dimension by dimension. */
+void shape_round_up(const step *step, int *m, int *n, int *k);
+
 /* rows * columns * element_bytes; false if that is more than a size_t or a signed 64-bit index
  * can hold. */
 bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes);

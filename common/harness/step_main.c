@@ -1,15 +1,15 @@
-/* The program around a rung: read the options, take the GPU, check, time, check again, report. */
+/* The program around a rung: read the options, take the machine, check, measure, report. */
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/device.h"
 #include "harness/exit_status.h"
 #include "harness/json.h"
+#include "harness/machine.h"
 #include "harness/message.h"
 #include "harness/options.h"
 #include "harness/report.h"
 #include "harness/shape.h"
-#include "harness/timing.h"
 #include "harness/verify.h"
 #include "harness/workload.h"
 #include "step.h"
@@ -43,29 +43,15 @@ static int verify(workload *workload, const options *o, verification *verificati
     return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
 }
 
-/* Times, and checks what the timed launches wrote. */
-static int time_and_verify(workload *workload, const options *o, timing *timing,
-                           verification *verification, report *report) {
-    /* What is found in a buffer afterwards was written by a timed launch. */
-    if (workload_poison(workload) != 0 ||
-        timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
-                   workload->contenders, timing) != 0 ||
-        verify_after_timing(workload, o, timing, verification) != 0) {
-        return STATUS_FAILED;
-    }
-    if (!verification_right(verification)) {
-        return STATUS_FAILED; /* the time of a wrong result is not reported */
-    }
-    report->timing = timing;
-    return STATUS_VERIFIED;
-}
-
 /* Prints what is known, and writes the file if one is wanted. */
 static int publish(const report *report) {
     char error[ERROR_SIZE];
     report_print_verification(stdout, report);
     if (report->timing != NULL) {
         report_print_timing(stdout, report);
+    }
+    if (report->emulation != NULL) {
+        emulation_print(stdout, report->emulation);
     }
     const char *path = report->options->json;
     if (path != NULL && report_write_json(report, path, error, sizeof error) != 0) {
@@ -80,14 +66,13 @@ static int run_workload(workload *workload, const options *o) {
                      .options = o,
                      .device = &workload->device->info,
                      .copies = workload->copies,
-                     .operand_bytes = workload_operand_bytes(workload)};
+                     .operand_bytes = workload_operand_bytes(workload),
+                     .second_opinion = workload->contenders[CONTENDER_OTHER].name};
     verification verification;
-    timing timing;
-    memset(&timing, 0, sizeof timing);
     report_print_setup(stdout, &report);
     int status = verify(workload, o, &verification, &report);
-    if (status == STATUS_VERIFIED && o->protocol != PROTOCOL_NONE) {
-        status = time_and_verify(workload, o, &timing, &verification, &report);
+    if (status == STATUS_VERIFIED) {
+        status = machine_measure(workload, o, &verification, &report);
         /* A failed call has printed its line; a wrong result has still to be told. */
         if (status != STATUS_VERIFIED && verification_right(&verification)) {
             report.verification = NULL;
@@ -97,7 +82,7 @@ static int run_workload(workload *workload, const options *o) {
         const int published = publish(&report);
         status = status == STATUS_VERIFIED ? published : status;
     }
-    timing_free(&timing);
+    machine_forget(&report);
     return status;
 }
 
@@ -114,13 +99,14 @@ static int run_on(const device *device, const step *step, const options *o) {
 int step_main(const step *step, int argc, char **argv) {
     options options;
     char error[ERROR_SIZE];
+    const option_rules rules = machine_option_rules(step);
     message_prefix(step->name);
-    if (options_parse(argc, argv, &options, error, sizeof error) != 0) {
+    if (options_parse(argc, argv, &rules, &options, error, sizeof error) != 0) {
         message("%s (--help says more)", error);
         return STATUS_USAGE;
     }
     if (options.help) {
-        options_print_help(stdout, step);
+        options_print_help(stdout, step, &rules);
         return STATUS_VERIFIED;
     }
     int status = check_request(step, &options);

@@ -25,7 +25,8 @@ typedef struct contender {
     void *context;
 } contender;
 
-enum { CONTENDER_STEP, CONTENDER_CUBLAS, CONTENDERS };
+/* The other one is the second opinion: cuBLAS wherever something is timed. */
+enum { CONTENDER_STEP, CONTENDER_OTHER, CONTENDERS };
 
 /* One entry per finished round in each array; NAN where a value could not be had. */
 typedef struct contender_samples {
@@ -66,7 +67,7 @@ typedef struct timing_summary {
 /* Dense bf16 floating-point operations per cycle and SM; NAN for a GPU that is not in the table. */
 double tensor_core_flop_per_cycle(int compute_capability);
 
-/* Over the finished rounds of one contender, CONTENDER_STEP or CONTENDER_CUBLAS; NAN where nothing
+/* Over the finished rounds of one contender, CONTENDER_STEP or CONTENDER_OTHER; NAN where nothing
  * could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
 

@@ -48,7 +48,7 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
 
 void timing_ratios(const timing *timing, double *ratios) {
     for (size_t i = 0; i < timing->rounds; ++i) {
-        ratios[i] = timing->samples[CONTENDER_CUBLAS].seconds[i] /
+        ratios[i] = timing->samples[CONTENDER_OTHER].seconds[i] /
                     timing->samples[CONTENDER_STEP].seconds[i];
     }
 }

@@ -1,8 +1,10 @@
 #include "harness/verify.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/check.h"
+#include "harness/machine.h"
 #include "harness/shape.h"
 
 /* Copies that are checked before timing; those that timing writes are checked afterwards. */
@@ -18,10 +20,9 @@ bool verification_right(const verification *verification) {
     return right;
 }
 
-/* Checks the outputs of one contender in the first count copies. */
+/* Checks the outputs of one contender in the first count copies, and adds what it finds. */
 static int check_outputs(const workload *workload, int who, size_t count, enum check_kind kind,
                          verdict *total) {
-    memset(total, 0, sizeof *total);
     total->kind = kind;
     for (size_t i = 0; i < count; ++i) {
         const bf16_bits *d = (const bf16_bits *)workload->copy[i].problem[who].d;
@@ -42,8 +43,8 @@ static int update_guards(const workload *workload, verification *verification) {
                                   sizeof verification->guards_text);
 }
 
-static int launch_all(const workload *workload, size_t count) {
-    for (int who = 0; who < CONTENDERS; ++who) {
+static int launch_all(const workload *workload, size_t count, int contenders) {
+    for (int who = 0; who < contenders; ++who) {
         const contender *contender = &workload->contenders[who];
         for (size_t i = 0; i < count; ++i) {
             if (contender->launch(contender->context, i) != 0) {
@@ -58,22 +59,51 @@ static int launch_all(const workload *workload, size_t count) {
     return 0;
 }
 
-/* One phase on the operands that are there: reference, NaN, launch, check. */
-static int run_phase(workload *workload, enum check_phase phase, size_t count, enum check_kind kind,
-                     verification *verification) {
-    const problem *first = &workload->copy[0].problem[CONTENDER_STEP];
-    if (reference_compute(&workload->reference, (const bf16_bits *)first->a,
-                          (const bf16_bits *)first->b, workload->device->stream) != 0 ||
-        workload_poison(workload) != 0 || launch_all(workload, count) != 0) {
+/* NaN, launch, check; in the order of events that was chosen. */
+static int try_order(workload *workload, enum check_phase phase, size_t count, int contenders,
+                     enum check_kind kind, verification *verification) {
+    if (workload_poison(workload) != 0 || launch_all(workload, count, contenders) != 0) {
         return 1;
     }
-    for (int who = 0; who < CONTENDERS; ++who) {
+    for (int who = 0; who < contenders; ++who) {
         if (check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]) != 0) {
             return 1;
         }
     }
     verification->made[phase] = true;
     return update_guards(workload, verification);
+}
+
+/* Both phases have the same orders: the first one names them. */
+static void name_order(verification *verification, enum check_phase phase, const char *name) {
+    if (phase == PHASE_EXACT && name != NULL) {
+        const size_t used = strlen(verification->orders);
+        snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
+                 used == 0 ? "" : ", ", name);
+    }
+}
+
+/* One phase on the operands that are there: the reference, then all orders of events. What the
+ * second opinion says does not depend on them. */
+static int run_phase(workload *workload, const options *o, enum check_phase phase, size_t count,
+                     enum check_kind kind, verification *verification) {
+    const problem *first = &workload->copy[0].problem[CONTENDER_STEP];
+    if (reference_compute(&workload->reference, (const bf16_bits *)first->a,
+                          (const bf16_bits *)first->b, workload->device->stream) != 0) {
+        return 1;
+    }
+    for (size_t i = 0; i < machine_orders(o) && (i == 0 || verification_right(verification)); ++i) {
+        const char *name = machine_choose_order(o, i);
+        name_order(verification, phase, name);
+        if (try_order(workload, phase, count, i == 0 ? CONTENDERS : CONTENDER_STEP + 1, kind,
+                      verification) != 0) {
+            return 1;
+        }
+        if (!verification_right(verification) && verification->wrong_order == NULL) {
+            verification->wrong_order = name;
+        }
+    }
+    return 0;
 }
 
 static size_t copies_checked_first(const workload *workload) {
@@ -88,12 +118,12 @@ int verify_before_timing(workload *workload, const options *o, verification *ver
     const size_t count = copies_checked_first(workload);
     if (o->inputs == INPUTS_INTEGERS) {
         return workload_fill(workload, workload->copies, INPUTS_INTEGERS, range, o->seed) ||
-               run_phase(workload, PHASE_EXACT, count, CHECK_EXACT, verification);
+               run_phase(workload, o, PHASE_EXACT, count, CHECK_EXACT, verification);
     }
     return workload_fill(workload, 1, INPUTS_INTEGERS, range, o->seed) ||
-           run_phase(workload, PHASE_EXACT, 1, CHECK_EXACT, verification) ||
+           run_phase(workload, o, PHASE_EXACT, 1, CHECK_EXACT, verification) ||
            workload_fill(workload, workload->copies, o->inputs, range, o->seed) ||
-           run_phase(workload, PHASE_BOUNDED, count, CHECK_BOUNDED, verification);
+           run_phase(workload, o, PHASE_BOUNDED, count, CHECK_BOUNDED, verification);
 }
 
 int verify_after_timing(workload *workload, const options *o, const timing *timing,

@@ -1,4 +1,4 @@
-/* Says whether the step, and cuBLAS beside it, compute the right thing. */
+/* Says whether the step, and the second opinion beside it, compute the right thing. */
 #ifndef GEMM_LADDER_HARNESS_VERIFY_H
 #define GEMM_LADDER_HARNESS_VERIFY_H
 
@@ -16,17 +16,20 @@ typedef struct verification {
     int integer_range; /* of the exact check's inputs */
     bool made[PHASES]; /* with integers as inputs there is no bounded check */
     verdict verdicts[PHASES][CONTENDERS];
+    char orders[160];        /* of events that were tried: "eager, lazy"; empty on a GPU */
+    const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
     bool guards_intact;
     char guards_text[160]; /* what is wrong with them, if anything */
 } verification;
 
-/* True if every check that was made found step and cuBLAS right, and the guards are intact. */
+/* True if every check that was made found both right, and the guards are intact. */
 bool verification_right(const verification *verification);
 
 /* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing
  * one line if a call failed. */
 
-/* The exact check, and the bounded one on the inputs of the options, which stay in the workload. */
+/* The exact check, and the bounded one on the inputs of the options, which stay in the workload;
+ * each in every order of events that the machine has, up to the first that makes it wrong. */
 int verify_before_timing(workload *workload, const options *options, verification *verification);
 
 /* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */

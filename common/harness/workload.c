@@ -47,10 +47,10 @@ static bool compute_sizes(const options *o, sizes *sizes) {
            add(&sizes->copy, buffer_footprint(sizes->d)) && add(&sizes->once, reference);
 }
 
-static int refuse(const options *o, double needed, size_t available) {
-    message("m=%d n=%d k=%d needs %.3g GB of GPU memory and %.3g GB are free: take a smaller "
-            "shape%s",
-            o->m, o->n, o->k, needed * 1e-9, (double)available * 1e-9,
+static int refuse(const workload *workload, const options *o, double needed, size_t available) {
+    message("m=%d n=%d k=%d needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
+            o->n, o->k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
+            (double)available * 1e-9,
             o->check == CHECK_FULL ? ", or --check sample, which needs less" : "");
     return STATUS_USAGE;
 }
@@ -66,14 +66,15 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
         const double m = o->m;
         const double n = o->n;
         const double k = o->k;
-        return refuse(o, 2 * (m * k + n * k + 2 * m * n), available);
+        return refuse(workload, o, 2 * (m * k + n * k + 2 * m * n), available);
     }
     if (sizes->once > available || sizes->copy > available - sizes->once) {
-        return refuse(o, (double)sizes->once + (double)sizes->copy, available);
+        return refuse(workload, o, (double)sizes->once + (double)sizes->copy, available);
     }
     const size_t fit = (available - sizes->once) / sizes->copy;
+    const device_info *info = &workload->device->info;
     workload->copies =
-        workload_copies(sizes->a + sizes->b + sizes->d, workload->device->info.l2_bytes, fit);
+        info->emulated ? 1 : workload_copies(sizes->a + sizes->b + sizes->d, info->l2_bytes, fit);
     return STATUS_VERIFIED;
 }
 
@@ -87,16 +88,17 @@ static int launch_step(void *context, size_t copy) {
     return device_check_launch(workload->contenders[CONTENDER_STEP].name);
 }
 
-static int launch_cublas(void *context, size_t copy) {
+static int launch_second_opinion(void *context, size_t copy) {
     const workload *workload = context;
-    return cublas_gemm_launch(workload->cublas, &workload->copy[copy].problem[CONTENDER_CUBLAS]);
+    return second_opinion_launch(workload->second_opinion,
+                                 &workload->copy[copy].problem[CONTENDER_OTHER]);
 }
 
 static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
     if (buffer_create(&copy->a, sizes->a, "A") != 0 ||
         buffer_create(&copy->b, sizes->b, "B") != 0 ||
         buffer_create(&copy->d[CONTENDER_STEP], sizes->d, "D") != 0 ||
-        buffer_create(&copy->d[CONTENDER_CUBLAS], sizes->d, "D of cuBLAS") != 0) {
+        buffer_create(&copy->d[CONTENDER_OTHER], sizes->d, "D of the second opinion") != 0) {
         return 1;
     }
     for (int i = 0; i < CONTENDERS; ++i) {
@@ -134,9 +136,10 @@ int workload_open(workload *workload, const step *step, const device *device,
     workload->step = step;
     workload->device = device;
     workload->contenders[CONTENDER_STEP] = (contender){step->name, launch_step, workload};
-    workload->contenders[CONTENDER_CUBLAS] = (contender){"cuBLAS", launch_cublas, workload};
-    workload->cublas = cublas_gemm_open(device->stream);
-    if (workload->cublas == NULL) {
+    workload->contenders[CONTENDER_OTHER] =
+        (contender){second_opinion_name, launch_second_opinion, workload};
+    workload->second_opinion = second_opinion_open(device->stream);
+    if (workload->second_opinion == NULL) {
         return STATUS_FAILED;
     }
     sizes sizes;
@@ -159,7 +162,7 @@ static void close_copy(const workload *workload, operand_copy *copy) {
     buffer_destroy(&copy->a);
     buffer_destroy(&copy->b);
     buffer_destroy(&copy->d[CONTENDER_STEP]);
-    buffer_destroy(&copy->d[CONTENDER_CUBLAS]);
+    buffer_destroy(&copy->d[CONTENDER_OTHER]);
 }
 
 void workload_close(workload *workload) {
@@ -168,7 +171,7 @@ void workload_close(workload *workload) {
     }
     free(workload->copy);
     reference_destroy(&workload->reference);
-    cublas_gemm_close(workload->cublas);
+    second_opinion_close(workload->second_opinion);
     memset(workload, 0, sizeof *workload);
 }
 
@@ -223,6 +226,8 @@ static int check_guards(const buffer *buffer, const char *what, size_t copy, boo
 }
 
 int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size) {
+    char other[64];
+    snprintf(other, sizeof other, "D of %s", second_opinion_name);
     *intact = true;
     text[0] = '\0';
     for (size_t i = 0; i < workload->copies; ++i) {
@@ -230,7 +235,7 @@ int workload_guards_intact(const workload *workload, bool *intact, char *text, s
         if (check_guards(&copy->a, "A", i, intact, text, size) != 0 ||
             check_guards(&copy->b, "B", i, intact, text, size) != 0 ||
             check_guards(&copy->d[CONTENDER_STEP], "D", i, intact, text, size) != 0 ||
-            check_guards(&copy->d[CONTENDER_CUBLAS], "D of cuBLAS", i, intact, text, size) != 0) {
+            check_guards(&copy->d[CONTENDER_OTHER], other, i, intact, text, size) != 0) {
             return 1;
         }
     }

@@ -1,5 +1,6 @@
 /* The operands of a run: several copies of the same A and B, each with outputs of its own for the
- * step and for cuBLAS, so that timed launches do not find their operands in the L2 cache. */
+ * step and for the second opinion, so that timed launches do not find their operands in the L2
+ * cache. The emulator times nothing, and has one copy. */
 #ifndef GEMM_LADDER_HARNESS_WORKLOAD_H
 #define GEMM_LADDER_HARNESS_WORKLOAD_H
 
@@ -7,7 +8,7 @@
 #include <stddef.h>
 
 #include "harness/buffers.h"
-#include "harness/cublas_gemm.h"
+#include "harness/second_opinion.h"
 #include "harness/device.h"
 #include "harness/options.h"
 #include "harness/reference.h"
@@ -24,7 +25,7 @@ typedef struct operand_copy {
 typedef struct workload {
     const step *step;
     const device *device;
-    cublas_gemm *cublas;
+    second_opinion *second_opinion;
     reference reference;
     size_t copies;
     operand_copy *copy;               /* [copies] */

@@ -8,8 +8,8 @@
 #include "../unit/test.h"
 #include "harness/buffers.h"
 #include "harness/check.h"
-#include "harness/clocks.h"
-#include "harness/cublas_gemm.h"
+#include "harness/gpu/clocks.h"
+#include "harness/second_opinion.h"
 #include "harness/device.h"
 #include "harness/exit_status.h"
 #include "harness/operands.h"
@@ -251,7 +251,7 @@ static void large_output(void) {
     static const char nan_bytes[] = {(char)0xff, (char)0xff};
     product p;
     verdict found;
-    cublas_gemm *cublas = cublas_gemm_open(gpu.stream);
+    second_opinion *cublas = second_opinion_open(gpu.stream);
     const bool opened = product_open(&p, large, INPUTS_INTEGERS, true);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     if (cublas != NULL && opened) {
@@ -265,7 +265,7 @@ static void large_output(void) {
         EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0 &&
                    found.not_finite == p.elements,
                "an unwritten output has %g NaN", (double)found.not_finite);
-        EXPECT(cublas_gemm_launch(cublas, &problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
+        EXPECT(second_opinion_launch(cublas, &problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
                "cuBLAS");
         EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0,
                "check");
@@ -283,7 +283,7 @@ static void large_output(void) {
                (int)found.not_finite_row, (int)found.not_finite_column);
     }
     product_close(&p);
-    cublas_gemm_close(cublas);
+    second_opinion_close(cublas);
 }
 
 static void expect_guard(const buffer *buffer, bool expected, const char *mentions) {
@@ -321,7 +321,7 @@ static void guards(void) {
 static void cublas_agrees(void) {
     static const shape shapes[] = {{8, 16, 24}, {200, 264, 72}, {129, 40, 4096}, {1, 8, 8}};
     static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
-    cublas_gemm *cublas = cublas_gemm_open(gpu.stream);
+    second_opinion *cublas = second_opinion_open(gpu.stream);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     for (size_t i = 0; cublas != NULL && i < 2 * sizeof shapes / sizeof *shapes; ++i) {
         const enum inputs inputs = all[i % 2];
@@ -336,7 +336,7 @@ static void cublas_agrees(void) {
                                      .stream = gpu.stream};
             verdict found;
             char text[320] = "";
-            EXPECT(cublas_gemm_launch(cublas, &problem) == 0 &&
+            EXPECT(second_opinion_launch(cublas, &problem) == 0 &&
                        check_output(payload(&p.d), &p.reference,
                                     inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED,
                                     gpu.stream, &found) == 0,
@@ -348,7 +348,7 @@ static void cublas_agrees(void) {
         }
         product_close(&p);
     }
-    cublas_gemm_close(cublas);
+    second_opinion_close(cublas);
 }
 
 static void clock_is_plausible(void) {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../unit/test.h"
-#include "harness/cublas_gemm.h"
+#include "harness/second_opinion.h"
 #include "harness/exit_status.h"
 #include "step.h"
 
@@ -36,11 +36,11 @@ static int launches;
 enum { LAUNCHES_BEFORE_TIMING = 3 };
 
 static int prepare(const problem *problem, void **state) {
-    *state = cublas_gemm_open(problem->stream);
+    *state = second_opinion_open(problem->stream);
     return *state == NULL;
 }
 
-static void release(void *state) { cublas_gemm_close(state); }
+static void release(void *state) { second_opinion_close(state); }
 
 /* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
 static int spoil(const problem *problem, unsigned char *at, int byte) {
@@ -60,11 +60,11 @@ static int launch(const problem *problem, void *state) {
         return 1;
     case FAULTS:
         elsewhere.d = (void *)((uintptr_t)1 << 46); /* nothing is mapped there */
-        return cublas_gemm_launch(state, &elsewhere);
+        return second_opinion_launch(state, &elsewhere);
     default:
         break;
     }
-    if (cublas_gemm_launch(state, problem) != 0) {
+    if (second_opinion_launch(state, problem) != 0) {
         return 1;
     }
     switch (mistake) {

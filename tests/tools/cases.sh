@@ -24,6 +24,11 @@ is() {
     if "$@" >/dev/null 2>&1; then ok "$name"; else not_ok "$name" "$why"; fi
 }
 
+# not COMMAND...: true if the command fails.
+not() {
+    ! "$@"
+}
+
 # The test's exit status: call it last.
 finish() {
     [[ $failures -eq 0 ]]

@@ -9,6 +9,12 @@ enum { MOST_ARGUMENTS = 16 };
 static char error[512];
 static options parsed;
 
+static const char *const POLICIES[] = {"eager", "lazy", "random", NULL};
+static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192};
+static const option_rules EMULATOR = {
+    .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
+static const option_rules *rules = &GPU; /* of the case that runs */
+
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
 static int parse(const char *words) {
     static char storage[512];
@@ -20,7 +26,7 @@ static int parse(const char *words) {
         argv[argc++] = strcmp(word, "~") == 0 ? empty : word;
     }
     error[0] = '\0';
-    return options_parse(argc, argv, &parsed, error, sizeof error);
+    return options_parse(argc, argv, rules, &parsed, error, sizeof error);
 }
 
 static void expect_refused(const char *words, const char *mentions) {
@@ -135,8 +141,40 @@ static void long_arguments_are_cut(void) {
     static char program[] = "program";
     char *argv[] = {program, word};
     memset(word, 'x', sizeof word - 1);
-    EXPECT(options_parse(2, argv, &parsed, error, sizeof error) != 0, "taken");
+    EXPECT(options_parse(2, argv, rules, &parsed, error, sizeof error) != 0, "taken");
     EXPECT(strlen(error) == sizeof error - 1, "length %zu", strlen(error));
+}
+
+static void gpus_follow_no_policy(void) {
+    EXPECT(parse("") == 0 && parsed.policy == NULL, "%s", error);
+    expect_refused("--policy eager", "--policy eager: a GPU orders events by itself");
+    expect_refused("--nothing", "--device --help");
+}
+
+static void emulator_defaults(void) {
+    EXPECT(parse("") == 0, "%s", error);
+    EXPECT(parsed.m == 256 && parsed.n == 512 && parsed.k == 64, "m=%d", parsed.m);
+    EXPECT(parsed.protocol == PROTOCOL_NONE && parsed.seed == 1, "protocol or seed");
+    EXPECT(strcmp(parsed.policy, "all") == 0, "%s", parsed.policy);
+}
+
+static void emulator_policies_are_read(void) {
+    EXPECT(parse("--policy lazy") == 0 && strcmp(parsed.policy, "lazy") == 0, "%s", error);
+    EXPECT(parse("--policy=random --seed 7") == 0 && parsed.seed == 7, "%s", error);
+    EXPECT(parse("--policy lazy --policy all") == 0 && strcmp(parsed.policy, "all") == 0, "%s",
+           error);
+    expect_refused("--policy hasty", "must be eager or lazy or random or all");
+    expect_refused("--policy ~", "--policy ''");
+    expect_refused("--policy", "needs a value");
+}
+
+static void emulator_times_nothing(void) {
+    EXPECT(parse("--protocol none") == 0, "%s", error);
+    expect_refused("--protocol burst", "--protocol burst: the emulator measures no time");
+    expect_refused("--protocol sustained", "measures no time");
+    expect_refused("--rounds 3", "measures no time");
+    expect_refused("--device 0", "one device");
+    expect_refused("--nothing", "--policy --check");
 }
 
 int main(void) {
@@ -151,5 +189,10 @@ int main(void) {
     run_case("options: missing values are refused", missing_values);
     run_case("options: --size excludes --m, --n and --k", size_excludes_dimensions);
     run_case("options: an overlong argument is cut in the message", long_arguments_are_cut);
+    run_case("options: a GPU takes no policy", gpus_follow_no_policy);
+    rules = &EMULATOR;
+    run_case("options: the emulator's defaults", emulator_defaults);
+    run_case("options: the emulator's policies", emulator_policies_are_read);
+    run_case("options: the emulator times nothing", emulator_times_nothing);
     return test_result();
 }

@@ -21,10 +21,10 @@ static double seconds[] = {1e-3, 1e-3};
 static double cublas_seconds[] = {2e-3, 2e-3};
 static double clock_ghz[] = {1.5, 1.5};
 static double unknown[] = {NAN, NAN};
-static const timing measured = {.rounds = 2,
-                                .flop = 8e11,
-                                .samples = {{seconds, clock_ghz, unknown, unknown, 10},
-                                            {cublas_seconds, clock_ghz, unknown, unknown, 10}}};
+static timing measured = {.rounds = 2,
+                          .flop = 8e11,
+                          .samples = {{seconds, clock_ghz, unknown, unknown, 10},
+                                      {cublas_seconds, clock_ghz, unknown, unknown, 10}}};
 
 static verification right_result(void) {
     verification result = {.integer_range = 4, .guards_intact = true};
@@ -40,12 +40,13 @@ static verification right_result(void) {
     return result;
 }
 
-static report make_report(const verification *verification, const timing *timing) {
+static report make_report(const verification *verification, timing *timing) {
     return (report){.step = &rung,
                     .options = &asked,
                     .device = &gpu,
                     .copies = 256,
                     .operand_bytes = 114688,
+                    .second_opinion = "cuBLAS",
                     .verification = verification,
                     .timing = timing};
 }
@@ -100,7 +101,7 @@ static void wrong_lines(void) {
     exact->wrong = 1;
     exact->got = 12;
     exact->expected = 13;
-    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_CUBLAS].not_finite = 1;
+    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_OTHER].not_finite = 1;
     result.guards_intact = false;
     snprintf(result.guards_text, sizeof result.guards_text, "guards: D of copy 0: somewhere");
     const report report = make_report(&result, NULL);
@@ -172,6 +173,93 @@ static void json_of_a_wrong_run(void) {
     expect_line("\"timing\": null");
 }
 
+static const device_info emulator = {
+    .emulated = true, .name = "CPU emulator", .compute_capability = 90, .sms = 4};
+static emulator_access_site accesses[] = {{"steps/v07.cu", 120, true, 4, 64, 512, 64, 8},
+                                          {"steps/v07.cu", 130, false, 16, 64, 256, 256, 1}};
+static emulation counted = {.order = "eager",
+                            .counts = {.tma_read_bytes = 786432,
+                                       .tma_loads = 48,
+                                       .global_written_bytes = 262144,
+                                       .multicast_bytes = 1500000,
+                                       .wgmmas = 512,
+                                       .multiply_adds = 33554432,
+                                       .mbarrier_waits = 100,
+                                       .mbarrier_waits_blocked = 40,
+                                       .barrier_waits = 24,
+                                       .ring_slots = 4,
+                                       .ring_ahead_most = 3,
+                                       .ring_ahead_mean = 2.5,
+                                       .threads = 3072,
+                                       .ctas = 8,
+                                       .clusters = 4},
+                            .sites = 2,
+                            .site = accesses};
+
+static report make_emulated_report(verification *verification) {
+    report report = make_report(verification, NULL);
+    verification->made[PHASE_AFTER_TIMING] = false;
+    snprintf(verification->orders, sizeof verification->orders, "eager, lazy");
+    report.device = &emulator;
+    report.second_opinion = "the host product";
+    report.emulation = &counted;
+    return report;
+}
+
+static void emulated_lines(void) {
+    verification result = right_result();
+    const report report = make_emulated_report(&result);
+    print(report_print_setup, &report);
+    expect_line("machine    CPU emulator, compute capability 9.0, 4 SMs; no speed is measured\n");
+    expect_line("inputs     normal, seed 1\n");
+    print(report_print_verification, &report);
+    expect_line("the host product agrees; guards intact\npolicies   eager, lazy\n");
+}
+
+static void print_emulation(FILE *out, const report *report) {
+    emulation_print(out, report->emulation);
+}
+
+static void emulated_counts(void) {
+    verification result = right_result();
+    const report report = make_emulated_report(&result);
+    print(print_emulation, &report);
+    expect_line("launch     8 CTAs in 4 clusters, 3072 threads; counted under the policy eager\n");
+    expect_line("read       786.4 kB by TMA in 48 loads; multicast brought 1.5 MB more to other "
+                "CTAs\n");
+    expect_line("written    262.1 kB by threads\n");
+    expect_line("tensor     512 wgmma instructions, 33554432 multiply-adds\n");
+    expect_line("waits      100 for mbarriers, 40 of them blocked; 24 at other barriers, 0 "
+                "blocked\n");
+    expect_line("ring       the loads ran at most 3 of 4 stages ahead, 2.5 on average\n");
+    expect_line("banks      conflicts in 1 of the 2 lines that access shared memory:\n");
+    expect_line("              8         512            448  write   steps/v07.cu:120\n");
+    EXPECT(strstr(text, ":130") == NULL, "a line without conflicts is shown:\n%s", text);
+}
+
+static void wrong_policy(void) {
+    verification result = right_result();
+    const report report = make_emulated_report(&result);
+    result.verdicts[PHASE_EXACT][CONTENDER_STEP].wrong = 1;
+    result.wrong_order = "lazy";
+    print(report_print_verification, &report);
+    expect_line("WRONG      exact: 1 of 32768 differ");
+    expect_line("policy     lazy\n");
+}
+
+static void json_of_an_emulated_run(void) {
+    verification result = right_result();
+    const report report = make_emulated_report(&result);
+    read_json(&report);
+    expect_line("\"gpu\": null");
+    expect_line("\"host_product\": {");
+    expect_line("\"policies\": \"eager, lazy\"");
+    expect_line("\"timing\": null");
+    expect_line("\"counted_policy\": \"eager\"");
+    expect_line("\"wgmmas\": 512");
+    expect_line("\"extra_wavefronts\": 448");
+}
+
 int main(void) {
     run_case("report: the lines of the set-up", setup_lines);
     run_case("report: the lines of a right result", right_lines);
@@ -179,5 +267,9 @@ int main(void) {
     run_case("report: every check counts", every_verdict_counts);
     run_case("report: JSON of a timed run", json_of_a_run);
     run_case("report: JSON of a wrong run", json_of_a_wrong_run);
+    run_case("report: the lines of an emulated run", emulated_lines);
+    run_case("report: the counts of an emulated run", emulated_counts);
+    run_case("report: the policy under which a result is wrong", wrong_policy);
+    run_case("report: JSON of an emulated run", json_of_an_emulated_run);
     return test_result();
 }

@@ -44,6 +44,16 @@ static void inexact_k_is_refused(void) {
     EXPECT(strstr(error, "16777216") != NULL, "%s", error);
 }
 
+static void rounding_up(void) {
+    int m = 1;
+    int n = 257;
+    int k = 64;
+    shape_round_up(&tiled, &m, &n, &k);
+    EXPECT(m == 128 && n == 512 && k == 64, "m=%d n=%d k=%d", m, n, k);
+    shape_round_up(&loose, &m, &n, &k);
+    EXPECT(m == 128 && n == 528 && k == 64, "m=%d n=%d k=%d", m, n, k);
+}
+
 static void integer_range(void) {
     EXPECT(random_integer_range(8) == 4, "8");
     EXPECT(random_integer_range(1 << 20) == 4, "2^20");
@@ -97,6 +107,7 @@ int main(void) {
     run_case("shape: others are refused in words", refused);
     run_case("shape: rows are multiples of 16 bytes", rows_are_16_bytes);
     run_case("shape: k beyond exact sums is refused", inexact_k_is_refused);
+    run_case("shape: rounding up to what is taken", rounding_up);
     run_case("shape: range of exact integers", integer_range);
     run_case("shape: byte counts do not overflow", bytes);
     run_case("shape: number of operand copies", copies);

@@ -1,57 +1,85 @@
-/* The whole program around a rung that must never get to run: exit status and messages. */
+/* The whole program for the emulator, around steps that are right, and wrong in every way that the
+ * harness promises to find. Their launches are plain functions of the host: the emulator has tests
+ * of its own. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/exit_status.h"
+#include "harness/second_opinion.h"
 #include "step.h"
 #include "test.h"
 
-enum { MOST_ARGUMENTS = 8 };
+enum { MOST_ARGUMENTS = 16 };
 
-static int refuse_to_prepare(const problem *problem, void **state) {
-    (void)problem;
-    (void)state;
-    fputs("prepare was called\n", stderr);
-    return 1;
+enum mistake {
+    NONE,
+    WRONG_ELEMENT,
+    WRONG_THIRD_TIME,
+    NAN_ELEMENT,
+    UNWRITTEN,
+    WRITES_BEHIND,
+    WRITES_BEFORE,
+    REFUSES
+};
+
+/* What the step of this process does. */
+static enum mistake mistake;
+static int launches;
+
+static int prepare(const problem *problem, void **state) {
+    *state = second_opinion_open(problem->stream);
+    return *state == NULL;
 }
 
-static int refuse_to_launch(const problem *problem, void *state) {
-    (void)problem;
-    (void)state;
-    fputs("launch was called\n", stderr);
-    return 1;
+static void release(void *state) { second_opinion_close(state); }
+
+/* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
+static void spoil(unsigned char *at, int byte) { memset(at, byte, 2); }
+
+static int launch(const problem *problem, void *state) {
+    const size_t bytes = 2 * (size_t)problem->m * (size_t)problem->n;
+    unsigned char *d = problem->d;
+    ++launches;
+    if (mistake == UNWRITTEN) {
+        return 0;
+    }
+    if (mistake == REFUSES) {
+        fputs("v98: refuses to launch\n", stderr);
+        return 1;
+    }
+    second_opinion_launch(state, problem);
+    if (mistake == WRONG_ELEMENT || (mistake == WRONG_THIRD_TIME && launches == 3)) {
+        spoil(d + bytes - 2, 0x42);
+    } else if (mistake == NAN_ELEMENT) {
+        spoil(d + bytes / 4 * 2, 0xff);
+    } else if (mistake == WRITES_BEHIND) {
+        spoil(d + bytes, 0);
+    } else if (mistake == WRITES_BEFORE) {
+        spoil(d - 2, 0);
+    }
+    return 0;
 }
 
-static void release_nothing(void *state) { (void)state; }
+static const step fake = {
+    "v98",  "a host product in a rung's clothes", GEMM_BF16, 90, 90, 64, 64, 64, prepare, launch,
+    release};
 
-static const step fake = {"v99",
-                          "does nothing",
-                          GEMM_BF16,
-                          90,
-                          90,
-                          128,
-                          256,
-                          64,
-                          refuse_to_prepare,
-                          refuse_to_launch,
-                          release_nothing};
+static char output[16384]; /* of the program: stdout and stderr */
 
-static char output[8192]; /* of the program: stdout and stderr */
-
-/* In the child: runs the program with the words as its command line, without a GPU. */
+/* In the child: runs the program with the words as its command line. */
 static void run_program(const char *words, int descriptor) {
     char storage[512];
-    char name[] = "v99";
+    char name[] = "v98";
     char *argv[MOST_ARGUMENTS] = {name};
     int argc = 1;
     snprintf(storage, sizeof storage, "%s", words);
     for (char *word = strtok(storage, " "); word != NULL; word = strtok(NULL, " ")) {
         argv[argc++] = word;
     }
-    if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0 ||
-        setenv("CUDA_VISIBLE_DEVICES", "", 1) != 0) {
+    if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0) {
         _exit(99);
     }
     const int status = step_main(&fake, argc, argv);
@@ -59,8 +87,8 @@ static void run_program(const char *words, int descriptor) {
     _exit(status);
 }
 
-/* The exit status of the program, or -1 if it did not end by itself. */
-static int status_of(const char *words) {
+/* The exit status of the program with this mistake, or -1 if it did not end by itself. */
+static int status_of(enum mistake which, const char *words) {
     int ends[2];
     int status = 0;
     size_t length = 0;
@@ -72,6 +100,7 @@ static int status_of(const char *words) {
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
+        mistake = which;
         run_program(words, ends[1]);
     }
     close(ends[1]);
@@ -87,59 +116,98 @@ static int status_of(const char *words) {
     return WEXITSTATUS(status);
 }
 
-/* One line, which mentions something, and nothing was prepared or launched. */
-static void expect_one_line(const char *words, int expected, const char *mentions) {
-    const int status = status_of(words);
-    EXPECT(status == expected, "'%s' exits with %d: %s", words, status, output);
-    EXPECT(strstr(output, mentions) != NULL, "'%s' says: %s", words, output);
+static void expect_run(enum mistake which, const char *words, int expected, const char *says) {
+    const int status = status_of(which, words);
+    EXPECT(status == expected, "exit status %d: %s", status, output);
+    EXPECT(strstr(output, says) != NULL, "'%s' is missing: %s", says, output);
+    EXPECT((strstr(output, "verified  ") != NULL) == (expected == STATUS_VERIFIED), "%s", output);
+}
+
+static void right(void) {
+    expect_run(NONE, "--m 64 --n 128 --k 64 --policy eager", STATUS_VERIFIED,
+               "exact: 8192 of 8192 equal; bounded: largest error");
+    EXPECT(strstr(output, "the host product agrees; guards intact") != NULL, "%s", output);
+    EXPECT(strstr(output, "no speed is measured") != NULL, "%s", output);
+    EXPECT(strstr(output, "TFLOPS") == NULL && strstr(output, "cuBLAS") == NULL, "%s", output);
+    expect_run(NONE, "--size 64 --policy eager --inputs integers", STATUS_VERIFIED,
+               "exact: 4096 of 4096 equal; the host product");
+    expect_run(NONE, "--size 320 --policy eager --check sample", STATUS_VERIFIED,
+               "exact: 69636 of 69636 equal");
+}
+
+static void policies(void) {
+    expect_run(NONE, "--size 64", STATUS_VERIFIED, "policies   eager, lazy, newest-first");
+    EXPECT(strstr(output, "random") == NULL, "%s", output);
+    EXPECT(strstr(output, "counted under the policy eager") != NULL, "%s", output);
+    expect_run(NONE, "--size 64 --policy lazy", STATUS_VERIFIED, "policies   lazy\n");
+    expect_run(NONE, "--size 64 --policy random --seed 7", STATUS_VERIFIED,
+               "policies   random with seed 7\n");
+}
+
+static void wrong(void) {
+    expect_run(WRONG_ELEMENT, "--size 64", STATUS_FAILED, "1 of 4096 differ; first at [63][63]");
+    EXPECT(strstr(output, "policy     eager\n") != NULL, "%s", output);
+    expect_run(WRONG_THIRD_TIME, "--size 64", STATUS_FAILED, "policy     newest-first\n");
+    expect_run(NAN_ELEMENT, "--size 64", STATUS_FAILED, "got nan");
+    expect_run(UNWRITTEN, "--size 64", STATUS_FAILED, "4096 of 4096 differ");
+    expect_run(WRITES_BEHIND, "--size 64", STATUS_FAILED, "0 bytes behind its end");
+    expect_run(WRITES_BEFORE, "--size 64", STATUS_FAILED, "2 bytes before its start");
+    expect_run(REFUSES, "--size 64", STATUS_FAILED, "refuses to launch");
+}
+
+/* Exit status 2 and one line, which mentions something. */
+static void expect_refused(const char *words, const char *mentions) {
+    expect_run(NONE, words, STATUS_USAGE, mentions);
     EXPECT(strchr(output, '\n') == output + strlen(output) - 1, "'%s' says: %s", words, output);
-    EXPECT(strncmp(output, "v99: ", 5) == 0, "'%s' says: %s", words, output);
+    EXPECT(strncmp(output, "v98: ", 5) == 0, "'%s' says: %s", words, output);
 }
 
-static void no_gpu(void) {
-    expect_one_line("", STATUS_CANNOT_RUN, "compute capability 9.0");
-    expect_one_line("--size 256 --protocol none", STATUS_CANNOT_RUN, "cannot run here");
+static void bad_usage(void) {
+    expect_refused("--bogus", "--bogus");
+    expect_refused("--protocol burst", "the emulator measures no time");
+    expect_refused("--rounds 3", "the emulator measures no time");
+    expect_refused("--device 1", "--device 1");
+    expect_refused("--policy bogus", "eager or lazy");
+    expect_refused("--m 100", "m=100 is not a multiple of 64");
+    expect_refused("--json /nonexistent/x.json", "/nonexistent/x.json");
 }
 
-static void bad_options_come_first(void) {
-    expect_one_line("--bogus", STATUS_USAGE, "--bogus");
-    expect_one_line("--size 0", STATUS_USAGE, "--size '0'");
-    expect_one_line("--size", STATUS_USAGE, "needs a value");
-    expect_one_line("--size 4096 --m 128", STATUS_USAGE, "either");
-}
-
-static void bad_shapes_come_first(void) {
-    expect_one_line("--m 100", STATUS_USAGE, "m=100 is not a multiple of 128");
-    expect_one_line("--n 128", STATUS_USAGE, "multiples of 256");
-    expect_one_line("--k 33554432", STATUS_USAGE, "exact check");
-}
-
-static void bad_files_come_first(void) {
-    expect_one_line("--json /nonexistent/x.json", STATUS_USAGE, "/nonexistent/x.json");
-    expect_one_line("--json /tmp", STATUS_USAGE, "directory");
-}
-
-static void no_file_without_a_result(void) {
-    char path[] = "/tmp/gemm-ladder-main-XXXXXX";
+static void json(void) {
+    static char content[65536];
+    char directory[] = "/tmp/gemm-ladder-unit-XXXXXX";
+    char path[64];
     char words[128];
-    EXPECT(mkdtemp(path) != NULL, "mkdtemp");
-    snprintf(words, sizeof words, "--json %s/x.json", path);
-    EXPECT(status_of(words) == STATUS_CANNOT_RUN, "%s", output);
-    EXPECT(rmdir(path) == 0, "something was left in %s", path);
+    EXPECT(mkdtemp(directory) != NULL, "mkdtemp");
+    snprintf(path, sizeof path, "%s/x.json", directory);
+    snprintf(words, sizeof words, "--size 64 --policy lazy --json %s", path);
+    expect_run(NONE, words, STATUS_VERIFIED, "verified");
+    FILE *file = fopen(path, "r");
+    EXPECT(file != NULL, "there is no %s", path);
+    if (file != NULL) {
+        content[fread(content, 1, sizeof content - 1, file)] = '\0';
+        fclose(file);
+    }
+    EXPECT(strstr(content, "\"gpu\": null") != NULL, "%s", content);
+    EXPECT(strstr(content, "\"verified\": true") != NULL, "%s", content);
+    EXPECT(strstr(content, "\"policies\": \"lazy\"") != NULL, "%s", content);
+    EXPECT(strstr(content, "\"timing\": null") != NULL, "%s", content);
+    unlink(path);
+    EXPECT(rmdir(directory) == 0, "something was left in %s", directory);
 }
 
 static void help(void) {
-    EXPECT(status_of("--help") == STATUS_VERIFIED, "%s", output);
-    EXPECT(strstr(output, "v99: does nothing") != NULL, "%s", output);
-    EXPECT(strstr(output, "--protocol burst|sustained|none") != NULL, "%s", output);
+    EXPECT(status_of(NONE, "--help") == STATUS_VERIFIED, "%s", output);
+    EXPECT(strstr(output, "v98: a host product") != NULL, "%s", output);
+    EXPECT(strstr(output, "--policy NAME") != NULL, "%s", output);
+    EXPECT(strstr(output, "--protocol") == NULL, "%s", output);
 }
 
 int main(void) {
-    run_case("program: without a GPU it exits with 77", no_gpu);
-    run_case("program: bad options exit with 2 before a GPU is looked for", bad_options_come_first);
-    run_case("program: bad shapes exit with 2", bad_shapes_come_first);
-    run_case("program: a file that cannot be written exits with 2", bad_files_come_first);
-    run_case("program: without a result there is no file", no_file_without_a_result);
-    run_case("program: --help", help);
+    run_case("emulated program: right results", right);
+    run_case("emulated program: policies", policies);
+    run_case("emulated program: wrong results, and under which policy", wrong);
+    run_case("emulated program: bad usage exits with 2", bad_usage);
+    run_case("emulated program: JSON", json);
+    run_case("emulated program: --help", help);
     return test_result();
 }

@@ -1,4 +1,4 @@
-#include "harness/nvml.h"
+#include "harness/gpu/nvml.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "harness/clocks.h"
+#include "harness/gpu/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

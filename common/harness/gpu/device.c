@@ -8,7 +8,7 @@
 #include "harness/cuda_failed.h"
 #include "harness/exit_status.h"
 #include "harness/message.h"
-#include "harness/nvml.h"
+#include "harness/gpu/nvml.h"
 
 /* "9.0", or "8.0 to 9.0" */
 static void wanted_capability(const step *step, char *text, size_t size) {
@@ -25,8 +25,8 @@ static int cannot_run(const step *step, const char *why) {
     char wanted[32];
     wanted_capability(step, wanted, sizeof wanted);
     message("cannot run here: it needs an NVIDIA GPU of compute capability %s and its driver, but "
-            "%s; run it on a machine that has one, or run `make test` for what needs no GPU",
-            wanted, why);
+            "%s; run it on a machine that has one, or on the CPU with `make step N=%s EMULATE=1`",
+            wanted, why, step->name);
     return STATUS_CANNOT_RUN;
 }
 

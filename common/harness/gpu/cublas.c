@@ -1,4 +1,4 @@
-#include "harness/cublas_gemm.h"
+#include "harness/second_opinion.h"
 
 #include <cublas_v2.h>
 #include <stdbool.h>
@@ -6,7 +6,9 @@
 
 #include "harness/message.h"
 
-struct cublas_gemm {
+const char second_opinion_name[] = "cuBLAS";
+
+struct second_opinion {
     cublasHandle_t handle;
 };
 
@@ -23,8 +25,8 @@ static bool failed(cublasStatus_t status, const char *what) {
 static const cublasMath_t MATH_MODE =
     (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 
-cublas_gemm *cublas_gemm_open(struct CUstream_st *stream) {
-    cublas_gemm *cublas = calloc(1, sizeof *cublas);
+second_opinion *second_opinion_open(struct CUstream_st *stream) {
+    second_opinion *cublas = calloc(1, sizeof *cublas);
     if (cublas == NULL) {
         message("no memory to start cuBLAS");
         return NULL;
@@ -35,13 +37,13 @@ cublas_gemm *cublas_gemm_open(struct CUstream_st *stream) {
     }
     if (failed(cublasSetStream(cublas->handle, stream), "giving cuBLAS its stream") ||
         failed(cublasSetMathMode(cublas->handle, MATH_MODE), "setting cuBLAS's math mode")) {
-        cublas_gemm_close(cublas);
+        second_opinion_close(cublas);
         return NULL;
     }
     return cublas;
 }
 
-void cublas_gemm_close(cublas_gemm *cublas) {
+void second_opinion_close(second_opinion *cublas) {
     if (cublas != NULL) {
         /* After a fault every call repeats the error that was reported already. */
         (void)cublasDestroy(cublas->handle);
@@ -51,7 +53,7 @@ void cublas_gemm_close(cublas_gemm *cublas) {
 
 /* cuBLAS counts in columns. Read that way, row-major D [m][n] is an n x m matrix D^T = B * A^T:
  * row-major B [n][k] is the k x n matrix B^T, to be transposed; A [m][k] is A^T as it stands. */
-int cublas_gemm_launch(cublas_gemm *cublas, const problem *problem) {
+int second_opinion_launch(second_opinion *cublas, const problem *problem) {
     const float one = 1.0f;
     const float zero = 0.0f;
     const int m = problem->m;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/clocks.h"
+#include "harness/gpu/clocks.h"
 #include "harness/cuda_failed.h"
 #include "harness/message.h"
 

@@ -1,0 +1,107 @@
+/* The emulator: every order of events that its policies make, and counts. */
+#include "harness/machine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "harness/emulated/launch_progress.h"
+#include "harness/exit_status.h"
+#include "harness/message.h"
+#include "harness/shape.h"
+
+/* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
+enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K = 320 };
+
+static const char RANDOM[] = "random";
+
+option_rules machine_option_rules(const step *step) {
+    option_rules rules = {.emulated = true,
+                          .m = DEFAULT_M,
+                          .n = DEFAULT_N,
+                          .k = DEFAULT_K,
+                          .policies = emulator_policies()};
+    shape_round_up(step, &rules.m, &rules.n, &rules.k);
+    return rules;
+}
+
+/* Only --policy all has a name that is no policy's. */
+static bool is_policy(const char *name) {
+    for (const char *const *known = emulator_policies(); *known != NULL; ++known) {
+        if (strcmp(name, *known) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t machine_orders(const options *options) {
+    return is_policy(options->policy) ? 1 : emulator_fixed_policies();
+}
+
+/* The exact check, the bounded one if there is one, and the launch that is counted. */
+static size_t launches_in_all(const options *o) {
+    const size_t checks = o->inputs == INPUTS_INTEGERS ? 1 : 2;
+    return checks * machine_orders(o) + 1;
+}
+
+const char *machine_choose_order(const options *options, size_t order) {
+    static char random_name[64];
+    static bool begun;
+    if (!begun) {
+        launch_progress_begin(launches_in_all(options),
+                              (double)options->m * (double)options->n * (double)options->k);
+        begun = true;
+    }
+    launch_progress_next();
+    const char *name = is_policy(options->policy) ? options->policy : emulator_policies()[order];
+    if (!emulator_choose_policy(name, options->seed)) {
+        abort(); /* the emulator named it itself */
+    }
+    if (strcmp(name, RANDOM) != 0) {
+        return name;
+    }
+    snprintf(random_name, sizeof random_name, "random with seed %" PRIu64, options->seed);
+    return random_name;
+}
+
+/* Launches once more, under the first policy, so that what is counted depends on it alone. */
+static int count_a_launch(workload *workload, const options *o, emulation *emulation) {
+    const contender *step = &workload->contenders[CONTENDER_STEP];
+    emulation->order = machine_choose_order(o, 0);
+    if (step->launch(step->context, 0) != 0 || device_wait(workload->device, step->name) != 0) {
+        return 1;
+    }
+    emulation->detects_races = emulator_detects_races();
+    emulator_get_counts(&emulation->counts);
+    emulation->sites = emulator_get_access_sites(NULL, 0);
+    emulation->site = calloc(emulation->sites + 1, sizeof *emulation->site);
+    if (emulation->site == NULL) {
+        message("no memory for the counts of %zu lines of source", emulation->sites);
+        return 1;
+    }
+    emulator_get_access_sites(emulation->site, emulation->sites);
+    return 0;
+}
+
+int machine_measure(workload *workload, const options *options, verification *verification,
+                    report *report) {
+    (void)verification; /* the launch that is counted writes nothing that is checked */
+    emulation *emulation = calloc(1, sizeof *emulation);
+    if (emulation == NULL) {
+        message("no memory for the counts");
+        return STATUS_FAILED;
+    }
+    report->emulation = emulation;
+    return count_a_launch(workload, options, emulation) == 0 ? STATUS_VERIFIED : STATUS_FAILED;
+}
+
+void machine_forget(report *report) {
+    if (report->emulation != NULL) {
+        free(report->emulation->site);
+        free(report->emulation);
+        report->emulation = NULL;
+    }
+}

@@ -1,0 +1,192 @@
+#include "harness/emulation.h"
+
+#include <inttypes.h>
+
+/* 786432 as "786.4 kB". */
+static const char *format_bytes(uint64_t bytes, char *text, size_t size) {
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    enum { LARGEST_UNIT = sizeof units / sizeof *units - 1 };
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 1000 && unit < LARGEST_UNIT; ++unit) {
+        value /= 1000;
+    }
+    snprintf(text, size, "%.4g %s", value, units[unit]);
+    return text;
+}
+
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+static void print_launch(FILE *out, const emulation *emulation) {
+    const emulator_counts *c = &emulation->counts;
+    fprintf(out, "launch     %" PRIu64 " CTA%s", c->ctas, plural(c->ctas));
+    if (c->clusters < c->ctas) {
+        fprintf(out, " in %" PRIu64 " cluster%s", c->clusters, plural(c->clusters));
+    }
+    fprintf(out, ", %" PRIu64 " threads; counted under the policy %s\n", c->threads,
+            emulation->order);
+}
+
+/* "3.1 MB by TMA in 40 loads", with a comma before it if something stands there already. */
+static void print_part(FILE *out, bool *first, uint64_t bytes, const char *how) {
+    char text[32];
+    if (bytes > 0) {
+        fprintf(out, "%s%s by %s", *first ? "" : ", ", format_bytes(bytes, text, sizeof text), how);
+        *first = false;
+    }
+}
+
+static void print_read(FILE *out, const emulator_counts *c) {
+    char tma[64];
+    char text[32];
+    bool first = true;
+    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " load%s", c->tma_loads, plural(c->tma_loads));
+    fputs("read       ", out);
+    print_part(out, &first, c->tma_read_bytes, tma);
+    print_part(out, &first, c->copied_bytes, "cp.async");
+    print_part(out, &first, c->global_read_bytes, "threads");
+    if (c->multicast_bytes > 0) {
+        fprintf(out, "; multicast brought %s more to other CTAs",
+                format_bytes(c->multicast_bytes, text, sizeof text));
+    }
+    fputs(first ? "nothing counted\n" : "\n", out);
+}
+
+static void print_written(FILE *out, const emulator_counts *c) {
+    char tma[64];
+    bool first = true;
+    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " store%s", c->tma_stores, plural(c->tma_stores));
+    fputs("written    ", out);
+    print_part(out, &first, c->tma_written_bytes, tma);
+    print_part(out, &first, c->global_written_bytes, "threads");
+    fputs(first ? "nothing counted\n" : "\n", out);
+}
+
+static void print_work(FILE *out, const emulator_counts *c) {
+    if (c->wgmmas + c->mmas > 0) {
+        fprintf(out, "tensor     %" PRIu64 " %s instructions, %" PRIu64 " multiply-adds\n",
+                c->wgmmas > 0 ? c->wgmmas : c->mmas, c->wgmmas > 0 ? "wgmma" : "mma",
+                c->multiply_adds);
+    } else {
+        fputs("tensor     not used\n", out);
+    }
+    fprintf(out,
+            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked; %" PRIu64
+            " at other barriers, %" PRIu64 " blocked\n",
+            c->mbarrier_waits, c->mbarrier_waits_blocked, c->barrier_waits,
+            c->barrier_waits_blocked);
+    if (c->ring_slots > 0) {
+        fprintf(out,
+                "ring       the loads ran at most %" PRIu64 " of %" PRIu64
+                " stage%s ahead, %.1f on average\n",
+                c->ring_ahead_most, c->ring_slots, plural(c->ring_slots), c->ring_ahead_mean);
+    }
+}
+
+static uint64_t extra_wavefronts(const emulator_access_site *site) {
+    return site->wavefronts - site->ideal;
+}
+
+static size_t count_conflicts(const emulation *emulation) {
+    size_t count = 0;
+    while (count < emulation->sites && extra_wavefronts(&emulation->site[count]) > 0) {
+        ++count;
+    }
+    return count;
+}
+
+static void print_conflicts(FILE *out, const emulation *emulation) {
+    const size_t conflicts = count_conflicts(emulation);
+    const size_t sites = emulation->sites;
+    if (sites == 0) {
+        fputs("banks      no thread reads or writes shared memory by itself\n", out);
+        return;
+    }
+    if (conflicts == 0) {
+        fprintf(out, "banks      no conflict in the %zu line%s that access%s shared memory\n",
+                sites, plural(sites), sites == 1 ? "es" : "");
+        return;
+    }
+    fprintf(out, "banks      conflicts in %zu of the %zu line%s that access shared memory:\n",
+            conflicts, sites, plural(sites));
+    fputs("           ways  wavefronts  of them extra  access  line\n", out);
+    for (size_t i = 0; i < conflicts; ++i) {
+        const emulator_access_site *site = &emulation->site[i];
+        fprintf(out, "           %4d  %10" PRIu64 "  %13" PRIu64 "  %-6s  %s:%d\n",
+                site->worst_ways, site->wavefronts, extra_wavefronts(site),
+                site->is_write ? "write" : "read", site->file, site->line);
+    }
+}
+
+void emulation_print(FILE *out, const emulation *emulation) {
+    print_launch(out, emulation);
+    print_read(out, &emulation->counts);
+    print_written(out, &emulation->counts);
+    print_work(out, &emulation->counts);
+    if (emulation->detects_races) {
+        fputs("races      ThreadSanitizer found none; it leaves what threads read and write by "
+              "themselves uncounted\n",
+              out);
+    } else {
+        print_conflicts(out, emulation);
+    }
+    fflush(out);
+}
+
+static void write_counts(json *json, const emulator_counts *c) {
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {{"ctas", c->ctas},
+                  {"clusters", c->clusters},
+                  {"threads", c->threads},
+                  {"global_read_bytes", c->global_read_bytes},
+                  {"global_written_bytes", c->global_written_bytes},
+                  {"tma_read_bytes", c->tma_read_bytes},
+                  {"tma_written_bytes", c->tma_written_bytes},
+                  {"tma_loads", c->tma_loads},
+                  {"tma_stores", c->tma_stores},
+                  {"multicast_bytes", c->multicast_bytes},
+                  {"copied_bytes", c->copied_bytes},
+                  {"wgmmas", c->wgmmas},
+                  {"mmas", c->mmas},
+                  {"multiply_adds", c->multiply_adds},
+                  {"mbarrier_waits", c->mbarrier_waits},
+                  {"mbarrier_waits_blocked", c->mbarrier_waits_blocked},
+                  {"barrier_waits", c->barrier_waits},
+                  {"barrier_waits_blocked", c->barrier_waits_blocked},
+                  {"ring_slots", c->ring_slots},
+                  {"ring_ahead_most", c->ring_ahead_most}};
+    json_object_begin(json, "counts");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+        json_unsigned(json, counts[i].key, counts[i].value);
+    }
+    json_double(json, "ring_ahead_mean", c->ring_ahead_mean);
+    json_object_end(json);
+}
+
+static void write_site(json *json, const emulator_access_site *site) {
+    json_object_begin(json, NULL);
+    json_string(json, "file", site->file);
+    json_unsigned(json, "line", (uint64_t)site->line);
+    json_string(json, "access", site->is_write ? "write" : "read");
+    json_unsigned(json, "bytes", (uint64_t)site->bytes);
+    json_unsigned(json, "instructions", site->instructions);
+    json_unsigned(json, "wavefronts", site->wavefronts);
+    json_unsigned(json, "extra_wavefronts", extra_wavefronts(site));
+    json_unsigned(json, "worst_ways", (uint64_t)site->worst_ways);
+    json_object_end(json);
+}
+
+void emulation_write_json(json *json, const emulation *emulation) {
+    json_object_begin(json, "emulator");
+    json_bool(json, "detects_races", emulation->detects_races);
+    json_string(json, "counted_policy", emulation->order);
+    write_counts(json, &emulation->counts);
+    json_array_begin(json, "shared_memory_accesses");
+    for (size_t i = 0; i < emulation->sites; ++i) {
+        write_site(json, &emulation->site[i]);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}

@@ -1,0 +1,68 @@
+/* A GPU: one order of events, its own, and times. */
+#include "harness/machine.h"
+
+#include <stdlib.h>
+
+#include "harness/exit_status.h"
+#include "harness/message.h"
+#include "harness/shape.h"
+#include "harness/timing.h"
+
+enum { DEFAULT_SIZE = 8192 };
+
+option_rules machine_option_rules(const step *step) {
+    (void)step;
+    return (option_rules){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
+}
+
+size_t machine_orders(const options *options) {
+    (void)options;
+    return 1;
+}
+
+const char *machine_choose_order(const options *options, size_t order) {
+    (void)options;
+    (void)order;
+    return NULL;
+}
+
+/* Times, and checks what the timed launches wrote. */
+static int time_and_verify(workload *workload, const options *o, timing *timing,
+                           verification *verification) {
+    /* What is found in a buffer afterwards was written by a timed launch. */
+    if (workload_poison(workload) != 0 ||
+        timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
+                   workload->contenders, timing) != 0 ||
+        verify_after_timing(workload, o, timing, verification) != 0) {
+        return STATUS_FAILED;
+    }
+    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
+}
+
+int machine_measure(workload *workload, const options *options, verification *verification,
+                    report *report) {
+    if (options->protocol == PROTOCOL_NONE) {
+        return STATUS_VERIFIED;
+    }
+    timing *timing = calloc(1, sizeof *timing);
+    if (timing == NULL) {
+        message("no memory for the times");
+        return STATUS_FAILED;
+    }
+    const int status = time_and_verify(workload, options, timing, verification);
+    if (status == STATUS_VERIFIED) {
+        report->timing = timing;
+    } else {
+        timing_free(timing); /* the time of a wrong result is not reported */
+        free(timing);
+    }
+    return status;
+}
+
+void machine_forget(report *report) {
+    if (report->timing != NULL) {
+        timing_free(report->timing);
+        free(report->timing);
+        report->timing = NULL;
+    }
+}

@@ -1,0 +1,35 @@
+/* The machine that a rung's program is linked for. The files of gpu/ and of emulated/ are two
+ * implementations of this header and of device.h, operands.h, reference.h, check.h and
+ * second_opinion.h; all others are the same in both programs. */
+#ifndef GEMM_LADDER_HARNESS_MACHINE_H
+#define GEMM_LADDER_HARNESS_MACHINE_H
+
+#include <stddef.h>
+
+#include "harness/options.h"
+#include "harness/report.h"
+#include "harness/verify.h"
+#include "harness/workload.h"
+#include "step.h"
+
+/* What the command line may ask for. */
+option_rules machine_option_rules(const step *step);
+
+/* In how many orders of events everything is checked. A GPU chooses its own: 1. The emulator has
+ * one for each policy that is asked for. */
+size_t machine_orders(const options *options);
+
+/* The next launch of the step happens in this order. Returns its name; on a GPU NULL. */
+const char *machine_choose_order(const options *options, size_t order);
+
+/* Measures a step whose result is right: times on a GPU, unless the options say none; counts on the
+ * emulator. They are put in the report, machine_forget() frees them. Returns an enum exit_status;
+ * if it is not STATUS_VERIFIED, either one line has been printed or the verification says what is
+ * wrong now. */
+int machine_measure(workload *workload, const options *options, verification *verification,
+                    report *report);
+
+/* Frees what machine_measure() made; nothing if it was not called. */
+void machine_forget(report *report);
+
+#endif
