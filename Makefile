@@ -458,10 +458,13 @@ $(EMULATOR_TESTS): $(BUILD)/%: %.cpp $(EMULATOR) $(BUILD)/emulated-flags
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -c $< -o $@.o
 	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
 
-$(DEVICE_EMULATED): $(BUILD)/%-emulated: %.cu $(EMULATOR) $(BUILD)/emulated-flags
+# EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
+POLICY_CPP := tests/device/policy_from_environment.cpp
+$(DEVICE_EMULATED): $(BUILD)/%-emulated: %.cu $(POLICY_CPP) $(EMULATOR) $(BUILD)/commit.o \
+    $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -x c++ -c $< -o $@.o
-	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+	$(Q)$(CXX) $(EMULATOR_FLAGS) -no-pie -o $@ $@.o $(POLICY_CPP) $(BUILD)/commit.o $(EMULATOR) -lm
 
 $(UNIT_GPU): $(BUILD)/%: %.c $(ASAN_OBJECTS) $(CU_OBJECTS) $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)
@@ -477,11 +480,12 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	@mkdir -p $(@D); echo 'c++ -fsanitize $<'
 	$(Q)$(CXX) -std=c++17 -O1 -g $(WARN) -Werror $(SANITIZE) -Icommon $(DEPS) $< -o $@
 
-$(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/flags
+$(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc $<'
 	$(Q)log=$@.log; rm -f $@; \
-	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< -o $@ >$$log 2>&1 || \
+	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@ \
+	        >$$log 2>&1 || \
 	    grep -E '$(REFUSED)' $$log >&2; then cat $$log >&2; rm -f $@; exit 1; fi
 
 # ---------------------------------------------------------------- Python's virtual environment

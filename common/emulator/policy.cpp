@@ -71,7 +71,11 @@ Policy draw_policy() {
     return drawn;
 }
 
-Policy chosen = fixed_policies().front();
+// Made when it is first asked for: a policy may be chosen before main() begins.
+Policy &chosen() {
+    static Policy policy = fixed_policies().front();
+    return policy;
+}
 
 } // namespace
 
@@ -88,20 +92,20 @@ const std::vector<std::string> &fixed_policy_names() {
 bool choose_policy(const std::string &name, std::uint64_t seed) {
     if (name == "random") {
         generator = seed;
-        chosen = draw_policy();
-        chosen.name += " with seed " + std::to_string(seed);
+        chosen() = draw_policy();
+        chosen().name += " with seed " + std::to_string(seed);
         return true;
     }
     for (const Policy &policy : fixed_policies()) {
         if (policy.name == name) {
-            chosen = policy;
+            chosen() = policy;
             return true;
         }
     }
     return false;
 }
 
-const Policy &policy() { return chosen; }
+const Policy &policy() { return chosen(); }
 
 unsigned random_below(unsigned limit) {
     return static_cast<unsigned>((next_random() >> 32) * limit >> 32);

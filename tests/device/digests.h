@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string>
+#include <time.h>
 #include <vector>
 
 // The output of one case: its bytes in the order in which they were read, hashed (64-bit FNV-1a).
@@ -28,16 +29,33 @@ struct Digest {
 // Of the cases so far; the last one's is that of the case that runs.
 inline std::vector<Digest> digests;
 
+// Where digests came from.
+struct Provenance {
+    std::string device;
+    int cuda;   // version of the runtime: 13000 is 13.0; 0 on the emulator
+    int driver; // the newest version that the driver serves
+};
+
+// From the generated build/commit.c.
+extern "C" const char gemm_ladder_commit[];
+
 // Writes all of them to `path`, which is never half-written. Returns 0, or 1 after printing one
 // line.
-inline int record_digests(const char *path, const char *device) {
+inline int record_digests(const char *path, const Provenance &from) {
     const std::string temporary = std::string(path) + ".new";
     FILE *file = fopen(temporary.c_str(), "w");
     if (file == nullptr) {
         perror(temporary.c_str());
         return 1;
     }
-    fprintf(file, "{\n\"device\": \"%s\",\n\"cases\": [\n", device);
+    char date[32] = "";
+    const time_t now = time(nullptr);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    fprintf(file, "{\n\"schema\": 1,\n\"kind\": \"instructions\",\n\"device\": \"%s\",\n",
+            from.device.c_str());
+    fprintf(file, "\"cuda\": %d,\n\"driver\": %d,\n\"commit\": \"%s\",\n\"date\": \"%s\",\n",
+            from.cuda, from.driver, gemm_ladder_commit, date);
+    fprintf(file, "\"cases\": [\n");
     for (const Digest &digest : digests)
         fprintf(
             file, "{\"name\": \"%s\", \"bytes\": %" PRIu64 ", \"fnv1a\": \"%016" PRIx64 "\"}%s\n",

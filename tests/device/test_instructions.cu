@@ -69,7 +69,11 @@ static int record(const char *path) {
     cudaDeviceProp device;
     if (cudaGetDeviceProperties(&device, 0) != cudaSuccess || run_cases() != 0)
         return 1;
-    return record_digests(path, device.name);
+    Provenance from = {device.name, 0, 0};
+    if (cudaRuntimeGetVersion(&from.cuda) != cudaSuccess ||
+        cudaDriverGetVersion(&from.driver) != cudaSuccess)
+        return 1;
+    return record_digests(path, from);
 }
 
 int main(int argc, char **argv) {
