@@ -5,6 +5,7 @@
 #include "emulator/faults.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
+#include "emulator/tensor_core.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Barriers without an object: of the CTA (bar.sync, __syncthreads) and of the cluster.
 #pragma once
 
-#include "emulator/report.h"
+#include "emulator/site.h"
 
 namespace emulator {
 

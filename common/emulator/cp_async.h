@@ -2,29 +2,9 @@
 // groups. (PTX ISA: cp.async.)
 #pragma once
 
-#include "emulator/races.h"
-#include "emulator/report.h"
-#include "emulator/wait_queue.h"
-
-#include <cstddef>
-#include <cstdint>
-#include <deque>
+#include "emulator/site.h"
 
 namespace emulator {
-
-struct CopyGroup {
-    int missing = 0;   // copies that have not happened yet
-    races::Token done; // released by each copy
-};
-
-// A thread's side of cp.async. Groups are numbered in the order of their commits; those that it
-// has waited for are forgotten.
-struct CopyGroups {
-    CopyGroup open;                  // not committed yet
-    std::deque<CopyGroup> committed; // oldest first
-    std::uint64_t first = 0;         // number of committed.front()
-    WaitQueue waiting;               // the thread itself
-};
 
 // Starts one copy: `bytes` 4, 8 or 16, both addresses aligned to it (else MISUSE); the first
 // `source_bytes` come from global memory, the rest are zeros. The destination must not be read

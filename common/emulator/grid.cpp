@@ -5,6 +5,8 @@
 #include "emulator/counts.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
+#include "emulator/tensor_core.h"
+#include "emulator/tma.h"
 #include "emulator/warp.h"
 
 extern uint3 threadIdx, blockIdx;

@@ -6,13 +6,13 @@
 // operation that the policy completes at once or later: see operations.h.
 #pragma once
 
-#include "emulator/cp_async.h"
+#include "emulator/accumulators.h"
+#include "emulator/bulk_groups.h"
+#include "emulator/copy_groups.h"
 #include "emulator/fiber.h"
 #include "emulator/races.h"
 #include "emulator/report.h"
 #include "emulator/shared_memory.h"
-#include "emulator/tensor_core.h"
-#include "emulator/tma.h"
 #include "emulator/wait_queue.h"
 
 #include <vector_types.h>
@@ -53,9 +53,9 @@ struct Thread {
     Wait wait;                          // meaningful while neither runnable nor finished
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
-    AccumulatorState accumulators;      // tensor_core.h
-    BulkGroups bulk;                    // tma.h
-    CopyGroups copies;                  // cp_async.h
+    AccumulatorState accumulators;      // accumulators.h
+    BulkGroups bulk;                    // bulk_groups.h
+    CopyGroups copies;                  // copy_groups.h
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
@@ -97,7 +97,7 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Rendezvous> warps;     // one per warp
-    std::vector<Warpgroup> warpgroups; // tensor_core.h; one per whole warpgroup
+    std::vector<Warpgroup> warpgroups; // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;

@@ -99,23 +99,12 @@ void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
         consume(barrier, phase);
 }
 
-void check_nobody_waits(MbarrierRef place, Site where) {
+// Where a barrier stands another may not be made before mbarrier.inval, which nothing here uses.
+void check_vacant(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
-    if (barrier != nullptr && !barrier->waiting.threads.empty())
-        fail(Mistake::MISUSE, mbarrier_name(place) + " is initialised again while threads wait",
-             notes_of(*barrier, where, "initialised it"));
-}
-
-// Puts a barrier in its place. The one that stood there stays: a thread that has been woken may
-// still look at it.
-void replace(Barriers &table, std::unique_ptr<Barrier> made) {
-    std::unique_ptr<Barrier> &place = table.by_offset[made->place.offset];
-    std::swap(place, made);
-    if (made == nullptr)
-        return;
-    table.ahead -= made->ahead.size();
-    table.ring_slots -= made->in_ring;
-    table.replaced.push_back(std::move(made));
+    if (barrier != nullptr)
+        fail(Mistake::MISUSE, mbarrier_name(place) + " is initialised a second time",
+             notes_of(*barrier, where, "initialised it again"));
 }
 
 } // namespace
@@ -129,16 +118,16 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
         fail(Mistake::MISUSE,
              format("an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals),
              {note_at(*current, where, "initialised one")});
-    check_nobody_waits(place, where);
+    check_vacant(place, where);
     auto made = std::make_unique<Barrier>();
     made->place = place;
     made->init_site = where;
     made->initialiser = current;
     made->expected = made->pending = arrivals;
-    name_barrier(*made, find_barrier(place));
+    name_barrier(*made);
     races::write(barrier, sizeof *barrier, where);
     store_barrier(*made);
-    replace(barriers_of(*place.cta), std::move(made));
+    barriers_of(*place.cta).by_offset[place.offset] = std::move(made);
 }
 
 void mbarrier_init_fence(Site) {

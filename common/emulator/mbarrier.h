@@ -2,10 +2,9 @@
 // an initialised one from anything else. (PTX ISA: mbarrier.)
 #pragma once
 
-#include "emulator/report.h"
+#include "emulator/site.h"
 
 #include <cstdint>
-#include <string>
 
 namespace emulator {
 
@@ -20,7 +19,7 @@ struct MbarrierRef {
 // mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1.
 // Nobody else may use the barrier before the thread's mbarrier_init_fence(). The line of source
 // gives the barrier its name in reports: the n-th one that `mbarrier_init(&smem.full[stage], 1)`
-// initialises is full[n].
+// initialises is full[n]. MISUSE where a barrier stands already.
 void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where);
 
 // fence.mbarrier_init.release.cluster: what the current thread initialised is ready to be used.
@@ -49,10 +48,6 @@ MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
 // those who wait for it.
 void mbarrier_copy_issued(MbarrierRef barrier);
 void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);
-
-// "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
-// if there are several CTAs.
-std::string mbarrier_name(MbarrierRef barrier);
 
 // What a CTA's barriers still hold when it exits is forgotten. Called at the end of a cluster.
 void mbarrier_forget_all();

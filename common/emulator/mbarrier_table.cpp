@@ -65,15 +65,12 @@ Barrier *find_barrier(MbarrierRef place) {
 
 void store_barrier(const Barrier &barrier) { *word_of(barrier.place) = packed(barrier); }
 
-void name_barrier(Barrier &barrier, const Barrier *before) {
+void name_barrier(Barrier &barrier) {
     const Site where = barrier.init_site;
     barrier.name = name_at(where);
-    if (barrier.name.index >= 0)
-        return;
-    const bool again = before != nullptr && before->init_site.line() == where.line() &&
-                       before->init_site.file_name() == where.file_name();
-    int &made = barriers_of(*barrier.place.cta).made_at[{where.file_name(), where.line()}];
-    barrier.name.index = again ? before->name.index : made++;
+    if (barrier.name.index < 0)
+        barrier.name.index =
+            barriers_of(*barrier.place.cta).made_at[{where.file_name(), where.line()}]++;
 }
 
 std::string state_of(const Barrier &barrier) {

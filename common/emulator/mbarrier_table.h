@@ -45,7 +45,6 @@ struct Barrier {
 // The barriers of a CTA by offset.
 struct Barriers {
     std::unordered_map<std::uint32_t, std::unique_ptr<Barrier>> by_offset;
-    std::vector<std::unique_ptr<Barrier>> replaced;           // by others at the same place
     std::map<std::pair<const char *, unsigned>, int> made_at; // how many each line has initialised
     std::uint64_t ring_slots = 0;
     std::uint64_t ahead = 0; // phases with copies that no consumer has waited for
@@ -61,9 +60,8 @@ Barrier *find_barrier(MbarrierRef place);
 void store_barrier(const Barrier &barrier);
 
 // Gives a new barrier its name: that of the line which initialises it and, for an element of an
-// array, a number in the order in which that line does. `before`: what stood at its place, or
-// nullptr; the same line gives the same number again.
-void name_barrier(Barrier &barrier, const Barrier *before);
+// array, a number in the order in which that line does.
+void name_barrier(Barrier &barrier);
 
 // The barrier at a place, whole and initialised; else fails with LIFETIME.
 Barrier &whole_barrier(MbarrierRef place, Site where);

@@ -3,17 +3,14 @@
 // exit status 1.
 #pragma once
 
+#include "emulator/site.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <string>
 #include <vector>
 
 namespace emulator {
-
-// A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
-// argument, and so knows its caller's file and line.
-using Site = std::source_location;
 
 struct Thread;
 

@@ -1,7 +1,7 @@
 // What the fake CUDA headers of include/ and the shadowed device headers ask of the runtime.
 #pragma once
 
-#include "emulator/report.h"
+#include "emulator/site.h"
 
 #include <cstddef>
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "emulator/report.h"
+#include "emulator/shared_address.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -99,10 +100,6 @@ private:
 // Turns the async view off (both views are one): in ThreadSanitizer's build, where nobody says who
 // writes what, it is off from the beginning.
 void shared_memory_track_proxies(bool on);
-
-// The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
-// anything else. (cvta.to.shared)
-std::uint32_t shared_address(const void *object, Site where);
 
 // The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
 // has exited, or if no cluster barrier has been passed yet (LIFETIME). (mapa)

@@ -2,14 +2,9 @@
 // cp.async.bulk.tensor. CUDA Driver API: cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/races.h"
-#include "emulator/report.h"
-#include "emulator/wait_queue.h"
+#include "emulator/site.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <vector>
 
 namespace emulator {
 
@@ -36,25 +31,6 @@ static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap"
 int encode_tensor(void *map, int rank, int element_bytes, void *base, const std::uint64_t *size,
                   const std::uint64_t *stride, const std::uint32_t *box,
                   const std::uint32_t *element_stride, int swizzle, bool fill_nan);
-
-struct BulkGroup {
-    int stores = 0;
-    int unread = 0;     // stores that still have to read shared memory
-    int unwritten = 0;  // stores that still have to write global memory
-    Site site{};        // of the first store
-    races::Token read;  // released when a store has read
-    races::Token wrote; // and when it has written
-};
-
-// A thread's side of TMA: its groups of bulk stores, numbered in the order of their commits, and
-// the tensor maps that it may use. Groups that it has waited for are forgotten.
-struct BulkGroups {
-    BulkGroup open;                  // not committed yet
-    std::deque<BulkGroup> committed; // oldest first
-    std::uint64_t first = 0;         // number of committed.front()
-    WaitQueue waiting;               // the thread itself
-    std::vector<const void *> maps;  // in global memory, acquired
-};
 
 // Starts the load of the map's box at `coordinates` to `tile` (128-byte aligned; 1024 under the
 // 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the own CTA alone), completing on

@@ -2,7 +2,7 @@
 // for all. Lanes that meet in different functions, or with different masks, have diverged: MISUSE.
 #pragma once
 
-#include "emulator/report.h"
+#include "emulator/site.h"
 
 #include <cstdint>
 

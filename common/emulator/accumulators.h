@@ -1,0 +1,59 @@
+// What a thread and its warpgroup remember of their wgmmas (tensor_core.h).
+#pragma once
+
+#include "emulator/races.h"
+#include "emulator/site.h"
+#include "emulator/wait_queue.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace emulator {
+
+struct Cta;
+
+// A range of a thread's accumulator registers (memory on its stack here).
+struct AccumulatorRange {
+    const char *begin;
+    std::size_t bytes;
+    std::uint64_t wgmma; // the number of the last wgmma on it, in its warpgroup's order
+    Site site;           // and where that was issued
+    bool touched;        // by other code since; a wgmma_fence() must come before the next wgmma
+};
+
+// A thread's side of wgmma.
+struct AccumulatorState {
+    bool fenced = false;               // has it ever executed wgmma.fence?
+    std::uint64_t issued = 0;          // wgmmas this thread has called so far
+    std::vector<std::uint64_t> groups; // issued at each commit
+    std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
+    std::vector<AccumulatorRange> ranges;
+};
+
+// One wgmma of a warpgroup: complete arguments once all 128 threads have called it.
+struct Wgmma {
+    int n = 0;
+    std::uint64_t a = 0, b = 0; // descriptors
+    bool accumulate = false;
+    std::uint64_t a_held = 0, b_held = 0; // fingerprints of the operands when it was issued
+    int arrived = 0;
+    float *acc[128] = {};
+    Site site{};       // of the first to call it
+    int waited_by = 0; // threads that know it to be complete
+    races::Token done; // from the callers to the operation, and from there to who waits
+};
+
+// A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
+// threads have waited for are forgotten.
+struct Warpgroup {
+    Cta *cta = nullptr;
+    std::uint64_t first = 0; // number of slots.front()
+    std::deque<Wgmma> slots;
+    std::uint64_t executed = 0;
+    races::Token last; // the `done` of the last one executed
+    WaitQueue waiting;
+};
+
+} // namespace emulator

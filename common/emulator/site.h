@@ -1,0 +1,12 @@
+// The headers that a kernel sees include this one instead of report.h: they keep light.
+#pragma once
+
+#include <source_location>
+
+namespace emulator {
+
+// A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
+// argument, and so knows its caller's file and line.
+using Site = std::source_location;
+
+} // namespace emulator
