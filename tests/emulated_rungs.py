@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Every rung on the emulator: right, and without a report, in every order that is legal.
+
+At shapes that take a rung to its edges, each runs under all fixed policies, under random ones, and
+under ThreadSanitizer. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import emulated
+from tools.emulated import NO_RACE_DETECTOR, Shape, case, skip
+
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Run:
+    rung: str
+    edge: str  # what the shape is chosen for
+    shape: Shape
+    policy: str
+    seed: int = 0
+    races: bool = False
+
+    @property
+    def program(self) -> Path:
+        return emulated.BUILD / ("races" if self.races else "emulated") / self.rung
+
+    @property
+    def name(self) -> str:
+        how = f"--policy {self.policy}" + (f" --seed {self.seed}" if self.seed else "")
+        if self.races:
+            how += ", race detector"
+        return f"{self.rung}, {self.edge}, {self.shape}, {how}"
+
+
+def runs_of(rung: str, source: str) -> list[Run]:
+    runs = []
+    for edge, shape in emulated.shapes(source).items():
+        runs.append(Run(rung, edge, shape, "all"))
+        runs += [Run(rung, edge, shape, "random", seed) for seed in SEEDS]
+        # It sees every order that synchronisation leaves open, whatever the policy.
+        runs.append(Run(rung, edge, shape, "eager", races=True))
+    return runs
+
+
+def main() -> int:
+    rungs = emulated.rungs()
+    runs = [run for rung in rungs for run in runs_of(rung, rungs[rung].read_text())]
+    if not emulated.has_race_detector():
+        skip("the rungs under the race detector", NO_RACE_DETECTOR)
+        runs = [run for run in runs if not run.races]
+    outcomes = emulated.in_parallel(
+        lambda run: emulated.run(run.program, run.shape, run.policy, run.seed), runs
+    )
+    for run, outcome in zip(runs, outcomes, strict=True):
+        case(run.name, str(outcome))
+    return emulated.exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

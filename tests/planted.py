@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Plants the mistakes of tests/planted/bugs.txt in copies of the rungs: the emulator finds them all.
+
+    planted.py [--table FILE] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
+
+A bug counts as found if one of the fixed policies finds it, or the race detector does, or each of
+the random ones; luck is not enough. The race detector runs where the policies found nothing, and
+where bugs.txt says that it must find it by itself.
+
+--table FILE writes what found what, as Markdown. Everything runs for it: without it the runs of a
+copy end with the first policy that finds the bug. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools import emulated
+from tools.emulated import (
+    BUILD,
+    FIXED_POLICIES,
+    JOBS,
+    NO_RACE_DETECTOR,
+    NOTHING,
+    ROOT,
+    SEVERAL_TILES,
+    Shape,
+    case,
+    skip,
+)
+from tools.planted_bugs import Bug, Misfit, Pair, plant, read_bugs, synchronising_calls
+
+COPIES = BUILD / "planted"
+SEEDS = range(1, 9)
+# The policies in the order of how many planted bugs they find.
+QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
+
+
+# ---------------------------------------------------------------- running
+
+
+def program(build: str, pair: Pair) -> Path:
+    """The copy as the Makefile builds it; `build` is emulated or races."""
+    return BUILD / build / "planted" / pair.name
+
+
+@dataclass
+class Findings:
+    """What the runs of a pair found, as kinds of reports."""
+
+    pair: Pair
+    fixed: dict[str, str] = field(default_factory=dict)  # by policy
+    seeds: dict[int, str] = field(default_factory=dict)
+    race: str | None = None  # None: was not asked
+
+    def by_kind(self) -> dict[str, list[str]]:
+        """Which runs found what."""
+        runs = [(policy, kind) for policy, kind in self.fixed.items()]
+        runs += [(f"seed {seed}", kind) for seed, kind in self.seeds.items()]
+        runs += [("the race detector", self.race or NOTHING)]
+        found: dict[str, list[str]] = {}
+        for how, kind in runs:
+            found.setdefault(kind, []).append(how)
+        return found
+
+    def unexpected(self) -> str:
+        """What no run of this pair should have found."""
+        allowed = {NOTHING, *self.pair.bug.kinds}
+        if not self.pair.bug.harmless:
+            allowed.add("race")
+        found = {kind: how for kind, how in self.by_kind().items() if kind not in allowed}
+        return "; ".join(f"{kind} ({', '.join(how)})" for kind, how in found.items())
+
+    def missed(self) -> str:
+        """Why the bug does not count as found."""
+        if self.pair.bug.must_race and self.race != "race":
+            return "the race detector did not find it"
+        if any(self.fixed.values()) or self.race or (self.seeds and all(self.seeds.values())):
+            return ""
+        seeds = " ".join(str(seed) for seed, kind in self.seeds.items() if not kind)
+        return f"found by no fixed policy, nor the race detector, nor the seeds {seeds}"
+
+    def why(self) -> str:
+        return self.unexpected() or ("" if self.pair.bug.harmless else self.missed())
+
+
+def shape_of(pair: Pair) -> Shape:
+    """More k-tiles than stages, and CTAs with several tiles: every barrier is used again."""
+    return emulated.shapes(emulated.rungs()[pair.rung].read_text())[SEVERAL_TILES]
+
+
+def run_counting(pair: Pair, thorough: bool) -> Findings:
+    """All fixed policies, or as many as it takes; seeds where those find nothing."""
+    found = Findings(pair)
+    copy = program("emulated", pair)
+    shape = shape_of(pair)
+    for policy in FIXED_POLICIES if thorough else QUICKEST:
+        found.fixed[policy] = emulated.run(copy, shape, policy).kind
+        if found.fixed[policy] and not thorough:
+            return found
+    for seed in SEEDS:
+        found.seeds[seed] = emulated.run(copy, shape, "random", seed).kind
+    return found
+
+
+def run_race(found: Findings) -> None:
+    found.race = emulated.run(program("races", found.pair), shape_of(found.pair), "eager").kind
+
+
+def needs_race(found: Findings) -> bool:
+    bug = found.pair.bug
+    return bug.harmless or bug.must_race or not any(found.fixed.values())
+
+
+# ---------------------------------------------------------------- making the copies
+
+
+def write_copy(pair: Pair, source: str) -> None:
+    """Writes the copy unless it is there already: make builds only what has changed."""
+    copy = COPIES / f"{pair.name}.cu"
+    if not copy.exists() or copy.read_text() != source:
+        copy.write_text(source)
+
+
+def plant_all(bugs: list[Bug]) -> tuple[list[Pair], dict[str, set[int]]]:
+    """All pairs that fit, their copies written, and the lines that some bug changes, by rung."""
+    COPIES.mkdir(parents=True, exist_ok=True)
+    sources = {rung: file.read_text() for rung, file in emulated.rungs().items()}
+    touched: dict[str, set[int]] = {rung: set() for rung in sources}
+    pairs = []
+    for bug in bugs:
+        for rung, hunks in bug.changes.items():
+            pair = Pair(rung, bug)
+            try:
+                source, gone = plant(sources[rung], hunks)
+            except (Misfit, KeyError) as why:
+                case(pair.name, f"bugs.txt does not fit the rung: {why}")
+                continue
+            write_copy(pair, source)
+            touched[rung] |= gone
+            pairs.append(pair)
+    return pairs, touched
+
+
+def check_coverage(touched: dict[str, set[int]]) -> None:
+    """Every call that synchronises is part of a planted bug, so that no new rung goes without."""
+    for rung, file in emulated.rungs().items():
+        calls = synchronising_calls(file.read_text())
+        bare = [f"line {n} ({', '.join(calls[n])})" for n in calls if n not in touched[rung]]
+        why = f"no bug in tests/planted/bugs.txt changes {'; '.join(bare)}" if bare else ""
+        case(f"{rung}: each of its {len(calls)} synchronising lines has a planted bug", why)
+
+
+def build(which: str, pairs: list[Pair]) -> None:
+    """Builds the programs; one that does not build is missed when it is to run."""
+    targets = [str(program(which, pair).relative_to(ROOT)) for pair in pairs]
+    if not targets:
+        return
+    log = COPIES / f"{which}.make.log"
+    with log.open("w") as file:
+        command = ["make", "-k", f"-j{JOBS}", *targets]
+        if subprocess.run(command, cwd=ROOT, stdout=file, stderr=file, check=False).returncode:
+            print(f"make could not build everything: see {log.relative_to(ROOT)}", flush=True)
+
+
+# ---------------------------------------------------------------- the table
+
+
+def cell(kinds: list[str]) -> str:
+    """The kinds found, the commonest first; with a count if some runs found nothing."""
+    found = Counter(kind for kind in kinds if kind)
+    text = ", ".join(kind for kind, _ in found.most_common())
+    if found and found.total() < len(kinds):
+        text += f" ({found.total()} of {len(kinds)})"
+    return text
+
+
+def table_row(bug: Bug, findings: list[Findings]) -> str:
+    cells = [f"{bug.name}: {bug.wrong}", " ".join(found.pair.rung for found in findings)]
+    cells += [cell([found.fixed[policy] for found in findings]) for policy in FIXED_POLICIES]
+    cells.append(cell([kind for found in findings for kind in found.seeds.values()]))
+    cells.append(cell([found.race for found in findings if found.race is not None]))
+    return f"| {' | '.join(cells)} |"
+
+
+def table(findings: list[Findings]) -> str:
+    """What found what: a row per bug, over all its rungs."""
+    bugs = {found.pair.bug.name: found.pair.bug for found in findings}
+    head = ["mistake", "rungs", *FIXED_POLICIES, f"{len(SEEDS)} random seeds", "race detector"]
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for name, bug in bugs.items():
+        rows.append(table_row(bug, [found for found in findings if found.pair.bug.name == name]))
+    return "\n".join(rows) + "\n"
+
+
+def summary(findings: list[Findings], thorough: bool) -> str:
+    planted = [found for found in findings if not found.pair.bug.harmless]
+    parts = [f"{len(planted)} planted bugs"]
+    for policy in FIXED_POLICIES if thorough else ():
+        parts.append(f"{policy} finds {sum(bool(found.fixed[policy]) for found in planted)}")
+    asked = [found for found in planted if found.race is not None]
+    parts.append(f"the race detector {sum(bool(found.race) for found in asked)} of {len(asked)}")
+    parts.append(f"{sum(bool(found.missed()) for found in planted)} missed")
+    return "; ".join(parts)
+
+
+# ---------------------------------------------------------------- main
+
+
+def wanted(pair: Pair, words: list[str]) -> bool:
+    return not words or any(word in pair.name for word in words)
+
+
+def judge(pairs: list[Pair], thorough: bool) -> list[Findings]:
+    """Builds and runs all pairs, as many at a time as there are processors."""
+    build("emulated", pairs)
+    findings = list(emulated.in_parallel(lambda pair: run_counting(pair, thorough), pairs))
+    if not emulated.has_race_detector():
+        return findings
+    racing = [found for found in findings if thorough or needs_race(found)]
+    build("races", [found.pair for found in racing])
+    list(emulated.in_parallel(run_race, racing))
+    return findings
+
+
+def report(found: Findings) -> None:
+    name = f"{found.pair.name} {'runs without a report' if found.pair.bug.harmless else 'is found'}"
+    if found.race is None and needs_race(found):
+        skip(name, NO_RACE_DETECTOR)
+    else:
+        case(name, found.why())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", type=Path, metavar="FILE")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    options = parser.parse_args()
+    start = time.monotonic()
+    try:
+        pairs, touched = plant_all(read_bugs())
+    except Misfit as why:
+        case("bugs.txt is understood", str(why))
+        return 1
+    check_coverage(touched)
+    thorough = options.table is not None
+    findings = judge([pair for pair in pairs if wanted(pair, options.words)], thorough)
+    for found in findings:
+        report(found)
+    if options.table:
+        options.table.parent.mkdir(parents=True, exist_ok=True)
+        options.table.write_text(table(findings))
+    print(f"{summary(findings, thorough)}; {time.monotonic() - start:.0f} s")
+    return emulated.exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

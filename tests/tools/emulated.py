@@ -1,0 +1,172 @@
+"""Runs rungs on the emulator, and says what came of it. For the tests that need no GPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"
+
+FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
+KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
+NOTHING = ""  # what a run finds that ends well
+NOT_BUILT = "not built"
+
+JOBS = os.cpu_count() or 2
+LIMIT = 120  # seconds for one run
+
+REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
+WRONG = re.compile(r"^.* differ.*|^.*not finite.*", re.MULTILINE)
+RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
+
+MULTIPROCESSORS = 4  # of the emulated device
+SEVERAL_TILES = "several tiles per CTA"
+
+failed_cases = 0
+
+
+def case(name: str, why: str = "") -> None:
+    """Prints one case, which passed if `why` is empty."""
+    global failed_cases
+    failed_cases += bool(why)
+    print(f"not ok - {name}: {why}" if why else f"ok - {name}", flush=True)
+
+
+def skip(name: str, why: str) -> None:
+    print(f"skip - {name}: {why}", flush=True)
+
+
+def exit_status() -> int:
+    return 1 if failed_cases else 0
+
+
+def in_parallel(function, items):
+    """The results in the order of the items, as many at a time as there are processors."""
+    pool = ThreadPoolExecutor(JOBS)
+    try:
+        yield from pool.map(function, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# ---------------------------------------------------------------- rungs and their shapes
+
+
+@dataclass(frozen=True)
+class Shape:
+    m: int
+    n: int
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.m} x {self.n} x {self.k}"
+
+    def options(self) -> list[str]:
+        return ["--m", str(self.m), "--n", str(self.n), "--k", str(self.k)]
+
+
+def rungs() -> dict[str, Path]:
+    return {file.stem.split("_")[0]: file for file in sorted((ROOT / "steps").glob("*.cu"))}
+
+
+def constant(source: str, name: str, default: int = 1) -> int:
+    """The value of a rung's `constexpr int NAME = 128;`."""
+    found = re.search(rf"^constexpr int {name} = (\d+);", source, re.MULTILINE)
+    return int(found.group(1)) if found else default
+
+
+def shapes(source: str) -> dict[str, Shape]:
+    """Small shapes that take a rung to its edges, by what they are."""
+    cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
+    m, n, k = constant(source, "BM") * cluster, constant(source, "BN"), constant(source, "BK")
+    found = {
+        "one tile": Shape(m, n, k),
+        "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
+        SEVERAL_TILES: Shape(m, (MULTIPROCESSORS // cluster + 1) * n, (stages + 1) * k),
+    }
+    if ".multiple_m = 1," in source:
+        found["a corner of a tile"] = Shape(1, 8, 8)
+        found["clipped edges"] = Shape(m + 40, n + 72, 2 * k + 8)
+    return found
+
+
+# ---------------------------------------------------------------- running
+
+
+def fixed_addresses() -> list[str]:
+    """ThreadSanitizers of before 2024 do not start where Linux draws many bits of an address."""
+    command = ["setarch", platform.machine(), "-R"]
+    try:
+        works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        works = False
+    return command if works else []
+
+
+FIXED_ADDRESSES = fixed_addresses()
+
+
+def has_race_detector() -> bool:
+    """Whether the compiler comes with ThreadSanitizer: the Makefile asks the same."""
+    command = ["g++", "-print-file-name=libtsan.so"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return False
+    return answer.startswith("/")
+
+
+NO_RACE_DETECTOR = "this compiler has no ThreadSanitizer"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: a kind of report, NOTHING, or what else happened; and its first line."""
+
+    kind: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        return self.line or self.kind
+
+
+def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
+    text = result.stderr + result.stdout
+    if result.returncode == 0:
+        return Outcome(NOTHING)
+    if result.returncode < 0:
+        return Outcome(f"signal {-result.returncode}")
+    if found := REPORT.search(text):
+        return Outcome(found.group(1), found.group())
+    if found := RACE.search(text):
+        return Outcome("race", found.group())
+    if result.returncode == 1 and (found := WRONG.search(text)):
+        return Outcome("wrong", found.group())
+    return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
+
+
+def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
+    options = [*shape.options(), "--inputs", "integers", "--protocol", "none", "--policy", policy]
+    return [*options, "--seed", str(seed)] if policy == "random" else options
+
+
+def run(program: Path, shape: Shape, policy: str, seed: int = 0) -> Outcome:
+    """Runs a program once; random policies differ by their seeds."""
+    if not program.exists():
+        return Outcome(NOT_BUILT)
+    command = [program, *arguments(shape, policy, seed)]
+    if "races" in program.parts:
+        command = [*FIXED_ADDRESSES, *command]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome(f"no end after {LIMIT} s")
+    return outcome_of(result)
