@@ -7,7 +7,7 @@ A bug counts as found if one of the fixed policies finds it, or the race detecto
 the random ones; luck is not enough. The race detector runs where the policies found nothing, and
 where bugs.txt says that it must find it by itself.
 
---table FILE writes what found what, as Markdown. Everything runs for it: without it the runs of a
+--table FILE writes what found what, as a page of notes/. Everything runs for it: without it the runs of a
 copy end with the first policy that finds the bug. Prints one line per case; exits 1 if any failed.
 """
 
@@ -37,6 +37,7 @@ from tools.emulated import (
 from tools.planted_bugs import Bug, Misfit, Pair, plant, read_bugs, synchronising_calls
 
 COPIES = BUILD / "planted"
+NOTE = ROOT / "notes" / "planted-bugs.md"
 SEEDS = range(1, 9)
 # The policies in the order of how many planted bugs they find.
 QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
@@ -189,6 +190,31 @@ def table_row(bug: Bug, findings: list[Findings]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+PAGE = """# Planted bugs
+
+One synchronisation mistake at a time in copies of the rungs, and the kinds of reports that the
+[emulator](emulator.md) gave. Written by `python3 tests/planted.py --table notes/planted-bugs.md`
+from the list in `tests/planted/bugs.txt`. An empty cell: that run noticed nothing. `wrong` is a
+wrong result. Where a mistake was planted in several rungs, or several seeds ran, a count says how
+many of the runs found it, unless all did. The last rows, without any find, are no bugs: what was
+taken out there is not needed, and their runs must stay quiet.
+
+"""
+
+
+def page(findings: list[Findings]) -> str:
+    """The whole note: the table, and what it adds up to."""
+    return f"{PAGE}{summary(findings, thorough=True)}.\n\n{table(findings)}"
+
+
+def check_note(bugs: list[Bug]) -> None:
+    """The page in notes/ shows every entry of bugs.txt."""
+    text = NOTE.read_text() if NOTE.exists() else ""
+    missing = [bug.name for bug in bugs if f"| {bug.name}: {bug.wrong} |" not in text]
+    why = f"run planted.py --table: it lacks {', '.join(missing)}" if missing else ""
+    case(f"{NOTE.relative_to(ROOT)} has a row for each entry of bugs.txt", why)
+
+
 def table(findings: list[Findings]) -> str:
     """What found what: a row per bug, over all its rungs."""
     bugs = {found.pair.bug.name: found.pair.bug for found in findings}
@@ -244,18 +270,20 @@ def main() -> int:
     options = parser.parse_args()
     start = time.monotonic()
     try:
-        pairs, touched = plant_all(read_bugs())
+        bugs = read_bugs()
+        pairs, touched = plant_all(bugs)
     except Misfit as why:
         case("bugs.txt is understood", str(why))
         return 1
     check_coverage(touched)
+    check_note(bugs)
     thorough = options.table is not None
     findings = judge([pair for pair in pairs if wanted(pair, options.words)], thorough)
     for found in findings:
         report(found)
     if options.table:
         options.table.parent.mkdir(parents=True, exist_ok=True)
-        options.table.write_text(table(findings))
+        options.table.write_text(page(findings))
     print(f"{summary(findings, thorough)}; {time.monotonic() - start:.0f} s")
     return emulated.exit_status()
 
