@@ -7,6 +7,7 @@
 #include "emulator/tensor_box.h"
 #include "emulator/tma.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace emulator {
@@ -44,16 +45,36 @@ std::vector<unsigned char> read_source(const Store &store) {
     return bytes;
 }
 
+// Where in shared memory the first byte lies that is no longer what it was.
+std::uint32_t offset_of_change(const Store &store, const std::vector<unsigned char> &now) {
+    const auto changed = std::mismatch(now.begin(), now.end(), store.source.begin()).first;
+    const std::uint32_t place = static_cast<std::uint32_t>(changed - now.begin());
+    std::uint32_t found = store.tile;
+    walk_rows(store.box, [&](const BoxRow &row) {
+        walk_pieces(store.box, store.tile, row.offset,
+                    [&](std::uint32_t offset, std::uint32_t at, std::uint32_t count) {
+                        if (row.offset + at <= place && place < row.offset + at + count)
+                            found = offset + place - row.offset - at;
+                    });
+    });
+    return found;
+}
+
 // Between the start of a store and its read nobody may touch the source. What was written
 // meanwhile and not fenced is seen by who wrote it; what was fenced, by its bytes.
 void check_untouched(const Store &store) {
     SharedMemory &shared = store.thread->cta->shared;
     shared.check_published(store.tile, store.box.bytes(), "TMA store", store.site);
-    if (read_source(store) != store.source)
-        fail(Mistake::HAZARD,
-             "the source of a TMA store was overwritten before the store had read it: wait with "
-             "bulk_wait_read first",
-             {note_at(*store.thread, store.site, "started the store here")});
+    const std::vector<unsigned char> now = read_source(store);
+    if (now == store.source)
+        return;
+    std::vector<Note> notes = {note_at(*store.thread, store.site, "started the store here")};
+    for (Note &writer : shared.last_writer(offset_of_change(store, now), 1))
+        notes.push_back(std::move(writer));
+    fail(Mistake::HAZARD,
+         "the source of a TMA store was overwritten before the store had read it: wait with "
+         "bulk_wait_read first",
+         notes);
 }
 
 void read_shared(Store &store) {

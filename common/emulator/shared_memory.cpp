@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t UNIT = 2;           // bytes that have one writer: a bf16
 constexpr std::size_t PAGE = 1024;        // bytes whose unpublished units are counted together
 constexpr std::size_t MARGIN = 64 * 1024; // on either side of the dynamic part, without access
+constexpr std::size_t LANDINGS_KEPT = 64;
 constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 
 bool tracking = !races::detecting();
@@ -206,11 +207,11 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
 
 void SharedMemory::take_over(int thread, std::size_t unit, std::uint16_t origin) {
     Writer &writer = writers_[unit];
-    if (writer.thread < 0)
+    if (!writer.unpublished)
         ++unpublished_[unit * UNIT / PAGE];
-    if (writer.thread != thread)
+    if (!writer.unpublished || writer.thread != thread)
         dirty_[static_cast<std::size_t>(thread)].push_back(static_cast<std::uint32_t>(unit));
-    writer = {static_cast<std::int16_t>(thread), origin};
+    writer = {static_cast<std::int16_t>(thread), origin, true};
 }
 
 // A list may hold units that others have taken over since: drops them before it grows too long.
@@ -218,7 +219,9 @@ void SharedMemory::compact(int thread) {
     std::vector<std::uint32_t> &units = dirty_[static_cast<std::size_t>(thread)];
     std::sort(units.begin(), units.end());
     units.erase(std::unique(units.begin(), units.end()), units.end());
-    std::erase_if(units, [&](std::uint32_t unit) { return writers_[unit].thread != thread; });
+    std::erase_if(units, [&](std::uint32_t unit) {
+        return !writers_[unit].unpublished || writers_[unit].thread != thread;
+    });
 }
 
 void SharedMemory::wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes,
@@ -240,7 +243,7 @@ void SharedMemory::publish_unit(std::size_t unit) {
     const std::size_t end = is_static ? saved_static_.size() : size();
     copy_bytes(async_.data() + offset, generic(offset, std::min(bytes, end - offset)),
                std::min(bytes, end - offset));
-    writers_[unit].thread = -1;
+    writers_[unit].unpublished = false;
     --unpublished_[offset / PAGE];
 }
 
@@ -249,7 +252,7 @@ void SharedMemory::publish(const Thread &thread) {
         return;
     std::vector<std::uint32_t> &units = dirty_[static_cast<std::size_t>(thread.number)];
     for (const std::uint32_t unit : units)
-        if (writers_[unit].thread == thread.number)
+        if (writers_[unit].unpublished && writers_[unit].thread == thread.number)
             publish_unit(unit);
     units.clear();
 }
@@ -261,22 +264,26 @@ std::size_t SharedMemory::first_unpublished(std::uint32_t offset, std::size_t by
         const std::size_t page_end = std::min(end, (begin / PAGE + 1) * PAGE);
         if (unpublished_[begin / PAGE] > 0)
             for (std::size_t unit = begin / UNIT; unit * UNIT < page_end; ++unit)
-                if (writers_[unit].thread >= 0)
+                if (writers_[unit].unpublished)
                     return unit;
         begin = page_end;
     }
     return NONE;
 }
 
-void SharedMemory::fail_unpublished(std::size_t unit, const std::string &what, Site site) const {
-    const Writer writer = writers_[unit];
+Note SharedMemory::note_of(const Writer &writer, const char *did) const {
     const Origin &origin = origins[writer.origin];
     const Thread &thread = cta_->threads[static_cast<std::size_t>(writer.thread)];
+    return origin.pc != 0 ? note_at_code(thread, origin.pc, did)
+                          : note_at(thread, origin.site, did);
+}
+
+void SharedMemory::fail_unpublished(std::size_t unit, const std::string &what, Site site) const {
     const char *did = "wrote them, and has executed no fence.proxy.async since";
     fail(Mistake::HAZARD,
          format("%s at offset %zu of the shared memory of CTA %d", what.c_str(), unit * UNIT,
                 cta_->rank),
-         {origin.pc != 0 ? note_at_code(thread, origin.pc, did) : note_at(thread, origin.site, did),
+         {note_of(writers_[unit], did),
           note_at(site, "who reads or overwrites them was issued here")});
 }
 
@@ -303,6 +310,25 @@ void SharedMemory::write_async(std::uint32_t offset, const void *from, std::size
             unit, format("%s overwrites bytes that a thread wrote and never fenced,", writer),
             site);
     copy_bytes(async_.data() + offset, from, bytes);
+}
+
+// ---------------------------------------------------------------------------- who wrote last
+
+void SharedMemory::landed(std::uint32_t offset, std::size_t bytes, const Thread &issuer,
+                          Site site) {
+    if (landings_.size() == LANDINGS_KEPT)
+        landings_.pop_back();
+    landings_.push_front({offset, static_cast<std::uint32_t>(bytes), &issuer, site});
+}
+
+std::vector<Note> SharedMemory::last_writer(std::uint32_t offset, std::size_t bytes) const {
+    for (const Landing &load : landings_)
+        if (load.offset < offset + bytes && offset < load.offset + load.bytes)
+            return {note_at(*load.issuer, load.site, "started a TMA load that landed there")};
+    for (std::size_t unit = offset / UNIT; unit * UNIT < offset + bytes; ++unit)
+        if (unit < writers_.size() && writers_[unit].thread >= 0)
+            return {note_of(writers_[unit], "wrote there")};
+    return {};
 }
 
 } // namespace emulator

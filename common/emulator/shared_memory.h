@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace emulator {
@@ -25,10 +26,19 @@ constexpr std::uint32_t SHARED_BASE = 1024;
 // What shared memory holds before anybody wrote it, byte by byte.
 constexpr unsigned char UNINITIALISED = 0xff;
 
-// Who last wrote 2 bytes by the generic proxy and has not fenced them since.
+// Who last wrote 2 bytes by the generic proxy.
 struct Writer {
     std::int16_t thread = -1; // number in the CTA; -1: nobody
     std::uint16_t origin = 0; // which line or code wrote: a number of shared_memory.cpp's
+    bool unpublished = false; // no fence since
+};
+
+// A TMA load that has landed.
+struct Landing {
+    std::uint32_t offset;
+    std::uint32_t bytes;
+    const Thread *issuer;
+    Site site;
 };
 
 class SharedMemory {
@@ -71,6 +81,13 @@ public:
     void write_async(std::uint32_t offset, const void *from, std::size_t bytes, const char *writer,
                      Site site);
 
+    // A TMA load, started by `issuer` at `site`, has written these bytes.
+    void landed(std::uint32_t offset, std::size_t bytes, const Thread &issuer, Site site);
+
+    // Who wrote these bytes last, as far as that is known: the newest of the last loads that landed
+    // there, else a thread that wrote there. For reports; empty if nobody is known.
+    std::vector<Note> last_writer(std::uint32_t offset, std::size_t bytes) const;
+
     // Brings the static part into the program's variables, or takes it out again.
     void swap_in();
     void swap_out();
@@ -81,6 +98,7 @@ private:
     void compact(int thread);
     void publish_unit(std::size_t unit);
     std::size_t first_unpublished(std::uint32_t offset, std::size_t bytes) const;
+    Note note_of(const Writer &writer, const char *did) const;
     [[noreturn]] void fail_unpublished(std::size_t unit, const std::string &what, Site site) const;
 
     Cta *cta_ = nullptr;
@@ -95,6 +113,7 @@ private:
     std::vector<Writer> writers_;                   // per unit of 2 bytes
     std::vector<std::uint16_t> unpublished_;        // units with a writer, per 1024 bytes
     std::vector<std::vector<std::uint32_t>> dirty_; // per thread: the units it may have to publish
+    std::deque<Landing> landings_;                  // the last ones, newest first
 };
 
 // Turns the async view off (both views are one): in ThreadSanitizer's build, where nobody says who

@@ -60,6 +60,7 @@ struct Load {
     Cta *cta;
     std::uint32_t tile; // offsets in its shared memory
     std::uint32_t barrier;
+    const Thread *issuer;
     Site site;
 };
 
@@ -86,6 +87,7 @@ void land(const Load &load) {
                         shared.write_async(to, bytes + from, count, "TMA load", load.site);
                     });
     });
+    shared.landed(load.tile, load.box.bytes(), *load.issuer, load.site);
     const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
     mbarrier_complete_bytes(barrier, int(load.box.bytes()));
 }
@@ -141,7 +143,7 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
         mbarrier_copy_issued(mbarrier_at(*cta, barrier_offset, where));
     }
     for (Cta *cta : destinations) {
-        const Load load{box, cta, to, barrier_offset, where};
+        const Load load{box, cta, to, barrier_offset, current, where};
         Operation operation{};
         operation.kind = OperationKind::LOAD;
         operation.cta = cta;

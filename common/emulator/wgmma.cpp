@@ -81,12 +81,18 @@ Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
 
 // Between the issue of a wgmma and its read nobody may touch its operands.
 void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held, Site where) {
-    if (check_operand(cta, operand, where) != held)
-        fail(Mistake::HAZARD,
-             format("%c of a wgmma was overwritten before the wgmma had read it: wgmma_wait before "
-                    "others may write there",
-                    operand.name),
-             {note_at(where, "the wgmma was called here")});
+    if (check_operand(cta, operand, where) == held)
+        return;
+    std::vector<Note> notes = {note_at(where, "the wgmma was called here")};
+    const std::size_t groups = std::size_t(operand.rows) / 8;
+    for (Note &writer :
+         cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.stride + 1))
+        notes.push_back(std::move(writer));
+    fail(Mistake::HAZARD,
+         format("%c of a wgmma was overwritten before the wgmma had read it: wgmma_wait before "
+                "others may write there",
+                operand.name),
+         notes);
 }
 
 // Makes the wgmma happen; in an operation.

@@ -460,7 +460,8 @@ static void store_mistakes() {
     expect_mistake("misuse", "never committed", [=] { store(true, false, 0); });
     under_policy("lazy", [=] {
         expect_mistake("hazard", "", [=] { store(true, true, 1); });
-        expect_mistake("hazard", "overwritten", [=] { store(true, true, 2); });
+        expect_mistake_of_two("hazard", "overwritten", "wrote there",
+                              [=] { store(true, true, 2); });
     });
 }
 

@@ -222,7 +222,8 @@ static void wgmma_in_flight() {
     expect_wgmma_mistake(NO_WAIT, "hazard", "waited");
     expect_wgmma_mistake(NO_COMMIT, "misuse", "never committed");
     under_policy("lazy", [] {
-        expect_mistake("hazard", "A of a wgmma was overwritten", [] { run_mistaken(OVERWRITTEN); });
+        expect_mistake_of_two("hazard", "A of a wgmma was overwritten", "wrote there",
+                              [] { run_mistaken(OVERWRITTEN); });
     });
 }
 

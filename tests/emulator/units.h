@@ -109,3 +109,12 @@ inline void expect_mistake(const char *kind, const char *words,
     EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\": %s",
            outcome.status, kind, words, outcome.report.c_str());
 }
+
+// The same, and a line further down names somebody else.
+inline void expect_mistake_of_two(const char *kind, const char *words, const char *note,
+                                  const std::function<void()> &kernels) {
+    expect_mistake(kind, words, kernels);
+    const Outcome outcome = outcome_of(kernels);
+    EXPECT(outcome.report.find(note) != std::string::npos, "no line says \"%s\": %s", note,
+           outcome.report.c_str());
+}
