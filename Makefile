@@ -63,7 +63,7 @@ LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lpthrea
 # bank conflicts are counted by them. The emulator's own cuda_runtime.h and the like stand before any
 # others, and common/emulator/device/ before common/device/.
 EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
-EMULATOR_FLAGS := -std=c++20 -O3 -g $(WARN) -Werror -fno-strict-aliasing \
+EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing \
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
 KERNEL_FLAGS := -std=c++20 -O2 -g $(WARN) -Werror -Wno-unknown-pragmas -Wno-psabi -fsanitize=thread \
     -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
@@ -408,6 +408,8 @@ $(EMULATED_PROGRAMS:%=%.o): $(BUILD)/emulated/%.o: $$(call source_of,$$*) $(BUIL
 
 # The copies of rungs with planted bugs that tests/planted.py writes, compiled as the rungs are.
 PLANTED := $(patsubst $(BUILD)/%.cu,%,$(wildcard $(BUILD)/planted/*.cu))
+# Hundreds of them: line numbers are all that a report needs.
+$(PLANTED:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += -g1
 $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/%.o: $(BUILD)/%.cu common/step.h \
     $(wildcard common/device/* common/emulator/*.h common/emulator/*/*) $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'

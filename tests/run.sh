@@ -23,7 +23,7 @@ export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 
 LOGS=build/tests/logs
-LIMIT=${TEST_LIMIT:-600} # seconds for one test
+LIMIT=${TEST_LIMIT:-1500} # seconds for one test; the longest builds and runs hundreds of programs
 verbose=0
 jobs=2
 
