@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "harness/arithmetic.h"
 #include "harness/exit_status.h"
 #include "harness/message.h"
 #include "harness/shape.h"
@@ -12,10 +11,8 @@
 enum { DEFAULT_SIZE = 8192 };
 
 option_rules machine_option_rules(const step *step) {
-    return (option_rules){.m = DEFAULT_SIZE,
-                          .n = DEFAULT_SIZE,
-                          .k = DEFAULT_SIZE,
-                          .takes_scalars = arithmetic_of(step).takes_c};
+    (void)step;
+    return (option_rules){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
 }
 
 size_t machine_orders(const options *options) {
@@ -35,7 +32,7 @@ static int time_and_verify(workload *workload, const options *o, timing *timing,
     /* What is found in a buffer afterwards was written by a timed launch. */
     if (workload_poison(workload) != 0 ||
         timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
-                   workload->contenders, workload->contender_count, timing) != 0 ||
+                   workload->contenders, timing) != 0 ||
         verify_after_timing(workload, o, timing, verification) != 0) {
         return STATUS_FAILED;
     }
