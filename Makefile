@@ -47,15 +47,24 @@ EMULATED := $(filter 1,$(EMULATE))
 
 # ---------------------------------------------------------------- flags
 
-ARCH := -gencode=arch=compute_90a,code=sm_90a
+# What wgmma and TMA need runs on sm_90a alone. The Ampere track and the harness run on everything
+# from sm_80 on; what is newer than sm_90 translates its PTX.
+HOPPER := -gencode=arch=compute_90a,code=sm_90a
+AMPERE := $(foreach sm,80 86 89,-gencode=arch=compute_$(sm),code=sm_$(sm)) \
+    -gencode=arch=compute_90,code=[sm_90,compute_90]
+# $(call arch_of,RUNG)
+arch_of = $(if $(filter a%,$(1)),$(AMPERE),$(HOPPER))
 WARN := -Wall -Wextra
+# A rung names the fields of its step record that it needs; the others are 0.
+RUNG_WARN := -Wno-missing-field-initializers
 INCLUDE := -Icommon -isystem $(CUDA_ROOT)/include
 CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic -Werror
-NVCCFLAGS := -std=c++20 -O3 -lineinfo -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -Icommon
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -Werror all-warnings -Icommon \
+    -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN)
 PTXAS := -Xptxas -v,-warn-spills
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Nothing links libcuda: a program must start on a machine that has no driver.
-LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lpthread -ldl -lrt -lm \
+LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublasLt -lpthread -ldl -lrt -lm \
     -lstdc++
 # The emulator is a program in C++ that knows no CUDA. What it runs is compiled with
 # -fsanitize=thread, so that the compiler announces every load and store; without libtsan the
@@ -65,7 +74,8 @@ LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lpthrea
 EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
 EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing \
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
-KERNEL_FLAGS := -std=c++20 -O2 -g $(WARN) -Werror -Wno-unknown-pragmas -Wno-psabi -fsanitize=thread \
+KERNEL_FLAGS := -std=c++20 -O2 -g $(WARN) -Werror $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
+    -fsanitize=thread \
     -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
     -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
 # Lists what an object was made from beside it, so that a header rebuilds what includes it.
@@ -248,7 +258,7 @@ clean:
 
 # What ptxas -v said, as a table. The log is from the same compilation as the program.
 define RESOURCES
-/Compiling entry function/ { sub(/.*function ./, ""); sub(/. for .*/, ""); name = $$0 }
+/Compiling entry function/ { sub(/.*function ./, ""); sub(/. for ./, " for "); sub(/.$$/, ""); name = $$0 }
 /bytes stack frame/        { stack = $$1; stores = $$5; loads = $$9 }
 /Used [0-9]+ registers/    {
     match($$0, /[0-9]+ bytes smem/); static_smem = RSTART ? substr($$0, RSTART) + 0 : 0
@@ -274,7 +284,7 @@ ifneq ($(filter-out help list diff diffstat notes clean,$(or $(firstword $(MAKEC
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
-  FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(SANITIZE) $(LDLIBS)
+  FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) $(SANITIZE) $(LDLIBS)
   EMULATED_FLAGS := $(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS)
   # $(call keep,FILE,TEXT)
   keep = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(BUILD))$(file >$(1),$(2)))
@@ -301,10 +311,11 @@ rungs: $(PROGRAMS)
 # wrong in a way that nothing else shows: it is no program at all.
 REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill
 
-# $(call compile_rung,SOURCE,MORE FLAGS) makes the object $@, or no file and an error.
+# $(call compile_rung,SOURCE,MORE FLAGS) makes the object $@, or no file and an error. $* begins with
+# the rung.
 define compile_rung
 log=$(@:.o=.ptxas.log); rm -f $@; \
-	if ! $(NVCC) $(ARCH) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@ >$$log 2>&1; then \
+	if ! $(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@ >$$log 2>&1; then \
 	    cat $$log >&2; exit 1; \
 	elif grep -E '$(REFUSED)' $$log >&2; then \
 	    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
@@ -323,7 +334,7 @@ $(PROGRAMS) $(VARIANTS): %: %.o $(HARNESS) $(BUILD)/commit.o
 $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc -ptx $<'
-	$(Q)$(NVCC) -arch=compute_90a $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@
+	$(Q)$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90a) $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@
 
 # A variant is an experiment with a rung: a patch of it, or of the device headers. Both are copied
 # to a tree of the variant's own, patched there, and compiled as the rung is. The tree is no place
@@ -353,7 +364,7 @@ $(C_OBJECTS): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 $(CU_OBJECTS): $(BUILD)/harness/%.cu.o: common/harness/%.cu $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc $<'
-	$(Q)$(NVCC) $(ARCH) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@
+	$(Q)$(NVCC) $(AMPERE) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@
 
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)
@@ -486,7 +497,7 @@ $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc $<'
 	$(Q)log=$@.log; rm -f $@; \
-	if ! $(NVCC) $(ARCH) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@ \
+	if ! $(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@ \
 	        >$$log 2>&1 || \
 	    grep -E '$(REFUSED)' $$log >&2; then cat $$log >&2; rm -f $@; exit 1; fi
 

@@ -259,7 +259,7 @@ def emulated_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
     check_options(options)
-    programs = ladder.find_programs(options.build, options.steps, "emulated")
+    programs = ladder.find_programs(options.build, options.steps, "emulated", recorded.TRACKS)
     if options.dry_run:
         for _, path in programs:
             print(*command_of(options, path, "<temporary file>"))

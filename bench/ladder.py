@@ -30,6 +30,10 @@ from pathlib import Path
 import recorded
 
 DEFAULT_SIZE = 8192
+# Where a track's ladder starts: a01 computes something else than the rungs above it, and cuBLAS's
+# time for the one says nothing of the other. --steps a01 runs it.
+FIRST_RUNGS = {"v": "v00", "a": "a02"}
+FP16_SUMS = "cublas_fp16_sums"  # a third contender, of rungs with fp16 sums
 CANNOT_RUN_HERE = 77
 INTERRUPTED = 130
 OPTIONAL = ("tensor_core_share", "sm_clock_ghz", "watts", "joules")  # null if not readable
@@ -71,7 +75,7 @@ def unsigned64(text):
 
 def add_selection(add, subfolder="steps", shape=f"{DEFAULT_SIZE}"):
     """The options that say which programs run on which problem; other programs here share them."""
-    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all of v that is built)")
+    add("--steps", metavar="v01,v02-x,...", help="what to run (default: all that is built)")
     add(
         "--build",
         metavar="DIR",
@@ -96,6 +100,7 @@ def make_parser():
     )
     add = parser.add_argument
     add_selection(add)
+    add("--track", choices=tuple(FIRST_RUNGS), default="v", help="which rungs (default: v)")
     add("--protocol", choices=("burst", "sustained"), default="burst")
     add("--passes", type=positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=positive, default=4, help="rounds per process (default 4)")
@@ -147,13 +152,14 @@ def built_programs(builds, subfolder):
     return found
 
 
-def find_programs(builds, steps, subfolder="steps"):
-    """What to run, lowest first and a variant after its rung: a list of (name, path)."""
+def find_programs(builds, steps, subfolder="steps", tracks="v"):
+    """What to run, lowest first and a variant after its rung: a list of (name, path). Without
+    `steps` that is everything of the tracks."""
     builds = builds or [recorded.ROOT / "build"]
     places = ", ".join(str(build / subfolder) for build in builds)
     built = built_programs(builds, subfolder)
     if steps is None:
-        names = [name for name in built if name.startswith("v")]
+        names = [name for name in built if name[0] in tracks]
         if not names:
             raise UsageError(f"no built rung in {places}: run 'make ladder', or name --build DIR")
     else:
@@ -334,10 +340,11 @@ def check_run(options, name, run):
 
 
 def check_timing(options, timing):
-    """ValueError, KeyError or TypeError unless both contenders have all their times."""
+    """ValueError, KeyError or TypeError unless all contenders have all their times."""
     if timing["protocol"] != options.protocol or timing["interrupted"]:
         raise ValueError("interrupted, or timed by another protocol")
-    for contender in (timing["step"], timing["cublas"]):
+    third = [timing[FP16_SUMS]] if FP16_SUMS in timing else []
+    for contender in [timing["step"], timing["cublas"], *third]:
         seconds = contender["seconds"]
         if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
             raise ValueError(f"{options.rounds} times expected, found {seconds}")
@@ -381,22 +388,32 @@ def combine_contender(runs, contender):
     return combined
 
 
-def round_ratios(run):
+def round_ratios(run, contender="cublas"):
     """cuBLAS's time over the step's, round by round: above 1 the step is faster."""
     timing = run["timing"]
-    pairs = zip(timing["cublas"]["seconds"], timing["step"]["seconds"])
+    pairs = zip(timing[contender]["seconds"], timing["step"]["seconds"])
     return [cublas / step for cublas, step in pairs]
 
 
-def combine_rung(runs):
-    """One rung's passes as one record; the passes stay in it as they were."""
-    per_pass = [round_ratios(run) for run in runs]
+def combine_ratios(runs, contender):
+    """All passes' ratios to cuBLAS, their summary, and each pass's median."""
+    per_pass = [round_ratios(run, contender) for run in runs]
     samples = [ratio for ratios in per_pass for ratio in ratios]
-    ratio = dict(
+    return dict(
         recorded.summary(samples),
         samples=samples,
         pass_medians=[recorded.median(ratios) for ratios in per_pass],
     )
+
+
+def combine_rung(runs):
+    """One rung's passes as one record; the passes stay in it as they were."""
+    beside = {}
+    if all(FP16_SUMS in run["timing"] for run in runs):
+        beside = {
+            FP16_SUMS: combine_contender(runs, FP16_SUMS),
+            f"ratio_to_{FP16_SUMS}": combine_ratios(runs, FP16_SUMS),
+        }
     return {
         "step": runs[0]["step"],
         "idea": runs[0]["idea"],
@@ -404,7 +421,8 @@ def combine_rung(runs):
             "flop": runs[0]["timing"]["flop"],
             "step": combine_contender(runs, "step"),
             "cublas": combine_contender(runs, "cublas"),
-            "ratio_to_cublas": ratio,
+            "ratio_to_cublas": combine_ratios(runs, "cublas"),
+            **beside,
         },
         "passes": runs,
     }
@@ -460,6 +478,8 @@ def combine_ladder(options, names, collected):
         return None
     every_run = [run for rung in good for run in rung["passes"]]
     first = identity(every_run[0])
+    beside = [run for run in every_run if FP16_SUMS in run["timing"]]
+    fp16_sums = {FP16_SUMS: combine_contender(beside, FP16_SUMS)} if beside else {}
     return {
         "schema": recorded.SCHEMA,
         "kind": "ladder",
@@ -472,6 +492,7 @@ def combine_ladder(options, names, collected):
         "rounds": options.rounds,
         "interrupted": collected.interrupted,
         "cublas": combine_contender(every_run, "cublas"),
+        **fp16_sums,
         "rungs": rungs,
         "neighbours": compare_neighbours(rungs),
     }
@@ -642,12 +663,19 @@ def table_row(rung):
     ]
 
 
-def cublas_row(ladder):
-    """cuBLAS's cells, over all rounds of all rungs."""
-    cublas = ladder["cublas"]
+def cublas_row(cublas, what, ratio):
+    """cuBLAS's cells."""
     share = cell(cublas["tensor_core_share"], 1, " %", 100)
     clock = cell(cublas["sm_clock_ghz"], 3, " GHz")
-    return ["cuBLAS", "its default", spread(cublas["tflops"], 1), "1", share, clock]
+    return ["cuBLAS", what, spread(cublas["tflops"], 1), ratio, share, clock]
+
+
+def cublas_rows(ladder):
+    """cuBLAS over all rounds of all rungs; with fp16 sums over those that it ran beside."""
+    rows = [cublas_row(ladder["cublas"], "its default", "1")]
+    if FP16_SUMS in ladder:
+        rows.append(cublas_row(ladder[FP16_SUMS], "with fp16 sums", "-"))
+    return rows
 
 
 def print_aligned(rows):
@@ -677,7 +705,7 @@ def print_ladder(ladder):
     )
     header = ["rung", "idea", "TFLOPS (p10 to p90)", "of cuBLAS (p10 to p90)", "tensor", "clock"]
     rows = [header] + [table_row(rung) for rung in ladder["rungs"]]
-    print_aligned(rows + [cublas_row(ladder)])
+    print_aligned(rows + cublas_rows(ladder))
     for pair in ladder["neighbours"]:
         print(neighbour_line(pair))
 
@@ -686,8 +714,11 @@ def print_ladder(ladder):
 
 
 def default_name(ladder, date):
-    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json, with -variants if it has some."""
-    words = ladder["protocol"] + ("-variants" if recorded.has_variants(ladder) else "")
+    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json, with -variants if it has some. Other
+    tracks than v say their name: -burst-a-."""
+    tracks = {name[0] for name in recorded.all_names(ladder)} - {"v"}
+    variants = ["variants"] if recorded.has_variants(ladder) else []
+    words = "-".join([ladder["protocol"], *sorted(tracks), *variants])
     return recorded.file_name(ladder, words, date)
 
 
@@ -730,7 +761,9 @@ def ladder_main(arguments):
     options.shape = shape_of(options)
     if options.device < 0:
         raise UsageError("--device: an index from 0 upwards is wanted")
-    programs = find_programs(options.build, options.steps)
+    programs = find_programs(options.build, options.steps, tracks=options.track)
+    if options.steps is None:  # one ladder is one computation
+        programs = [(name, path) for name, path in programs if name >= FIRST_RUNGS[options.track]]
     check_destination(options.out)
     if options.dry_run:
         print_plan(options, make_plan(programs, options.passes))

@@ -11,6 +11,8 @@
 #ifndef GEMM_LADDER_STEP_H
 #define GEMM_LADDER_STEP_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -19,14 +21,19 @@ struct CUstream_st; /* cudaStream_t points to it; a machine without CUDA passes 
 
 /* What a rung computes. All matrices are row-major and densely packed. */
 enum computation {
-    GEMM_BF16 = 1 /* D[m][n] = sum over k of A[m][k] * B[n][k]; bf16 in and out, fp32 sums */
+    GEMM_BF16 = 1, /* D[m][n] = sum over k of A[m][k] * B[n][k]; bf16 in and out, fp32 sums */
+    GEMM_FP16 = 2, /* the same in fp16; the sums are fp32, or fp16 if the step says fp16_sums */
+    ADDMM_FP16 = 3 /* D = alpha * A * B^T + beta * C; A and B fp16, C, D and the sums fp32 */
 };
 
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
     const void *a; /* [m][k] */
     const void *b; /* [n][k] */
+    const void *c; /* [m][n], of ADDMM_FP16 alone; not to be read if beta is 0 */
     void *d;       /* [m][n] */
+    float alpha;   /* of ADDMM_FP16 alone; if it is 0, A and B are not to be read */
+    float beta;
     int m;
     int n;
     int k;
@@ -38,8 +45,10 @@ typedef struct step {
     const char *name; /* "v07" */
     const char *idea; /* a few words: the one thing that this rung adds */
     enum computation computes;
+    bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
     int min_compute_capability; /* 90 means 9.0 */
-    int max_compute_capability; /* the same as min for code that runs on one architecture only */
+    int max_compute_capability; /* the same as min for code that runs on one architecture only;
+                                   999 for code that every later one runs too */
     int multiple_m;             /* the shape must be a multiple of these, in elements */
     int multiple_n;
     int multiple_k;

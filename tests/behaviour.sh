@@ -102,11 +102,13 @@ refuses_bad_words() {
 
 refuses_bad_shapes() {
     refused --size 4095
-    refused --n 4100
+    refused --n 4102
     refused --k 4100
+    # 4 elements of fp32 are 16 bytes: only D of a01 has them.
+    [[ $rung == a01 ]] || refused --n 4100
     case $rung in
     # Any shape with 16-byte rows will do from here on.
-    v1[0-2]) ;;
+    v1[0-2] | a*) ;;
     *)
         refused --m 8
         refused --m 4104
@@ -129,12 +131,28 @@ needs_no() {
     fi
 }
 
+# alpha and beta are a01's alone.
+refuses_bad_scalars() {
+    local value
+    if [[ $rung != a01 ]]; then
+        refused --alpha 1
+        refused --beta=0
+        return
+    fi
+    has_help --alpha --beta
+    for value in x '' nan inf 1e39 0x1 1,5; do
+        refused --alpha "$value"
+        refused --beta "$value"
+    done
+}
+
 behaves_for_a_gpu() {
     name=$rung
     has_help --size --m --n --k --inputs --seed --protocol --rounds --check --json --device --help
     refuses_bad_words
     refuses_bad_numbers
     refuses_bad_shapes
+    refuses_bad_scalars
     refused --policy lazy
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
@@ -148,6 +166,7 @@ behaves_emulated() {
     has_help --size --m --n --k --inputs --seed --policy --check --json --help
     refuses_bad_words
     refuses_bad_shapes
+    refuses_bad_scalars
     refused --size -1
     refused --seed x
     refused --protocol burst

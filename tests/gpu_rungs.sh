@@ -36,6 +36,19 @@ CLIPPED=(
     "16384 16384 16384 --check sample"
 )
 
+# Long sums, beyond what fp16 holds, and the shape of a tall, thin product: for the a track.
+LONG=(
+    "256 128 20480"
+    "81920 256 256"
+    "8192 8192 8192 --check sample"
+)
+# What BLAS says of alpha and beta, at a shape that is not square.
+SCALARS=()
+for alpha in 0 1 -2.5; do
+    for beta in 0 1 -2.5; do SCALARS+=("1000 260 520 --alpha $alpha --beta $beta"); done
+done
+SCALARS+=("256 512 64 --alpha 0.3 --beta 7e3")
+
 # verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all.
 verify() {
     local rung=$1 m=$2 n=$3 k=$4 output status
@@ -46,10 +59,10 @@ verify() {
         skip "$rung is right" "$(tail -n 1 <<<"$output")"
         return 1
     elif [[ $status -eq 0 ]]; then
-        ok "$rung is right at ${m}x${n}x$k"
+        ok "$rung is right at ${m}x${n}x$k${*:+ $*}"
     else
         echo "$output"
-        not_ok "$rung is right at ${m}x${n}x$k" "exit status $status: $(tail -n 1 <<<"$output")"
+        not_ok "$rung is right at ${m}x${n}x$k${*:+ $*}" "exit status $status: $(tail -n 1 <<<"$output")"
     fi
 }
 
@@ -64,7 +77,9 @@ for source in steps/*.cu; do
     fi
     shapes=("${TILED[@]}")
     [[ $rung == v0[89] ]] || shapes+=("${ODD[@]}")
-    [[ $rung == v1[0-2] ]] && shapes+=("${CLIPPED[@]}")
+    [[ $rung == v1[0-2] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
+    [[ $rung == a* ]] && shapes+=("${LONG[@]}")
+    [[ $rung == a01 ]] && shapes+=("${SCALARS[@]}")
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086 # the words of a shape are arguments
         verify "$rung" $shape || continue 2

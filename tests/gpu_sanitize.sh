@@ -23,7 +23,7 @@ clean() {
         --protocol none >"$REPORT" 2>&1
     status=$?
     if [[ $status -eq 77 ]]; then
-        skip "$name" "needs a Hopper GPU"
+        skip "$name" "$(tail -n 1 "$REPORT")"
         return 1
     elif [[ $status -eq 0 ]]; then
         ok "$name"
@@ -43,7 +43,7 @@ for source in steps/*.cu; do
     fi
     for tool in memcheck initcheck racecheck synccheck; do
         clean "$rung passes $tool" "$tool" "$rung" "${TILED[@]}" || continue 2
-        [[ $rung == v1[0-2] ]] || continue
+        [[ $rung == v1[0-2] || $rung == a* ]] || continue
         clean "$rung passes $tool with clipped tiles" "$tool" "$rung" "${CLIPPED[@]}"
     done
 done

@@ -56,9 +56,14 @@ done
 for number in 01 02 03 04 05 06 07 08 09 10 11 12; do
     says "make list has v$number" "^v$number "
 done
+for number in 01 02 03 04 05 06; do
+    says "make list has a$number" "^a$number "
+done
 
 run diffstat
 says "make diffstat has v12" '^v12 '
+run diff a4
+says "make diff a4 stays on its track" '^a03 -> a04$'
 run diff N=2
 says "make diff N=2 shows colours" $'\033\[3[12]m'
 run diff 2

@@ -23,6 +23,11 @@ for source in steps/*.cu; do
     fi
     if why=$(grep -m 1 -i warning "$log"); then not_ok "$rung: no warnings" "$why"; else ok "$rung: no warnings"; fi
     if why=$(grep -m 1 'C75[0-9][0-9]' "$log"); then not_ok "$rung: no C75xx" "$why"; else ok "$rung: no C75xx"; fi
+    # The a track runs on every GPU from sm_80 on.
+    wanted=sm_90a
+    [[ $rung == a* ]] && wanted='sm_80 sm_86 sm_89 sm_90'
+    found=$(sed -n "s/.*for '\(sm_[0-9a-z]*\)'.*/\1/p" "$log" | sort -u | paste -sd ' ')
+    is "$rung is compiled for $wanted" "it is for $found" test "$found" = "$wanted"
     # The log must say that nothing spills; that it says nothing else is not enough.
     if grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$log" &&
         ! grep -q '[1-9][0-9]* bytes spill' "$log"; then

@@ -64,6 +64,8 @@ run = {{
     "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
                "step": contender(speed), "cublas": contender(1.0)}},
 }}
+if BEHAVIOUR.get("fp16_sums"):
+    run["timing"]["cublas_fp16_sums"] = contender(2.0)
 run["problem"].update((name, int(options["--" + name])) for name in "mnk")
 text = json.dumps(run)
 with open(options["--json"], "w") as stream:
@@ -244,6 +246,28 @@ def recorded_rungs(folder, rungs):
     results.mkdir()
     (results / "one.json").write_text(json.dumps(ladder))
     return results, ladder
+
+
+def test_tracks(folder):
+    """Without --steps a ladder is one track, from the first rung of its common computation on."""
+    house = House(folder, v01={}, a01={}, a02={}, a03={"speed": 1.5}, t01={})
+    for track, names in ((), ["v01"]), (("--track", "a"), ["a02", "a03"]):
+        same(house.ladder("--passes", "1", *track).returncode, 0)
+        same([rung["step"] for rung in house.result()["rungs"]], names)
+    same(house.ladder("--passes", "1", "--steps", "a01").returncode, 0)
+    require(house.ladder("--track", "x").returncode == 2, "there is no such track")
+
+
+def test_fp16_sums(folder):
+    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it."""
+    house = House(folder, a02={"fp16_sums": True}, a03={"fp16_sums": True, "speed": 4.0})
+    result = house.ladder("--track", "a")
+    same(result.returncode, 0)
+    require("with fp16 sums" in result.stdout, result.stdout)
+    ladder = house.result()
+    close(ladder["rungs"][1]["timing"]["ratio_to_cublas"]["median"], 4)
+    close(ladder["rungs"][1]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
+    same(len(ladder["cublas_fp16_sums"]["seconds"]), 12)
 
 
 def test_headline(folder):

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* d is [m][n] bf16, of the reference's shape. Every element of the reference is compared; with a
- * sampled one the whole of d is searched for NaN and infinities as well. Returns 0 with the
- * findings in verdict, or non-zero after printing one line if a call failed. */
-int check_output(const bf16_bits *d, const reference *reference, enum check_kind kind,
-                 struct CUstream_st *stream, verdict *verdict);
+/* d is [m][n] of the output's format and the reference's shape. Every element of the reference is
+ * compared; with a sampled one the whole of d is searched for NaN and infinities as well. Returns 0
+ * with the findings in verdict, or non-zero after printing one line if a call failed. */
+int check_output(const void *d, const reference *reference, enum check_kind kind,
+                 const rounding *rounding, struct CUstream_st *stream, verdict *verdict);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Is one bf16 output right? The kernels and the unit tests use these same functions. */
+/* Is one output right? The kernels and the unit tests use these same functions. */
 #ifndef GEMM_LADDER_HARNESS_COMPARE_H
 #define GEMM_LADDER_HARNESS_COMPARE_H
 
@@ -6,13 +6,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/bf16.h"
 #include "harness/host_device.h"
+#include "harness/number.h"
 
 enum check_kind {
-    CHECK_EXACT,  /* bit for bit; the reference is a whole number that fp32 holds */
+    CHECK_EXACT,  /* bit for bit; the reference is a number that fp32 holds */
     CHECK_BOUNDED /* within the rounding bound of its own dot product */
 };
+
+/* fp16 sums are rounded to fp16 once in so many products, or less often: tensor cores add up those
+ * of one instruction (sm_80: of half of it) in a wider format. */
+enum { FP16_SUM_GROUP = 8 };
+
+/* What is rounded on the way to a correct output. */
+typedef struct rounding {
+    enum number output;
+    double to_fp32; /* roundings to fp32 in one element: k additions, and what C needs */
+    int to_fp16;    /* roundings of the sum to fp16; 0 with fp32 sums */
+} rounding;
+
+/* One element of the reference. */
+typedef struct expected {
+    double value;    /* the exact result */
+    float magnitude; /* the sum of all |a||b|; with C: times |alpha|, and |beta||c| added */
+    float partials;  /* the sum of |partial sum| after every FP16_SUM_GROUP products, in the order
+                      * of k; 0 with fp32 sums */
+} expected;
 
 typedef struct comparison {
     bool right;
@@ -20,43 +39,73 @@ typedef struct comparison {
     double error_over_bound; /* 0 for an exact match, infinite if nothing can pass */
 } comparison;
 
-/* How far a correct output may be from the exact dot product of length k.
- *
- * The sum: k additions in fp32, in any order, each off by at most 2^-23 of the sum of magnitudes
- * (2^-24 would do for rounding to nearest, but tensor cores may truncate): together sum_error.
- * The output: rounding to bf16, which has 8 significant bits, adds at most 2^-8 of the value that
- * is rounded, and that value may itself be off by sum_error. */
-HOST_DEVICE static inline double error_bound(double reference, float magnitude, int k) {
-    const double sum_error = (double)k * 0x1p-23 * (double)magnitude;
-    return 0x1p-8 * (fabs(reference) + sum_error) + sum_error;
+/* How far rounding to the format may move a number of that size. bf16 and fp32 numbers that are
+ * not normal do not come up. */
+HOST_DEVICE static inline double rounding_error(enum number format, double magnitude) {
+    switch (format) {
+    case NUMBER_BF16:
+        return 0x1p-8 * magnitude;
+    case NUMBER_FP16:
+        return 0x1p-11 * magnitude + 0x1p-25; /* half of the step between subnormal numbers */
+    case NUMBER_FP32:
+        break;
+    }
+    return 0x1p-23 * magnitude;
 }
 
-/* reference: the dot product; magnitude: the sum of |a||b|. A NaN or an infinity never passes,
- * not even if the bound is itself infinite. */
-HOST_DEVICE static inline comparison compare_bounded(bf16_bits output, double reference,
-                                                     float magnitude, int k) {
+/* How far a correct output may be from the exact result.
+ *
+ * fp32 sums: their additions, in any order, are each off by at most 2^-23 of the sum of magnitudes
+ * (2^-24 would do for rounding to nearest, but tensor cores may truncate).
+ *
+ * fp16 sums: on top of that, the i-th rounding to fp16 (to nearest) moves the partial sum p_i, with
+ * the error e that it has by then, by 2^-11 (|p_i| + e) + 2^-25. So an error grows by 1 + 2^-11 in
+ * each of the n roundings that are left: e <= (2^-11 * sum |p_i| + n 2^-25 + fp32's part) *
+ * (1 + 2^-11)^n. This holds for sums in the order of k alone, which is how tensor cores are fed. A
+ * bound for every order (k roundings of up to sum |a||b|) would let anything pass.
+ *
+ * The output: rounding moves what is rounded, which may itself be off by sum_error. */
+HOST_DEVICE static inline double error_bound(const rounding *rounding, const expected *expected) {
+    double sum_error = rounding->to_fp32 * 0x1p-23 * (double)expected->magnitude;
+    if (rounding->to_fp16 > 0) {
+        sum_error += 0x1p-11 * (double)expected->partials + rounding->to_fp16 * 0x1p-25;
+        sum_error *= exp(rounding->to_fp16 * 0x1p-11);
+    }
+    return rounding_error(rounding->output, fabs(expected->value) + sum_error) + sum_error;
+}
+
+/* A NaN or an infinity never passes, not even if the bound is itself infinite. */
+HOST_DEVICE static inline comparison compare_bounded(const rounding *rounding, float output,
+                                                     const expected *expected) {
     comparison result;
-    const double error = fabs((double)bf16_to_float(output) - reference);
-    result.allowed = error_bound(reference, magnitude, k);
-    result.right = bf16_is_finite(output) && error <= result.allowed;
+    const double error = fabs((double)output - expected->value);
+    result.allowed = error_bound(rounding, expected);
+    result.right = number_is_finite(output) && error <= result.allowed;
     result.error_over_bound = error == 0 ? 0 : error / result.allowed;
-    if (!bf16_is_finite(output) || !(result.error_over_bound >= 0)) {
+    if (!number_is_finite(output) || !(result.error_over_bound >= 0)) {
         result.error_over_bound = HUGE_VAL;
     }
     return result;
 }
 
-/* reference: a whole number of at most 2^24, so that it reaches the final rounding without error.
- * A zero passes with either sign: a kernel that starts from the first product instead of from +0
- * may keep the -0 of 0 times a negative number, and both are the same number. */
-HOST_DEVICE static inline comparison compare_exact(bf16_bits output, double reference) {
+/* expected: a number that reaches the final rounding without error. A zero passes with either
+ * sign: a kernel that starts from the first product instead of from +0 may keep the -0 of 0 times
+ * a negative number, and both are the same number. */
+HOST_DEVICE static inline comparison compare_exact(const rounding *rounding, float output,
+                                                   const expected *expected) {
     comparison result;
-    const bf16_bits expected = bf16_from_float((float)reference);
-    const bool both_zero = ((output | expected) & 0x7fffu) == 0;
-    result.right = bf16_is_finite(output) && (output == expected || both_zero);
+    const float rounded = number_round(rounding->output, (float)expected->value);
+    result.right = number_is_finite(output) && output == rounded;
     result.allowed = 0;
     result.error_over_bound = result.right ? 0 : HUGE_VAL;
     return result;
+}
+
+/* Compares as the kind says. */
+HOST_DEVICE static inline comparison compare(enum check_kind kind, const rounding *rounding,
+                                             float output, const expected *expected) {
+    return kind == CHECK_EXACT ? compare_exact(rounding, output, expected)
+                               : compare_bounded(rounding, output, expected);
 }
 
 #endif

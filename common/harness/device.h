@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* What a step gives as its max_compute_capability if it has none. */
+enum { EVERY_LATER_CAPABILITY = 999 };
+
 typedef struct device_info {
     bool emulated; /* then most of what follows is unknown: 0, NAN or empty */
     char name[256];

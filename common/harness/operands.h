@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/bf16.h"
+#include "harness/number.h"
 #include "harness/random.h"
 #include "step.h"
 
@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* Fills count bf16 in device memory with random_operand(), rounded. integer_range counts for
- * INPUTS_INTEGERS alone. Returns 0, or non-zero after printing one line. */
-int operands_fill(bf16_bits *to, size_t count, enum inputs inputs, int integer_range, uint64_t seed,
-                  enum random_stream which, struct CUstream_st *stream);
+/* Fills count elements of that format in device memory with random_element(), rounded. Returns 0,
+ * or non-zero after printing one line. */
+int operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
+                  struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }

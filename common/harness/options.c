@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static const char GPU_OPTIONS[] = "--size --m --n --k --inputs --seed --protocol
                                   "--json --device --help";
 static const char EMULATOR_OPTIONS[] =
     "--size --m --n --k --inputs --seed --policy --check --json --help";
+static const char SCALAR_OPTIONS[] = " --alpha --beta";
 static const char ALL_POLICIES[] = "all";
 
 /* Names in the order of their enums. */
@@ -64,6 +66,25 @@ static int parse_int(parser *parser, const char *name, const char *text, int low
         return 1;
     }
     *number = (int)value;
+    return 0;
+}
+
+/* A decimal number, with or without a point and an exponent: no hexadecimal one, no infinity. */
+static int parse_scalar(parser *parser, const char *name, const char *text, float *number) {
+    if (!parser->rules->takes_scalars) {
+        snprintf(parser->error, parser->error_size,
+                 "%s %s: this rung computes A * B^T and takes no alpha and no beta", name, text);
+        return 1;
+    }
+    char *end = NULL;
+    const bool plain = *text != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
+    const float value = plain ? strtof(text, &end) : 0;
+    if (!plain || *end != '\0' || !isfinite(value)) {
+        snprintf(parser->error, parser->error_size, "%s '%s': must be a number such as -2.5", name,
+                 text);
+        return 1;
+    }
+    *number = value;
     return 0;
 }
 
@@ -180,6 +201,12 @@ static int parse_option(parser *parser, const char *name, const char *value) {
     if (strcmp(name, "--k") == 0) {
         return parse_dimension(parser, name, value, &o->k);
     }
+    if (strcmp(name, "--alpha") == 0) {
+        return parse_scalar(parser, name, value, &o->alpha);
+    }
+    if (strcmp(name, "--beta") == 0) {
+        return parse_scalar(parser, name, value, &o->beta);
+    }
     if (strcmp(name, "--seed") == 0) {
         return parse_number(parser, name, value, 0, UINT64_MAX, &o->seed);
     }
@@ -198,9 +225,9 @@ static int parse_option(parser *parser, const char *name, const char *value) {
 
 /* The option called text (of the given length), or NULL. */
 static const char *known_option(const char *text, size_t length) {
-    static const char *const names[] = {"--size",     "--m",      "--n",      "--k",
-                                        "--inputs",   "--seed",   "--check",  "--json",
-                                        "--protocol", "--rounds", "--device", "--policy"};
+    static const char *const names[] = {"--size",   "--m",      "--n",     "--k",        "--inputs",
+                                        "--seed",   "--check",  "--json",  "--protocol", "--rounds",
+                                        "--device", "--policy", "--alpha", "--beta"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -227,6 +254,8 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
     *o = (options){.m = rules->m,
                    .n = rules->n,
                    .k = rules->k,
+                   .alpha = 1,
+                   .beta = 1,
                    .inputs = INPUTS_NORMAL,
                    .seed = 1,
                    .protocol = rules->emulated ? PROTOCOL_NONE : PROTOCOL_BURST,
@@ -242,8 +271,9 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         const size_t length = strcspn(argv[i], "=");
         const char *name = known_option(argv[i], length);
         if (name == NULL) {
-            snprintf(error, size, "unknown argument '%s'; there are %s", argv[i],
-                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS);
+            snprintf(error, size, "unknown argument '%s'; there are %s%s", argv[i],
+                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
+                     rules->takes_scalars ? SCALAR_OPTIONS : "");
             return 1;
         }
         const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
@@ -303,6 +333,12 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
                             : "Runs the rung, checks its result against an independent reference "
                               "and times it beside cuBLAS.",
             rule, rules->m, rules->n, rules->k);
+    if (rules->takes_scalars) {
+        fputs(
+            "  --alpha X --beta Y                of D = alpha * A * B^T + beta * C (default 1 and "
+            "1)\n",
+            out);
+    }
     if (rules->emulated) {
         print_emulator_options(out, rules);
     } else {

@@ -10,12 +10,19 @@
 
 enum inputs {
     INPUTS_NORMAL,  /* mean 0, standard deviation 1 */
-    INPUTS_UNIFORM, /* [-1, 1) before rounding to bf16 */
+    INPUTS_UNIFORM, /* [-1, 1) before rounding to the operands' format */
     INPUTS_INTEGERS /* whole numbers in [-range, range] */
 };
 
-/* A and B, and the places that are checked, are drawn from different streams. */
-enum random_stream { RANDOM_STREAM_A = 1, RANDOM_STREAM_B = 2, RANDOM_STREAM_SAMPLE = 3 };
+/* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
+ * drawn from different streams. */
+enum random_stream {
+    RANDOM_STREAM_A = 1,
+    RANDOM_STREAM_B = 2,
+    RANDOM_STREAM_SAMPLE = 3,
+    RANDOM_STREAM_C = 4,
+    RANDOM_STREAM_PLACES = 5
+};
 
 /* An fp32 holds every whole number up to this one. */
 enum { EXACT_INTEGER_LIMIT = 1 << 24, LARGEST_INTEGER_RANGE = 4 };
@@ -64,7 +71,8 @@ HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
     return (int)(((bits >> 32) * values) >> 32) - range;
 }
 
-/* One element of an operand, before rounding to bf16. range is used by INPUTS_INTEGERS alone. */
+/* One element of an operand, before rounding to its format. range is used by INPUTS_INTEGERS alone.
+ */
 HOST_DEVICE static inline float random_operand(enum inputs inputs, int range, uint64_t seed,
                                                uint64_t stream, uint64_t index) {
     const uint64_t bits = random_bits(seed, stream, index);
@@ -77,6 +85,31 @@ HOST_DEVICE static inline float random_operand(enum inputs inputs, int range, ui
         break;
     }
     return random_normal(bits);
+}
+
+/* How the elements of a matrix are drawn. The last three count for INPUTS_INTEGERS alone. */
+typedef struct recipe {
+    enum inputs inputs;
+    uint64_t seed;
+    uint64_t stream;
+    uint64_t row; /* elements of a row */
+    int range;
+    int multiple; /* the numbers are multiples of it */
+    int spacing;  /* in each row, all but one of so many neighbours are 0 */
+} recipe;
+
+/* Element `index` of the matrix, before rounding to its format. */
+HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t index) {
+    const float value =
+        random_operand(recipe->inputs, recipe->range, recipe->seed, recipe->stream, index);
+    if (recipe->inputs != INPUTS_INTEGERS) {
+        return value;
+    }
+    const uint64_t spacing = (uint64_t)recipe->spacing;
+    const uint64_t column = index % recipe->row;
+    const uint64_t first = index - column % spacing; /* of the neighbours */
+    const uint64_t place = random_bits(recipe->seed, RANDOM_STREAM_PLACES, first) % spacing;
+    return column % spacing == place ? value * (float)recipe->multiple : 0.0f;
 }
 
 #endif

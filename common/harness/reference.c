@@ -26,26 +26,32 @@ static int upload_positions(reference *reference) {
     return failed;
 }
 
-bool reference_bytes(int m, int n, bool sampled, size_t *bytes) {
+bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes) {
+    const size_t element = sizeof(double) + sizeof(float) * (arithmetic->fp16_sums ? 2 : 1);
     if (sampled) {
-        return shape_bytes(SAMPLE_COUNT, 1, sizeof(double) + sizeof(float) + sizeof(uint64_t),
-                           bytes);
+        return shape_bytes(SAMPLE_COUNT, 1, element + sizeof(uint64_t), bytes);
     }
-    return shape_bytes(m, n, sizeof(double) + sizeof(float), bytes);
+    return shape_bytes(m, n, element, bytes);
 }
 
-int reference_create(reference *reference, int m, int n, int k, bool sampled) {
+static int allocate(void **memory, size_t bytes) {
+    return cuda_failed(cudaMalloc(memory, bytes),
+                       "allocating %zu bytes of device memory for the reference", bytes);
+}
+
+int reference_create(reference *reference, const arithmetic *arithmetic, int m, int n, int k,
+                     bool sampled) {
     memset(reference, 0, sizeof *reference);
+    reference->arithmetic = *arithmetic;
     reference->m = m;
     reference->n = n;
     reference->k = k;
     reference->count = sampled ? (size_t)SAMPLE_COUNT : (size_t)m * (size_t)n;
-    const size_t values = reference->count * sizeof(double);
-    const size_t magnitudes = reference->count * sizeof(float);
-    if (cuda_failed(cudaMalloc((void **)&reference->values, values),
-                    "allocating %zu bytes of device memory for the reference", values) ||
-        cuda_failed(cudaMalloc((void **)&reference->magnitudes, magnitudes),
-                    "allocating %zu bytes of device memory for the reference", magnitudes) ||
+    const size_t count = reference->count;
+    if (allocate((void **)&reference->values, count * sizeof(double)) != 0 ||
+        allocate((void **)&reference->magnitudes, count * sizeof(float)) != 0 ||
+        (arithmetic->fp16_sums &&
+         allocate((void **)&reference->partials, count * sizeof(float)) != 0) ||
         (sampled && upload_positions(reference) != 0)) {
         reference_destroy(reference);
         return 1;
@@ -57,6 +63,7 @@ void reference_destroy(reference *reference) {
     /* After a fault every call repeats the error that was reported already. */
     (void)cudaFree(reference->values);
     (void)cudaFree(reference->magnitudes);
+    (void)cudaFree(reference->partials);
     (void)cudaFree(reference->positions);
     memset(reference, 0, sizeof *reference);
 }

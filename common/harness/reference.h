@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/bf16.h"
+#include "harness/arithmetic.h"
 #include "step.h"
 
 #ifdef __cplusplus
@@ -15,24 +15,50 @@ extern "C" {
 #endif
 
 typedef struct reference {
+    arithmetic arithmetic;
     int m, n, k;
     size_t count;        /* elements: m * n, or SAMPLE_COUNT */
-    double *values;      /* [count] in device memory: sum of a * b */
-    float *magnitudes;   /* [count] in device memory: sum of |a||b|, rounded up */
+    double *values;      /* [count] in device memory: the exact results */
+    float *magnitudes;   /* [count] in device memory, rounded up: see expected in compare.h */
+    float *partials;     /* the same; NULL with fp32 sums */
     uint64_t *positions; /* [count] in device memory: row * n + column; NULL if all are there */
 } reference;
 
+/* Element i, where the device's memory can be read. */
+HOST_DEVICE static inline expected reference_element(const reference *reference, size_t i) {
+    expected result;
+    result.value = reference->values[i];
+    result.magnitude = reference->magnitudes[i];
+    result.partials = reference->partials == NULL ? 0 : reference->partials[i];
+    return result;
+}
+
+/* What alpha, beta and C make of a sum of products: its value and its sum of magnitudes. The BLAS
+ * rule: what is multiplied by 0 is not looked at, even if it is NaN. position is C's element. */
+HOST_DEVICE static inline void reference_epilogue(const problem *problem, size_t position,
+                                                  double *value, double *magnitude) {
+    const double alpha = (double)problem->alpha;
+    const double beta = (double)problem->beta;
+    *value = alpha == 0 ? 0 : alpha * *value;
+    *magnitude = alpha == 0 ? 0 : fabs(alpha) * *magnitude;
+    if (beta != 0) {
+        const double scaled = beta * (double)((const float *)problem->c)[position];
+        *value += scaled;
+        *magnitude += fabs(scaled);
+    }
+}
+
 /* Device memory that a reference takes; false if the number does not fit in a size_t. */
-bool reference_bytes(int m, int n, bool sampled, size_t *bytes);
+bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes);
 
 /* Allocates the reference of D [m][n], of all elements or of the sample (sample.h). Returns 0, or
  * non-zero after printing one line. reference_destroy() it in either case. */
-int reference_create(reference *reference, int m, int n, int k, bool sampled);
+int reference_create(reference *reference, const arithmetic *arithmetic, int m, int n, int k,
+                     bool sampled);
 
-/* Computes it from A [m][k] and B [n][k] in device memory; returns when it is done: 0, or non-zero
+/* Computes it from the problem's operands in device memory; returns when it is done: 0, or non-zero
  * after printing one line. */
-int reference_compute(reference *reference, const bf16_bits *a, const bf16_bits *b,
-                      struct CUstream_st *stream);
+int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream);
 
 /* Frees its memory. A reference that is all zero is nothing to free. */
 void reference_destroy(reference *reference);

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-#include "harness/bf16.h"
+#include "harness/number.h"
 
 /* values[m][n] = sum over k of a[m][k] * b[n][k]; magnitudes[m][n] = sum of |a||b|. fp64 sums. */
-void reference_host(const bf16_bits *a, const bf16_bits *b, size_t m, size_t n, size_t k,
+void reference_host(enum number format, const void *a, const void *b, size_t m, size_t n, size_t k,
                     double *values, double *magnitudes);
 
 #endif

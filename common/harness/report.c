@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/arithmetic.h"
 #include "harness/json.h"
 #include "harness/shape.h"
 
@@ -41,7 +42,12 @@ void report_print_setup(FILE *out, const report *report) {
     const options *o = report->options;
     fprintf(out, "%s  %s\n", report->step->name, report->step->idea);
     print_machine(out, report->device);
-    fprintf(out, "problem    m=%d n=%d k=%d, bf16 in and out, fp32 accumulate\n", o->m, o->n, o->k);
+    const arithmetic arithmetic = arithmetic_of(report->step);
+    fprintf(out, "problem    m=%d n=%d k=%d, ", o->m, o->n, o->k);
+    if (arithmetic.takes_c) {
+        fprintf(out, "alpha=%g beta=%g, ", (double)o->alpha, (double)o->beta);
+    }
+    fprintf(out, "%s, %s accumulate\n", arithmetic.formats, arithmetic.fp16_sums ? "fp16" : "fp32");
     fprintf(out, "inputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
     if (!report->device->emulated) {
         print_copies(out, report);
@@ -67,17 +73,22 @@ static void print_right(FILE *out, const report *report) {
     }
 }
 
+/* Of one of those that the step is compared with. */
+static const char *name_of(const report *report, int contender) {
+    return contender == CONTENDER_FP16_SUMS ? report->fp16_sums : report->second_opinion;
+}
+
 static void print_wrong(FILE *out, const report *report) {
     const verification *verification = report->verification;
     static const char *const when[PHASES] = {"", "", " (after timing)"};
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
+        for (int who = 0; who < verification->contenders && verification->made[phase]; ++who) {
             const verdict *verdict = &verification->verdicts[phase][who];
             if (!verdict_right(verdict)) {
                 char text[320];
                 verdict_format(verdict, text, sizeof text);
                 fprintf(out, "WRONG      %s%s%s%s\n",
-                        who == CONTENDER_STEP ? "" : report->second_opinion,
+                        who == CONTENDER_STEP ? "" : name_of(report, who),
                         who == CONTENDER_STEP ? "" : " ", text, when[phase]);
             }
         }
@@ -112,12 +123,12 @@ static void print_time(FILE *out, const char *label, const timing *timing,
     fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
 }
 
-/* The ratios to cuBLAS, which the caller frees; NULL without memory. */
-static double *make_ratios(const timing *timing, summary *result) {
+/* The ratios to one that it is compared with, which the caller frees; NULL without memory. */
+static double *make_ratios(const timing *timing, int contender, summary *result) {
     double *ratios = malloc(timing->rounds * sizeof *ratios);
     *result = (summary){NAN, NAN, NAN, 0};
     if (ratios != NULL) {
-        timing_ratios(timing, ratios);
+        timing_ratios(timing, contender, ratios);
         *result = summarize(ratios, timing->rounds);
     }
     return ratios;
@@ -149,11 +160,19 @@ void report_print_timing(FILE *out, const report *report) {
     const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
     const timing_summary cublas = timing_summarize(timing, CONTENDER_OTHER, report->device);
     summary ratio;
-    free(make_ratios(timing, &ratio));
+    free(make_ratios(timing, CONTENDER_OTHER, &ratio));
     print_time(out, "time", timing, &step);
     print_time(out, "cuBLAS", timing, &cublas);
     fprintf(out, "ratio      %.3f of cuBLAS  (%.3f to %.3f)\n", ratio.median, ratio.low,
             ratio.high);
+    if (timing->contenders > CONTENDER_FP16_SUMS) {
+        const timing_summary fp16_sums =
+            timing_summarize(timing, CONTENDER_FP16_SUMS, report->device);
+        free(make_ratios(timing, CONTENDER_FP16_SUMS, &ratio));
+        print_time(out, "cuBLAS 16", timing, &fp16_sums);
+        fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", ratio.median, report->fp16_sums,
+                ratio.low, ratio.high);
+    }
     print_share(out, &step, &cublas);
     if (timing->protocol == PROTOCOL_SUSTAINED) {
         print_power(out, &step, &cublas);
@@ -188,7 +207,15 @@ static void write_gpu(json *json, const device_info *gpu) {
 static void write_problem(json *json, const report *report) {
     const options *o = report->options;
     json_object_begin(json, "problem");
-    json_string(json, "computation", "gemm_bf16");
+    const arithmetic arithmetic = arithmetic_of(report->step);
+    json_string(json, "computation", arithmetic.name);
+    if (arithmetic.takes_c) {
+        json_double(json, "alpha", (double)o->alpha);
+        json_double(json, "beta", (double)o->beta);
+    }
+    if (report->step->computes == GEMM_FP16) {
+        json_bool(json, "fp16_sums", arithmetic.fp16_sums);
+    }
     json_unsigned(json, "m", (uint64_t)o->m);
     json_unsigned(json, "n", (uint64_t)o->n);
     json_unsigned(json, "k", (uint64_t)o->k);
@@ -214,7 +241,7 @@ static void write_verdict(json *json, const char *key, const verification *verif
     json_unsigned(json, "checked", verdict->checked);
     json_unsigned(json, "wrong", wrong_elements(verdict));
     if (phase == PHASE_EXACT) {
-        json_unsigned(json, "integer_range", (uint64_t)verification->integer_range);
+        json_unsigned(json, "integer_range", (uint64_t)verification->integers.range);
     } else if (phase == PHASE_BOUNDED) {
         json_double(json, "max_error_over_bound", verdict->max_error_over_bound);
     }
@@ -222,12 +249,20 @@ static void write_verdict(json *json, const char *key, const verification *verif
 }
 
 static void write_opinion_wrong(json *json, const char *key, const verification *verification,
-                                enum check_phase phase) {
+                                enum check_phase phase, int who) {
     if (verification->made[phase]) {
-        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][CONTENDER_OTHER]));
+        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][who]));
     } else {
         json_null(json, key);
     }
+}
+
+static void write_opinion(json *json, const char *key, const verification *verification, int who) {
+    json_object_begin(json, key);
+    write_opinion_wrong(json, "exact_wrong", verification, PHASE_EXACT, who);
+    write_opinion_wrong(json, "bounded_wrong", verification, PHASE_BOUNDED, who);
+    write_opinion_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING, who);
+    json_object_end(json);
 }
 
 static void write_verification(json *json, const report *report) {
@@ -237,11 +272,11 @@ static void write_verification(json *json, const report *report) {
     json_string(json, "check", check_extent_name(report->options->check));
     write_verdict(json, "exact", verification, PHASE_EXACT);
     write_verdict(json, "bounded", verification, PHASE_BOUNDED);
-    json_object_begin(json, report->device->emulated ? "host_product" : "cublas");
-    write_opinion_wrong(json, "exact_wrong", verification, PHASE_EXACT);
-    write_opinion_wrong(json, "bounded_wrong", verification, PHASE_BOUNDED);
-    write_opinion_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING);
-    json_object_end(json);
+    write_opinion(json, report->device->emulated ? "host_product" : "cublas", verification,
+                  CONTENDER_OTHER);
+    if (verification->contenders > CONTENDER_FP16_SUMS) {
+        write_opinion(json, "cublas_fp16_sums", verification, CONTENDER_FP16_SUMS);
+    }
     write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
     json_bool(json, "guards_intact", verification->guards_intact);
     if (report->device->emulated) {
@@ -283,6 +318,16 @@ static void write_contender(json *json, const char *key, const report *report, i
     json_object_end(json);
 }
 
+static void write_ratio(json *json, const char *key, const timing *timing, int contender) {
+    summary ratio;
+    double *ratios = make_ratios(timing, contender, &ratio);
+    json_object_begin(json, key);
+    write_summary(json, &ratio);
+    write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
+    json_object_end(json);
+    free(ratios);
+}
+
 static void write_timing(json *json, const report *report) {
     const timing *timing = report->timing;
     if (timing == NULL) {
@@ -300,13 +345,11 @@ static void write_timing(json *json, const report *report) {
     json_double(json, "flop", timing->flop);
     write_contender(json, "step", report, CONTENDER_STEP);
     write_contender(json, "cublas", report, CONTENDER_OTHER);
-    summary ratio;
-    double *ratios = make_ratios(timing, &ratio);
-    json_object_begin(json, "ratio_to_cublas");
-    write_summary(json, &ratio);
-    write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
-    json_object_end(json);
-    free(ratios);
+    write_ratio(json, "ratio_to_cublas", timing, CONTENDER_OTHER);
+    if (timing->contenders > CONTENDER_FP16_SUMS) {
+        write_contender(json, "cublas_fp16_sums", report, CONTENDER_FP16_SUMS);
+        write_ratio(json, "ratio_to_cublas_fp16_sums", timing, CONTENDER_FP16_SUMS);
+    }
     json_object_end(json);
 }
 

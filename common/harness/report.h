@@ -17,8 +17,9 @@ typedef struct report {
     const options *options;
     const device_info *device;
     size_t copies;
-    size_t operand_bytes;       /* A, B and D of one copy */
+    size_t operand_bytes;       /* A, B, C and D of one copy */
     const char *second_opinion; /* its name */
+    const char *fp16_sums;      /* that of the one with fp16 sums, if there is one */
     const verification *verification;
     timing *timing;       /* NULL if nothing was timed */
     emulation *emulation; /* NULL on a GPU, or if something is wrong */

@@ -11,15 +11,19 @@ extern "C" {
 
 typedef struct second_opinion second_opinion;
 
-/* What it is called in the output: "cuBLAS". */
+/* What it is called in the output: "cuBLAS". It has fp32 sums. */
 extern const char second_opinion_name[];
 
-/* NULL after printing one line if it cannot be started. */
-second_opinion *second_opinion_open(struct CUstream_st *stream);
+/* The same with fp16 sums, for steps that have them; NULL where there is none. */
+extern const char *const second_opinion_fp16_sums_name;
+
+/* NULL after printing one line if it cannot be started. fp16_sums: it has them too. */
+second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
+                                    struct CUstream_st *stream);
 void second_opinion_close(second_opinion *opinion);
 
-/* Starts problem->d = A * B^T on the stream it was opened with. Returns 0, or non-zero after
- * printing one line. */
+/* Starts the computation, into problem->d, on the stream it was opened with. Returns 0, or non-zero
+ * after printing one line. */
 int second_opinion_launch(second_opinion *opinion, const problem *problem);
 
 #ifdef __cplusplus

@@ -3,11 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "harness/arithmetic.h"
 #include "harness/random.h"
 
-/* Rows of A and B are k bf16 long, rows of D are n; 8 of them are 16 bytes, which is what
+/* Rows of A and B are k elements long, rows of C and D are n: multiples of 16 bytes, which is what
  * the wide copies of every rung need. */
-enum { ROW_MULTIPLE = 8 };
+enum { ROW_BYTES = 16 };
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b) {
     while (b != 0) {
@@ -28,10 +29,17 @@ typedef struct multiples {
     int64_t m, n, k;
 } multiples;
 
+/* Elements of ROW_BYTES. */
+static int64_t row_multiple(enum number format) {
+    return ROW_BYTES / (int64_t)number_bytes(format);
+}
+
 static multiples required_multiples(const step *step) {
-    return (multiples){at_least_one(step->multiple_m),
-                       common_multiple(at_least_one(step->multiple_n), ROW_MULTIPLE),
-                       common_multiple(at_least_one(step->multiple_k), ROW_MULTIPLE)};
+    const arithmetic arithmetic = arithmetic_of(step);
+    return (multiples){
+        at_least_one(step->multiple_m),
+        common_multiple(at_least_one(step->multiple_n), row_multiple(arithmetic.output)),
+        common_multiple(at_least_one(step->multiple_k), row_multiple(arithmetic.operands))};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {
@@ -64,7 +72,7 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
         check_dimension(step, 'k', k, rule.k, error, size) != 0) {
         return 1;
     }
-    if (random_integer_range(k) == 0) {
+    if (step->computes == GEMM_BF16 && random_integer_range(k) == 0) {
         snprintf(error, size,
                  "k=%d is more than %d: the sums of the exact check would not fit in fp32", k,
                  EXACT_INTEGER_LIMIT);

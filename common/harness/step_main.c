@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/arithmetic.h"
 #include "harness/device.h"
 #include "harness/exit_status.h"
 #include "harness/json.h"
@@ -19,7 +20,7 @@ enum { ERROR_SIZE = 512 };
 /* All that must be right before a GPU is looked for. Returns an enum exit_status. */
 static int check_request(const step *step, const options *o) {
     char error[ERROR_SIZE];
-    if (step->computes != GEMM_BF16) {
+    if (arithmetic_of(step).name == NULL) {
         message("computes something that this program cannot check (%d)", (int)step->computes);
         return STATUS_USAGE;
     }
@@ -67,7 +68,8 @@ static int run_workload(workload *workload, const options *o) {
                      .device = &workload->device->info,
                      .copies = workload->copies,
                      .operand_bytes = workload_operand_bytes(workload),
-                     .second_opinion = workload->contenders[CONTENDER_OTHER].name};
+                     .second_opinion = workload->contenders[CONTENDER_OTHER].name,
+                     .fp16_sums = workload->contenders[CONTENDER_FP16_SUMS].name};
     verification verification;
     report_print_setup(stdout, &report);
     int status = verify(workload, o, &verification, &report);

@@ -1,11 +1,11 @@
 /* Times a step beside cuBLAS, by one of two protocols that are never mixed:
  *
- * burst      A round is, for each of the two: idle, one warm-up launch, a few timed launches. The
+ * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches. The
  *            chip starts every sample rested, and the short run tells the kernel's best.
- * sustained  A round is, for each of the two: a short warm-up, then seconds of back-to-back
+ * sustained  A round is, for each of them: a short warm-up, then seconds of back-to-back
  *            launches, with the energy they took. Power decides what is left of the clock.
  *
- * The two swap places every round. Launches rotate over the copies of the operands. */
+ * They swap places every round. Launches rotate over the copies of the operands. */
 #ifndef GEMM_LADDER_HARNESS_TIMING_H
 #define GEMM_LADDER_HARNESS_TIMING_H
 
@@ -25,8 +25,9 @@ typedef struct contender {
     void *context;
 } contender;
 
-/* The other one is the second opinion: cuBLAS wherever something is timed. */
-enum { CONTENDER_STEP, CONTENDER_OTHER, CONTENDERS };
+/* The other one is the second opinion: cuBLAS wherever something is timed. A step with fp16 sums
+ * may have a third beside it, cuBLAS with fp16 sums; all others have two. */
+enum { CONTENDER_STEP, CONTENDER_OTHER, CONTENDER_FP16_SUMS, CONTENDERS };
 
 /* One entry per finished round in each array; NAN where a value could not be had. */
 typedef struct contender_samples {
@@ -42,14 +43,15 @@ typedef struct timing {
     size_t rounds;    /* finished */
     bool interrupted; /* by Ctrl-C, before all rounds were done */
     double flop;      /* of one launch */
+    int contenders;   /* that were timed: the first so many */
     contender_samples samples[CONTENDERS];
 } timing;
 
-/* Runs the protocol in options (not PROTOCOL_NONE). Ctrl-C ends it after the round; a second one
- * ends the program. Returns 0 with at least one finished round, or non-zero after printing one
- * line. timing_free() the result in either case. */
+/* Runs the protocol in options (not PROTOCOL_NONE) with the first `count` contenders. Ctrl-C ends
+ * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
+ * non-zero after printing one line. timing_free() the result in either case. */
 int timing_run(const device *device, const options *options, size_t copies, double flop,
-               const contender contenders[CONTENDERS], timing *timing);
+               const contender contenders[CONTENDERS], int count, timing *timing);
 
 /* Frees the arrays of samples. */
 void timing_free(timing *timing);
@@ -64,14 +66,15 @@ typedef struct timing_summary {
     double joules;            /* median, per launch */
 } timing_summary;
 
-/* Dense bf16 floating-point operations per cycle and SM; NAN for a GPU that is not in the table. */
+/* Dense bf16 or fp16 floating-point operations per cycle and SM; NAN for a GPU that is not in the
+ * table. */
 double tensor_core_flop_per_cycle(int compute_capability);
 
-/* Over the finished rounds of one contender, CONTENDER_STEP or CONTENDER_OTHER; NAN where nothing
- * could be measured. */
+/* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
 
-/* cuBLAS's seconds over the step's, round by round, into ratios[timing->rounds]. */
-void timing_ratios(const timing *timing, double *ratios);
+/* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, into
+ * ratios[timing->rounds]. */
+void timing_ratios(const timing *timing, int contender, double *ratios);
 
 #endif

@@ -7,7 +7,11 @@
 double tensor_core_flop_per_cycle(int compute_capability) {
     /* NVIDIA H100 Tensor Core GPU Architecture (white paper): four tensor cores per SM, each with
      * 512 fused multiply-adds of dense fp16 or bf16 per cycle. The H200 has the same SM. */
-    return compute_capability == 90 ? 4096 : NAN;
+    if (compute_capability == 90) {
+        return 4096;
+    }
+    /* NVIDIA A100 Tensor Core GPU Architecture (white paper): four with 256 each. */
+    return compute_capability == 80 ? 2048 : NAN;
 }
 
 static void tflops_of(const timing *timing, const contender_samples *samples, double *tflops) {
@@ -46,9 +50,9 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
     return result;
 }
 
-void timing_ratios(const timing *timing, double *ratios) {
+void timing_ratios(const timing *timing, int contender, double *ratios) {
     for (size_t i = 0; i < timing->rounds; ++i) {
-        ratios[i] = timing->samples[CONTENDER_OTHER].seconds[i] /
-                    timing->samples[CONTENDER_STEP].seconds[i];
+        ratios[i] =
+            timing->samples[contender].seconds[i] / timing->samples[CONTENDER_STEP].seconds[i];
     }
 }

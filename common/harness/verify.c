@@ -13,7 +13,7 @@ enum { COPIES_CHECKED_FIRST = 2 };
 bool verification_right(const verification *verification) {
     bool right = verification->guards_intact;
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
+        for (int who = 0; who < verification->contenders && verification->made[phase]; ++who) {
             right = right && verdict_right(&verification->verdicts[phase][who]);
         }
     }
@@ -23,11 +23,13 @@ bool verification_right(const verification *verification) {
 /* Checks the outputs of one contender in the first count copies, and adds what it finds. */
 static int check_outputs(const workload *workload, int who, size_t count, enum check_kind kind,
                          verdict *total) {
+    const rounding rounding = workload_rounding(workload, who);
     total->kind = kind;
     for (size_t i = 0; i < count; ++i) {
-        const bf16_bits *d = (const bf16_bits *)workload->copy[i].problem[who].d;
+        const void *d = workload->copy[i].problem[who].d;
         verdict part;
-        if (check_output(d, &workload->reference, kind, workload->device->stream, &part) != 0) {
+        if (check_output(d, &workload->reference, kind, &rounding, workload->device->stream,
+                         &part) != 0) {
             return 1;
         }
         verdict_merge(total, &part);
@@ -76,7 +78,8 @@ static int try_order(workload *workload, enum check_phase phase, size_t count, i
 
 /* Both phases have the same orders: the first one names them. */
 static void name_order(verification *verification, enum check_phase phase, const char *name) {
-    if (phase == PHASE_EXACT && name != NULL) {
+    const enum check_phase first = verification->integers.exact ? PHASE_EXACT : PHASE_BOUNDED;
+    if (phase == first && name != NULL) {
         const size_t used = strlen(verification->orders);
         snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
                  used == 0 ? "" : ", ", name);
@@ -88,14 +91,14 @@ static void name_order(verification *verification, enum check_phase phase, const
 static int run_phase(workload *workload, const options *o, enum check_phase phase, size_t count,
                      enum check_kind kind, verification *verification) {
     const problem *first = &workload->copy[0].problem[CONTENDER_STEP];
-    if (reference_compute(&workload->reference, (const bf16_bits *)first->a,
-                          (const bf16_bits *)first->b, workload->device->stream) != 0) {
+    if (reference_compute(&workload->reference, first, workload->device->stream) != 0) {
         return 1;
     }
     for (size_t i = 0; i < machine_orders(o) && (i == 0 || verification_right(verification)); ++i) {
         const char *name = machine_choose_order(o, i);
         name_order(verification, phase, name);
-        if (try_order(workload, phase, count, i == 0 ? CONTENDERS : CONTENDER_STEP + 1, kind,
+        if (try_order(workload, phase, count,
+                      i == 0 ? workload->contender_count : CONTENDER_STEP + 1, kind,
                       verification) != 0) {
             return 1;
         }
@@ -110,26 +113,35 @@ static size_t copies_checked_first(const workload *workload) {
     return workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
 }
 
+/* Whether what is timed has an exact result. */
+static bool checks_exactly(const options *o, const verification *verification) {
+    return o->inputs == INPUTS_INTEGERS && verification->integers.exact;
+}
+
 int verify_before_timing(workload *workload, const options *o, verification *verification) {
     memset(verification, 0, sizeof *verification);
+    verification->contenders = workload->contender_count;
     verification->guards_intact = true;
-    verification->integer_range = random_integer_range(o->k);
-    const int range = verification->integer_range;
+    verification->integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta);
+    const integers *integers = &verification->integers;
     const size_t count = copies_checked_first(workload);
-    if (o->inputs == INPUTS_INTEGERS) {
-        return workload_fill(workload, workload->copies, INPUTS_INTEGERS, range, o->seed) ||
+    if (checks_exactly(o, verification)) {
+        return workload_fill(workload, workload->copies, o, INPUTS_INTEGERS, integers) ||
                run_phase(workload, o, PHASE_EXACT, count, CHECK_EXACT, verification);
     }
-    return workload_fill(workload, 1, INPUTS_INTEGERS, range, o->seed) ||
-           run_phase(workload, o, PHASE_EXACT, 1, CHECK_EXACT, verification) ||
-           workload_fill(workload, workload->copies, o->inputs, range, o->seed) ||
+    if (integers->exact &&
+        (workload_fill(workload, 1, o, INPUTS_INTEGERS, integers) != 0 ||
+         run_phase(workload, o, PHASE_EXACT, 1, CHECK_EXACT, verification) != 0)) {
+        return 1;
+    }
+    return workload_fill(workload, workload->copies, o, o->inputs, integers) ||
            run_phase(workload, o, PHASE_BOUNDED, count, CHECK_BOUNDED, verification);
 }
 
 int verify_after_timing(workload *workload, const options *o, const timing *timing,
                         verification *verification) {
-    const enum check_kind kind = o->inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED;
-    for (int who = 0; who < CONTENDERS; ++who) {
+    const enum check_kind kind = checks_exactly(o, verification) ? CHECK_EXACT : CHECK_BOUNDED;
+    for (int who = 0; who < verification->contenders; ++who) {
         const size_t launches = timing->samples[who].launches;
         const size_t written = launches < workload->copies ? launches : workload->copies;
         if (check_outputs(workload, who, written, kind,

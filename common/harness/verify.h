@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "harness/arithmetic.h"
 #include "harness/options.h"
 #include "harness/timing.h"
 #include "harness/verdict.h"
@@ -13,8 +14,10 @@
 enum check_phase { PHASE_EXACT, PHASE_BOUNDED, PHASE_AFTER_TIMING, PHASES };
 
 typedef struct verification {
-    int integer_range; /* of the exact check's inputs */
-    bool made[PHASES]; /* with integers as inputs there is no bounded check */
+    int contenders;    /* that are checked: the first so many */
+    integers integers; /* the exact check's inputs */
+    bool made[PHASES]; /* with integers as inputs there is no bounded check, and with an alpha or
+                        * beta that makes sums inexact no exact one */
     verdict verdicts[PHASES][CONTENDERS];
     char orders[160];        /* of events that were tried: "eager, lazy"; empty on a GPU */
     const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
@@ -22,7 +25,7 @@ typedef struct verification {
     char guards_text[160]; /* what is wrong with them, if anything */
 } verification;
 
-/* True if every check that was made found both right, and the guards are intact. */
+/* True if every check that was made found all of them right, and the guards are intact. */
 bool verification_right(const verification *verification);
 
 /* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing

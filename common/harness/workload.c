@@ -22,29 +22,33 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
 }
 
 typedef struct sizes {
-    size_t a, b, d;
-    size_t copy; /* one copy with all of its guards */
-    size_t once; /* what is needed once, whatever the number of copies */
+    size_t a, b, d; /* C has the size of D */
+    size_t copy;    /* one copy with all of its guards */
+    size_t once;    /* what is needed once, whatever the number of copies */
 } sizes;
 
 static bool add(size_t *total, size_t bytes) {
     return !__builtin_add_overflow(*total, bytes, total);
 }
 
-static bool compute_sizes(const options *o, sizes *sizes) {
+static bool compute_sizes(const workload *workload, const options *o, sizes *sizes) {
+    const arithmetic *arithmetic = &workload->arithmetic;
     size_t reference = 0;
-    if (!shape_bytes(o->m, o->k, sizeof(bf16_bits), &sizes->a) ||
-        !shape_bytes(o->n, o->k, sizeof(bf16_bits), &sizes->b) ||
-        !shape_bytes(o->m, o->n, sizeof(bf16_bits), &sizes->d) ||
-        !reference_bytes(o->m, o->n, o->check == CHECK_SAMPLE, &reference)) {
+    if (!shape_bytes(o->m, o->k, number_bytes(arithmetic->operands), &sizes->a) ||
+        !shape_bytes(o->n, o->k, number_bytes(arithmetic->operands), &sizes->b) ||
+        !shape_bytes(o->m, o->n, number_bytes(arithmetic->output), &sizes->d) ||
+        !reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE, &reference)) {
         return false;
     }
     sizes->copy = 0;
     sizes->once = SPARE_BYTES;
-    return add(&sizes->copy, buffer_footprint(sizes->a)) &&
-           add(&sizes->copy, buffer_footprint(sizes->b)) &&
-           add(&sizes->copy, buffer_footprint(sizes->d)) &&
-           add(&sizes->copy, buffer_footprint(sizes->d)) && add(&sizes->once, reference);
+    bool fits = add(&sizes->copy, buffer_footprint(sizes->a)) &&
+                add(&sizes->copy, buffer_footprint(sizes->b)) && add(&sizes->once, reference);
+    const int like_d = workload->contender_count + (arithmetic->takes_c ? 1 : 0);
+    for (int i = 0; i < like_d; ++i) {
+        fits = fits && add(&sizes->copy, buffer_footprint(sizes->d));
+    }
+    return fits;
 }
 
 static int refuse(const workload *workload, const options *o, double needed, size_t available) {
@@ -61,25 +65,27 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
     if (device_free_bytes(&available) != 0) {
         return STATUS_FAILED;
     }
-    if (!compute_sizes(o, sizes)) {
+    if (!compute_sizes(workload, o, sizes)) {
         /* More bytes than a size_t holds; a double is good enough to say how many. */
         const double m = o->m;
         const double n = o->n;
         const double k = o->k;
-        return refuse(workload, o, 2 * (m * k + n * k + 2 * m * n), available);
+        const double output = (double)number_bytes(workload->arithmetic.output);
+        return refuse(workload, o, 2 * (m * k + n * k) + 2 * output * m * n, available);
     }
     if (sizes->once > available || sizes->copy > available - sizes->once) {
         return refuse(workload, o, (double)sizes->once + (double)sizes->copy, available);
     }
     const size_t fit = (available - sizes->once) / sizes->copy;
     const device_info *info = &workload->device->info;
-    workload->copies =
-        info->emulated ? 1 : workload_copies(sizes->a + sizes->b + sizes->d, info->l2_bytes, fit);
+    const size_t like_d = workload->arithmetic.takes_c ? 2 : 1;
+    const size_t bytes = sizes->a + sizes->b + like_d * sizes->d;
+    workload->copies = info->emulated ? 1 : workload_copies(bytes, info->l2_bytes, fit);
     return STATUS_VERIFIED;
 }
 
 static int launch_step(void *context, size_t copy) {
-    const workload *workload = context;
+    const workload *workload = ((const seat *)context)->workload;
     const operand_copy *operands = &workload->copy[copy];
     const problem *problem = &operands->problem[CONTENDER_STEP];
     if (workload->step->launch(problem, operands->state) != 0) {
@@ -89,22 +95,29 @@ static int launch_step(void *context, size_t copy) {
 }
 
 static int launch_second_opinion(void *context, size_t copy) {
-    const workload *workload = context;
-    return second_opinion_launch(workload->second_opinion,
-                                 &workload->copy[copy].problem[CONTENDER_OTHER]);
+    const seat *seat = context;
+    const workload *workload = seat->workload;
+    return second_opinion_launch(workload->second_opinion[seat->who],
+                                 &workload->copy[copy].problem[seat->who]);
 }
 
 static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
     if (buffer_create(&copy->a, sizes->a, "A") != 0 ||
         buffer_create(&copy->b, sizes->b, "B") != 0 ||
-        buffer_create(&copy->d[CONTENDER_STEP], sizes->d, "D") != 0 ||
-        buffer_create(&copy->d[CONTENDER_OTHER], sizes->d, "D of the second opinion") != 0) {
+        (workload->arithmetic.takes_c && buffer_create(&copy->c, sizes->d, "C") != 0)) {
         return 1;
     }
-    for (int i = 0; i < CONTENDERS; ++i) {
+    for (int i = 0; i < workload->contender_count; ++i) {
+        const char *what = i == CONTENDER_STEP ? "D" : "D of the second opinion";
+        if (buffer_create(&copy->d[i], sizes->d, what) != 0) {
+            return 1;
+        }
         copy->problem[i] = (problem){.a = copy->a.payload,
                                      .b = copy->b.payload,
+                                     .c = copy->c.payload,
                                      .d = copy->d[i].payload,
+                                     .alpha = o->alpha,
+                                     .beta = o->beta,
                                      .m = o->m,
                                      .n = o->n,
                                      .k = o->k,
@@ -130,16 +143,35 @@ static int open_copies(workload *workload, const options *o, const sizes *sizes)
     return 0;
 }
 
+static int open_contenders(workload *workload) {
+    const step *step = workload->step;
+    const char *const names[CONTENDERS] = {step->name, second_opinion_name,
+                                           second_opinion_fp16_sums_name};
+    const bool third = workload->arithmetic.fp16_sums && names[CONTENDER_FP16_SUMS] != NULL;
+    workload->contender_count = third ? CONTENDERS : CONTENDERS - 1;
+    for (int i = 0; i < workload->contender_count; ++i) {
+        const bool is_step = i == CONTENDER_STEP;
+        workload->seats[i] = (seat){workload, i};
+        workload->contenders[i] = (contender){
+            names[i], is_step ? launch_step : launch_second_opinion, &workload->seats[i]};
+        if (!is_step) {
+            workload->second_opinion[i] = second_opinion_open(
+                step->computes, i == CONTENDER_FP16_SUMS, workload->device->stream);
+            if (workload->second_opinion[i] == NULL) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 int workload_open(workload *workload, const step *step, const device *device,
                   const options *options) {
     memset(workload, 0, sizeof *workload);
     workload->step = step;
     workload->device = device;
-    workload->contenders[CONTENDER_STEP] = (contender){step->name, launch_step, workload};
-    workload->contenders[CONTENDER_OTHER] =
-        (contender){second_opinion_name, launch_second_opinion, workload};
-    workload->second_opinion = second_opinion_open(device->stream);
-    if (workload->second_opinion == NULL) {
+    workload->arithmetic = arithmetic_of(step);
+    if (open_contenders(workload) != 0) {
         return STATUS_FAILED;
     }
     sizes sizes;
@@ -147,8 +179,8 @@ int workload_open(workload *workload, const step *step, const device *device,
     if (status != STATUS_VERIFIED) {
         return status;
     }
-    if (reference_create(&workload->reference, options->m, options->n, options->k,
-                         options->check == CHECK_SAMPLE) != 0 ||
+    if (reference_create(&workload->reference, &workload->arithmetic, options->m, options->n,
+                         options->k, options->check == CHECK_SAMPLE) != 0 ||
         open_copies(workload, options, &sizes) != 0) {
         return STATUS_FAILED;
     }
@@ -161,8 +193,10 @@ static void close_copy(const workload *workload, operand_copy *copy) {
     }
     buffer_destroy(&copy->a);
     buffer_destroy(&copy->b);
-    buffer_destroy(&copy->d[CONTENDER_STEP]);
-    buffer_destroy(&copy->d[CONTENDER_OTHER]);
+    buffer_destroy(&copy->c);
+    for (int i = 0; i < CONTENDERS; ++i) {
+        buffer_destroy(&copy->d[i]);
+    }
 }
 
 void workload_close(workload *workload) {
@@ -171,27 +205,62 @@ void workload_close(workload *workload) {
     }
     free(workload->copy);
     reference_destroy(&workload->reference);
-    second_opinion_close(workload->second_opinion);
+    for (int i = 0; i < CONTENDERS; ++i) {
+        second_opinion_close(workload->second_opinion[i]);
+    }
     memset(workload, 0, sizeof *workload);
 }
 
 size_t workload_operand_bytes(const workload *workload) {
     const operand_copy *copy = &workload->copy[0];
-    return copy->a.bytes + copy->b.bytes + copy->d[CONTENDER_STEP].bytes;
+    return copy->a.bytes + copy->b.bytes + copy->c.bytes + copy->d[CONTENDER_STEP].bytes;
 }
 
-static int fill_operand(const workload *workload, const buffer *buffer, enum inputs inputs,
-                        int integer_range, uint64_t seed, enum random_stream which) {
-    return operands_fill((bf16_bits *)(void *)buffer->payload, buffer->bytes / sizeof(bf16_bits),
-                         inputs, integer_range, seed, which, workload->device->stream);
+rounding workload_rounding(const workload *workload, int contender) {
+    const bool fp16_sums = workload->arithmetic.fp16_sums && contender != CONTENDER_OTHER;
+    return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
 }
 
-int workload_fill(workload *workload, size_t count, enum inputs inputs, int integer_range,
-                  uint64_t seed) {
+/* NaN, if `looked_at` says that nobody may look at it. */
+static int fill_operand(const workload *workload, const buffer *buffer, enum number format,
+                        bool looked_at, const recipe *recipe) {
+    struct CUstream_st *stream = workload->device->stream;
+    if (!looked_at) {
+        return buffer_poison(buffer, stream);
+    }
+    return operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), recipe,
+                         stream);
+}
+
+static int fill_copy(const workload *workload, const operand_copy *copy, const options *o,
+                     enum inputs inputs, const integers *integers) {
+    const arithmetic *arithmetic = &workload->arithmetic;
+    const bool looks_at_ab = !arithmetic->takes_c || o->alpha != 0;
+    const recipe b = {.inputs = inputs,
+                      .seed = o->seed,
+                      .stream = RANDOM_STREAM_B,
+                      .row = (uint64_t)o->k,
+                      .range = integers->range,
+                      .multiple = 1,
+                      .spacing = 1};
+    recipe a = b;
+    a.stream = RANDOM_STREAM_A;
+    a.spacing = integers->spacing;
+    recipe c = b;
+    c.stream = RANDOM_STREAM_C;
+    c.row = (uint64_t)o->n;
+    c.range = integers->c_range;
+    c.multiple = integers->c_multiple;
+    return fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a) ||
+           fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b) ||
+           (arithmetic->takes_c &&
+            fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c));
+}
+
+int workload_fill(workload *workload, size_t count, const options *o, enum inputs inputs,
+                  const integers *integers) {
     for (size_t i = 0; i < count; ++i) {
-        const operand_copy *copy = &workload->copy[i];
-        if (fill_operand(workload, &copy->a, inputs, integer_range, seed, RANDOM_STREAM_A) != 0 ||
-            fill_operand(workload, &copy->b, inputs, integer_range, seed, RANDOM_STREAM_B) != 0) {
+        if (fill_copy(workload, &workload->copy[i], o, inputs, integers) != 0) {
             return 1;
         }
     }
@@ -200,7 +269,7 @@ int workload_fill(workload *workload, size_t count, enum inputs inputs, int inte
 
 int workload_poison(workload *workload) {
     for (size_t i = 0; i < workload->copies; ++i) {
-        for (int j = 0; j < CONTENDERS; ++j) {
+        for (int j = 0; j < workload->contender_count; ++j) {
             if (buffer_poison(&workload->copy[i].d[j], workload->device->stream) != 0) {
                 return 1;
             }
@@ -209,11 +278,11 @@ int workload_poison(workload *workload) {
     return device_wait(workload->device, "the filling of the outputs with NaN");
 }
 
-/* Looks at one buffer, unless one before it was found damaged. */
+/* Looks at one buffer, unless it is empty or one before it was found damaged. */
 static int check_guards(const buffer *buffer, const char *what, size_t copy, bool *intact,
                         char *text, size_t size) {
     char where[96];
-    if (!*intact) {
+    if (!*intact || buffer->allocation == NULL) {
         return 0;
     }
     if (buffer_guards_intact(buffer, intact, where, sizeof where) != 0) {
@@ -226,17 +295,22 @@ static int check_guards(const buffer *buffer, const char *what, size_t copy, boo
 }
 
 int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size) {
-    char other[64];
-    snprintf(other, sizeof other, "D of %s", second_opinion_name);
+    char name[64];
     *intact = true;
     text[0] = '\0';
     for (size_t i = 0; i < workload->copies; ++i) {
         const operand_copy *copy = &workload->copy[i];
         if (check_guards(&copy->a, "A", i, intact, text, size) != 0 ||
             check_guards(&copy->b, "B", i, intact, text, size) != 0 ||
-            check_guards(&copy->d[CONTENDER_STEP], "D", i, intact, text, size) != 0 ||
-            check_guards(&copy->d[CONTENDER_OTHER], other, i, intact, text, size) != 0) {
+            check_guards(&copy->c, "C", i, intact, text, size) != 0) {
             return 1;
+        }
+        for (int j = 0; j < workload->contender_count; ++j) {
+            snprintf(name, sizeof name, "D of %s", workload->contenders[j].name);
+            if (check_guards(&copy->d[j], j == CONTENDER_STEP ? "D" : name, i, intact, text,
+                             size) != 0) {
+                return 1;
+            }
         }
     }
     return 0;

@@ -1,5 +1,5 @@
-/* The operands of a run: several copies of the same A and B, each with outputs of its own for the
- * step and for the second opinion, so that timed launches do not find their operands in the L2
+/* The operands of a run: several copies of the same A, B and C, each with outputs of its own for
+ * the step and for the second opinion, so that timed launches do not find their operands in the L2
  * cache. The emulator times nothing, and has one copy. */
 #ifndef GEMM_LADDER_HARNESS_WORKLOAD_H
 #define GEMM_LADDER_HARNESS_WORKLOAD_H
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/arithmetic.h"
 #include "harness/buffers.h"
 #include "harness/second_opinion.h"
 #include "harness/device.h"
@@ -16,23 +17,32 @@
 #include "step.h"
 
 typedef struct operand_copy {
-    buffer a, b;
+    buffer a, b, c; /* C is empty if the computation has none */
     buffer d[CONTENDERS];
-    problem problem[CONTENDERS]; /* the same A and B, each with its own D */
+    problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
     void *state;                 /* what the step's prepare made */
 } operand_copy;
+
+/* A contender's context. */
+typedef struct seat {
+    struct workload *workload;
+    int who;
+} seat;
 
 typedef struct workload {
     const step *step;
     const device *device;
-    second_opinion *second_opinion;
+    arithmetic arithmetic;                      /* of the step */
+    second_opinion *second_opinion[CONTENDERS]; /* NULL for the step */
     reference reference;
     size_t copies;
     operand_copy *copy;               /* [copies] */
+    int contender_count;              /* 2, or 3 with CONTENDER_FP16_SUMS */
     contender contenders[CONTENDERS]; /* launch(context, copy number) */
+    seat seats[CONTENDERS];
 } workload;
 
-/* Copies of operands of operand_bytes (A, B and D) that make more than twice the L2 cache: at
+/* Copies of operands of operand_bytes (A, B, C and D) that make more than twice the L2 cache: at
  * least 2, at most 256 and no more than fit. */
 size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_fit);
 
@@ -42,14 +52,18 @@ int workload_open(workload *workload, const step *step, const device *device,
                   const options *options);
 void workload_close(workload *workload);
 
-/* Bytes of one A, one B and one D together. */
+/* Bytes of one A, one B, one D and, if there is one, C together. */
 size_t workload_operand_bytes(const workload *workload);
+
+/* How a correct output of the contender may be rounded. */
+rounding workload_rounding(const workload *workload, int contender);
 
 /* The others return 0, or non-zero after printing one line. */
 
-/* Makes the A and B of the first count copies. */
-int workload_fill(workload *workload, size_t count, enum inputs inputs, int integer_range,
-                  uint64_t seed);
+/* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
+ * that alpha or beta multiplies with 0 are NaN: BLAS says that they are not looked at. */
+int workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
+                  const integers *integers);
 /* Fills the outputs of all copies with NaN. */
 int workload_poison(workload *workload);
 /* text: which buffer was written beside, and where; empty if none was. */

@@ -24,41 +24,92 @@ typedef struct shape {
 
 /* None of them square; less than a tile, just more than one, several. */
 static const shape SHAPES[] = {{7, 13, 9}, {1, 3, 1}, {65, 70, 33}, {130, 64, 200}, {64, 129, 16}};
-enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, INTEGER_RANGE = 4, SEED = 5 };
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, SEED = 5 };
+
+/* What is computed. */
+static const step COMPUTATIONS[] = {{.computes = GEMM_BF16},
+                                    {.computes = GEMM_FP16},
+                                    {.computes = GEMM_FP16, .fp16_sums = true},
+                                    {.computes = ADDMM_FP16}};
+enum { COMPUTATION_COUNT = sizeof COMPUTATIONS / sizeof *COMPUTATIONS };
+static const step *subject = &COMPUTATIONS[0]; /* of the case that runs */
+static const float ALPHA = -2.5f;
+static const float BETA = 1;
+
+/* Runs the body for every computation. */
+static void for_all(void (*body)(void)) {
+    for (int i = 0; i < COMPUTATION_COUNT; ++i) {
+        subject = &COMPUTATIONS[i];
+        body();
+    }
+    subject = &COMPUTATIONS[0];
+}
 
 /* One product: operands and outputs on the GPU, and the expected result on the host. */
 typedef struct product {
     shape shape;
+    arithmetic arithmetic;
+    rounding rounding;
     size_t elements; /* of D */
-    buffer a, b, d;
+    buffer a, b, c, d;
+    problem problem;
     reference reference;
     double *values;
     double *magnitudes;
-    bf16_bits *output;
+    double *partials;
+    void *output;
 } product;
-
-static bf16_bits *payload(const buffer *buffer) { return (bf16_bits *)(void *)buffer->payload; }
 
 /* The expected result by plain C, from the operands that the GPU made. */
 static bool compute_on_host(product *p) {
-    bf16_bits *a = malloc(p->a.bytes);
-    bf16_bits *b = malloc(p->b.bytes);
+    void *a = malloc(p->a.bytes);
+    void *b = malloc(p->b.bytes);
+    float *c = malloc(p->c.bytes);
+    const enum number format = p->arithmetic.operands;
     p->values = malloc(p->elements * sizeof(double));
     p->magnitudes = malloc(p->elements * sizeof(double));
+    p->partials = calloc(p->elements, sizeof(double));
     p->output = malloc(p->d.bytes);
-    const bool good = a != NULL && b != NULL && p->values != NULL && p->magnitudes != NULL &&
-                      p->output != NULL && buffer_download(&p->a, a, p->a.bytes) == 0 &&
-                      buffer_download(&p->b, b, p->b.bytes) == 0;
+    const bool good =
+        a != NULL && b != NULL && c != NULL && p->values != NULL && p->magnitudes != NULL &&
+        p->partials != NULL && p->output != NULL && buffer_download(&p->a, a, p->a.bytes) == 0 &&
+        buffer_download(&p->b, b, p->b.bytes) == 0 && buffer_download(&p->c, c, p->c.bytes) == 0;
     if (good) {
-        reference_host(a, b, (size_t)p->shape.m, (size_t)p->shape.n, (size_t)p->shape.k, p->values,
-                       p->magnitudes);
+        const size_t n = (size_t)p->shape.n;
+        const size_t k = (size_t)p->shape.k;
+        reference_host(format, a, b, (size_t)p->shape.m, n, k, p->values, p->magnitudes);
         for (size_t i = 0; i < p->elements; ++i) {
-            p->output[i] = bf16_from_float((float)p->values[i]);
+            double sum = 0;
+            for (size_t j = 0; j < k; ++j) {
+                sum += (double)number_read(format, a, i / n * k + j) *
+                       (double)number_read(format, b, i % n * k + j);
+                p->partials[i] += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(sum) : 0;
+            }
+            if (p->arithmetic.takes_c) {
+                const double scaled = (double)BETA * (double)c[i];
+                p->values[i] = (double)ALPHA * p->values[i] + scaled;
+                p->magnitudes[i] = -(double)ALPHA * p->magnitudes[i] + fabs(scaled);
+            }
+            number_write(p->arithmetic.output, p->output, i, (float)p->values[i]);
         }
     }
     free(a);
     free(b);
+    free(c);
     return good;
+}
+
+static int fill(const buffer *buffer, enum number format, enum inputs inputs, int range,
+                int multiple, uint64_t stream) {
+    const recipe recipe = {.inputs = inputs,
+                           .seed = SEED,
+                           .stream = stream,
+                           .row = 1,
+                           .range = range,
+                           .multiple = multiple,
+                           .spacing = 1};
+    return operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), &recipe,
+                         gpu.stream);
 }
 
 static bool product_open(product *p, shape shape, enum inputs inputs, bool sampled) {
@@ -68,17 +119,34 @@ static bool product_open(product *p, shape shape, enum inputs inputs, bool sampl
     memset(p, 0, sizeof *p);
     p->shape = shape;
     p->elements = m * n;
+    p->arithmetic = arithmetic_of(subject);
+    p->rounding = arithmetic_rounding(&p->arithmetic, shape.k, p->arithmetic.fp16_sums);
+    const enum number operands = p->arithmetic.operands;
+    const enum number output = p->arithmetic.output;
+    const integers integers = arithmetic_integers(&p->arithmetic, shape.k, ALPHA, BETA);
+    const bool ready =
+        buffer_create(&p->a, m * k * number_bytes(operands), "A") == 0 &&
+        buffer_create(&p->b, n * k * number_bytes(operands), "B") == 0 &&
+        buffer_create(&p->c, p->arithmetic.takes_c ? m * n * sizeof(float) : 16, "C") == 0 &&
+        buffer_create(&p->d, m * n * number_bytes(output), "D") == 0;
+    p->problem = (problem){.a = p->a.payload,
+                           .b = p->b.payload,
+                           .c = p->c.payload,
+                           .d = p->d.payload,
+                           .alpha = ALPHA,
+                           .beta = BETA,
+                           .m = shape.m,
+                           .n = shape.n,
+                           .k = shape.k,
+                           .stream = gpu.stream};
     const bool good =
-        buffer_create(&p->a, m * k * sizeof(bf16_bits), "A") == 0 &&
-        buffer_create(&p->b, n * k * sizeof(bf16_bits), "B") == 0 &&
-        buffer_create(&p->d, m * n * sizeof(bf16_bits), "D") == 0 &&
-        operands_fill(payload(&p->a), m * k, inputs, INTEGER_RANGE, SEED, RANDOM_STREAM_A,
-                      gpu.stream) == 0 &&
-        operands_fill(payload(&p->b), n * k, inputs, INTEGER_RANGE, SEED, RANDOM_STREAM_B,
-                      gpu.stream) == 0 &&
+        ready && fill(&p->a, operands, inputs, integers.range, 1, RANDOM_STREAM_A) == 0 &&
+        fill(&p->b, operands, inputs, integers.range, 1, RANDOM_STREAM_B) == 0 &&
+        fill(&p->c, NUMBER_FP32, inputs, integers.c_range, integers.c_multiple, RANDOM_STREAM_C) ==
+            0 &&
         buffer_poison(&p->d, gpu.stream) == 0 && device_wait(&gpu, "the set-up of a test") == 0 &&
-        reference_create(&p->reference, shape.m, shape.n, shape.k, sampled) == 0 &&
-        reference_compute(&p->reference, payload(&p->a), payload(&p->b), gpu.stream) == 0;
+        reference_create(&p->reference, &p->arithmetic, shape.m, shape.n, shape.k, sampled) == 0 &&
+        reference_compute(&p->reference, &p->problem, gpu.stream) == 0;
     EXPECT(good, "set-up for m=%d n=%d k=%d", shape.m, shape.n, shape.k);
     return good;
 }
@@ -87,9 +155,11 @@ static void product_close(product *p) {
     reference_destroy(&p->reference);
     buffer_destroy(&p->a);
     buffer_destroy(&p->b);
+    buffer_destroy(&p->c);
     buffer_destroy(&p->d);
     free(p->values);
     free(p->magnitudes);
+    free(p->partials);
     free(p->output);
 }
 
@@ -98,12 +168,16 @@ static void expect_same_reference(const product *p) {
     const size_t count = p->reference.count;
     double *values = malloc(count * sizeof *values);
     float *magnitudes = malloc(count * sizeof *magnitudes);
+    float *partials = calloc(count, sizeof *partials);
     uint64_t *positions = malloc((size_t)SAMPLE_COUNT * sizeof *positions);
-    if (values == NULL || magnitudes == NULL || positions == NULL ||
+    if (values == NULL || magnitudes == NULL || partials == NULL || positions == NULL ||
         cudaMemcpy(values, p->reference.values, count * sizeof *values, cudaMemcpyDeviceToHost) !=
             cudaSuccess ||
         cudaMemcpy(magnitudes, p->reference.magnitudes, count * sizeof *magnitudes,
-                   cudaMemcpyDeviceToHost) != cudaSuccess) {
+                   cudaMemcpyDeviceToHost) != cudaSuccess ||
+        (p->reference.partials != NULL &&
+         cudaMemcpy(partials, p->reference.partials, count * sizeof *partials,
+                    cudaMemcpyDeviceToHost) != cudaSuccess)) {
         EXPECT(false, "the reference could not be read");
     } else {
         sample_positions(p->shape.m, p->shape.n, positions);
@@ -116,10 +190,14 @@ static void expect_same_reference(const product *p) {
             EXPECT((double)magnitudes[i] >= magnitude * (1 - 1e-13) &&
                        (double)magnitudes[i] <= magnitude * (1 + 0x1p-22),
                    "magnitude %zu: %g, not %g", at, (double)magnitudes[i], magnitude);
+            const double part = p->arithmetic.fp16_sums ? p->partials[at] : 0;
+            EXPECT(fabs((double)partials[i] - part) <= 0x1p-22 * magnitude * p->shape.k,
+                   "partial sums %zu: %g, not %g", at, (double)partials[i], part);
         }
     }
     free(values);
     free(magnitudes);
+    free(partials);
     free(positions);
 }
 
@@ -135,13 +213,17 @@ static void compare_references(bool sampled) {
     }
 }
 
-static void full_reference(void) { compare_references(false); }
+static void compare_full(void) { compare_references(false); }
 
-static void sampled_reference(void) { compare_references(true); }
+static void compare_sampled(void) { compare_references(true); }
+
+static void full_reference(void) { for_all(compare_full); }
+
+static void sampled_reference(void) { for_all(compare_sampled); }
 
 static void operands_match_the_host(void) {
     enum { COUNT = 100003 };
-    static bf16_bits made[COUNT];
+    static uint16_t made[COUNT];
     static const enum inputs all[] = {INPUTS_NORMAL, INPUTS_UNIFORM, INPUTS_INTEGERS};
     buffer buffer;
     if (buffer_create(&buffer, sizeof made, "operands") != 0) {
@@ -149,17 +231,23 @@ static void operands_match_the_host(void) {
         return;
     }
     for (size_t j = 0; j < sizeof all / sizeof *all; ++j) {
-        EXPECT(operands_fill(payload(&buffer), COUNT, all[j], INTEGER_RANGE, SEED, RANDOM_STREAM_B,
-                             gpu.stream) == 0 &&
+        const enum number format = j % 2 == 0 ? NUMBER_BF16 : NUMBER_FP16;
+        const recipe recipe = {.inputs = all[j],
+                               .seed = SEED,
+                               .stream = RANDOM_STREAM_B,
+                               .row = 77,
+                               .range = 4,
+                               .multiple = 3,
+                               .spacing = 5};
+        EXPECT(operands_fill(buffer.payload, format, COUNT, &recipe, gpu.stream) == 0 &&
                    device_wait(&gpu, "operands") == 0 &&
                    buffer_download(&buffer, made, sizeof made) == 0,
                "inputs %zu", j);
-        /* The logarithm and the cosine may differ in their last bits: allow one bf16 step. */
+        /* The logarithm and the cosine may differ in their last bits: allow one step of bf16. */
         const double tolerance = all[j] == INPUTS_NORMAL ? 0x1p-7 : 0;
         for (uint64_t i = 0; i < COUNT; ++i) {
-            const float value = random_operand(all[j], INTEGER_RANGE, SEED, RANDOM_STREAM_B, i);
-            const double expected = (double)bf16_to_float(bf16_from_float(value));
-            const double got = (double)bf16_to_float(made[i]);
+            const double expected = (double)number_round(format, random_element(&recipe, i));
+            const double got = (double)number_read(format, made, i);
             EXPECT(fabs(got - expected) <= tolerance * (fabs(expected) + 1e-5),
                    "inputs %zu, element %d: %g, not %g", j, (int)i, got, expected);
         }
@@ -172,12 +260,13 @@ static verdict check_product(const product *p, enum check_kind kind) {
     verdict result;
     memset(&result, 0, sizeof result);
     EXPECT(buffer_upload(&p->d, p->output, p->d.bytes) == 0 &&
-               check_output(payload(&p->d), &p->reference, kind, gpu.stream, &result) == 0,
+               check_output(p->d.payload, &p->reference, kind, &p->rounding, gpu.stream, &result) ==
+                   0,
            "the check could not run");
     return result;
 }
 
-static void right_output_passes(void) {
+static void right_outputs(void) {
     static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
     for (size_t i = 0; i < 2 * SHAPE_COUNT; ++i) {
         const enum inputs inputs = all[i % 2];
@@ -193,6 +282,8 @@ static void right_output_passes(void) {
         product_close(&p);
     }
 }
+
+static void right_output_passes(void) { for_all(right_outputs); }
 
 static void expect_found(const product *p, enum check_kind kind, size_t at, uint64_t not_finite) {
     const verdict found = check_product(p, kind);
@@ -211,28 +302,33 @@ static void planted_mistakes(enum inputs inputs, enum check_kind kind) {
     if (product_open(&p, SHAPES[2], inputs, false) && compute_on_host(&p)) {
         const size_t places[] = {0, 31, 70, p.elements / 2, p.elements - 1};
         for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
-            const bf16_bits right = p.output[places[i]];
-            p.output[places[i]] = bf16_from_float(bf16_to_float(right) + 99.0f);
+            const enum number format = p.arithmetic.output;
+            const float right = number_read(format, p.output, places[i]);
+            number_write(format, p.output, places[i], right + 99.0f);
             expect_found(&p, kind, places[i], 0);
-            p.output[places[i]] = 0xffff;
+            number_write(format, p.output, places[i], NAN);
             expect_found(&p, kind, places[i], 1);
-            p.output[places[i]] = 0x7f80;
+            number_write(format, p.output, places[i], INFINITY);
             expect_found(&p, kind, places[i], 1);
-            p.output[places[i]] = right;
+            number_write(format, p.output, places[i], right);
         }
     }
     product_close(&p);
 }
 
-static void exact_finds_mistakes(void) { planted_mistakes(INPUTS_INTEGERS, CHECK_EXACT); }
+static void plant_in_exact(void) { planted_mistakes(INPUTS_INTEGERS, CHECK_EXACT); }
 
-static void bounded_finds_mistakes(void) { planted_mistakes(INPUTS_NORMAL, CHECK_BOUNDED); }
+static void plant_in_bounded(void) { planted_mistakes(INPUTS_NORMAL, CHECK_BOUNDED); }
+
+static void exact_finds_mistakes(void) { for_all(plant_in_exact); }
+
+static void bounded_finds_mistakes(void) { for_all(plant_in_bounded); }
 
 static void first_of_many_is_reported(void) {
     product p;
     if (product_open(&p, SHAPES[3], INPUTS_INTEGERS, false) && compute_on_host(&p)) {
         for (size_t i = 77; i < p.elements; ++i) {
-            p.output[i] = 0xffff;
+            number_write(p.arithmetic.output, p.output, i, NAN);
         }
         const verdict found = check_product(&p, CHECK_EXACT);
         EXPECT(found.wrong == p.elements - 77, "%d wrong", (int)found.wrong);
@@ -251,31 +347,27 @@ static void large_output(void) {
     static const char nan_bytes[] = {(char)0xff, (char)0xff};
     product p;
     verdict found;
-    second_opinion *cublas = second_opinion_open(gpu.stream);
+    second_opinion *cublas = second_opinion_open(GEMM_BF16, false, gpu.stream);
     const bool opened = product_open(&p, large, INPUTS_INTEGERS, true);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     if (cublas != NULL && opened) {
-        const problem problem = {.a = p.a.payload,
-                                 .b = p.b.payload,
-                                 .d = p.d.payload,
-                                 .m = large.m,
-                                 .n = large.n,
-                                 .k = large.k,
-                                 .stream = gpu.stream};
-        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0 &&
+        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
+                            &found) == 0 &&
                    found.not_finite == p.elements,
                "an unwritten output has %g NaN", (double)found.not_finite);
-        EXPECT(second_opinion_launch(cublas, &problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
+        EXPECT(second_opinion_launch(cublas, &p.problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
                "cuBLAS");
-        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0,
+        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
+                            &found) == 0,
                "check");
         EXPECT(verdict_right(&found) && found.checked == SAMPLE_COUNT, "%g wrong, %g not finite",
                (double)found.wrong, (double)found.not_finite);
         const size_t beside_the_sample = p.elements - 3;
-        EXPECT(cudaMemcpy(payload(&p.d) + beside_the_sample, nan_bytes, sizeof nan_bytes,
+        EXPECT(cudaMemcpy(p.d.payload + 2 * beside_the_sample, nan_bytes, sizeof nan_bytes,
                           cudaMemcpyHostToDevice) == cudaSuccess,
                "planting a NaN");
-        EXPECT(check_output(payload(&p.d), &p.reference, CHECK_EXACT, gpu.stream, &found) == 0,
+        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
+                            &found) == 0,
                "check");
         EXPECT(!verdict_right(&found) && found.not_finite == 1, "%g not finite",
                (double)found.not_finite);
@@ -318,28 +410,21 @@ static void guards(void) {
     buffer_destroy(&buffer);
 }
 
-static void cublas_agrees(void) {
+static void compare_cublas(void) {
     static const shape shapes[] = {{8, 16, 24}, {200, 264, 72}, {129, 40, 4096}, {1, 8, 8}};
     static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
-    second_opinion *cublas = second_opinion_open(gpu.stream);
+    second_opinion *cublas = second_opinion_open(subject->computes, subject->fp16_sums, gpu.stream);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     for (size_t i = 0; cublas != NULL && i < 2 * sizeof shapes / sizeof *shapes; ++i) {
         const enum inputs inputs = all[i % 2];
         product p;
         if (product_open(&p, shapes[i / 2], inputs, false)) {
-            const problem problem = {.a = p.a.payload,
-                                     .b = p.b.payload,
-                                     .d = p.d.payload,
-                                     .m = p.shape.m,
-                                     .n = p.shape.n,
-                                     .k = p.shape.k,
-                                     .stream = gpu.stream};
             verdict found;
             char text[320] = "";
-            EXPECT(second_opinion_launch(cublas, &problem) == 0 &&
-                       check_output(payload(&p.d), &p.reference,
+            EXPECT(second_opinion_launch(cublas, &p.problem) == 0 &&
+                       check_output(p.d.payload, &p.reference,
                                     inputs == INPUTS_INTEGERS ? CHECK_EXACT : CHECK_BOUNDED,
-                                    gpu.stream, &found) == 0,
+                                    &p.rounding, gpu.stream, &found) == 0,
                    "m=%d n=%d k=%d could not run", p.shape.m, p.shape.n, p.shape.k);
             verdict_format(&found, text, sizeof text);
             EXPECT(verdict_right(&found), "m=%d n=%d k=%d: %s", p.shape.m, p.shape.n, p.shape.k,
@@ -351,12 +436,14 @@ static void cublas_agrees(void) {
     second_opinion_close(cublas);
 }
 
+static void cublas_agrees(void) { for_all(compare_cublas); }
+
 static void clock_is_plausible(void) {
     enum { COUNT = 1 << 26 };
     double ghz = NAN;
     buffer buffer;
     clocks *clocks = clocks_open(gpu.info.sms);
-    if (clocks == NULL || buffer_create(&buffer, COUNT * sizeof(bf16_bits), "work") != 0) {
+    if (clocks == NULL || buffer_create(&buffer, COUNT * sizeof(uint16_t), "work") != 0) {
         EXPECT(false, "set-up");
         clocks_close(clocks);
         return;
@@ -365,8 +452,7 @@ static void clock_is_plausible(void) {
                clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0 && isnan(ghz),
            "without readings: %g GHz", ghz);
     EXPECT(clocks_read(clocks, CLOCK_BEFORE, gpu.stream) == 0 &&
-               operands_fill(payload(&buffer), COUNT, INPUTS_NORMAL, 0, SEED, RANDOM_STREAM_A,
-                             gpu.stream) == 0 &&
+               fill(&buffer, NUMBER_BF16, INPUTS_NORMAL, 0, 1, RANDOM_STREAM_A) == 0 &&
                clocks_read(clocks, CLOCK_AFTER, gpu.stream) == 0 &&
                clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0,
            "the readings could not run");

@@ -31,12 +31,14 @@ enum mistake {
 /* What the step of this process does. */
 static enum mistake mistake;
 static int launches;
+static enum computation computes;
+static bool fp16_sums;
 
 /* The fewest launches before timing starts: one exact, and bounded ones on two copies. */
 enum { LAUNCHES_BEFORE_TIMING = 3 };
 
 static int prepare(const problem *problem, void **state) {
-    *state = second_opinion_open(problem->stream);
+    *state = second_opinion_open(computes, fp16_sums, problem->stream);
     return *state == NULL;
 }
 
@@ -83,8 +85,35 @@ static int launch(const problem *problem, void *state) {
     }
 }
 
-static const step fake = {
-    "v98", "cuBLAS in a rung's clothes", GEMM_BF16, 90, 90, 1, 8, 8, prepare, launch, release};
+static const step fake = {.name = "v98",
+                          .idea = "cuBLAS in a rung's clothes",
+                          .computes = GEMM_BF16,
+                          .min_compute_capability = 90,
+                          .max_compute_capability = 90,
+                          .prepare = prepare,
+                          .launch = launch,
+                          .release = release};
+
+static const step fake_fp16 = {.name = "v98",
+                               .idea = "cuBLAS with fp16 sums",
+                               .computes = GEMM_FP16,
+                               .fp16_sums = true,
+                               .min_compute_capability = 80,
+                               .max_compute_capability = 999,
+                               .prepare = prepare,
+                               .launch = launch,
+                               .release = release};
+
+static const step fake_addmm = {.name = "v98",
+                                .idea = "cuBLASLt with alpha, beta and C",
+                                .computes = ADDMM_FP16,
+                                .min_compute_capability = 80,
+                                .max_compute_capability = 999,
+                                .prepare = prepare,
+                                .launch = launch,
+                                .release = release};
+
+static const step *subject = &fake; /* what the program is made of */
 
 static char output[16384]; /* of the program: stdout and stderr */
 
@@ -100,7 +129,9 @@ static void run_program(const char *words, int descriptor) {
     if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0) {
         _exit(99);
     }
-    const int status = step_main(&fake, argc, argv);
+    computes = subject->computes;
+    fp16_sums = subject->fp16_sums;
+    const int status = step_main(subject, argc, argv);
     fflush(NULL);
     _exit(status);
 }
@@ -150,6 +181,29 @@ static void right(void) {
                "exact: 105600 of 105600 equal; cuBLAS");
     expect_run(NONE, "--size 1024 --protocol none --check sample", STATUS_VERIFIED,
                "exact: 69636 of 69636 equal");
+}
+
+static void fp16(void) {
+    subject = &fake_fp16;
+    expect_run(NONE, "--m 200 --n 264 --k 72 --protocol none", STATUS_VERIFIED,
+               "exact: 52800 of 52800 equal; bounded: largest error");
+    expect_run(NONE, "--m 512 --n 256 --k 40960 --protocol none", STATUS_VERIFIED, "cuBLAS agrees");
+    expect_run(NONE, "--size 1024 --rounds 2 --check sample", STATUS_VERIFIED,
+               "of cuBLAS with fp16 sums");
+    expect_run(WRONG_ELEMENT, "--m 8 --n 16 --k 8", STATUS_FAILED, "1 of 128 differ");
+    subject = &fake;
+}
+
+static void addmm(void) {
+    static const char *const scalars[] = {"0", "1", "-2.5"};
+    char words[128];
+    subject = &fake_addmm;
+    for (int i = 0; i < 9; ++i) {
+        snprintf(words, sizeof words, "--m 200 --n 260 --k 72 --alpha %s --beta %s --rounds 1",
+                 scalars[i / 3], scalars[i % 3]);
+        expect_run(NONE, words, STATUS_VERIFIED, "exact: 52000 of 52000 equal; bounded: largest");
+    }
+    subject = &fake;
 }
 
 /* Whether the file at path has this text in it. */
@@ -230,6 +284,8 @@ typedef struct test_case {
 
 static const test_case CASES[] = {
     {"gpu program: a right step is verified", right},
+    {"gpu program: fp16, and fp16 sums", fp16},
+    {"gpu program: alpha, beta and C", addmm},
     {"gpu program: burst timing", burst},
     {"gpu program: sustained timing", sustained},
     {"gpu program: a wrong element is found", wrong_element},

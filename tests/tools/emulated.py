@@ -84,7 +84,9 @@ def constant(source: str, name: str, default: int = 1) -> int:
 def shapes(source: str) -> dict[str, Shape]:
     """Small shapes that take a rung to its edges, by what they are."""
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
-    m, n, k = constant(source, "BM") * cluster, constant(source, "BN"), constant(source, "BK")
+    narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
+    m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
+    k = constant(source, "BK", constant(source, "MMA_K"))  # without a tile, what one mma takes
     found = {
         "one tile": Shape(m, n, k),
         "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
@@ -93,6 +95,8 @@ def shapes(source: str) -> dict[str, Shape]:
     if ".multiple_m = 1," in source:
         found["a corner of a tile"] = Shape(1, 8, 8)
         found["clipped edges"] = Shape(m + 40, n + 72, 2 * k + 8)
+        if narrow > 1:  # as many tiles as multiprocessors, if they are wide
+            found["clipped edges of wide tiles"] = Shape(m + 40, 3 * n + 72, 2 * k + 8)
     return found
 
 

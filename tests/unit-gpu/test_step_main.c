@@ -26,17 +26,28 @@ static int refuse_to_launch(const problem *problem, void *state) {
 
 static void release_nothing(void *state) { (void)state; }
 
-static const step fake = {"v99",
-                          "does nothing",
-                          GEMM_BF16,
-                          90,
-                          90,
-                          128,
-                          256,
-                          64,
-                          refuse_to_prepare,
-                          refuse_to_launch,
-                          release_nothing};
+static const step fake = {.name = "v99",
+                          .idea = "does nothing",
+                          .computes = GEMM_BF16,
+                          .min_compute_capability = 90,
+                          .max_compute_capability = 90,
+                          .multiple_m = 128,
+                          .multiple_n = 256,
+                          .multiple_k = 64,
+                          .prepare = refuse_to_prepare,
+                          .launch = refuse_to_launch,
+                          .release = release_nothing};
+
+static const step fake_addmm = {.name = "v99",
+                                .idea = "does nothing with C",
+                                .computes = ADDMM_FP16,
+                                .min_compute_capability = 80,
+                                .max_compute_capability = 999,
+                                .prepare = refuse_to_prepare,
+                                .launch = refuse_to_launch,
+                                .release = release_nothing};
+
+static const step *subject = &fake; /* what the program is made of */
 
 static char output[8192]; /* of the program: stdout and stderr */
 
@@ -54,7 +65,7 @@ static void run_program(const char *words, int descriptor) {
         setenv("CUDA_VISIBLE_DEVICES", "", 1) != 0) {
         _exit(99);
     }
-    const int status = step_main(&fake, argc, argv);
+    const int status = step_main(subject, argc, argv);
     fflush(NULL);
     _exit(status);
 }
@@ -116,6 +127,16 @@ static void bad_shapes_come_first(void) {
     expect_one_line("--k 33554432", STATUS_USAGE, "exact check");
 }
 
+static void later_gpus(void) {
+    subject = &fake_addmm;
+    expect_one_line("--alpha -2.5 --beta 0", STATUS_CANNOT_RUN, "compute capability 8.0 or later");
+    expect_one_line("--alpha nan", STATUS_USAGE, "--alpha 'nan'");
+    EXPECT(status_of("--help") == STATUS_VERIFIED, "%s", output);
+    EXPECT(strstr(output, "--alpha X --beta Y") != NULL, "%s", output);
+    subject = &fake;
+    expect_one_line("--alpha 1", STATUS_USAGE, "takes no alpha and no beta");
+}
+
 static void bad_files_come_first(void) {
     expect_one_line("--json /nonexistent/x.json", STATUS_USAGE, "/nonexistent/x.json");
     expect_one_line("--json /tmp", STATUS_USAGE, "directory");
@@ -140,6 +161,7 @@ int main(void) {
     run_case("program: without a GPU it exits with 77", no_gpu);
     run_case("program: bad options exit with 2 before a GPU is looked for", bad_options_come_first);
     run_case("program: bad shapes exit with 2", bad_shapes_come_first);
+    run_case("program: what needs no newest GPU says so, and takes alpha and beta", later_gpus);
     run_case("program: a file that cannot be written exits with 2", bad_files_come_first);
     run_case("program: without a result there is no file", no_file_without_a_result);
     run_case("program: --help", help);

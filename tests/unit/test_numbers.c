@@ -1,4 +1,4 @@
-/* bf16 rounding, the random operands, the host reference and what counts as right. */
+/* bf16 and fp16 rounding, the random operands, the host reference and what counts as right. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,16 +8,18 @@
 #include "harness/reference_host.h"
 #include "test.h"
 
-/* The nearest bf16 by searching all of them: the definition, slow. Ties go to the even one. */
-static bf16_bits slow_rounding(double value) {
-    bf16_bits best = 0;
+/* The nearest number of a 16-bit format by searching all of them: the definition, slow. Ties go to
+ * the even one. */
+static uint16_t slow_rounding(enum number format, double value) {
+    uint16_t best = 0;
     double best_distance = HUGE_VAL;
     for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
-        const bf16_bits candidate = (bf16_bits)bits;
-        if (!bf16_is_finite(candidate) || (signbit(value) != 0) != (bits >> 15 != 0)) {
+        const uint16_t candidate = (uint16_t)bits;
+        const float number = number_read(format, &candidate, 0);
+        if (!number_is_finite(number) || (signbit(value) != 0) != (bits >> 15 != 0)) {
             continue;
         }
-        const double distance = fabs((double)bf16_to_float(candidate) - value);
+        const double distance = fabs((double)number - value);
         if (distance < best_distance || (distance == best_distance && bits % 2 == 0)) {
             best = candidate;
             best_distance = distance;
@@ -41,12 +43,14 @@ static void rounding_matches_the_definition(void) {
         float value;
         memcpy(&value, &bits, sizeof value);
         if (isfinite(value) && fabsf(value) < 0x1.fep127f) {
-            EXPECT(bf16_from_float(value) == slow_rounding((double)value), "%a", (double)value);
+            EXPECT(bf16_from_float(value) == slow_rounding(NUMBER_BF16, (double)value), "%a",
+                   (double)value);
         }
     }
     const float ties[] = {0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 257, 259, 0x1.81p-133f};
     for (size_t i = 0; i < sizeof ties / sizeof *ties; ++i) {
-        EXPECT(bf16_from_float(ties[i]) == slow_rounding((double)ties[i]), "%a", (double)ties[i]);
+        EXPECT(bf16_from_float(ties[i]) == slow_rounding(NUMBER_BF16, (double)ties[i]), "%a",
+               (double)ties[i]);
     }
 }
 
@@ -59,6 +63,51 @@ static void special_values(void) {
     memcpy(&low_nan, &low_nan_bits, sizeof low_nan);
     EXPECT(isnan(bf16_to_float(bf16_from_float(low_nan))), "a NaN must not become infinite");
     EXPECT(!bf16_is_finite(0xffff) && !bf16_is_finite(0x7f80) && bf16_is_finite(0x7f7f), "finite");
+}
+
+static void fp16_values_survive(void) {
+    for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+        const float value = fp16_to_float((fp16_bits)bits);
+        EXPECT(number_is_finite(value) == fp16_is_finite((fp16_bits)bits), "%#x", bits);
+        if (!isnan(value)) {
+            EXPECT(fp16_from_float(value) == bits, "%#x became %#x", bits, fp16_from_float(value));
+        } else {
+            EXPECT(isnan(fp16_to_float(fp16_from_float(value))), "%#x", bits);
+        }
+    }
+    EXPECT(fp16_to_float(0x3c00) == 1 && fp16_to_float(0xc100) == -2.5f, "1 and -2.5");
+    EXPECT(fp16_to_float(0x7bff) == 65504 && fp16_to_float(1) == 0x1p-24f, "largest, smallest");
+}
+
+static void fp16_rounding(void) {
+    for (uint64_t i = 0; i < 400; ++i) { /* of every exponent that matters, and below */
+        const float value = ldexpf(random_uniform(random_bits(7, 8, i)), (int)(i % 44) - 27);
+        EXPECT(fp16_from_float(value) == slow_rounding(NUMBER_FP16, (double)value), "%a",
+               (double)value);
+    }
+    const float ties[] = {2049,      2051,       0x1p-25f,   0x1.8p-24f, 0x1.ffep-15f,
+                          -0x3p-25f, 0x1.002p0f, 0x1.006p0f, 65519};
+    for (size_t i = 0; i < sizeof ties / sizeof *ties; ++i) {
+        EXPECT(fp16_from_float(ties[i]) == slow_rounding(NUMBER_FP16, (double)ties[i]), "%a",
+               (double)ties[i]);
+    }
+    EXPECT(fp16_from_float(65520) == 0x7c00 && fp16_from_float(-INFINITY) == 0xfc00, "overflow");
+    EXPECT(fp16_from_float(0x1p-149f) == 0 && fp16_from_float(-0.0f) == 0x8000, "underflow");
+}
+
+static void formats(void) {
+    float single = 0;
+    uint16_t half[2] = {0, 0};
+    number_write(NUMBER_FP32, &single, 0, 1.1f);
+    number_write(NUMBER_FP16, half, 1, 1.1f);
+    EXPECT(single == 1.1f && number_read(NUMBER_FP32, &single, 0) == 1.1f, "fp32");
+    EXPECT(half[0] == 0 && number_read(NUMBER_FP16, half, 1) == number_round(NUMBER_FP16, 1.1f),
+           "fp16");
+    number_write(NUMBER_BF16, half, 0, 1.1f);
+    EXPECT(half[0] == bf16_from_float(1.1f) && number_round(NUMBER_FP32, 1.1f) == 1.1f, "bf16");
+    EXPECT(number_bytes(NUMBER_FP32) == 4 && number_bytes(NUMBER_FP16) == 2, "bytes");
+    EXPECT(!number_is_finite(NAN) && !number_is_finite(-INFINITY) && number_is_finite(3e38f),
+           "finite");
 }
 
 /* Mean and variance of a distribution, and its largest magnitude. */
@@ -132,40 +181,102 @@ static void reference_by_hand(void) {
     const double expected_magnitudes[] = {4, 12, 9, 4.5, 19, 15.5};
     double values[6];
     double magnitudes[6];
-    reference_host(a, b, 2, 3, 3, values, magnitudes);
+    reference_host(NUMBER_BF16, a, b, 2, 3, 3, values, magnitudes);
     for (size_t i = 0; i < 6; ++i) {
         EXPECT(values[i] == expected[i], "[%zu]: %g", i, values[i]);
         EXPECT(magnitudes[i] == expected_magnitudes[i], "magnitude [%zu]: %g", i, magnitudes[i]);
     }
 }
 
+static double bound_of(rounding rounding, double value, float magnitude, float partials) {
+    const expected expected = {value, magnitude, partials};
+    return error_bound(&rounding, &expected);
+}
+
 static void bound_by_hand(void) {
     /* sum_error = 2^13 * 2^-23 * 2^10 = 1; bound = (|-255| + 1) / 256 + 1 = 2. */
-    EXPECT(error_bound(-255, 1024, 8192) == 2, "%g", error_bound(-255, 1024, 8192));
-    EXPECT(error_bound(0, 0, 8) == 0, "nothing is allowed around a sum of zeros");
+    const rounding bf16 = {NUMBER_BF16, 8192, 0};
+    EXPECT(bound_of(bf16, -255, 1024, 0) == 2, "%g", bound_of(bf16, -255, 1024, 0));
+    EXPECT(bound_of(bf16, 0, 0, 0) == 0, "nothing is allowed around a sum of zeros");
+    /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1; to fp32: 256 * 2^-23 + 1. */
+    const rounding fp16 = {NUMBER_FP16, 8192, 0};
+    const rounding fp32 = {NUMBER_FP32, 8192, 0};
+    EXPECT(bound_of(fp16, -255, 1024, 0) == 1.125 + 0x1p-25, "%a", bound_of(fp16, -255, 1024, 0));
+    EXPECT(bound_of(fp32, -255, 1024, 0) == 1 + 0x1p-15, "%a", bound_of(fp32, -255, 1024, 0));
+    /* One rounding of a sum of 2048 to fp16: 1, and grown by the factor that it may grow by. */
+    const rounding sums = {NUMBER_FP16, 0, 1};
+    const double sum_error = (1 + 0x1p-25) * exp(0x1p-11);
+    EXPECT(bound_of(sums, 0, 2048, 2048) == 0x1p-11 * sum_error + 0x1p-25 + sum_error, "%a",
+           bound_of(sums, 0, 2048, 2048));
+}
+
+/* The bound and the exact check of bf16, where no C and no fp16 sums are. */
+static comparison compare_bf16(bf16_bits output, double reference, float magnitude, int k) {
+    const rounding rounding = {NUMBER_BF16, k, 0};
+    const expected expected = {reference, magnitude, 0};
+    return compare_bounded(&rounding, bf16_to_float(output), &expected);
+}
+
+static comparison compare_whole(enum number format, float output, double reference) {
+    const rounding rounding = {format, 8, 0};
+    const expected expected = {reference, 0, 0};
+    return compare_exact(&rounding, output, &expected);
+}
+
+/* A sum of normal products as tensor cores with fp16 sums make it: after each group it is rounded.
+ * The bound takes it, and neither 0 nor the sum without its last quarter. */
+static void fp16_sums(void) {
+    enum { K = 8192, SUMS = 200 };
+    const rounding rounding = {NUMBER_FP16, K, K / FP16_SUM_GROUP};
+    int zeros = 0;
+    int cut = 0;
+    for (uint64_t i = 0; i < SUMS; ++i) {
+        expected expected = {0, 0, 0};
+        float sum = 0;
+        float short_sum = 0;
+        for (uint64_t j = 0; j < K; j += FP16_SUM_GROUP) {
+            short_sum = j < K / 4 * 3 ? sum : short_sum;
+            for (uint64_t l = i * K + j; l < i * K + j + FP16_SUM_GROUP; ++l) {
+                const float a = number_round(NUMBER_FP16, random_normal(random_bits(1, 1, l)));
+                const float b = number_round(NUMBER_FP16, random_normal(random_bits(1, 2, l)));
+                sum += a * b;
+                expected.value += (double)a * (double)b;
+                expected.magnitude += fabsf(a * b);
+            }
+            sum = number_round(NUMBER_FP16, sum);
+            expected.partials += fabsf((float)expected.value);
+        }
+        const comparison right = compare_bounded(&rounding, sum, &expected);
+        EXPECT(right.right && right.error_over_bound < 0.5, "%g of the bound",
+               right.error_over_bound);
+        zeros += !compare_bounded(&rounding, 0, &expected).right;
+        cut += !compare_bounded(&rounding, short_sum, &expected).right;
+    }
+    EXPECT(zeros > SUMS / 4 && cut > SUMS / 50, "0 is refused %d times, a part %d times", zeros,
+           cut);
 }
 
 static void bounded_takes_correct_rounding(void) {
     for (uint64_t i = 0; i < 20000; ++i) {
         const double value = 100 * (double)random_normal(random_bits(3, 1, i));
         const comparison result =
-            compare_bounded(bf16_from_float((float)value), value, (float)fabs(value), 8);
+            compare_bf16(bf16_from_float((float)value), value, (float)fabs(value), 8);
         EXPECT(result.right, "%a: error over bound %g", value, result.error_over_bound);
         EXPECT(result.error_over_bound >= 0 && result.error_over_bound <= 1, "%g",
                result.error_over_bound);
     }
-    EXPECT(compare_bounded(0, 0, 0, 8).right && compare_bounded(0x8000, 0, 0, 8).right, "zeros");
+    EXPECT(compare_bf16(0, 0, 0, 8).right && compare_bf16(0x8000, 0, 0, 8).right, "zeros");
 }
 
 static void bounded_refuses_wrong_results(void) {
     const bf16_bits one = bf16_from_float(1);
-    EXPECT(compare_bounded(one, 1, 1, 8).right, "1 is 1");
-    EXPECT(!compare_bounded((bf16_bits)(one + 1), 1, 1, 8).right, "one bf16 too high");
-    EXPECT(!compare_bounded((bf16_bits)(one - 2), 1, 1, 8).right, "too low");
-    EXPECT(!compare_bounded((bf16_bits)(one | 0x8000), 1, 1, 8).right, "wrong sign");
-    EXPECT(compare_bounded((bf16_bits)(one + 1), 1, 1, 8).error_over_bound > 1, "ratio");
-    EXPECT(!compare_bounded(1, 0, 0, 8).right, "not even a little beside a sum of zeros");
-    EXPECT(compare_bounded(1, 0, 0, 8).error_over_bound == HUGE_VAL, "ratio");
+    EXPECT(compare_bf16(one, 1, 1, 8).right, "1 is 1");
+    EXPECT(!compare_bf16((bf16_bits)(one + 1), 1, 1, 8).right, "one bf16 too high");
+    EXPECT(!compare_bf16((bf16_bits)(one - 2), 1, 1, 8).right, "too low");
+    EXPECT(!compare_bf16((bf16_bits)(one | 0x8000), 1, 1, 8).right, "wrong sign");
+    EXPECT(compare_bf16((bf16_bits)(one + 1), 1, 1, 8).error_over_bound > 1, "ratio");
+    EXPECT(!compare_bf16(1, 0, 0, 8).right, "not even a little beside a sum of zeros");
+    EXPECT(compare_bf16(1, 0, 0, 8).error_over_bound == HUGE_VAL, "ratio");
 }
 
 static void nothing_but_numbers_passes(void) {
@@ -175,38 +286,86 @@ static void nothing_but_numbers_passes(void) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         for (size_t j = 0; j < 5; ++j) {
             for (size_t l = 0; l < 4; ++l) {
-                const comparison result =
-                    compare_bounded(bad[i], references[j], magnitudes[l], 8192);
+                const comparison result = compare_bf16(bad[i], references[j], magnitudes[l], 8192);
                 EXPECT(!result.right && result.error_over_bound == HUGE_VAL, "%#x, %g", bad[i],
                        references[j]);
             }
         }
-        EXPECT(!compare_exact(bad[i], 0).right, "%#x", bad[i]);
+        EXPECT(!compare_whole(NUMBER_BF16, bf16_to_float(bad[i]), 0).right, "%#x", bad[i]);
     }
-    EXPECT(!compare_bounded(0, NAN, 1, 8).right, "a reference that is NaN proves nothing");
+    EXPECT(!compare_bf16(0, NAN, 1, 8).right, "a reference that is NaN proves nothing");
 }
 
 static void exact_means_exact(void) {
-    EXPECT(compare_exact(bf16_from_float(12), 12).right, "12");
-    EXPECT(!compare_exact(bf16_from_float(13), 12).right, "13");
-    EXPECT(compare_exact(bf16_from_float(256), 257).right, "257 is a tie: to even, down");
-    EXPECT(compare_exact(bf16_from_float(260), 259).right, "259 is a tie: to even, up");
-    EXPECT(!compare_exact(bf16_from_float(258), 259).right, "259, truncated");
-    EXPECT(compare_exact(0, 0).right && compare_exact(0x8000, 0).right, "zeros of either sign");
-    EXPECT(!compare_exact(bf16_from_float(-12), 12).right, "sign");
+    const enum number bf16 = NUMBER_BF16;
+    EXPECT(compare_whole(bf16, 12, 12).right, "12");
+    EXPECT(!compare_whole(bf16, 13, 12).right, "13");
+    EXPECT(compare_whole(bf16, 256, 257).right, "257 is a tie: to even, down");
+    EXPECT(compare_whole(bf16, 260, 259).right, "259 is a tie: to even, up");
+    EXPECT(!compare_whole(bf16, 258, 259).right, "259, truncated");
+    EXPECT(compare_whole(bf16, 0, 0).right && compare_whole(bf16, -0.0f, 0).right,
+           "zeros of either sign");
+    EXPECT(!compare_whole(bf16, -12, 12).right, "sign");
+    EXPECT(compare_whole(NUMBER_FP16, 2048, 2049).right, "2049 is a tie in fp16");
+    EXPECT(!compare_whole(NUMBER_FP16, 2050, 2049).right, "to even, down");
+    EXPECT(compare_whole(NUMBER_FP32, 16777215, 16777215).right, "fp32");
+    EXPECT(!compare_whole(NUMBER_FP32, 16777214, 16777215).right, "fp32");
+}
+
+/* What the recipe of integers promises, in rows that the spacing does not divide. */
+static void sparse_rows(void) {
+    enum { ROWS = 300, ROW = 50, SPACING = 4, GROUPS = (ROW + SPACING - 1) / SPACING };
+    recipe recipe = {.inputs = INPUTS_INTEGERS,
+                     .seed = 1,
+                     .stream = RANDOM_STREAM_A,
+                     .row = ROW,
+                     .range = 1,
+                     .multiple = 1,
+                     .spacing = SPACING};
+    int used[ROW] = {0};
+    for (uint64_t row = 0; row < ROWS; ++row) {
+        int in_group[GROUPS] = {0};
+        for (uint64_t column = 0; column < ROW; ++column) {
+            const bool is_set = random_element(&recipe, row * ROW + column) != 0;
+            in_group[column / SPACING] += is_set;
+            used[column] += is_set;
+        }
+        for (int group = 0; group < GROUPS; ++group) {
+            EXPECT(in_group[group] <= 1, "%d in group %d", in_group[group], group);
+        }
+    }
+    for (int column = 0; column < ROW; ++column) {
+        EXPECT(used[column] > ROWS / 12, "column %d is used %d times", column, used[column]);
+    }
+    recipe.spacing = 1;
+    recipe.multiple = 5;
+    recipe.range = 4;
+    for (uint64_t i = 0; i < 1000; ++i) {
+        EXPECT(random_element(&recipe, i) ==
+                   5 * (float)random_integer(random_bits(1, RANDOM_STREAM_A, i), 4),
+               "a multiple of 5, of the numbers that there always were");
+    }
+    recipe.inputs = INPUTS_NORMAL;
+    EXPECT(random_element(&recipe, 7) == random_normal(random_bits(1, RANDOM_STREAM_A, 7)),
+           "normal");
 }
 
 int main(void) {
     run_case("bf16: every value survives", every_bf16_survives);
     run_case("bf16: rounding matches its definition", rounding_matches_the_definition);
     run_case("bf16: special values", special_values);
+    run_case("fp16: every value survives", fp16_values_survive);
+    run_case("fp16: rounding matches its definition", fp16_rounding);
+    run_case("numbers: the formats", formats);
     run_case("random: moments of the distributions", distributions);
     run_case("random: reproducible, streams differ", random_is_reproducible);
     run_case("random: extreme bits", extreme_bits);
+    run_case("random: integers with zeros between, and multiples", sparse_rows);
     run_case("reference: a product worked out by hand", reference_by_hand);
     run_case("compare: the bound worked out by hand", bound_by_hand);
     run_case("compare: correct rounding is within the bound", bounded_takes_correct_rounding);
     run_case("compare: wrong results are outside", bounded_refuses_wrong_results);
+    run_case("compare: fp16 sums, and what they must not let pass", fp16_sums);
     run_case("compare: NaN and infinities never pass", nothing_but_numbers_passes);
     run_case("compare: exact means bit for bit", exact_means_exact);
     return test_result();

@@ -13,6 +13,7 @@ static const char *const POLICIES[] = {"eager", "lazy", "random", NULL};
 static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192};
 static const option_rules EMULATOR = {
     .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
+static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
 static const option_rules *rules = &GPU; /* of the case that runs */
 
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
@@ -151,6 +152,24 @@ static void gpus_follow_no_policy(void) {
     expect_refused("--nothing", "--device --help");
 }
 
+static void scalars(void) {
+    expect_refused("--alpha 1", "--alpha 1: this rung computes A * B^T and takes no alpha");
+    expect_refused("--beta=0", "--beta 0: this rung");
+    rules = &ADDMM;
+    EXPECT(parse("") == 0 && parsed.alpha == 1 && parsed.beta == 1, "%s", error);
+    EXPECT(parse("--alpha -2.5 --beta=1e-3") == 0, "%s", error);
+    EXPECT(parsed.alpha == -2.5f && parsed.beta == 1e-3f, "alpha=%g", (double)parsed.alpha);
+    EXPECT(parse("--alpha 0 --beta +.5") == 0 && parsed.alpha == 0 && parsed.beta == 0.5f, "zero");
+    static const char *const bad[] = {"~", "x", "nan", "inf", "1e39", "0x1", "1,5", "1-", "e"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        char words[64];
+        snprintf(words, sizeof words, "--beta %s", bad[i]);
+        expect_refused(words, "must be a number such as -2.5");
+    }
+    expect_refused("--nothing", "--help --alpha --beta");
+    rules = &GPU;
+}
+
 static void emulator_defaults(void) {
     EXPECT(parse("") == 0, "%s", error);
     EXPECT(parsed.m == 256 && parsed.n == 512 && parsed.k == 64, "m=%d", parsed.m);
@@ -190,6 +209,7 @@ int main(void) {
     run_case("options: --size excludes --m, --n and --k", size_excludes_dimensions);
     run_case("options: an overlong argument is cut in the message", long_arguments_are_cut);
     run_case("options: a GPU takes no policy", gpus_follow_no_policy);
+    run_case("options: alpha and beta, where a rung has them", scalars);
     rules = &EMULATOR;
     run_case("options: the emulator's defaults", emulator_defaults);
     run_case("options: the emulator's policies", emulator_policies_are_read);

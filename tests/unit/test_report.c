@@ -7,7 +7,7 @@
 #include "harness/report.h"
 #include "test.h"
 
-static const step rung = {.name = "v07", .idea = "raw mbarrier"};
+static const step rung = {.name = "v07", .idea = "raw mbarrier", .computes = GEMM_BF16};
 static const options asked = {.m = 128, .n = 256, .k = 64, .seed = 1, .rounds = 2};
 static const device_info gpu = {.name = "Test GPU",
                                 .compute_capability = 90,
@@ -19,15 +19,19 @@ static const device_info gpu = {.name = "Test GPU",
                                 .cublas = "13.1.0"};
 static double seconds[] = {1e-3, 1e-3};
 static double cublas_seconds[] = {2e-3, 2e-3};
+static double half_seconds[] = {5e-4, 5e-4};
 static double clock_ghz[] = {1.5, 1.5};
 static double unknown[] = {NAN, NAN};
 static timing measured = {.rounds = 2,
+                          .contenders = 2,
                           .flop = 8e11,
                           .samples = {{seconds, clock_ghz, unknown, unknown, 10},
-                                      {cublas_seconds, clock_ghz, unknown, unknown, 10}}};
+                                      {cublas_seconds, clock_ghz, unknown, unknown, 10},
+                                      {half_seconds, clock_ghz, unknown, unknown, 10}}};
 
 static verification right_result(void) {
-    verification result = {.integer_range = 4, .guards_intact = true};
+    verification result = {
+        .contenders = 2, .integers = {.exact = true, .range = 4}, .guards_intact = true};
     for (int phase = 0; phase < PHASES; ++phase) {
         result.made[phase] = true;
         for (int who = 0; who < CONTENDERS; ++who) {
@@ -47,6 +51,7 @@ static report make_report(const verification *verification, timing *timing) {
                     .copies = 256,
                     .operand_bytes = 114688,
                     .second_opinion = "cuBLAS",
+                    .fp16_sums = "cuBLAS with fp16 sums",
                     .verification = verification,
                     .timing = timing};
 }
@@ -116,11 +121,14 @@ static void wrong_lines(void) {
 static void every_verdict_counts(void) {
     verification result = right_result();
     EXPECT(verification_right(&result), "right");
+    result.verdicts[PHASE_EXACT][CONTENDER_FP16_SUMS].wrong = 1;
+    EXPECT(verification_right(&result), "a contender that is not there");
     result.guards_intact = false;
     EXPECT(!verification_right(&result), "guards");
     for (int phase = 0; phase < PHASES; ++phase) {
         for (int who = 0; who < CONTENDERS; ++who) {
             result = right_result();
+            result.contenders = CONTENDERS;
             result.verdicts[phase][who].wrong = 1;
             EXPECT(!verification_right(&result), "phase %d, contender %d", phase, who);
             result.made[phase] = false;
@@ -145,6 +153,47 @@ static void read_json(const report *report) {
     unlink(path);
 }
 
+/* With a third contender, and with what only addmm has. */
+static const step fp16_rung = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
+static const step addmm_rung = {.name = "a01", .computes = ADDMM_FP16};
+
+static void third_contender(void) {
+    verification result = right_result();
+    timing three = measured;
+    result.contenders = CONTENDERS;
+    three.contenders = CONTENDERS;
+    report report = make_report(&result, &three);
+    report.step = &fp16_rung;
+    print(report_print_setup, &report);
+    expect_line("k=64, fp16 in and out, fp16 accumulate\n");
+    print(report_print_timing, &report);
+    expect_line("ratio      2.000 of cuBLAS  (2.000 to 2.000)\n");
+    expect_line("cuBLAS 16  0.5 ms  1600.0 TFLOPS");
+    expect_line("ratio      0.500 of cuBLAS with fp16 sums  (0.500 to 0.500)\n");
+    read_json(&report);
+    expect_line("\"computation\": \"gemm_fp16\"");
+    expect_line("\"fp16_sums\": true");
+    expect_line("\"ratio_to_cublas\": {\n      \"median\": 2,");
+    expect_line("\"ratio_to_cublas_fp16_sums\": {\n      \"median\": 0.5,");
+    expect_line("\"cublas_fp16_sums\": {\n      \"exact_wrong\": 0");
+    result.verdicts[PHASE_EXACT][CONTENDER_FP16_SUMS].wrong = 1;
+    print(report_print_verification, &report);
+    expect_line("WRONG      cuBLAS with fp16 sums exact: 1 of 32768");
+}
+
+static void scalars(void) {
+    const verification result = right_result();
+    const options with_scalars = {.m = 128, .n = 256, .k = 64, .alpha = -2.5f, .beta = 1};
+    report report = make_report(&result, &measured);
+    report.step = &addmm_rung;
+    report.options = &with_scalars;
+    print(report_print_setup, &report);
+    expect_line("k=64, alpha=-2.5 beta=1, A and B fp16, C and D fp32, fp32 accumulate\n");
+    read_json(&report);
+    expect_line("\"computation\": \"addmm_fp16\",\n    \"alpha\": -2.5,\n    \"beta\": 1,");
+    EXPECT(strstr(text, "fp16_sums") == NULL, "%s", text);
+}
+
 static void json_of_a_run(void) {
     const verification result = right_result();
     const report report = make_report(&result, &measured);
@@ -157,6 +206,8 @@ static void json_of_a_run(void) {
     expect_line("\"seconds\": [0.001, 0.001]");
     expect_line("\"samples\": [2, 2]");
     expect_line("\"integer_range\": 4");
+    expect_line("\"computation\": \"gemm_bf16\"");
+    EXPECT(strstr(text, "fp16") == NULL && strstr(text, "alpha") == NULL, "%s", text);
 }
 
 static void json_of_a_wrong_run(void) {
@@ -265,6 +316,8 @@ int main(void) {
     run_case("report: the lines of a right result", right_lines);
     run_case("report: the lines of a wrong result", wrong_lines);
     run_case("report: every check counts", every_verdict_counts);
+    run_case("report: cuBLAS with fp16 sums beside it", third_contender);
+    run_case("report: alpha and beta", scalars);
     run_case("report: JSON of a timed run", json_of_a_run);
     run_case("report: JSON of a wrong run", json_of_a_wrong_run);
     run_case("report: the lines of an emulated run", emulated_lines);

@@ -39,6 +39,17 @@ static void rows_are_16_bytes(void) {
     EXPECT(shape_check(&loose, 1, 24, 4, error, sizeof error) != 0, "k=4");
 }
 
+static void rows_of_other_formats(void) {
+    static const step fp16 = {.name = "a06", .computes = GEMM_FP16};
+    static const step addmm = {.name = "a01", .computes = ADDMM_FP16};
+    EXPECT(shape_check(&fp16, 3, 8, 8, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&fp16, 3, 12, 8, error, sizeof error) != 0, "n=12 of fp16");
+    EXPECT(shape_check(&addmm, 3, 12, 8, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&addmm, 3, 14, 8, error, sizeof error) != 0, "n=14 of fp32");
+    EXPECT(shape_check(&addmm, 3, 12, 4, error, sizeof error) != 0, "k=4 of fp16");
+    EXPECT(shape_check(&fp16, 3, 8, 1 << 25, error, sizeof error) == 0, "%s", error);
+}
+
 static void inexact_k_is_refused(void) {
     EXPECT(shape_check(&loose, 1, 24, (1 << 24) + 8, error, sizeof error) != 0, "k");
     EXPECT(strstr(error, "16777216") != NULL, "%s", error);
@@ -106,6 +117,7 @@ int main(void) {
     run_case("shape: supported shapes are taken", accepted);
     run_case("shape: others are refused in words", refused);
     run_case("shape: rows are multiples of 16 bytes", rows_are_16_bytes);
+    run_case("shape: fp16 and fp32 rows", rows_of_other_formats);
     run_case("shape: k beyond exact sums is refused", inexact_k_is_refused);
     run_case("shape: rounding up to what is taken", rounding_up);
     run_case("shape: range of exact integers", integer_range);

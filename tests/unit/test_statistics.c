@@ -60,7 +60,7 @@ static void times(void) {
     const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
     EXPECT(isnan(cublas.tensor_core_share) && isnan(cublas.clock_ghz), "unknown clock");
     double ratios[3];
-    timing_ratios(&timing, ratios);
+    timing_ratios(&timing, CONTENDER_OTHER, ratios);
     EXPECT(ratios[0] == 2 && ratios[1] == 1 && ratios[2] == 0.5, "%g %g %g", ratios[0], ratios[1],
            ratios[2]);
 }

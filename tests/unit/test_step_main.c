@@ -22,19 +22,31 @@ enum mistake {
     UNWRITTEN,
     WRITES_BEHIND,
     WRITES_BEFORE,
-    REFUSES
+    REFUSES,
+    ALL_ZERO,
+    READS_EVERYTHING
 };
 
 /* What the step of this process does. */
 static enum mistake mistake;
 static int launches;
+static enum computation computes;
 
 static int prepare(const problem *problem, void **state) {
-    *state = second_opinion_open(problem->stream);
+    *state = second_opinion_open(computes, false, problem->stream);
     return *state == NULL;
 }
 
 static void release(void *state) { second_opinion_close(state); }
+
+/* beta / alpha * C, as if neither could be 0: alpha * s + beta * c with what is multiplied by 0. */
+static void add_everything(const problem *problem) {
+    const size_t count = (size_t)problem->m * (size_t)problem->n;
+    float *d = problem->d;
+    for (size_t i = 0; i < count; ++i) {
+        d[i] += 0 * ((const float *)problem->c)[i];
+    }
+}
 
 /* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
 static void spoil(unsigned char *at, int byte) { memset(at, byte, 2); }
@@ -59,13 +71,46 @@ static int launch(const problem *problem, void *state) {
         spoil(d + bytes, 0);
     } else if (mistake == WRITES_BEFORE) {
         spoil(d - 2, 0);
+    } else if (mistake == ALL_ZERO && launches == 2) { /* in the bounded check */
+        memset(d, 0, bytes);
+    } else if (mistake == READS_EVERYTHING) {
+        add_everything(problem);
     }
     return 0;
 }
 
-static const step fake = {
-    "v98",  "a host product in a rung's clothes", GEMM_BF16, 90, 90, 64, 64, 64, prepare, launch,
-    release};
+static const step fake = {.name = "v98",
+                          .idea = "a host product in a rung's clothes",
+                          .computes = GEMM_BF16,
+                          .min_compute_capability = 90,
+                          .max_compute_capability = 90,
+                          .multiple_m = 64,
+                          .multiple_n = 64,
+                          .multiple_k = 64,
+                          .prepare = prepare,
+                          .launch = launch,
+                          .release = release};
+
+static const step fake_fp16 = {.name = "v98",
+                               .idea = "the same in fp16",
+                               .computes = GEMM_FP16,
+                               .fp16_sums = true,
+                               .min_compute_capability = 80,
+                               .max_compute_capability = 999,
+                               .prepare = prepare,
+                               .launch = launch,
+                               .release = release};
+
+static const step fake_addmm = {.name = "v98",
+                                .idea = "with alpha, beta and C",
+                                .computes = ADDMM_FP16,
+                                .min_compute_capability = 80,
+                                .max_compute_capability = 999,
+                                .prepare = prepare,
+                                .launch = launch,
+                                .release = release};
+
+static const step *subject = &fake; /* what the program is made of */
 
 static char output[16384]; /* of the program: stdout and stderr */
 
@@ -82,7 +127,8 @@ static void run_program(const char *words, int descriptor) {
     if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0) {
         _exit(99);
     }
-    const int status = step_main(&fake, argc, argv);
+    computes = subject->computes;
+    const int status = step_main(subject, argc, argv);
     fflush(NULL);
     _exit(status);
 }
@@ -172,6 +218,43 @@ static void bad_usage(void) {
     expect_refused("--json /nonexistent/x.json", "/nonexistent/x.json");
 }
 
+static void fp16(void) {
+    subject = &fake_fp16;
+    expect_run(NONE, "--m 3 --n 24 --k 40 --policy eager", STATUS_VERIFIED,
+               "exact: 72 of 72 equal");
+    EXPECT(strstr(output, "fp16 in and out, fp16 accumulate\n") != NULL, "%s", output);
+    EXPECT(strstr(output, "compute capability 8.0") != NULL, "%s", output);
+    expect_run(NONE, "--m 8 --n 16 --k 40960 --policy eager", STATUS_VERIFIED, "128 of 128 equal");
+    expect_run(ALL_ZERO, "--m 8 --n 16 --k 1024 --policy eager", STATUS_FAILED,
+               "outside the bound");
+    expect_run(WRONG_ELEMENT, "--m 8 --n 16 --k 8", STATUS_FAILED, "1 of 128 differ");
+    expect_refused("--n 12", "n=12 is not a multiple of 8");
+    expect_refused("--alpha 2", "takes no alpha and no beta");
+    subject = &fake;
+}
+
+static void addmm(void) {
+    static const char *const scalars[] = {"0", "1", "-2.5"};
+    char words[128];
+    subject = &fake_addmm;
+    for (int i = 0; i < 9; ++i) {
+        snprintf(words, sizeof words, "--m 5 --n 20 --k 72 --alpha %s --beta %s --policy eager",
+                 scalars[i / 3], scalars[i % 3]);
+        expect_run(NONE, words, STATUS_VERIFIED, "exact: 100 of 100 equal; bounded: largest");
+        snprintf(words, sizeof words, "alpha=%s beta=%s, A and B fp16, C and D fp32, fp32 acc",
+                 scalars[i / 3], scalars[i % 3]);
+        EXPECT(strstr(output, words) != NULL, "'%s' is missing: %s", words, output);
+    }
+    expect_run(READS_EVERYTHING, "--m 5 --n 20 --k 72 --alpha 1", STATUS_VERIFIED, "exact");
+    expect_run(READS_EVERYTHING, "--m 5 --n 20 --k 72 --beta 0", STATUS_FAILED, "got nan");
+    expect_run(NONE, "--m 5 --n 20 --k 72 --alpha 0.3 --inputs integers", STATUS_VERIFIED,
+               "verified   bounded: largest");
+    expect_run(NONE, "--m 5 --n 20 --k 72", STATUS_VERIFIED, "alpha=1 beta=1");
+    expect_refused("--alpha x", "--alpha 'x': must be a number");
+    expect_refused("--n 18", "n=18 is not a multiple of 4");
+    subject = &fake;
+}
+
 static void json(void) {
     static char content[65536];
     char directory[] = "/tmp/gemm-ladder-unit-XXXXXX";
@@ -207,6 +290,8 @@ int main(void) {
     run_case("emulated program: policies", policies);
     run_case("emulated program: wrong results, and under which policy", wrong);
     run_case("emulated program: bad usage exits with 2", bad_usage);
+    run_case("emulated program: fp16, and fp16 sums", fp16);
+    run_case("emulated program: alpha, beta and C", addmm);
     run_case("emulated program: JSON", json);
     run_case("emulated program: --help", help);
     return test_result();

@@ -17,7 +17,9 @@ int device_open(const step *step, int index, device *device) {
     device->index = index;
     device_info *info = &device->info;
     info->emulated = true;
-    info->compute_capability = step->max_compute_capability;
+    info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY
+                                   ? step->min_compute_capability
+                                   : step->max_compute_capability;
     info->power_limit_watts = NAN;
     snprintf(info->name, sizeof info->name, "CPU emulator%s",
              emulator_detects_races() ? " under ThreadSanitizer" : "");

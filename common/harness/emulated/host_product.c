@@ -2,42 +2,47 @@
  * own. */
 #include <stdlib.h>
 
-#include "harness/bf16.h"
+#include "harness/arithmetic.h"
+#include "harness/emulated/widened.h"
 #include "harness/message.h"
 #include "harness/second_opinion.h"
 
 const char second_opinion_name[] = "the host product";
+const char *const second_opinion_fp16_sums_name = NULL;
 
 /* Sums that are made side by side, of every LANES-th product. */
 enum { LANES = 16 };
 
 struct second_opinion {
-    struct CUstream_st *stream;
+    arithmetic arithmetic;
 };
 
-second_opinion *second_opinion_open(struct CUstream_st *stream) {
+second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
+                                    struct CUstream_st *stream) {
+    (void)fp16_sums; /* there is none with them */
+    (void)stream;    /* nothing runs beside the host here */
     second_opinion *opinion = calloc(1, sizeof *opinion);
     if (opinion == NULL) {
         message("no memory for %s", second_opinion_name);
         return NULL;
     }
-    opinion->stream = stream;
+    opinion->arithmetic = arithmetic_of(&(step){.computes = computes});
     return opinion;
 }
 
 void second_opinion_close(second_opinion *opinion) { free(opinion); }
 
-static float dot_product(const bf16_bits *a, const bf16_bits *b, int k) {
+static float dot_product(const float *a, const float *b, int k) {
     float sums[LANES] = {0};
     float sum = 0;
     int i = 0;
     for (; i + LANES <= k; i += LANES) {
         for (int lane = 0; lane < LANES; ++lane) {
-            sums[lane] += bf16_to_float(a[i + lane]) * bf16_to_float(b[i + lane]);
+            sums[lane] += a[i + lane] * b[i + lane];
         }
     }
     for (; i < k; ++i) {
-        sum += bf16_to_float(a[i]) * bf16_to_float(b[i]);
+        sum += a[i] * b[i];
     }
     for (int lane = 0; lane < LANES; ++lane) {
         sum += sums[lane];
@@ -45,22 +50,41 @@ static float dot_product(const bf16_bits *a, const bf16_bits *b, int k) {
     return sum;
 }
 
-int second_opinion_launch(second_opinion *opinion, const problem *problem) {
-    (void)opinion;
+/* What becomes of a sum of products; position is that of the element in C and D. What is multiplied
+ * by 0 is not looked at. */
+static float with_c(const problem *problem, size_t position, float sum) {
+    const float scaled = problem->alpha == 0 ? 0 : problem->alpha * sum;
+    return problem->beta == 0 ? scaled
+                              : scaled + problem->beta * ((const float *)problem->c)[position];
+}
+
+static void multiply(const arithmetic *arithmetic, const problem *problem, const float *a,
+                     const float *b) {
     const size_t n = (size_t)problem->n;
     const size_t k = (size_t)problem->k;
-    const bf16_bits *a = problem->a;
-    const bf16_bits *b = problem->b;
-    bf16_bits *d = problem->d;
     progress progress;
     progress_begin(&progress, "computing the host product");
     for (size_t row = 0; row < (size_t)problem->m; ++row) {
         for (size_t column = 0; column < n; ++column) {
-            d[row * n + column] =
-                bf16_from_float(dot_product(a + row * k, b + column * k, problem->k));
+            const size_t position = row * n + column;
+            const float sum = dot_product(a + row * k, b + column * k, problem->k);
+            number_write(arithmetic->output, problem->d, position,
+                         arithmetic->takes_c ? with_c(problem, position, sum) : sum);
         }
         progress_update(&progress, (double)row / (double)problem->m);
     }
     progress_end(&progress);
-    return 0;
+}
+
+int second_opinion_launch(second_opinion *opinion, const problem *problem) {
+    const arithmetic *arithmetic = &opinion->arithmetic;
+    float *a = widened(arithmetic->operands, problem->a, problem->m, problem->k);
+    float *b = widened(arithmetic->operands, problem->b, problem->n, problem->k);
+    const bool ready = a != NULL && b != NULL;
+    if (ready) {
+        multiply(arithmetic, problem, a, b);
+    }
+    free(a);
+    free(b);
+    return ready ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emulator/emulator.h"
+#include "harness/arithmetic.h"
 #include "harness/emulated/launch_progress.h"
 #include "harness/exit_status.h"
 #include "harness/message.h"
@@ -22,6 +23,7 @@ option_rules machine_option_rules(const step *step) {
                           .m = DEFAULT_M,
                           .n = DEFAULT_N,
                           .k = DEFAULT_K,
+                          .takes_scalars = arithmetic_of(step).takes_c,
                           .policies = emulator_policies()};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;

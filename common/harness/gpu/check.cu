@@ -48,23 +48,18 @@ __device__ void add_count(unsigned long long count, unsigned long long first,
     }
 }
 
-__device__ comparison compare(bf16_bits output, const double *values, const float *magnitudes,
-                              size_t i, int k, enum check_kind kind) {
-    return kind == CHECK_EXACT ? compare_exact(output, values[i])
-                               : compare_bounded(output, values[i], magnitudes[i], k);
-}
-
 __global__ void __launch_bounds__(THREADS)
-    compare_elements(const bf16_bits *d, const double *values, const float *magnitudes,
-                     const uint64_t *positions, size_t count, int k, enum check_kind kind,
+    compare_elements(const void *d, reference reference, enum check_kind kind, rounding rounding,
                      Findings *findings) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     unsigned long long wrong = 0;
     unsigned long long first = NONE;
     double max_ratio = 0;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
-        const bf16_bits output = d[positions == nullptr ? i : positions[i]];
-        const comparison result = compare(output, values, magnitudes, i, k, kind);
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < reference.count; i += stride) {
+        const size_t position = reference.positions == nullptr ? i : reference.positions[i];
+        const expected expected = reference_element(&reference, i);
+        const comparison result =
+            compare(kind, &rounding, number_read(rounding.output, d, position), &expected);
         max_ratio = fmax(max_ratio, result.error_over_bound);
         if (!result.right) {
             ++wrong;
@@ -80,12 +75,12 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    find_not_finite(const bf16_bits *d, size_t count, Findings *findings) {
+    find_not_finite(const void *d, enum number format, size_t count, Findings *findings) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     unsigned long long found = 0;
     unsigned long long first = NONE;
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
-        if (!bf16_is_finite(d[i])) {
+        if (!number_is_finite(number_read(format, d, i))) {
             ++found;
             first = first == NONE ? i : first;
         }
@@ -98,17 +93,17 @@ unsigned int blocks_for(size_t count) {
     return (unsigned int)(needed < MOST_BLOCKS ? needed : MOST_BLOCKS);
 }
 
-bool run_kernels(const bf16_bits *d, const reference *reference, enum check_kind kind,
-                 cudaStream_t stream, Findings *on_gpu) {
+bool run_kernels(const void *d, const reference *reference, enum check_kind kind,
+                 const rounding *rounding, cudaStream_t stream, Findings *on_gpu) {
     const size_t elements = (size_t)reference->m * (size_t)reference->n;
-    compare_elements<<<blocks_for(reference->count), THREADS, 0, stream>>>(
-        d, reference->values, reference->magnitudes, reference->positions, reference->count,
-        reference->k, kind, on_gpu);
+    compare_elements<<<blocks_for(reference->count), THREADS, 0, stream>>>(d, *reference, kind,
+                                                                           *rounding, on_gpu);
     if (cuda_failed(cudaGetLastError(), "launching the comparison of %zu elements",
                     reference->count)) {
         return false;
     }
-    find_not_finite<<<blocks_for(elements), THREADS, 0, stream>>>(d, elements, on_gpu);
+    find_not_finite<<<blocks_for(elements), THREADS, 0, stream>>>(d, rounding->output, elements,
+                                                                  on_gpu);
     return !cuda_failed(cudaGetLastError(), "launching the search for NaN in %zu elements",
                         elements);
 }
@@ -119,30 +114,35 @@ bool read_element(void *to, const void *from, size_t bytes) {
 }
 
 /* Fetches what is said about the first wrong element. */
-bool describe_wrong(const bf16_bits *d, const reference *reference, enum check_kind kind,
-                    size_t index, verdict *verdict) {
+bool describe_wrong(const void *d, const reference *reference, enum check_kind kind,
+                    const rounding *rounding, size_t index, verdict *verdict) {
+    const size_t bytes = number_bytes(rounding->output);
     uint64_t position = index;
-    bf16_bits output = 0;
-    double value = 0;
-    float magnitude = 0;
+    uint32_t output = 0; /* the bits of a number of any format */
+    expected expected = {};
     if ((reference->positions != nullptr &&
          !read_element(&position, reference->positions + index, sizeof position)) ||
-        !read_element(&output, d + position, sizeof output) ||
-        !read_element(&value, reference->values + index, sizeof value) ||
-        !read_element(&magnitude, reference->magnitudes + index, sizeof magnitude)) {
+        !read_element(&output, (const unsigned char *)d + position * bytes, bytes) ||
+        !read_element(&expected.value, reference->values + index, sizeof expected.value) ||
+        !read_element(&expected.magnitude, reference->magnitudes + index,
+                      sizeof expected.magnitude) ||
+        (reference->partials != nullptr &&
+         !read_element(&expected.partials, reference->partials + index,
+                       sizeof expected.partials))) {
         return false;
     }
     verdict->first_row = position / (uint64_t)reference->n;
     verdict->first_column = position % (uint64_t)reference->n;
-    verdict->got = (double)bf16_to_float(output);
-    verdict->expected =
-        kind == CHECK_EXACT ? (double)bf16_to_float(bf16_from_float((float)value)) : value;
-    verdict->allowed = kind == CHECK_EXACT ? 0 : error_bound(value, magnitude, reference->k);
+    verdict->got = (double)number_read(rounding->output, &output, 0);
+    verdict->expected = kind == CHECK_EXACT
+                            ? (double)number_round(rounding->output, (float)expected.value)
+                            : expected.value;
+    verdict->allowed = kind == CHECK_EXACT ? 0 : error_bound(rounding, &expected);
     return true;
 }
 
-bool fill_verdict(const bf16_bits *d, const reference *reference, enum check_kind kind,
-                  const Findings &findings, verdict *verdict) {
+bool fill_verdict(const void *d, const reference *reference, enum check_kind kind,
+                  const rounding *rounding, const Findings &findings, verdict *verdict) {
     verdict->kind = kind;
     verdict->checked = reference->count;
     verdict->wrong = findings.wrong;
@@ -153,13 +153,13 @@ bool fill_verdict(const bf16_bits *d, const reference *reference, enum check_kin
         verdict->not_finite_column = findings.first_not_finite % (uint64_t)reference->n;
     }
     return findings.wrong == 0 ||
-           describe_wrong(d, reference, kind, (size_t)findings.first_wrong, verdict);
+           describe_wrong(d, reference, kind, rounding, (size_t)findings.first_wrong, verdict);
 }
 
 } // namespace
 
-int check_output(const bf16_bits *d, const reference *reference, enum check_kind kind,
-                 struct CUstream_st *stream, verdict *verdict) {
+int check_output(const void *d, const reference *reference, enum check_kind kind,
+                 const rounding *rounding, struct CUstream_st *stream, verdict *verdict) {
     memset(verdict, 0, sizeof *verdict);
     Findings findings = {0, NONE, 0, NONE, 0};
     Findings *on_gpu = nullptr;
@@ -170,12 +170,12 @@ int check_output(const bf16_bits *d, const reference *reference, enum check_kind
     const bool ok = !cuda_failed(cudaMemcpyAsync(on_gpu, &findings, sizeof findings,
                                                  cudaMemcpyHostToDevice, stream),
                                  "copying a check's start values to the GPU") &&
-                    run_kernels(d, reference, kind, stream, on_gpu) &&
+                    run_kernels(d, reference, kind, rounding, stream, on_gpu) &&
                     !cuda_failed(cudaMemcpyAsync(&findings, on_gpu, sizeof findings,
                                                  cudaMemcpyDeviceToHost, stream),
                                  "copying a check's findings from the GPU") &&
                     !cuda_failed(cudaStreamSynchronize(stream), "checking the output") &&
-                    fill_verdict(d, reference, kind, findings, verdict);
+                    fill_verdict(d, reference, kind, rounding, findings, verdict);
     (void)cudaFree(on_gpu); /* a fault has been reported by now */
     return ok ? 0 : 1;
 }

@@ -1,15 +1,22 @@
 #include "harness/second_opinion.h"
 
 #include <cublas_v2.h>
+#include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+#include "harness/gpu/addmm.h"
 #include "harness/message.h"
 
 const char second_opinion_name[] = "cuBLAS";
+const char *const second_opinion_fp16_sums_name = "cuBLAS with fp16 sums";
 
 struct second_opinion {
+    enum computation computes;
+    bool fp16_sums;
     cublasHandle_t handle;
+    addmm *addmm; /* of ADDMM_FP16 */
 };
 
 static bool failed(cublasStatus_t status, const char *what) {
@@ -20,17 +27,20 @@ static bool failed(cublasStatus_t status, const char *what) {
     return true;
 }
 
-/* cuBLAS may split k over several blocks. By default it may then round the partial sums to bf16
+/* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
  * before it adds them, which is not the product that the rungs compute. */
 static const cublasMath_t MATH_MODE =
     (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 
-second_opinion *second_opinion_open(struct CUstream_st *stream) {
+second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
+                                    struct CUstream_st *stream) {
     second_opinion *cublas = calloc(1, sizeof *cublas);
     if (cublas == NULL) {
         message("no memory to start cuBLAS");
         return NULL;
     }
+    cublas->computes = computes;
+    cublas->fp16_sums = fp16_sums;
     if (failed(cublasCreate(&cublas->handle), "starting cuBLAS")) {
         free(cublas);
         return NULL;
@@ -40,12 +50,17 @@ second_opinion *second_opinion_open(struct CUstream_st *stream) {
         second_opinion_close(cublas);
         return NULL;
     }
+    if (computes == ADDMM_FP16 && (cublas->addmm = addmm_open(stream)) == NULL) {
+        second_opinion_close(cublas);
+        return NULL;
+    }
     return cublas;
 }
 
 void second_opinion_close(second_opinion *cublas) {
     if (cublas != NULL) {
         /* After a fault every call repeats the error that was reported already. */
+        addmm_close(cublas->addmm);
         (void)cublasDestroy(cublas->handle);
         free(cublas);
     }
@@ -53,19 +68,45 @@ void second_opinion_close(second_opinion *cublas) {
 
 /* cuBLAS counts in columns. Read that way, row-major D [m][n] is an n x m matrix D^T = B * A^T:
  * row-major B [n][k] is the k x n matrix B^T, to be transposed; A [m][k] is A^T as it stands. */
-int second_opinion_launch(second_opinion *cublas, const problem *problem) {
+static cublasStatus_t gemm(const second_opinion *cublas, const problem *problem) {
     const float one = 1.0f;
     const float zero = 0.0f;
-    const int m = problem->m;
+    const uint16_t half_one = 0x3c00; /* fp16 sums have fp16 factors */
+    const uint16_t half_zero = 0;
+    const cudaDataType_t type = cublas->computes == GEMM_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    const bool half = cublas->fp16_sums;
     const int n = problem->n;
     const int k = problem->k;
+    return cublasGemmEx(cublas->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, problem->m, k,
+                        half ? (const void *)&half_one : &one, problem->b, type, k, problem->a,
+                        type, k, half ? (const void *)&half_zero : &zero, problem->d, type, n,
+                        half ? CUBLAS_COMPUTE_16F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+
+/* D = beta * C. cuBLASLt multiplies A and B even if alpha is 0, and NaN times 0 is NaN. */
+static cublasStatus_t scale_c(const second_opinion *cublas, const problem *problem) {
+    const float zero = 0.0f;
+    const int n = problem->n;
+    if (problem->beta == 0) { /* and C is not to be looked at either */
+        const size_t bytes = (size_t)problem->m * (size_t)n * sizeof(float);
+        return cudaMemsetAsync(problem->d, 0, bytes, problem->stream) == cudaSuccess
+                   ? CUBLAS_STATUS_SUCCESS
+                   : CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+    return cublasSgeam(cublas->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, problem->m, &problem->beta,
+                       problem->c, n, &zero, problem->c, n, problem->d, n);
+}
+
+static cublasStatus_t addmm_or_less(const second_opinion *cublas, const problem *problem) {
+    return problem->alpha == 0 ? scale_c(cublas, problem) : addmm_launch(cublas->addmm, problem);
+}
+
+int second_opinion_launch(second_opinion *cublas, const problem *problem) {
     const cublasStatus_t status =
-        cublasGemmEx(cublas->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, problem->b,
-                     CUDA_R_16BF, k, problem->a, CUDA_R_16BF, k, &zero, problem->d, CUDA_R_16BF, n,
-                     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+        cublas->computes == ADDMM_FP16 ? addmm_or_less(cublas, problem) : gemm(cublas, problem);
     if (status != CUBLAS_STATUS_SUCCESS) {
-        message("cuBLAS for m=%d n=%d k=%d failed: %s: %s", m, n, k, cublasGetStatusName(status),
-                cublasGetStatusString(status));
+        message("cuBLAS for m=%d n=%d k=%d failed: %s: %s", problem->m, problem->n, problem->k,
+                cublasGetStatusName(status), cublasGetStatusString(status));
         return 1;
     }
     return 0;

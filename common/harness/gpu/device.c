@@ -10,12 +10,14 @@
 #include "harness/message.h"
 #include "harness/gpu/nvml.h"
 
-/* "9.0", or "8.0 to 9.0" */
+/* "9.0", "8.0 to 9.0" or "8.0 or later" */
 static void wanted_capability(const step *step, char *text, size_t size) {
     const int low = step->min_compute_capability;
     const int high = step->max_compute_capability;
     if (low == high) {
         snprintf(text, size, "%d.%d", low / 10, low % 10);
+    } else if (high >= EVERY_LATER_CAPABILITY) {
+        snprintf(text, size, "%d.%d or later", low / 10, low % 10);
     } else {
         snprintf(text, size, "%d.%d to %d.%d", low / 10, low % 10, high / 10, high % 10);
     }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "harness/arithmetic.h"
 #include "harness/exit_status.h"
 #include "harness/message.h"
 #include "harness/shape.h"
@@ -11,8 +12,10 @@
 enum { DEFAULT_SIZE = 8192 };
 
 option_rules machine_option_rules(const step *step) {
-    (void)step;
-    return (option_rules){.m = DEFAULT_SIZE, .n = DEFAULT_SIZE, .k = DEFAULT_SIZE};
+    return (option_rules){.m = DEFAULT_SIZE,
+                          .n = DEFAULT_SIZE,
+                          .k = DEFAULT_SIZE,
+                          .takes_scalars = arithmetic_of(step).takes_c};
 }
 
 size_t machine_orders(const options *options) {
@@ -32,7 +35,7 @@ static int time_and_verify(workload *workload, const options *o, timing *timing,
     /* What is found in a buffer afterwards was written by a timed launch. */
     if (workload_poison(workload) != 0 ||
         timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
-                   workload->contenders, timing) != 0 ||
+                   workload->contenders, workload->contender_count, timing) != 0 ||
         verify_after_timing(workload, o, timing, verification) != 0) {
         return STATUS_FAILED;
     }

@@ -7,20 +7,19 @@ namespace {
 constexpr int THREADS = 256;
 constexpr size_t MOST_BLOCKS = 65536;
 
-__global__ void fill(bf16_bits *to, size_t count, enum inputs inputs, int integer_range,
-                     uint64_t seed, uint64_t which) {
+__global__ void fill(void *to, enum number format, size_t count, recipe recipe) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
-        to[i] = bf16_from_float(random_operand(inputs, integer_range, seed, which, i));
+        number_write(format, to, i, random_element(&recipe, i));
     }
 }
 
 } // namespace
 
-int operands_fill(bf16_bits *to, size_t count, enum inputs inputs, int integer_range, uint64_t seed,
-                  enum random_stream which, struct CUstream_st *stream) {
+int operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
+                  struct CUstream_st *stream) {
     const size_t needed = (count + THREADS - 1) / THREADS;
     const unsigned int blocks = (unsigned int)(needed < MOST_BLOCKS ? needed : MOST_BLOCKS);
-    fill<<<blocks, THREADS, 0, stream>>>(to, count, inputs, integer_range, seed, (uint64_t)which);
+    fill<<<blocks, THREADS, 0, stream>>>(to, format, count, *recipe);
     return cuda_failed(cudaGetLastError(), "launching the kernel that makes %zu operands", count);
 }

@@ -23,7 +23,8 @@ constexpr size_t MOST_BLOCKS = (size_t)1 << 20;
 
 /* Copies a [TILE][DEPTH] piece of a row-major [rows][k] matrix, transposed; zeros outside of it.
  * The padding keeps the threads that write a column out of each other's banks. */
-__device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const bf16_bits *matrix, size_t rows,
+template <enum number FORMAT>
+__device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const void *matrix, size_t rows,
                           size_t k, size_t first_row, size_t first_k) {
 #pragma unroll
     for (int i = 0; i < LOADS_PER_THREAD; ++i) {
@@ -33,13 +34,31 @@ __device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const bf16_bits *matr
         const size_t row = first_row + (size_t)outer;
         const size_t column = first_k + (size_t)inner;
         const bool inside = row < rows && column < k;
-        tile[inner][outer] = inside ? (double)bf16_to_float(matrix[row * k + column]) : 0.0;
+        tile[inner][outer] = inside ? (double)number_read(FORMAT, matrix, row * k + column) : 0.0;
     }
 }
 
+/* Puts the element at `position` of D in its place of the reference. */
+__device__ void store_element(const reference &reference, const problem &problem, size_t i,
+                              size_t position, double sum, double magnitude, double partials) {
+    if (reference.arithmetic.takes_c) {
+        reference_epilogue(&problem, position, &sum, &magnitude);
+    }
+    reference.values[i] = sum;
+    reference.magnitudes[i] = __double2float_ru(magnitude);
+    if (reference.partials != nullptr) {
+        reference.partials[i] = __double2float_ru(partials);
+    }
+}
+
+/* PARTIALS: the sums of |partial sum| are wanted too. */
+template <enum number FORMAT, bool PARTIALS>
 __global__ void __launch_bounds__(THREADS)
-    reference_tiles(const bf16_bits *a, const bf16_bits *b, size_t m, size_t n, size_t k,
-                    size_t first_tile, size_t end_tile, double *values, float *magnitudes) {
+    reference_tiles(reference reference, problem problem, size_t first_tile, size_t end_tile) {
+    static_assert(DEPTH % FP16_SUM_GROUP == 0, "a tile holds whole groups");
+    const size_t m = (size_t)reference.m;
+    const size_t n = (size_t)reference.n;
+    const size_t k = (size_t)reference.k;
     __shared__ double tile_a[DEPTH][TILE + 1];
     __shared__ double tile_b[DEPTH][TILE + 1];
     const int thread_row = (int)threadIdx.x / SPACING;
@@ -51,10 +70,11 @@ __global__ void __launch_bounds__(THREADS)
         const size_t first_column = tile % tiles_n * TILE;
         double sum[PER_THREAD][PER_THREAD] = {};
         double magnitude[PER_THREAD][PER_THREAD] = {};
+        double partials[PER_THREAD][PER_THREAD] = {};
 
         for (size_t first_k = 0; first_k < k; first_k += DEPTH) {
-            load_tile(tile_a, a, m, k, first_row, first_k);
-            load_tile(tile_b, b, n, k, first_column, first_k);
+            load_tile<FORMAT>(tile_a, problem.a, m, k, first_row, first_k);
+            load_tile<FORMAT>(tile_b, problem.b, n, k, first_column, first_k);
             __syncthreads(); /* the tiles are complete before anybody reads them */
 #pragma unroll
             for (int inner = 0; inner < DEPTH; ++inner) {
@@ -71,6 +91,11 @@ __global__ void __launch_bounds__(THREADS)
                         sum[i][j] = fma(row_value, column_values[j], sum[i][j]);
                         magnitude[i][j] =
                             fma(fabs(row_value), fabs(column_values[j]), magnitude[i][j]);
+                        /* A group has ended; not one that lies behind the last product. */
+                        if (PARTIALS && inner % FP16_SUM_GROUP == FP16_SUM_GROUP - 1 &&
+                            first_k + inner < k + FP16_SUM_GROUP - 1) {
+                            partials[i][j] += fabs(sum[i][j]);
+                        }
                     }
                 }
             }
@@ -84,39 +109,58 @@ __global__ void __launch_bounds__(THREADS)
                 const size_t row = first_row + (size_t)(thread_row + i * SPACING);
                 const size_t column = first_column + (size_t)(thread_column + j * SPACING);
                 if (row < m && column < n) {
-                    values[row * n + column] = sum[i][j];
-                    magnitudes[row * n + column] = __double2float_ru(magnitude[i][j]);
+                    const size_t position = row * n + column;
+                    store_element(reference, problem, position, position, sum[i][j],
+                                  magnitude[i][j], partials[i][j]);
                 }
             }
         }
     }
 }
 
-/* One warp per sampled element. */
+__device__ double warp_sum(double value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        value += __shfl_xor_sync(FULL_WARP, value, distance);
+    }
+    return value;
+}
+
+/* One warp per sampled element; each lane takes a group of neighbouring products at a time. */
+template <enum number FORMAT>
 __global__ void __launch_bounds__(THREADS)
-    reference_samples(const bf16_bits *a, const bf16_bits *b, size_t n, size_t k,
-                      const uint64_t *positions, size_t first, size_t end, double *values,
-                      float *magnitudes) {
+    reference_samples(reference reference, problem problem, size_t first, size_t end) {
+    const size_t n = (size_t)reference.n;
+    const size_t k = (size_t)reference.k;
     const size_t lane = threadIdx.x % WARP;
     const size_t warps = (size_t)gridDim.x * (THREADS / WARP);
     const size_t warp = (size_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     for (size_t i = first + warp; i < end; i += warps) {
-        const bf16_bits *row = a + positions[i] / n * k;
-        const bf16_bits *column = b + positions[i] % n * k;
-        double sum = 0;
+        const size_t position = reference.positions[i];
+        const size_t row = position / n * k;
+        const size_t column = position % n * k;
+        double sum = 0; /* of all lanes */
         double magnitude = 0;
-        for (size_t j = lane; j < k; j += WARP) {
-            const double product = (double)bf16_to_float(row[j]) * (double)bf16_to_float(column[j]);
-            sum += product;
-            magnitude += fabs(product);
+        double partials = 0;
+        for (size_t begin = 0; begin < k; begin += WARP * FP16_SUM_GROUP) {
+            const size_t mine = begin + lane * FP16_SUM_GROUP;
+            double up_to_me = 0;
+            for (size_t j = mine; j < mine + FP16_SUM_GROUP && j < k; ++j) {
+                const double product = (double)number_read(FORMAT, problem.a, row + j) *
+                                       (double)number_read(FORMAT, problem.b, column + j);
+                up_to_me += product;
+                magnitude += fabs(product);
+            }
+            for (int distance = 1; distance < WARP; distance *= 2) {
+                const double below = __shfl_up_sync(FULL_WARP, up_to_me, distance);
+                up_to_me += lane >= (size_t)distance ? below : 0;
+            }
+            partials += mine < k ? fabs(sum + up_to_me) : 0;
+            sum += __shfl_sync(FULL_WARP, up_to_me, WARP - 1);
         }
-        for (int distance = WARP / 2; distance > 0; distance /= 2) {
-            sum += __shfl_down_sync(FULL_WARP, sum, distance);
-            magnitude += __shfl_down_sync(FULL_WARP, magnitude, distance);
-        }
+        magnitude = warp_sum(magnitude);
+        partials = warp_sum(partials);
         if (lane == 0) {
-            values[i] = sum;
-            magnitudes[i] = __double2float_ru(magnitude);
+            store_element(reference, problem, i, position, sum, magnitude, partials);
         }
     }
 }
@@ -129,32 +173,33 @@ size_t units_per_launch(size_t products_per_unit) {
     return units == 0 ? 1 : units;
 }
 
-int launch_tiles(reference *reference, const bf16_bits *a, const bf16_bits *b, size_t first,
-                 size_t end, cudaStream_t stream) {
+int launch_tiles(const reference &reference, const problem &problem, size_t first, size_t end,
+                 cudaStream_t stream) {
     const unsigned int blocks = (unsigned int)smaller(end - first, MOST_BLOCKS);
-    reference_tiles<<<blocks, THREADS, 0, stream>>>(
-        a, b, (size_t)reference->m, (size_t)reference->n, (size_t)reference->k, first, end,
-        reference->values, reference->magnitudes);
+    const bool fp16 = reference.arithmetic.operands == NUMBER_FP16;
+    const auto kernel = !fp16                           ? reference_tiles<NUMBER_BF16, false>
+                        : reference.partials == nullptr ? reference_tiles<NUMBER_FP16, false>
+                                                        : reference_tiles<NUMBER_FP16, true>;
+    kernel<<<blocks, THREADS, 0, stream>>>(reference, problem, first, end);
     return cuda_failed(cudaGetLastError(), "launching the reference for m=%d n=%d k=%d",
-                       reference->m, reference->n, reference->k);
+                       reference.m, reference.n, reference.k);
 }
 
-int launch_samples(reference *reference, const bf16_bits *a, const bf16_bits *b, size_t first,
-                   size_t end, cudaStream_t stream) {
+int launch_samples(const reference &reference, const problem &problem, size_t first, size_t end,
+                   cudaStream_t stream) {
     const size_t warps_per_block = THREADS / WARP;
     const size_t needed = (end - first + warps_per_block - 1) / warps_per_block;
     const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
-    reference_samples<<<blocks, THREADS, 0, stream>>>(
-        a, b, (size_t)reference->n, (size_t)reference->k, reference->positions, first, end,
-        reference->values, reference->magnitudes);
+    const bool fp16 = reference.arithmetic.operands == NUMBER_FP16;
+    const auto kernel = fp16 ? reference_samples<NUMBER_FP16> : reference_samples<NUMBER_BF16>;
+    kernel<<<blocks, THREADS, 0, stream>>>(reference, problem, first, end);
     return cuda_failed(cudaGetLastError(), "launching the sampled reference for m=%d n=%d k=%d",
-                       reference->m, reference->n, reference->k);
+                       reference.m, reference.n, reference.k);
 }
 
 } // namespace
 
-int reference_compute(reference *reference, const bf16_bits *a, const bf16_bits *b,
-                      struct CUstream_st *stream) {
+int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream) {
     const bool sampled = reference->positions != nullptr;
     const size_t tiles_m = ((size_t)reference->m + TILE - 1) / TILE;
     const size_t tiles_n = ((size_t)reference->n + TILE - 1) / TILE;
@@ -167,8 +212,8 @@ int reference_compute(reference *reference, const bf16_bits *a, const bf16_bits 
     int failed = 0;
     for (size_t first = 0; first < units && !failed; first += step) {
         const size_t end = smaller(first + step, units);
-        failed = sampled ? launch_samples(reference, a, b, first, end, stream)
-                         : launch_tiles(reference, a, b, first, end, stream);
+        failed = sampled ? launch_samples(*reference, *problem, first, end, stream)
+                         : launch_tiles(*reference, *problem, first, end, stream);
         failed = failed || cuda_failed(cudaStreamSynchronize(stream),
                                        "computing the reference for m=%d n=%d k=%d", reference->m,
                                        reference->n, reference->k);

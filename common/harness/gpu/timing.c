@@ -196,8 +196,9 @@ static int sustained(const stopwatch *watch, const contender *who, contender_sam
 static int run_round(const stopwatch *watch, const contender contenders[CONTENDERS],
                      timing *timing) {
     const size_t round = timing->rounds;
-    for (size_t i = 0; i < CONTENDERS; ++i) {
-        const size_t turn = (i + round) % CONTENDERS;
+    const size_t count = (size_t)timing->contenders;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t turn = (i + round) % count;
         contender_samples *samples = &timing->samples[turn];
         sample result = {NAN, NAN, NAN, NAN};
         const int failed = timing->protocol == PROTOCOL_BURST
@@ -250,8 +251,9 @@ static int allocate_samples(timing *timing, size_t rounds) {
 }
 
 int timing_run(const device *device, const options *options, size_t copies, double flop,
-               const contender contenders[CONTENDERS], timing *timing) {
+               const contender contenders[CONTENDERS], int count, timing *timing) {
     memset(timing, 0, sizeof *timing);
+    timing->contenders = count;
     timing->protocol = options->protocol;
     timing->flop = flop;
     const size_t rounds = (size_t)options->rounds;

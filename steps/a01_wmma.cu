@@ -1,0 +1,188 @@
+// a01: WMMA, the tensor cores as C++ knows them: D = alpha * A * B^T + beta * C.
+//
+// A warp loads 16 x 16 fragments from shared memory, multiplies them and stores them; which lane
+// holds what stays hidden. So C comes in the way that D goes out: through shared memory, into the
+// accumulators, scaled by beta / alpha, so that one factor at the end, alpha, serves both. Rows in
+// shared memory are skewed by 32 bytes, so that the rows of a fragment begin in different banks. If
+// beta is 0, C is not read; if alpha is 0, A and B are not. Any GPU from 8.0 on. Expected: a fifth
+// of cuBLAS: every k-tile's copy is waited for.
+#include "step.h"
+#include "device/fp16.cuh"
+#include "device/launch.cuh"
+#include "device/shared_memory.cuh"
+#include "device/tile_schedule.h"
+#include "device/wmma.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int BK = 64;
+constexpr int WM = 32;
+constexpr int WN = 64;
+constexpr int MMA = 16; // rows, columns and depth of a fragment
+constexpr int WARPS_N = BN / WN;
+constexpr int THREADS = (BM / WM) * WARPS_N * WARP_THREADS;
+constexpr int SKEW = 32; // bytes; fragments must begin at multiples of it
+constexpr int PITCH = BK + SKEW / int(sizeof(fp16));
+constexpr int PITCH_D = BN + SKEW / int(sizeof(float));
+constexpr int CHUNK_D = 4; // fp32 values
+static_assert(BM == BN, "copy_tile serves both operands");
+
+using FragmentA = wmma::fragment<wmma::matrix_a, MMA, MMA, MMA, fp16, wmma::row_major>;
+using FragmentB = wmma::fragment<wmma::matrix_b, MMA, MMA, MMA, fp16, wmma::col_major>;
+using Sums = wmma::fragment<wmma::accumulator, MMA, MMA, MMA, float>;
+
+// The operands and, before and after them, the tile of C and D.
+union SharedStorage {
+    struct {
+        alignas(128) fp16 a[BM * PITCH];
+        alignas(128) fp16 b[BN * PITCH];
+    };
+    alignas(128) float d[BM * PITCH_D];
+};
+
+// Copies the tile of A or B from (first_row, column) on; what is outside the matrix becomes zeros.
+DEVICE void copy_tile(fp16 *tile, const fp16 *matrix, int first_row, int rows, int column, int k) {
+    for (int chunk = threadIdx.x; chunk < BM * BK / CHUNK; chunk += THREADS) {
+        const int i = chunk / (BK / CHUNK);
+        const int j = chunk % (BK / CHUNK) * CHUNK;
+        fp16 *to = &tile[i * PITCH + j];
+        if (first_row + i < rows && column + j < k)
+            copy8(to, &matrix[size_t(first_row + i) * k + column + j]);
+        else
+            zero8(to);
+    }
+}
+
+// Copies what of the tile of C or D at (row, column) is inside the matrix to, or from, shared
+// memory.
+template <bool STORE>
+DEVICE void move_tile(float *tile, std::conditional_t<STORE, float, const float> *matrix, int row,
+                      int column, int m, int n) {
+    for (int chunk = threadIdx.x; chunk < BM * BN / CHUNK_D; chunk += THREADS) {
+        const int i = chunk / (BN / CHUNK_D);
+        const int j = chunk % (BN / CHUNK_D) * CHUNK_D;
+        if (row + i >= m || column + j >= n)
+            continue;
+        auto *outside = reinterpret_cast<std::conditional_t<STORE, float4, const float4> *>(
+            &matrix[size_t(row + i) * n + column + j]);
+        float4 *inside = reinterpret_cast<float4 *>(&tile[i * PITCH_D + j]);
+        if constexpr (STORE)
+            *outside = *inside;
+        else
+            *inside = *outside;
+    }
+}
+
+// Multiplies every element by `factor`: where it stands does not matter.
+DEVICE void scale(Sums &sums, float factor) {
+    for (int i = 0; i < sums.num_elements; ++i)
+        sums.x[i] *= factor;
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const fp16 *a, const fp16 *b, const float *c, float *d, float alpha, float beta, int m,
+         int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tiles_n = ceil_div(n, BN);
+    const int warp = threadIdx.x / WARP_THREADS;
+    const int warp_m = warp / WARPS_N * WM;
+    const int warp_n = warp % WARPS_N * WN;
+    float *warp_d = &smem.d[warp_m * PITCH_D + warp_n];
+
+    for (int tile = blockIdx.x; tile < ceil_div(m, BM) * tiles_n; tile += gridDim.x) {
+        const int row = tile / tiles_n * BM;
+        const int column = tile % tiles_n * BN;
+
+        Sums acc[WM / MMA][WN / MMA];
+        if (beta != 0) {
+            move_tile<false>(smem.d, c, row, column, m, n);
+            __syncthreads(); // the tile of C is complete
+        }
+#pragma unroll
+        for (int i = 0; i < WM / MMA; ++i)
+#pragma unroll
+            for (int j = 0; j < WN / MMA; ++j) {
+                wmma::fill_fragment(acc[i][j], 0.0f);
+                if (beta != 0)
+                    wmma::load_matrix_sync(acc[i][j], &warp_d[(i * PITCH_D + j) * MMA], PITCH_D,
+                                           wmma::mem_row_major);
+                scale(acc[i][j], alpha != 0 ? beta / alpha : beta);
+            }
+        __syncthreads(); // all have read C before A and B overwrite it
+
+        for (int k_tile = 0; k_tile < k && alpha != 0; k_tile += BK) {
+            copy_tile(smem.a, a, row, m, k_tile, k);
+            copy_tile(smem.b, b, column, n, k_tile, k);
+            __syncthreads(); // the tiles are complete
+            for (int kk = 0; kk < BK; kk += MMA) {
+                FragmentB fragments_b[WN / MMA];
+#pragma unroll
+                for (int j = 0; j < WN / MMA; ++j)
+                    wmma::load_matrix_sync(fragments_b[j], &smem.b[(warp_n + j * MMA) * PITCH + kk],
+                                           PITCH);
+#pragma unroll
+                for (int i = 0; i < WM / MMA; ++i) {
+                    FragmentA fragment_a;
+                    wmma::load_matrix_sync(fragment_a, &smem.a[(warp_m + i * MMA) * PITCH + kk],
+                                           PITCH);
+#pragma unroll
+                    for (int j = 0; j < WN / MMA; ++j)
+                        wmma::mma_sync(acc[i][j], fragment_a, fragments_b[j], acc[i][j]);
+                }
+            }
+            __syncthreads(); // all have read the tiles before anything overwrites them
+        }
+
+#pragma unroll
+        for (int i = 0; i < WM / MMA; ++i)
+#pragma unroll
+            for (int j = 0; j < WN / MMA; ++j) {
+                scale(acc[i][j], alpha != 0 ? alpha : 1);
+                wmma::store_matrix_sync(&warp_d[(i * PITCH_D + j) * MMA], acc[i][j], PITCH_D,
+                                        wmma::mem_row_major);
+            }
+        __syncthreads(); // the tile of D is complete
+        move_tile<true>(smem.d, d, row, column, m, n);
+        __syncthreads(); // all have read it before the next tile's C overwrites it
+    }
+}
+
+struct State {
+    int ctas; // as many as fit and have work in every wave
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    int multiprocessors;
+    if (multiprocessor_count(&multiprocessors) || allow_dynamic_smem(gemm, sizeof(SharedStorage)))
+        return 1;
+    made->ctas = balanced_workers(ceil_div(p->m, BM) * ceil_div(p->n, BN), multiprocessors);
+    return 0;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                  static_cast<const float *>(p->c), static_cast<float *>(p->d), p->alpha, p->beta,
+                  p->m, p->n, p->k);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step a01 = {
+    .name = "a01",
+    .idea = "WMMA, addmm",
+    .computes = ADDMM_FP16,
+    .min_compute_capability = 80,
+    .max_compute_capability = 999,
+    .multiple_m = 1,
+    .multiple_n = 4,
+    .multiple_k = 8,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&a01, argc, argv); }

@@ -1,0 +1,232 @@
+// a06: a ring of stages, and fragments a k-slice ahead.
+//
+// With two stages a k-tile has one multiplication's time to arrive, and each begins with a wait for
+// ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice multiplies, ldmatrix
+// brings the next one. What is left is the way from the L2: a 256 x 256 tile needs a quarter less
+// of it, and its sums fit the registers in fp16; prepare() takes it unless that wastes a wave of
+// CTAs. Needs 160 KB of shared memory per CTA: not 8.6 or 8.9. Expected: half as fast again.
+#include "step.h"
+#include "device/cp_async.cuh"
+#include "device/fp16.cuh"
+#include "device/launch.cuh"
+#include "device/ldmatrix.cuh"
+#include "device/swizzle.cuh"
+#include "device/tile_chunks.cuh"
+#include "device/tile_schedule.h"
+
+constexpr bool FP16_SUMS = true; // false: the sums are fp32
+constexpr int BM = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 3;
+constexpr int WN = 64;
+constexpr int MMA_M = 16;
+constexpr int MMA_N = 8;
+constexpr int MMA_K = 16;
+constexpr int GROUP = 8;                       // rows of tiles in a group of the schedule
+constexpr int NARROW = 128;                    // BN; WM is 64 then,
+constexpr int WIDE = FP16_SUMS ? 256 : NARROW; // and 128 here: too many sums for fp32
+constexpr int WARPS = 8;
+constexpr int THREADS = WARPS * WARP_THREADS;
+static_assert(BK == SWIZZLE_COLUMNS && WN == BK, "a row of a tile is one row of the swizzle");
+
+using Sums = TileSums<FP16_SUMS>;
+
+template <int BN>
+struct SharedStorage {
+    alignas(1024) fp16 a[STAGES][BM * BK];
+    alignas(1024) fp16 b[STAGES][BN * BK];
+    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging, a strip of the tile per warp
+};
+
+// Where (row, column) of a tile stands.
+DEVICE int place(int row, int column) { return swizzle_128b(row, column); }
+
+// Starts copying the next k-tile, zeros if its columns are not inside the matrix.
+template <typename Chunks>
+DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
+    for (int i = 0; i < chunks.COUNT; ++i) {
+        fp16 *to = &shared[i * chunks.STEP * BK + place(chunks.row(), chunks.column())];
+        cp_async_cg(to, chunks.from(i), inside ? 16 : 0);
+    }
+    chunks.advance();
+}
+
+// A warp's fragments of a k-slice: rows `row` and up, columns kk and up. First one of A.
+DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *tile, int row, int kk) {
+    const int lane = threadIdx.x % WARP_THREADS;
+    ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);
+}
+
+// And of B.
+DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) {
+    const int lane = threadIdx.x % WARP_THREADS;
+    uint32_t both[4];
+    ldmatrix_x4(both, &tile[place(row + lane / 16 * 8 + lane % 8, kk + lane / 8 % 2 * 8)]);
+    fragments[0][0] = both[0], fragments[0][1] = both[1];
+    fragments[1][0] = both[2], fragments[1][1] = both[3];
+}
+
+// Stores a row of the warp's MMA tiles of sums at (row, column) of D.
+DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int row, int column,
+                      int m, int n) {
+    const int lane = threadIdx.x % WARP_THREADS;
+#pragma unroll
+    for (int j = 0; j < WN / MMA_N; ++j)
+        for (int pair = 0; pair < 2; ++pair) {
+            const int i = lane / 4 + pair * 8;
+            const int at = j * MMA_N + lane % 4 * 2;
+            store_pair(&staging[place(i, at)], packed_pair(acc[j], pair));
+        }
+    __syncwarp(); // the strip is complete
+    for (int chunk = lane; chunk < MMA_M * WN / CHUNK; chunk += WARP_THREADS) {
+        const int i = chunk / (WN / CHUNK);
+        const int j = chunk % (WN / CHUNK) * CHUNK;
+        if (row + i < m && column + j < n)
+            copy8(&d[size_t(row + i) * n + column + j], &staging[place(i, j)]);
+    }
+    __syncwarp(); // all have read it before the next strip overwrites it
+}
+
+// The copies' way through the k-tiles of all of the CTA's tiles of D, one behind the other.
+template <int BN>
+struct Ahead {
+    TileChunks<BM, BK, THREADS> chunks_a;
+    TileChunks<BN, BK, THREADS> chunks_b;
+    int index = blockIdx.x; // of the tile of D
+    int k_tile = 0;
+    int stage = 0;
+    int columns; // of A and B; none behind the last tile of D
+
+    // Starts the copies of a k-tile, a group, and goes to the next.
+    DEVICE void copy(SharedStorage<BN> &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
+        const int tiles_m = ceil_div(m, BM);
+        const int tiles_n = ceil_div(n, BN);
+        if (k_tile == 0)
+            columns = index < tiles_m * tiles_n ? k : 0;
+        if (k_tile == 0 && columns > 0) {
+            const tile_coordinate tile = grouped_tile(index, tiles_m, tiles_n, GROUP);
+            chunks_a.start(a, tile.m * BM, m, k);
+            chunks_b.start(b, tile.n * BN, n, k);
+        }
+        const bool inside = k_tile * BK + chunks_a.column() < columns;
+        copy_tile(smem.a[stage], chunks_a, inside);
+        copy_tile(smem.b[stage], chunks_b, inside);
+        cp_async_commit();
+        stage = (stage + 1) % STAGES;
+        if (++k_tile == ceil_div(k, BK))
+            k_tile = 0, index += gridDim.x;
+    }
+};
+
+template <int BN>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const fp16 *a, const fp16 *b, fp16 *d, int m, int n, int k) {
+    constexpr int WARPS_N = BN / WN;
+    constexpr int WM = BM / (WARPS / WARPS_N);
+    SharedStorage<BN> &smem = dynamic_smem<SharedStorage<BN>>();
+    const int tiles_m = ceil_div(m, BM);
+    const int tiles_n = ceil_div(n, BN);
+    const int k_tiles = ceil_div(k, BK);
+    const int warp = threadIdx.x / WARP_THREADS;
+    const int warp_m = warp / WARPS_N * WM;
+    const int warp_n = warp % WARPS_N * WN;
+
+    Ahead<BN> ahead;
+    for (int i = 0; i < STAGES - 1; ++i)
+        ahead.copy(smem, a, b, m, n, k);
+    cp_async_wait<STAGES - 2>();
+    __syncthreads(); // all copies into the first stage have landed
+    int stage = 0;
+    uint32_t fragments_a[WM / MMA_M][4];
+    uint32_t fragments_b[2][WN / MMA_N][2]; // of this k-slice and of the next
+#pragma unroll
+    for (int j = 0; j < WN / MMA_N; j += 2)
+        load_b(&fragments_b[0][j], &smem.b[0][j * MMA_N * BK], warp_n, 0);
+#pragma unroll
+    for (int i = 0; i < WM / MMA_M; ++i)
+        load_a(fragments_a[i], &smem.a[0][i * MMA_M * BK], warp_m, 0);
+    for (int index = blockIdx.x; index < tiles_m * tiles_n; index += gridDim.x) {
+        const tile_coordinate tile = grouped_tile(index, tiles_m, tiles_n, GROUP);
+        const int row = tile.m * BM + warp_m;
+        const int column = tile.n * BN + warp_n;
+        Sums acc[WM / MMA_M][WN / MMA_N] = {};
+        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+            ahead.copy(smem, a, b, m, n, k); // into the stage that all have read
+#pragma unroll
+            for (int kk = 0; kk < BK; kk += MMA_K) {
+                const int slice = kk / MMA_K % 2;
+                const int next = (kk + MMA_K) % BK;
+                if (next == 0) {
+                    cp_async_wait<STAGES - 2>(); // copies into the next stage have landed ...
+                    __syncthreads();             // ... everybody's; and all have read this one
+                    stage = (stage + 1) % STAGES;
+                }
+#pragma unroll
+                for (int i = 0; i < WM / MMA_M; ++i) {
+                    if (i < WN / MMA_N / 2)
+                        load_b(&fragments_b[1 - slice][i * 2], &smem.b[stage][i * 2 * MMA_N * BK],
+                               warp_n, next);
+#pragma unroll
+                    for (int j = 0; j < WN / MMA_N; ++j) {
+                        const int at = i % 2 ? WN / MMA_N - 1 - j : j; // serpentine
+                        mma_m16n8k16(acc[i][at], fragments_a[i], fragments_b[slice][at]);
+                    }
+                    load_a(fragments_a[i], &smem.a[stage][i * MMA_M * BK], warp_m, next);
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < WM / MMA_M; ++i)
+            store_row(smem.d[warp], acc[i], d, row + i * MMA_M, column, m, n);
+    }
+    cp_async_wait<0>(); // no copy is left behind
+}
+
+struct State {
+    decltype(&gemm<WIDE>) kernel;
+    size_t smem;
+    int ctas; // as many as fit and have work in every wave
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    int multiprocessors, most;
+    if (multiprocessor_count(&multiprocessors) || max_dynamic_smem(&most))
+        return 1;
+    const int wide = ceil_div(p->m, BM) * ceil_div(p->n, WIDE); // tiles
+    const int narrow = ceil_div(p->m, BM) * ceil_div(p->n, NARROW);
+    const bool is_wide =
+        sizeof(SharedStorage<WIDE>) <= size_t(most) &&
+        ceil_div(wide, multiprocessors) * WIDE <= ceil_div(narrow, multiprocessors) * NARROW;
+    made->kernel = is_wide ? gemm<WIDE> : gemm<NARROW>;
+    made->smem = is_wide ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
+    made->ctas = balanced_workers(is_wide ? wide : narrow, multiprocessors);
+    return allow_dynamic_smem(made->kernel, made->smem);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(made->kernel, dim3(made->ctas), dim3(THREADS), dim3(1), made->smem, p->stream,
+                  static_cast<const fp16 *>(p->a), static_cast<const fp16 *>(p->b),
+                  static_cast<fp16 *>(p->d), p->m, p->n, p->k);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step a06 = {
+    .name = "a06",
+    .idea = "ring of stages, fragments a slice ahead",
+    .computes = GEMM_FP16,
+    .fp16_sums = FP16_SUMS,
+    .min_compute_capability = 80,
+    .max_compute_capability = 999,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&a06, argc, argv); }
