@@ -116,7 +116,7 @@ static void print_time(FILE *out, const char *label, const timing *timing,
             times->seconds * 1e3, times->tflops.median, times->tflops.low, times->tflops.high,
             timing->rounds, timing->rounds == 1 ? "" : "s");
     if (timing->protocol == PROTOCOL_BURST) {
-        fprintf(out, " of %d launches, burst", BURST_LAUNCHES);
+        fprintf(out, " of %zu launches, burst", timing->burst_launches);
     } else {
         fputs(", sustained", out);
     }
@@ -340,7 +340,7 @@ static void write_timing(json *json, const report *report) {
     json_bool(json, "interrupted", timing->interrupted);
     json_unsigned(json, "rounds", timing->rounds);
     /* A sustained round launches for a time, not a number of times. */
-    json_double(json, "launches_per_round", is_burst ? BURST_LAUNCHES : NAN);
+    json_double(json, "launches_per_round", is_burst ? (double)timing->burst_launches : NAN);
     json_unsigned(json, "idle_ms", is_burst ? BURST_IDLE_MS : 0);
     json_double(json, "flop", timing->flop);
     write_contender(json, "step", report, CONTENDER_STEP);

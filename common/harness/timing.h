@@ -1,7 +1,10 @@
 /* Times a step beside cuBLAS, by one of two protocols that are never mixed:
  *
  * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches. The
- *            chip starts every sample rested, and the short run tells the kernel's best.
+ *            chip starts every sample rested, and the short run tells the kernel's best. Four
+ *            launches are enough where one takes long; of short ones, equally many of all of
+ *            them, so many that the fastest takes half a millisecond: the microseconds between
+ *            an event and the launch after it are not to count as the kernel's.
  * sustained  A round is, for each of them: a short warm-up, then seconds of back-to-back
  *            launches, with the energy they took. Power decides what is left of the clock.
  *
@@ -16,7 +19,7 @@
 #include "harness/options.h"
 #include "harness/statistics.h"
 
-enum { BURST_LAUNCHES = 4, BURST_IDLE_MS = 50 };
+enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, BURST_IDLE_MS = 50 };
 
 /* Somebody who can be timed. launch enqueues one product on the copy of that number. */
 typedef struct contender {
@@ -40,10 +43,11 @@ typedef struct contender_samples {
 
 typedef struct timing {
     enum protocol protocol;
-    size_t rounds;    /* finished */
-    bool interrupted; /* by Ctrl-C, before all rounds were done */
-    double flop;      /* of one launch */
-    int contenders;   /* that were timed: the first so many */
+    size_t rounds;         /* finished */
+    bool interrupted;      /* by Ctrl-C, before all rounds were done */
+    double flop;           /* of one launch */
+    size_t burst_launches; /* timed ones of a round, of each contender; 0 when sustained */
+    int contenders;        /* that were timed: the first so many */
     contender_samples samples[CONTENDERS];
 } timing;
 

@@ -23,6 +23,7 @@ static double half_seconds[] = {5e-4, 5e-4};
 static double clock_ghz[] = {1.5, 1.5};
 static double unknown[] = {NAN, NAN};
 static timing measured = {.rounds = 2,
+                          .burst_launches = 14,
                           .contenders = 2,
                           .flop = 8e11,
                           .samples = {{seconds, clock_ghz, unknown, unknown, 10},
@@ -93,7 +94,7 @@ static void right_lines(void) {
     expect_line("verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
                 "cuBLAS agrees; guards intact; timed buffers checked again\n");
     print(report_print_timing, &report);
-    expect_line("time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 4 launches, burst)\n");
+    expect_line("time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 14 launches, burst)\n");
     expect_line("cuBLAS     2 ms  400.0 TFLOPS");
     expect_line("ratio      2.000 of cuBLAS  (2.000 to 2.000)\n");
     expect_line("tensor     98.6 % of the tensor-core peak's cycles   clock 1.500 GHz   "

@@ -12,6 +12,7 @@
 #include "harness/cuda_failed.h"
 #include "harness/message.h"
 
+static const double BURST_LEAST_SECONDS = 0.5e-3;
 static const double SUSTAINED_SECONDS = 1.5;
 static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
 /* Back-to-back launches are enqueued in chunks of about this long, two in flight. */
@@ -113,34 +114,52 @@ static int elapsed_seconds(const stopwatch *watch, double *seconds) {
 }
 
 static int burst(const stopwatch *watch, const contender *who, contender_samples *samples,
-                 sample *result) {
+                 size_t launches, sample *result) {
     struct CUstream_st *stream = watch->device->stream;
     if (clocks_clear(watch->clocks, stream) != 0 || wait_for(watch, who) != 0) {
         return 1;
     }
     sleep_ms(BURST_IDLE_MS);
     if (launch(watch, who, samples, 1) != 0 || timed_begin(watch) != 0 ||
-        launch(watch, who, samples, BURST_LAUNCHES) != 0 || timed_end(watch) != 0 ||
+        launch(watch, who, samples, launches) != 0 || timed_end(watch) != 0 ||
         wait_for(watch, who) != 0 || elapsed_seconds(watch, &result->seconds) != 0) {
         return 1;
     }
-    result->seconds /= BURST_LAUNCHES;
+    result->seconds /= (double)launches;
     return clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz);
 }
 
-/* How many launches make a chunk. */
+/* About how long a launch takes. */
 static int calibrate(const stopwatch *watch, const contender *who, contender_samples *samples,
-                     size_t *chunk) {
-    double seconds;
+                     double *seconds) {
     if (launch(watch, who, samples, 1) != 0 || timed_begin(watch) != 0 ||
         launch(watch, who, samples, CALIBRATION_LAUNCHES) != 0 || timed_end(watch) != 0 ||
-        wait_for(watch, who) != 0 || elapsed_seconds(watch, &seconds) != 0) {
+        wait_for(watch, who) != 0 || elapsed_seconds(watch, seconds) != 0) {
         return 1;
     }
-    const double wanted = CHUNK_SECONDS * CALIBRATION_LAUNCHES / seconds;
-    *chunk = wanted >= MOST_LAUNCHES_PER_CHUNK ? MOST_LAUNCHES_PER_CHUNK
-             : wanted > 1                      ? (size_t)wanted
-                                               : 1;
+    *seconds /= CALIBRATION_LAUNCHES;
+    return 0;
+}
+
+/* How many launches fill a time, within limits. */
+static size_t launches_in(double time, double seconds, size_t least, size_t most) {
+    const double wanted = ceil(time / seconds);
+    return wanted > (double)most ? most : wanted > (double)least ? (size_t)wanted : least;
+}
+
+/* How many launches a round of the burst protocol times: one number for all contenders, so that
+ * none of them has more launches to warm up in. */
+static int choose_burst_launches(const stopwatch *watch, const contender contenders[CONTENDERS],
+                                 timing *timing) {
+    timing->burst_launches = BURST_LEAST_LAUNCHES;
+    for (int i = 0; i < timing->contenders; ++i) {
+        double seconds;
+        if (calibrate(watch, &contenders[i], &timing->samples[i], &seconds) != 0) {
+            return 1;
+        }
+        timing->burst_launches =
+            launches_in(BURST_LEAST_SECONDS, seconds, timing->burst_launches, BURST_MOST_LAUNCHES);
+    }
     return 0;
 }
 
@@ -170,9 +189,12 @@ static int launch_for(const stopwatch *watch, const contender *who, contender_sa
 static int sustained(const stopwatch *watch, const contender *who, contender_samples *samples,
                      sample *result) {
     struct CUstream_st *stream = watch->device->stream;
-    size_t chunk;
-    if (clocks_clear(watch->clocks, stream) != 0 || calibrate(watch, who, samples, &chunk) != 0 ||
-        launch_for(watch, who, samples, chunk, SUSTAINED_WARM_UP_SECONDS) != 0 ||
+    double one;
+    if (clocks_clear(watch->clocks, stream) != 0 || calibrate(watch, who, samples, &one) != 0) {
+        return 1;
+    }
+    const size_t chunk = launches_in(CHUNK_SECONDS, one, 1, MOST_LAUNCHES_PER_CHUNK);
+    if (launch_for(watch, who, samples, chunk, SUSTAINED_WARM_UP_SECONDS) != 0 ||
         wait_for(watch, who) != 0 || clocks_clear(watch->clocks, stream) != 0) {
         return 1;
     }
@@ -201,9 +223,10 @@ static int run_round(const stopwatch *watch, const contender contenders[CONTENDE
         const size_t turn = (i + round) % count;
         contender_samples *samples = &timing->samples[turn];
         sample result = {NAN, NAN, NAN, NAN};
-        const int failed = timing->protocol == PROTOCOL_BURST
-                               ? burst(watch, &contenders[turn], samples, &result)
-                               : sustained(watch, &contenders[turn], samples, &result);
+        const int failed =
+            timing->protocol == PROTOCOL_BURST
+                ? burst(watch, &contenders[turn], samples, timing->burst_launches, &result)
+                : sustained(watch, &contenders[turn], samples, &result);
         if (failed) {
             return 1;
         }
@@ -271,6 +294,8 @@ int timing_run(const device *device, const options *options, size_t copies, doub
     }
     stopwatch watch;
     int failed = stopwatch_open(&watch, device, copies);
+    failed = failed || (timing->protocol == PROTOCOL_BURST &&
+                        choose_burst_launches(&watch, contenders, timing) != 0);
     failed = failed || run_rounds(&watch, rounds, contenders, timing);
     stopwatch_close(&watch);
     sigaction(SIGINT, &previous, NULL);
