@@ -414,9 +414,11 @@ def combine_rung(runs):
             FP16_SUMS: combine_contender(runs, FP16_SUMS),
             f"ratio_to_{FP16_SUMS}": combine_ratios(runs, FP16_SUMS),
         }
+    sums = {key: value for key, value in runs[0].items() if key == "fp16_sums"}
     return {
         "step": runs[0]["step"],
         "idea": runs[0]["idea"],
+        **sums,
         "timing": {
             "flop": runs[0]["timing"]["flop"],
             "step": combine_contender(runs, "step"),

@@ -9,6 +9,8 @@ A table stands between two lines, which may name what to show (all of it if they
 `variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it,
 or with `variants@1234abc` from the one of that commit; `counters` are counts of hardware events,
 from the newest counters at that size; `source` (or `source@1234abc`) says which runs these are.
+`shapes` are times of the programs named at three shapes, from the newest run at each that has all
+of them; `events` are the counts of the programs named at 4096 x 4096 x 4096.
 --check writes nothing and exits 1 if a note says anything else.
 
 Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that cannot be read.
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import readme_table
 import recorded
+import shapes_table
 
 MARKED = re.compile(
     r"^<!-- table:(?P<kind>[a-z]+)(?:@(?P<commit>[0-9a-f]+))?(?P<names>(?: [a-z0-9-]+)*):begin -->\n"
@@ -36,6 +39,7 @@ NOT_RECORDED = "Not recorded yet."
 VARIANTS_HEADER = ["program", "idea", "TFLOPS", "of cuBLAS", "against its rung"]
 VARIANTS_HEADER += ["tensor-core share", "SM clock"]
 SECTOR_BYTES = 32
+EVENTS_SHAPE = (4096, 4096, 4096)
 
 # A column of the counters: its head, the metric, what to multiply with, digits.
 COLUMNS = (
@@ -51,7 +55,8 @@ COLUMNS = (
 class Recorded:
     """The runs that the notes show; any may be None."""
 
-    def __init__(self, variants, counters):
+    def __init__(self, variants, counters, folder):
+        self.folder = folder
         self.variants = recorded.load_ladder(variants) if variants else None
         self.counters = recorded.load_record(counters) if counters else None
         if self.counters and self.counters["kind"] != "counters":
@@ -108,8 +113,8 @@ def variant_row(ladder, entry):
         [
             entry["step"],
             entry["idea"],
-            readme_table.spread(timing["step"]["tflops"], 1),
-            readme_table.spread(timing["ratio_to_cublas"], 3),
+            recorded.spread(timing["step"]["tflops"], 1),
+            recorded.spread(timing["ratio_to_cublas"], 3),
             against_rung(ladder, entry["step"]),
             *readme_table.share_and_clock(timing["step"]),
         ]
@@ -172,7 +177,31 @@ def source(results, _names):
     return [f"Times: {times}", "", counts]
 
 
-TABLES = {"variants": variants_table, "counters": counters_table, "source": source}
+def shapes(results, names):
+    """Times of some programs at several shapes."""
+    ladders = shapes_table.find(names, results.folder)
+    header, *rows = shapes_table.rows(ladders, names)
+    table = aligned(header, 2) + [readme_table.row(row) for row in rows]
+    return [*table, "", *shapes_table.caption(ladders)]
+
+
+def events(results, names):
+    """Counts of some programs, and where they are from."""
+    path = recorded.newest_with(names, EVENTS_SHAPE, "counters", results.folder)
+    if path is None:
+        return [NOT_RECORDED]
+    there = copy.copy(results)
+    there.counters = recorded.load_record(path)
+    return [*counters_table(there, names), "", counters_caption(there.counters)]
+
+
+TABLES = {
+    "variants": variants_table,
+    "counters": counters_table,
+    "source": source,
+    "shapes": shapes,
+    "events": events,
+}
 
 
 def fill(note, results):
@@ -194,9 +223,9 @@ def fill(note, results):
 
 def update(options):
     """Writes or compares all notes; returns the exit status."""
-    variants = options.variants or recorded.newest_variants()
-    counters = options.counters or recorded.newest_counters()
-    results = Recorded(variants, counters)
+    variants = options.variants or recorded.newest_variants(options.results)
+    counters = options.counters or recorded.newest_counters(options.results)
+    results = Recorded(variants, counters, options.results)
     status = 0
     for path in sorted(options.notes.glob("*.md")):
         note = path.read_text(encoding="utf-8")
@@ -223,6 +252,7 @@ def main():
     add = parser.add_argument
     add("--variants", metavar="FILE", type=Path, help="default: newest run with variants")
     add("--counters", metavar="FILE", type=Path, help="default: newest counters")
+    add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)
     add("--notes", metavar="DIR", type=Path, default=recorded.ROOT / "notes")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     try:

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Fills the README's results, between two markers, from a recorded ladder.
+"""Fills the README's results, between markers, from recorded ladders.
 
-Nobody types a figure by hand. Without --results the newest finished burst run at 8192 x 8192 x 8192
-in bench/results is shown. --check writes nothing and exits 1 if the README says anything else.
+Nobody types a figure by hand. `results` is the v track: without --results the newest finished burst
+run at 8192 x 8192 x 8192 in bench/results is shown. `ampere`, which a README need not have, is the
+newest run of the a track at each of some shapes; a01, which computes something else, has a table of
+its own. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
 """
@@ -14,10 +16,10 @@ import sys
 from pathlib import Path
 
 import recorded
+import shapes_table
 
-BEGIN = "<!-- results:begin -->"
-END = "<!-- results:end -->"
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
+ADDMM = "a01"
 HEADER = ["step", "idea", "TFLOPS", "of cuBLAS", "tensor-core share", "SM clock"]
 ALIGNMENT = ["---", "---", "---:", "---:", "---:", "---:"]
 
@@ -25,12 +27,6 @@ ALIGNMENT = ["---", "---", "---:", "---:", "---:", "---:"]
 def row(cells):
     """One Markdown table row."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def spread(values, digits):
-    """'801.2 (796.0 to 804.9)'."""
-    median, low, high = (f"{values[key]:.{digits}f}" for key in ("median", "low", "high"))
-    return f"{median} ({low} to {high})"
 
 
 def optional(value, digits, unit, scale=1):
@@ -58,14 +54,23 @@ def rung_row(rung, steps):
     if "failed" in rung:
         return row([name, f"failed: {rung['failed']}", "–", "–", "–", "–"])
     timing = rung["timing"]
-    numbers = [spread(timing["step"]["tflops"], 1), spread(timing["ratio_to_cublas"], 3)]
+    numbers = [
+        recorded.spread(timing["step"]["tflops"], 1),
+        recorded.spread(timing["ratio_to_cublas"], 3),
+    ]
     return row([name, rung["idea"], *numbers, *share_and_clock(timing["step"])])
 
 
 def table(ladder, steps):
     """The whole table, with cuBLAS below the rungs."""
     cublas = ladder["cublas"]
-    last = ["cuBLAS", "its default", spread(cublas["tflops"], 1), "1", *share_and_clock(cublas)]
+    last = [
+        "cuBLAS",
+        "its default",
+        recorded.spread(cublas["tflops"], 1),
+        "1",
+        *share_and_clock(cublas),
+    ]
     rows = [rung_row(rung, steps) for rung in ladder["rungs"]]
     return [row(HEADER), row(ALIGNMENT), *rows, row(last)]
 
@@ -94,17 +99,36 @@ def block(ladder, steps):
     return "\n".join([*table(ladder, steps), "", caption(ladder), "", picture])
 
 
-def fill(readme, text):
-    """The README with `text` between its markers. ValueError if they aren't there once each."""
+def ampere_table(names, steps):
+    """The rungs of the a track named at several shapes, with cuBLAS below them."""
+    ladders = shapes_table.find(names)
+    header, *rows = shapes_table.rows(ladders, names)
+    alignment = ["---", "---", *["---:"] * (len(header) - 2)]
+    cells = [[link(cells[0], steps), *cells[1:]] for cells in rows]
+    return [*map(row, [header, alignment, *cells]), "", *shapes_table.caption(ladders)]
+
+
+def ampere_block(steps):
+    """Everything between the markers of the a track, as one text."""
+    names = recorded.rung_names(steps, "a")
+    addmm = [name for name in names if name == ADDMM]
+    others = [name for name in names if name != ADDMM]
+    return "\n".join([*ampere_table(others, steps), "", *ampere_table(addmm, steps)])
+
+
+def fill(readme, name, text):
+    """The README with `text` between the markers of that name. ValueError if they aren't there once
+    each."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if (
-        readme.count(BEGIN) != 1
-        or readme.count(END) != 1
-        or readme.index(BEGIN) > readme.index(END)
+        readme.count(begin) != 1
+        or readme.count(end) != 1
+        or readme.index(begin) > readme.index(end)
     ):
-        raise ValueError(f"wants one {BEGIN} and, after it, one {END}")
-    before, rest = readme.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+        raise ValueError(f"wants one {begin} and, after it, one {end}")
+    before, rest = readme.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def choose(options):
@@ -115,10 +139,13 @@ def choose(options):
 
 def update(options):
     """Writes or compares; returns the exit status."""
-    text = block(choose(options), options.readme.parent / "steps")
+    steps = options.readme.parent / "steps"
+    text = block(choose(options), steps)
     readme = options.readme.read_text(encoding="utf-8")
     try:
-        wanted = fill(readme, text)
+        wanted = fill(readme, "results", text)
+        if "<!-- ampere:" in readme:
+            wanted = fill(wanted, "ampere", ampere_block(steps))
     except ValueError as error:
         raise ValueError(f"{options.readme}: {error}") from error
     if readme == wanted:

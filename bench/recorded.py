@@ -119,9 +119,10 @@ def is_standard(ladder):
     return square and ladder["protocol"] == HEADLINE_PROTOCOL and not ladder["interrupted"]
 
 
-def rung_names(steps=ROOT / "steps"):
-    """The rungs of the v track, lowest first, from their files."""
-    return sorted(path.name.partition("_")[0] for path in Path(steps).glob("v[0-9][0-9]_*.cu"))
+def rung_names(steps=ROOT / "steps", track="v"):
+    """The rungs of a track, lowest first, from their files."""
+    files = Path(steps).glob(f"{track}[0-9][0-9]_*.cu")
+    return sorted(path.name.partition("_")[0] for path in files)
 
 
 def is_headline(ladder, steps=ROOT / "steps"):
@@ -146,21 +147,60 @@ def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
 
 
 def newest_variants(folder=RESULTS, commit=None):
-    """Path of the newest standard run with variants in `folder`, of `commit` if given, or None."""
+    """Path of the newest standard run with variants of v rungs, of `commit` if given, or None."""
 
     def wanted(ladder):
-        return is_standard(ladder) and has_variants(ladder) and commit in (None, ladder["commit"])
+        if not is_standard(ladder) or tracks(ladder) != {"v"}:
+            return False
+        return has_variants(ladder) and commit in (None, ladder["commit"])
 
     return newest(folder, "ladder", wanted)
 
 
 def newest_counters(folder=RESULTS):
-    """Path of the newest counters at m = n = k = 8192 in `folder`, or None."""
+    """Path of the newest counters of v rungs at m = n = k = 8192 in `folder`, or None."""
+    square = (HEADLINE_SIZE,) * 3
     return newest(
         folder,
         "counters",
-        lambda record: all(record["problem"][name] == HEADLINE_SIZE for name in ("m", "n", "k")),
+        lambda record: shape(record) == square and tracks(record) == {"v"},
     )
+
+
+def newest_with(names, mnk, kind="ladder", folder=RESULTS):
+    """Path of the newest record at that shape in which all of `names` have a result, or None.
+
+    A ladder has to be a finished burst run.
+    """
+
+    def wanted(record):
+        if kind == "ladder" and (record["protocol"] != HEADLINE_PROTOCOL or record["interrupted"]):
+            return False
+        good = {entry["step"] for entry in entries(record) if "failed" not in entry}
+        return shape(record) == tuple(mnk) and good.issuperset(names)
+
+    return newest(folder, kind, wanted)
+
+
+def shape(record):
+    """(m, n, k)"""
+    return tuple(record["problem"][name] for name in ("m", "n", "k"))
+
+
+def entries(record):
+    """What was measured, of a ladder or of counters: a list of what has `step`."""
+    return record["rungs"] if record["kind"] == "ladder" else record["steps"]
+
+
+def tracks(record):
+    """The letters of the tracks in it."""
+    return {entry["step"][0] for entry in entries(record)}
+
+
+def spread(values, digits):
+    """'801.2 (796.0 to 804.9)'."""
+    median, low, high = (f"{values[key]:.{digits}f}" for key in ("median", "low", "high"))
+    return f"{median} ({low} to {high})"
 
 
 def all_names(ladder):

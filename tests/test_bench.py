@@ -64,6 +64,8 @@ run = {{
     "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
                "step": contender(speed), "cublas": contender(1.0)}},
 }}
+if "fp16_sums" in BEHAVIOUR:
+    run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
 if BEHAVIOUR.get("fp16_sums"):
     run["timing"]["cublas_fp16_sums"] = contender(2.0)
 run["problem"].update((name, int(options["--" + name])) for name in "mnk")
@@ -259,14 +261,24 @@ def test_tracks(folder):
 
 
 def test_fp16_sums(folder):
-    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it."""
-    house = House(folder, a02={"fp16_sums": True}, a03={"fp16_sums": True, "speed": 4.0})
+    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it.
+
+    Rungs with other sums may be in the same ladder.
+    """
+    behaviours = {
+        "a02": {"fp16_sums": True},
+        "a02-fp32-sums": {"fp16_sums": False},
+        "a03": {"fp16_sums": True, "speed": 4.0},
+    }
+    house = House(folder, **behaviours)
     result = house.ladder("--track", "a")
     same(result.returncode, 0)
     require("with fp16 sums" in result.stdout, result.stdout)
     ladder = house.result()
-    close(ladder["rungs"][1]["timing"]["ratio_to_cublas"]["median"], 4)
-    close(ladder["rungs"][1]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
+    same([rung["fp16_sums"] for rung in ladder["rungs"]], [True, False, True])
+    require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
+    close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
+    close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
     same(len(ladder["cublas_fp16_sums"]["seconds"]), 12)
 
 
@@ -343,6 +355,28 @@ def test_notes(folder):
     for words in ("1.1250 (3 of 3 passes faster)", "not in this run", "Times: Fake GPU 1"):
         require(any(words in line for line in lines), f"no '{words}' in {lines}")
     require("old" not in lines and lines[-1] == "end", lines)
+
+
+def test_shapes_table(folder):
+    """The newest run that has all programs named, at each of the shapes that were run."""
+    house = House(folder, a02={"fp16_sums": True}, a03={"fp16_sums": True, "speed": 4.0})
+    results = Path(folder) / "results"
+    results.mkdir()
+    square = ("--size", "4096", "--passes", "1")
+    same(house.ladder("--track", "a", *square, "--out", str(results / "1.json")).returncode, 0)
+    house.add("a02", {"fp16_sums": True, "speed": 7.0})
+    of_one = ("--steps", "a02", *square, "--out", str(results / "2.json"))
+    same(house.ladder(*of_one).returncode, 0)
+    note = "<!-- table:shapes a02 a03:begin -->\n<!-- table:shapes:end -->\n"
+    path, command = notes_command(folder, note, "--results", str(results))
+    same(run(*command).returncode, 0)
+    lines = [line.strip("|").split(" | ") for line in path.read_text().splitlines()]
+    same([cell.strip() for cell in lines[1][2:5]], ["4096³", "of cuBLAS", "8192³"])
+    rows = {line[0].strip() + " " + line[1]: line for line in lines if len(line) == 8}
+    same(rows["a03 idea of a03"][3:5], ["4.000", "not recorded"])
+    same(rows["a02 idea of a02"][3], "1.000")
+    require("cuBLAS fp16 sums" in rows, rows)
+    require("commit `abc1234`, 1 passes of 2 rounds" in path.read_text(), path.read_text())
 
 
 def test_notes_refuse(folder):
@@ -587,6 +621,7 @@ TESTS = [
     test_headline,
     test_readme_refuses_variants,
     test_notes,
+    test_shapes_table,
     test_notes_refuse,
     test_failing,
     test_broken_json,

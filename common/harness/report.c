@@ -213,9 +213,6 @@ static void write_problem(json *json, const report *report) {
         json_double(json, "alpha", (double)o->alpha);
         json_double(json, "beta", (double)o->beta);
     }
-    if (report->step->computes == GEMM_FP16) {
-        json_bool(json, "fp16_sums", arithmetic.fp16_sums);
-    }
     json_unsigned(json, "m", (uint64_t)o->m);
     json_unsigned(json, "n", (uint64_t)o->n);
     json_unsigned(json, "k", (uint64_t)o->k);
@@ -373,6 +370,9 @@ int report_write_json(const report *report, const char *path, char *error, size_
     json_string(&json, "kind", "step");
     json_string(&json, "step", report->step->name);
     json_string(&json, "idea", report->step->idea);
+    if (report->step->computes == GEMM_FP16) {
+        json_bool(&json, "fp16_sums", report->step->fp16_sums);
+    }
     json_string(&json, "commit", gemm_ladder_commit);
     write_date(&json);
     write_gpu(&json, report->device);
