@@ -2,9 +2,9 @@
 //
 // With two stages a k-tile has one multiplication's time to arrive, and each begins with a wait for
 // ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice multiplies, ldmatrix
-// brings the next one. What is left is the way from the L2: a 256 x 256 tile needs a quarter less
-// of it, and its sums fit the registers in fp16; prepare() takes it unless that wastes a wave of
-// CTAs. Needs 160 KB of shared memory per CTA: not 8.6 or 8.9. Expected: half as fast again.
+// brings the next one. What is left is the way from the L2: a 256 x 256 tile needs a third less of
+// it, and its sums fit the registers in fp16; prepare() takes it unless that wastes a wave of CTAs.
+// Needs 160 KB of shared memory for a CTA: not on 8.6, 8.9 or 12.0. Expected: half as fast again.
 #include "step.h"
 #include "device/cp_async.cuh"
 #include "device/fp16.cuh"
@@ -221,6 +221,7 @@ static const step a06 = {
     .fp16_sums = FP16_SUMS,
     .min_compute_capability = 80,
     .max_compute_capability = 999,
+    .min_shared_memory = int(sizeof(SharedStorage<NARROW>)),
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,

@@ -19,6 +19,7 @@ typedef struct device_info {
     char name[256];
     int compute_capability; /* 90 means 9.0 */
     int sms;
+    size_t shared_memory_bytes; /* the most that a CTA can have */
     size_t l2_bytes;
     size_t memory_bytes;
     double power_limit_watts; /* NAN if unknown */

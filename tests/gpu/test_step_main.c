@@ -291,6 +291,14 @@ static void too_large(void) {
     expect_run(NONE, "--m 1048576 --n 1048576 --k 8", STATUS_USAGE, "--check sample");
 }
 
+static void too_little_shared_memory(void) {
+    step wants_more = fake;
+    wants_more.min_shared_memory = 1 << 30;
+    subject = &wants_more;
+    expect_run(NONE, SMALL, STATUS_CANNOT_RUN, "with 1048576 KB of shared memory for a CTA, and");
+    subject = &fake;
+}
+
 static void no_such_gpu(void) { expect_run(NONE, "--device 1000", STATUS_USAGE, "--device 1000"); }
 
 typedef struct test_case {
@@ -312,6 +320,7 @@ static const test_case CASES[] = {
     {"gpu program: failed calls exit with 1", failed_calls},
     {"gpu program: a shape that does not fit exits with 2", too_large},
     {"gpu program: a GPU that is not there exits with 2", no_such_gpu},
+    {"gpu program: a GPU with too little shared memory exits with 77", too_little_shared_memory},
 };
 
 int main(void) {

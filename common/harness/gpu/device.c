@@ -10,25 +10,31 @@
 #include "harness/message.h"
 #include "harness/gpu/nvml.h"
 
-/* "9.0", "8.0 to 9.0" or "8.0 or later" */
-static void wanted_capability(const step *step, char *text, size_t size) {
+/* "compute capability 9.0", "... 8.0 to 9.0" or "... 8.0 or later", and the shared memory. */
+static void wanted_gpu(const step *step, char *text, size_t size) {
     const int low = step->min_compute_capability;
     const int high = step->max_compute_capability;
-    if (low == high) {
-        snprintf(text, size, "%d.%d", low / 10, low % 10);
-    } else if (high >= EVERY_LATER_CAPABILITY) {
-        snprintf(text, size, "%d.%d or later", low / 10, low % 10);
-    } else {
-        snprintf(text, size, "%d.%d to %d.%d", low / 10, low % 10, high / 10, high % 10);
+    char upper[32] = "";
+    char memory[64] = "";
+    if (high >= EVERY_LATER_CAPABILITY) {
+        snprintf(upper, sizeof upper, " or later");
+    } else if (high > low) {
+        snprintf(upper, sizeof upper, " to %d.%d", high / 10, high % 10);
     }
+    if (step->min_shared_memory > 0) {
+        snprintf(memory, sizeof memory, ", with %d KB of shared memory for a CTA,",
+                 (step->min_shared_memory + 1023) / 1024);
+    }
+    snprintf(text, size, "compute capability %d.%d%s%s", low / 10, low % 10, upper, memory);
 }
 
 static int cannot_run(const step *step, const char *why) {
-    char wanted[32];
-    wanted_capability(step, wanted, sizeof wanted);
-    message("cannot run here: it needs an NVIDIA GPU of compute capability %s and its driver, but "
-            "%s; run it on a machine that has one, or on the CPU with `make step N=%s EMULATE=1`",
-            wanted, why, step->name);
+    char wanted[128];
+    wanted_gpu(step, wanted, sizeof wanted);
+    message(
+        "cannot run here: it needs an NVIDIA GPU of %s and its driver, but %s; run it on a machine "
+        "that has one, or on the CPU with `make step N=%s EMULATE=1`",
+        wanted, why, step->name);
     return STATUS_CANNOT_RUN;
 }
 
@@ -79,6 +85,7 @@ static int read_info(device *device) {
     snprintf(info->name, sizeof info->name, "%s", properties.name);
     info->compute_capability = 10 * properties.major + properties.minor;
     info->sms = properties.multiProcessorCount;
+    info->shared_memory_bytes = properties.sharedMemPerBlockOptin;
     info->l2_bytes = (size_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
     info->power_limit_watts = nvml_power_limit_watts(device->nvml);
@@ -86,15 +93,20 @@ static int read_info(device *device) {
     return STATUS_VERIFIED;
 }
 
-static int check_capability(const step *step, const device_info *info) {
-    if (info->compute_capability >= step->min_compute_capability &&
-        info->compute_capability <= step->max_compute_capability) {
-        return STATUS_VERIFIED;
-    }
+static int check_fit(const step *step, const device_info *info) {
     char why[384];
-    snprintf(why, sizeof why, "this is a %s of compute capability %d.%d", info->name,
-             info->compute_capability / 10, info->compute_capability % 10);
-    return cannot_run(step, why);
+    if (info->compute_capability < step->min_compute_capability ||
+        info->compute_capability > step->max_compute_capability) {
+        snprintf(why, sizeof why, "this is a %s of compute capability %d.%d", info->name,
+                 info->compute_capability / 10, info->compute_capability % 10);
+        return cannot_run(step, why);
+    }
+    if (info->shared_memory_bytes < (size_t)step->min_shared_memory) {
+        snprintf(why, sizeof why, "this is a %s, where a CTA can have %zu KB of it", info->name,
+                 info->shared_memory_bytes / 1024);
+        return cannot_run(step, why);
+    }
+    return STATUS_VERIFIED;
 }
 
 int device_open(const step *step, int index, device *device) {
@@ -105,7 +117,7 @@ int device_open(const step *step, int index, device *device) {
         status = read_info(device);
     }
     if (status == STATUS_VERIFIED) {
-        status = check_capability(step, &device->info);
+        status = check_fit(step, &device->info);
     }
     if (status == STATUS_VERIFIED &&
         (cuda_failed(cudaSetDevice(index), "taking GPU %d", index) ||
