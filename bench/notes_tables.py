@@ -179,10 +179,11 @@ def source(results, _names):
 
 def shapes(results, names):
     """Times of some programs at several shapes."""
-    ladders = shapes_table.find(names, results.folder)
-    header, *rows = shapes_table.rows(ladders, names)
-    table = aligned(header, 2) + [readme_table.row(row) for row in rows]
-    return [*table, "", *shapes_table.caption(ladders)]
+    rows, caption = shapes_table.table(names, results.folder)
+    if rows is None:
+        return [caption]
+    lines = aligned(rows[0], 2) + [readme_table.row(row) for row in rows[1:]]
+    return [*lines, "", caption]
 
 
 def events(results, names):

@@ -101,11 +101,13 @@ def block(ladder, steps):
 
 def ampere_table(names, steps):
     """The rungs of the a track named at several shapes, with cuBLAS below them."""
-    ladders = shapes_table.find(names)
-    header, *rows = shapes_table.rows(ladders, names)
+    rows, caption = shapes_table.table(names)
+    if rows is None:
+        return [caption]
+    header = rows[0]
     alignment = ["---", "---", *["---:"] * (len(header) - 2)]
-    cells = [[link(cells[0], steps), *cells[1:]] for cells in rows]
-    return [*map(row, [header, alignment, *cells]), "", *shapes_table.caption(ladders)]
+    cells = [[link(cells[0], steps), *cells[1:]] for cells in rows[1:]]
+    return [*map(row, [header, alignment, *cells]), "", caption]
 
 
 def ampere_block(steps):

@@ -14,9 +14,9 @@ def title(mnk):
 
 
 def find(names, folder=recorded.RESULTS):
-    """The newest run of all of `names` at each shape; None where there is none."""
-    paths = [recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES]
-    return [recorded.load_ladder(path) if path else None for path in paths]
+    """The newest run of all of `names` at each shape at which there is one: {shape: ladder}."""
+    paths = {mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES}
+    return {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
 
 
 def entry_of(ladder, name):
@@ -24,59 +24,67 @@ def entry_of(ladder, name):
     return next(entry for entry in ladder["rungs"] if entry["step"] == name)
 
 
-def cells(ladder, timing, contender):
-    """TFLOPS and ratio to cuBLAS at one shape."""
-    if ladder is None:
-        return ["not recorded", "–"]
-    return [
-        recorded.spread(timing[contender]["tflops"], 1),
-        f"{timing['ratio_to_cublas']['median']:.3f}",
-    ]
-
-
 def rung_row(ladders, name):
-    """One rung or variant."""
-    known = next((ladder for ladder in ladders if ladder), None)
-    row = [name, entry_of(known, name)["idea"] if known else "–"]
-    for ladder in ladders:
-        row += cells(ladder, ladder and entry_of(ladder, name)["timing"], "step")
+    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape."""
+    row = [name, entry_of(next(iter(ladders.values())), name)["idea"]]
+    for ladder in ladders.values():
+        timing = entry_of(ladder, name)["timing"]
+        ratio = timing["ratio_to_cublas"]["median"]
+        row += [recorded.spread(timing["step"]["tflops"], 1), f"{ratio:.3f}"]
     return row
 
 
 def cublas_row(ladders, words, key):
     """One of the cuBLAS that were timed beside the rungs."""
     row = ["cuBLAS", words]
-    for ladder in ladders:
-        known = ladder is not None and key in ladder
-        ratio = "1" if known and key == "cublas" else "–"
-        row += [recorded.spread(ladder[key]["tflops"], 1) if known else "–", ratio]
+    for ladder in ladders.values():
+        tflops = recorded.spread(ladder[key]["tflops"], 1) if key in ladder else "–"
+        row += [tflops, "1" if key == "cublas" else "–"]
     return row
-
-
-def caption(ladders):
-    """What was measured, on what, when."""
-    lines = []
-    for mnk, ladder in zip(SHAPES, ladders):
-        if ladder is not None:
-            gpu = ladder["gpu"]
-            power = gpu.get("power_limit_watts")
-            limit = "unknown" if power is None else f"{power:.0f} W"
-            lines.append(
-                f"{title(mnk)}: {gpu['name']}, power limit {limit}, CUDA {gpu['cuda']}, cuBLAS "
-                f"{gpu['cublas']}, driver {gpu['driver']}; {ladder['problem']['inputs']} inputs, "
-                f"seed {ladder['problem']['seed']}; {ladder['date'][:10]}, commit "
-                f"`{ladder['commit']}`, {ladder['passes']} passes of {ladder['rounds']} rounds."
-            )
-    return ["TFLOPS, burst: medians with the 10th and 90th percentile. " + " ".join(lines)]
 
 
 def rows(ladders, names):
     """The table's cells, its header first."""
     header = ["program", "idea"]
-    for mnk in SHAPES:
+    for mnk in ladders:
         header += [title(mnk), "of cuBLAS"]
     table = [header, *(rung_row(ladders, name) for name in names)]
     table.append(cublas_row(ladders, "its default, fp32 sums", "cublas"))
-    if any(ladder and FP16_SUMS in ladder for ladder in ladders):
+    if any(FP16_SUMS in ladder for ladder in ladders.values()):
         table.append(cublas_row(ladders, "fp16 sums", FP16_SUMS))
     return table
+
+
+def plural(count, word):
+    """'1 round', '2 rounds'"""
+    return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
+
+
+def origin(ladder):
+    """On what and when it was measured."""
+    gpu, problem = ladder["gpu"], ladder["problem"]
+    power = gpu.get("power_limit_watts")
+    limit = "unknown" if power is None else f"{power:.0f} W"
+    return (
+        f"{gpu['name']}, power limit {limit}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
+        f"{gpu['driver']}; {problem['inputs']} inputs, seed {problem['seed']}; "
+        f"{ladder['date'][:10]}, commit `{ladder['commit']}`, {plural(ladder['passes'], 'pass')} "
+        f"of {plural(ladder['rounds'], 'round')}."
+    )
+
+
+def caption(ladders):
+    """What was measured, on what, when: once if it is the same at all shapes."""
+    origins = {mnk: origin(ladder) for mnk, ladder in ladders.items()}
+    words = [f"{title(mnk)}: {text}" for mnk, text in origins.items()]
+    if len(set(origins.values())) == 1:
+        words = list(origins.values())[:1]
+    return "TFLOPS, burst: medians with the 10th and 90th percentile. " + " ".join(words)
+
+
+def table(names, folder=recorded.RESULTS):
+    """The rows of cells and the caption; None and what to say if nothing is recorded."""
+    ladders = find(names, folder)
+    if not ladders:
+        return None, "Not recorded yet."
+    return rows(ladders, names), caption(ladders)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The emulator counts the bank conflicts that a03 has and that a04's swizzle removes.
 
+What it counts in one tile of a03 is what a GPU was recorded to count in as many tiles as it had.
 Prints one line per case; exits 1 if any failed.
 """
 
@@ -15,16 +16,23 @@ from pathlib import Path
 from tools import emulated
 from tools.emulated import case
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+import recorded
+
 SHAPE = emulated.Shape(256, 256, 128)
 CONFLICTING = "a03"
 WAYS = 8  # the eight rows of an ldmatrix begin in one bank
+TILE = (256, 128, 64)  # of a03
+RECORDED = (4096, 4096, 4096)
+COUNTER = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+TOLERANCE = 0.01  # a GPU counts some accesses that wait for others' data as well
 
 
-def sites(rung: str) -> list[dict]:
+def sites(rung: str, shape: emulated.Shape = SHAPE) -> list[dict]:
     """The lines of source that read or write shared memory, as the rung's program counts them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
-        command = [emulated.BUILD / "emulated" / rung, *emulated.arguments(SHAPE, "eager", 0)]
+        command = [emulated.BUILD / "emulated" / rung, *emulated.arguments(shape, "eager", 0)]
         subprocess.run([*command, "--json", path], capture_output=True, check=True)
         return json.loads(path.read_text())["emulator"]["shared_memory_accesses"]
 
@@ -49,11 +57,34 @@ def conflicts(rung: str) -> str:
     return "" if taken > 2 * needed else f"{taken} wavefronts where {needed} would do"
 
 
+def extra(rung: str, k_tiles: int) -> int:
+    """The extra wavefronts of one tile of D."""
+    m, n, k = TILE
+    found = sites(rung, emulated.Shape(m, n, k * k_tiles))
+    return sum(site["extra_wavefronts"] for site in found)
+
+
+def recorded_counts(rung: str) -> str:
+    """How the recorded count differs from what the emulator's makes of it."""
+    path = recorded.newest_with([rung], RECORDED, "counters")
+    if path is None:
+        return "no counters of it are recorded"
+    steps = recorded.load_record(path)["steps"]
+    counted = next(step for step in steps if step["step"] == rung)["counters"][COUNTER]
+    m, n, k = (whole // tile for whole, tile in zip(RECORDED, TILE))
+    one, two = extra(rung, 1), extra(rung, 2)
+    expected = m * n * (one + (k - 1) * (two - one))
+    good = abs(counted - expected) <= TOLERANCE * expected
+    return "" if good else f"{counted} were counted, {expected} expected"
+
+
 def main() -> int:
     for rung in emulated.rungs():
         if rung >= CONFLICTING and rung[0] == "a":
             wanted = f"{WAYS}-way conflicts" if rung == CONFLICTING else "no bank conflict"
             case(f"{rung} has {wanted}", conflicts(rung))
+    if CONFLICTING in emulated.rungs():
+        case(f"{CONFLICTING} has as many as a GPU counted", recorded_counts(CONFLICTING))
     return emulated.exit_status()
 
 
