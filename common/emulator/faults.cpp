@@ -2,6 +2,7 @@
 
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
+#include "emulator/operations.h"
 
 #include <csignal>
 
@@ -44,6 +45,11 @@ std::string what_is_wrong(const void *address) {
 }
 
 void on_fault(int signal, siginfo_t *info, void *context) {
+    if (const Operation *operation = operation_in_progress()) {
+        const std::string did = format("started the %s that made it", operation->name.c_str());
+        fail(Mistake::ADDRESS, what_is_wrong(info->si_addr),
+             {note_at(*operation->issuer, operation->site, did.c_str())});
+    }
     if (current == nullptr) {
         std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
         return;

@@ -17,6 +17,7 @@ struct Pending {
 
 std::deque<Pending> pending[OPERATION_KINDS];
 std::uint64_t submitted = 0;
+const Operation *in_progress = nullptr;
 
 // Loads first, stores' writes last: see Policy::kinds_in_order.
 constexpr OperationKind HOSTILE_ORDER[OPERATION_KINDS] = {
@@ -49,7 +50,9 @@ void complete(const Operation &operation) {
         races::detecting() ? context_name(operation).c_str() : "an operation", operation.site);
     races::enter(own);
     races::acquire(operation.issued.carrier());
+    in_progress = &operation;
     operation.complete();
+    in_progress = nullptr;
     races::release(current_cluster);
     races::enter(before);
     races::destroy(own);
@@ -190,6 +193,8 @@ const Operation *pending_on(const Cta &cta) {
     }
     return nullptr;
 }
+
+const Operation *operation_in_progress() { return in_progress; }
 
 std::size_t pending_count() {
     std::size_t count = 0;

@@ -42,6 +42,9 @@ void complete_all();
 // The first pending operation that reads or writes this CTA's shared memory, or nullptr.
 const Operation *pending_on(const Cta &cta);
 
+// The operation that is happening right now, or nullptr.
+const Operation *operation_in_progress();
+
 // Number of pending operations.
 std::size_t pending_count();
 

@@ -522,6 +522,11 @@ static void copy_mistakes() {
     expect_mistake("misuse", "source", [=] { copy(0, 0, 4, 8); });
     expect_mistake("address", "", [=] { copy(0, 64, 16, 16); });
     expect_mistake("address", "", [=] { copy(1024, 0, 16, 16); });
+    // Far from everything, whenever the copy happens.
+    const auto far = [=] { copy(0, 1 << 30, 16, 16); };
+    for (const char *policy : {"eager", "lazy"})
+        expect_mistake_of_two("address", "no memory of the kernel's", "started the cp.async",
+                              [=] { under_policy(policy, far); });
 }
 
 // ------------------------------------------------------------------------------ 16-bit formats
