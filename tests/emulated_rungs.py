@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import emulated
-from tools.emulated import NO_RACE_DETECTOR, Shape, case, skip
+from tools.emulated import NO_RACE_DETECTOR, SEVERAL_TILES, Shape, case, skip
 
 SEEDS = (1, 2, 3)
+# What an addmm leaves out, copies and barriers with it, if a scalar is 0.
+SCALARS = (("--beta", "0"), ("--alpha", "0"), ("--alpha", "0", "--beta", "0"))
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Run:
     policy: str
     seed: int = 0
     races: bool = False
+    options: tuple[str, ...] = ()
 
     @property
     def program(self) -> Path:
@@ -33,6 +36,7 @@ class Run:
     @property
     def name(self) -> str:
         how = f"--policy {self.policy}" + (f" --seed {self.seed}" if self.seed else "")
+        how = " ".join([*self.options, how])
         if self.races:
             how += ", race detector"
         return f"{self.rung}, {self.edge}, {self.shape}, {how}"
@@ -45,6 +49,11 @@ def runs_of(rung: str, source: str) -> list[Run]:
         runs += [Run(rung, edge, shape, "random", seed) for seed in SEEDS]
         # It sees every order that synchronisation leaves open, whatever the policy.
         runs.append(Run(rung, edge, shape, "eager", races=True))
+    if ".computes = ADDMM" in source:
+        shape = emulated.shapes(source)[SEVERAL_TILES]
+        for options in SCALARS:
+            runs.append(Run(rung, SEVERAL_TILES, shape, "all", options=options))
+            runs.append(Run(rung, SEVERAL_TILES, shape, "eager", races=True, options=options))
     return runs
 
 
@@ -55,7 +64,7 @@ def main() -> int:
         skip("the rungs under the race detector", NO_RACE_DETECTOR)
         runs = [run for run in runs if not run.races]
     outcomes = emulated.in_parallel(
-        lambda run: emulated.run(run.program, run.shape, run.policy, run.seed), runs
+        lambda run: emulated.run(run.program, run.shape, run.policy, run.seed, run.options), runs
     )
     for run, outcome in zip(runs, outcomes, strict=True):
         case(run.name, str(outcome))

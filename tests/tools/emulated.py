@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +88,15 @@ def shapes(source: str) -> dict[str, Shape]:
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
     m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
     k = constant(source, "BK", constant(source, "MMA_K"))  # without a tile, what one mma takes
+    workers = MULTIPROCESSORS // cluster
     found = {
         "one tile": Shape(m, n, k),
         "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
-        SEVERAL_TILES: Shape(m, (MULTIPROCESSORS // cluster + 1) * n, (stages + 1) * k),
+        SEVERAL_TILES: Shape(m, (workers + 1) * n, (stages + 1) * k),
     }
+    if narrow > 1:  # 9 narrow tiles take less than 5 wide ones, 16 narrow ones no less than 8
+        found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
+        found["several wide tiles per CTA"] = Shape(m, 4 * workers * n, (stages + 1) * k)
     if ".multiple_m = 1," in source:
         found["a corner of a tile"] = Shape(1, 8, 8)
         found["clipped edges"] = Shape(m + 40, n + 72, 2 * k + 8)
@@ -160,11 +165,13 @@ def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
     return [*options, "--seed", str(seed)] if policy == "random" else options
 
 
-def run(program: Path, shape: Shape, policy: str, seed: int = 0) -> Outcome:
+def run(
+    program: Path, shape: Shape, policy: str, seed: int = 0, options: Sequence[str] = ()
+) -> Outcome:
     """Runs a program once; random policies differ by their seeds."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    command = [program, *arguments(shape, policy, seed)]
+    command = [program, *arguments(shape, policy, seed), *options]
     if "races" in program.parts:
         command = [*FIXED_ADDRESSES, *command]
     try:
