@@ -141,9 +141,8 @@ __global__ void __launch_bounds__(THREADS, 1)
                 wmma::store_matrix_sync(&warp_d[(i * PITCH_D + j) * MMA], acc[i][j], PITCH_D,
                                         wmma::mem_row_major);
             }
-        __syncthreads(); // the tile of D is complete
-        move_tile<true>(smem.d, d, row, column, m, n);
-        __syncthreads(); // all have read it before the next tile's C overwrites it
+        __syncthreads();                               // the tile of D is complete
+        move_tile<true>(smem.d, d, row, column, m, n); // the next C comes to what the thread read
     }
 }
 

@@ -94,7 +94,8 @@ static void right_lines(void) {
     expect_line("verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
                 "cuBLAS agrees; guards intact; timed buffers checked again\n");
     print(report_print_timing, &report);
-    expect_line("time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 14 launches, burst)\n");
+    expect_line(
+        "time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 14 launches, burst)\n");
     expect_line("cuBLAS     2 ms  400.0 TFLOPS");
     expect_line("ratio      2.000 of cuBLAS  (2.000 to 2.000)\n");
     expect_line("tensor     98.6 % of the tensor-core peak's cycles   clock 1.500 GHz   "
