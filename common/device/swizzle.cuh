@@ -11,9 +11,10 @@ constexpr int SWIZZLE_COLUMNS = SWIZZLE_BYTES / int(sizeof(bf16)); // the same, 
 constexpr int SWIZZLE_ROWS = 8;                                    // the pattern's period
 constexpr int CHUNK_COLUMNS = 16 / int(sizeof(bf16));              // what moves together
 
-// Index, in elements, of (row, column) in a tile of SWIZZLE_COLUMNS columns of bf16.
+// Index, in elements, of (row, column) in a tile whose rows are 128 bytes of T.
+template <typename T = bf16>
 __host__ __device__ constexpr int swizzle_128b(int row, int column) {
-    return row * SWIZZLE_COLUMNS +
-           ((column / CHUNK_COLUMNS) ^ (row % SWIZZLE_ROWS)) * CHUNK_COLUMNS +
-           column % CHUNK_COLUMNS;
+    constexpr int COLUMNS = SWIZZLE_BYTES / int(sizeof(T));
+    constexpr int CHUNK = 16 / int(sizeof(T)); // elements that move together
+    return row * COLUMNS + ((column / CHUNK) ^ (row % SWIZZLE_ROWS)) * CHUNK + column % CHUNK;
 }

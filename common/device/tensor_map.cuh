@@ -30,19 +30,41 @@ inline TensorMapEncoder tensor_map_encoder() {
     return nullptr;
 }
 
-// Fills *map for a bf16 tensor of `rank` dimensions, the contiguous one first, and the 128-byte
-// swizzle. sizes and box are in elements; strides[i] is the distance, in bytes, between neighbours
-// in dimension i + 1. Returns 0, or 1 after printing one line.
-inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64_t *sizes,
-                             const cuuint64_t *strides, const cuuint32_t *box) {
+// What a tensor map calls the type of its elements.
+template <typename T>
+constexpr CUtensorMapDataType tensor_map_type();
+template <>
+constexpr CUtensorMapDataType tensor_map_type<bf16>() {
+    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+}
+template <>
+constexpr CUtensorMapDataType tensor_map_type<float>() {
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+template <>
+constexpr CUtensorMapDataType tensor_map_type<int32_t>() {
+    return CU_TENSOR_MAP_DATA_TYPE_INT32;
+}
+
+// How boxes lie in shared memory: row by row, or under the 128-byte swizzle of swizzle.cuh.
+constexpr CUtensorMapSwizzle UNSWIZZLED = CU_TENSOR_MAP_SWIZZLE_NONE;
+constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
+
+// Fills *map for a tensor of T of `rank` dimensions, the contiguous one first. sizes and box are in
+// elements; strides[i] is the distance, in bytes, between neighbours in dimension i + 1. Returns 0,
+// or 1 after printing one line.
+template <typename T>
+int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64_t *sizes,
+                      const cuuint64_t *strides, const cuuint32_t *box,
+                      CUtensorMapSwizzle swizzle) {
     const TensorMapEncoder encode = tensor_map_encoder();
     if (encode == nullptr)
         return 1;
     const cuuint32_t element_strides[3] = {1, 1, 1};
-    const CUresult status = encode(
-        map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, cuuint32_t(rank), const_cast<void *>(base), sizes,
-        strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult status =
+        encode(map, tensor_map_type<T>(), cuuint32_t(rank), const_cast<void *>(base), sizes,
+               strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     fprintf(stderr,
@@ -53,15 +75,16 @@ inline int encode_tensor_map(TensorMap *map, const void *base, int rank, const c
     return 1;
 }
 
-// Map of the row-major bf16 matrix [rows][columns] for boxes of [box_rows][box_columns] under the
-// 128-byte swizzle: box_columns is 64 at most, columns a multiple of 8. Returns 0, or 1 after
-// printing one line.
-inline int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns,
-                              int box_rows, int box_columns) {
+// Map of the row-major matrix [rows][columns] of T for boxes of [box_rows][box_columns], 256 each
+// at most; under the 128-byte swizzle a row of the box is 128 bytes at most. Rows of the matrix are
+// multiples of 16 bytes. Returns 0, or 1 after printing one line.
+template <typename T = bf16>
+int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns, int box_rows,
+                       int box_columns, CUtensorMapSwizzle swizzle = SWIZZLED_128B) {
     const cuuint64_t sizes[2] = {cuuint64_t(columns), cuuint64_t(rows)};
-    const cuuint64_t strides[1] = {cuuint64_t(columns) * sizeof(bf16)};
+    const cuuint64_t strides[1] = {cuuint64_t(columns) * sizeof(T)};
     const cuuint32_t box[2] = {cuuint32_t(box_columns), cuuint32_t(box_rows)};
-    return encode_tensor_map(map, matrix, 2, sizes, strides, box);
+    return encode_tensor_map<T>(map, matrix, 2, sizes, strides, box, swizzle);
 }
 
 // Map of the row-major bf16 matrix [rows][columns] for whole operand stages of [box_rows][bk], bk a
@@ -76,5 +99,5 @@ inline int make_tensor_map_3d(TensorMap *map, const void *matrix, int rows, int 
     const cuuint64_t sizes[3] = {cuuint64_t(columns), cuuint64_t(rows), cuuint64_t(slices)};
     const cuuint64_t strides[2] = {cuuint64_t(columns) * sizeof(bf16), SWIZZLE_BYTES};
     const cuuint32_t box[3] = {SWIZZLE_COLUMNS, cuuint32_t(box_rows), cuuint32_t(slices)};
-    return encode_tensor_map(map, matrix, 3, sizes, strides, box);
+    return encode_tensor_map<bf16>(map, matrix, 3, sizes, strides, box, SWIZZLED_128B);
 }

@@ -16,7 +16,7 @@ DEVICE void tensor_map_acquire(const TensorMap *map) {
 // Starts the load of the box at (column, row) into `tile`, which is 128-byte aligned (1024 with
 // the swizzle). One thread calls it. Completes the box's bytes, clipped parts included, on
 // *barrier. An async-proxy write: whoever waits for the barrier's phase sees it.
-DEVICE void tma_load_2d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
+DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(tile)),
                  "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
@@ -58,7 +58,7 @@ DEVICE uint64_t evict_first_policy() {
 // Starts the store of `tile` to the box at (column, row), evict-first; what lies past the matrix's
 // edge is not written. Neither may be negative, which loads do allow. One thread calls it, and
 // commits and waits for what it started.
-DEVICE void tma_store_2d(const TensorMap *map, const bf16 *tile, int column, int row) {
+DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint"
                  " [%0, {%1, %2}], [%3], %4;" ::"l"(map),
                  "r"(column), "r"(row), "r"(shared_address(tile)), "l"(evict_first_policy())

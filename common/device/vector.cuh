@@ -42,3 +42,10 @@ DEVICE void store8(bf16 *destination, const float (&values)[8]) {
 DEVICE void store2_shared(bf16 *destination, float low, float high) {
     *reinterpret_cast<uint32_t *>(destination) = pack_bf16(low, high);
 }
+
+// Writes one value into a shared tile that a bulk store reads next: a generic-proxy write, like
+// store2_shared's.
+template <typename T>
+DEVICE void store_shared(T *destination, T value) {
+    *destination = value;
+}

@@ -15,7 +15,7 @@ DEVICE void tensor_map_acquire(const TensorMap *map,
 }
 
 // A load of a two-dimensional box into the own CTA.
-DEVICE void tma_load_2d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
+DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
                         emulator::Site where = emulator::Site::current()) {
     const int coordinates[2] = {column, row};
     emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
@@ -45,7 +45,7 @@ DEVICE void fence_proxy_async(emulator::Site where = emulator::Site::current()) 
 DEVICE uint64_t evict_first_policy() { return 0; }
 
 // A store, in the thread's open bulk group.
-DEVICE void tma_store_2d(const TensorMap *map, const bf16 *tile, int column, int row,
+DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
                          emulator::Site where = emulator::Site::current()) {
     const int coordinates[2] = {column, row};
     emulator::tma_store(map, tile, coordinates, 2, where);
