@@ -19,24 +19,28 @@ extern "C" {
 
 struct CUstream_st; /* cudaStream_t points to it; a machine without CUDA passes NULL */
 
-/* What a rung computes. All matrices are row-major and densely packed. */
+/* What a rung computes. All matrices are row-major and densely packed. The products have three
+ * dimensions. The last two move the words of a matrix [m][n], each once: they have no B and no k.
+ */
 enum computation {
-    GEMM_BF16 = 1, /* D[m][n] = sum over k of A[m][k] * B[n][k]; bf16 in and out, fp32 sums */
-    GEMM_FP16 = 2, /* the same in fp16; the sums are fp32, or fp16 if the step says fp16_sums */
-    ADDMM_FP16 = 3 /* D = alpha * A * B^T + beta * C; A and B fp16, C, D and the sums fp32 */
+    GEMM_BF16 = 1,     /* D[m][n] = sum over k of A[m][k] * B[n][k]; bf16 in and out, fp32 sums */
+    GEMM_FP16 = 2,     /* the same in fp16; the sums are fp32, or fp16 if the step says fp16_sums */
+    ADDMM_FP16 = 3,    /* D = alpha * A * B^T + beta * C; A and B fp16, C, D and the sums fp32 */
+    ADD_ONE_INT32 = 4, /* D[m][n] = A[m][n] + 1 modulo 2^32 */
+    TRANSPOSE_FP32 = 5 /* D[n][m] = A[m][n], bit for bit */
 };
 
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
-    const void *a; /* [m][k] */
-    const void *b; /* [n][k] */
+    const void *a; /* [m][k]; without k, [m][n] */
+    const void *b; /* [n][k]; NULL without k */
     const void *c; /* [m][n], of ADDMM_FP16 alone; not to be read if beta is 0 */
-    void *d;       /* [m][n] */
+    void *d;       /* [m][n], of TRANSPOSE_FP32 [n][m] */
     float alpha;   /* of ADDMM_FP16 alone; if it is 0, A and B are not to be read */
     float beta;
     int m;
     int n;
-    int k;
+    int k;                      /* 0 if the computation has none */
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 

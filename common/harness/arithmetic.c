@@ -15,15 +15,43 @@ enum { C_RANGE = 4 };
 arithmetic arithmetic_of(const step *step) {
     switch (step->computes) {
     case GEMM_BF16:
-        return (arithmetic){"gemm_bf16", "bf16 in and out", NUMBER_BF16, NUMBER_BF16, false, false};
+        return (arithmetic){.name = "gemm_bf16",
+                            .formats = "bf16 in and out",
+                            .operands = NUMBER_BF16,
+                            .output = NUMBER_BF16};
     case GEMM_FP16:
-        return (arithmetic){"gemm_fp16", "fp16 in and out", NUMBER_FP16, NUMBER_FP16,
-                            false,       step->fp16_sums};
+        return (arithmetic){.name = "gemm_fp16",
+                            .formats = "fp16 in and out",
+                            .operands = NUMBER_FP16,
+                            .output = NUMBER_FP16,
+                            .fp16_sums = step->fp16_sums};
     case ADDMM_FP16:
-        return (arithmetic){
-            "addmm_fp16", "A and B fp16, C and D fp32", NUMBER_FP16, NUMBER_FP32, true, false};
+        return (arithmetic){.name = "addmm_fp16",
+                            .formats = "A and B fp16, C and D fp32",
+                            .operands = NUMBER_FP16,
+                            .output = NUMBER_FP32,
+                            .takes_c = true};
+    case ADD_ONE_INT32:
+        return (arithmetic){.name = "add_one_int32",
+                            .formats = "int32, one added to each",
+                            .operands = NUMBER_INT32,
+                            .output = NUMBER_INT32,
+                            .moves = true};
+    case TRANSPOSE_FP32:
+        return (arithmetic){.name = "transpose_fp32",
+                            .formats = "fp32, transposed",
+                            .operands = NUMBER_FP32,
+                            .output = NUMBER_FP32,
+                            .moves = true,
+                            .transposes = true};
     }
     return (arithmetic){.name = NULL};
+}
+
+double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
+    const size_t of_an_element =
+        number_bytes(arithmetic->operands) + number_bytes(arithmetic->output);
+    return (double)of_an_element * (double)m * (double)n;
 }
 
 rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums) {

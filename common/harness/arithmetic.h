@@ -21,10 +21,16 @@ typedef struct arithmetic {
     enum number output;   /* of D, and of C */
     bool takes_c;         /* and with it alpha and beta */
     bool fp16_sums;       /* of the step; what it is compared with has fp32 sums */
+    bool moves;           /* it reads and writes each 32-bit word once, and rounds nothing: there is
+                           * neither B nor k, and the memory's speed is what counts */
+    bool transposes;      /* D is [n][m]; only with moves */
 } arithmetic;
 
 /* Of the step. */
 arithmetic arithmetic_of(const step *step);
+
+/* Bytes that one launch of a computation that moves reads and writes. */
+double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n);
 
 /* How a correct result may be rounded, with fp32 sums or with fp16 ones. */
 rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums);

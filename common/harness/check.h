@@ -10,9 +10,10 @@
 extern "C" {
 #endif
 
-/* d is [m][n] of the output's format and the reference's shape. Every element of the reference is
- * compared; with a sampled one the whole of d is searched for NaN and infinities as well. Returns 0
- * with the findings in verdict, or non-zero after printing one line if a call failed. */
+/* d is of the output's format and the reference's shape. Every element of the reference is
+ * compared; with a sampled one the whole of d is searched for NaN and infinities as well.
+ * CHECK_WORDS compares the bits, of a reference that has words; rounding is not looked at. Returns
+ * 0 with the findings in verdict, or non-zero after printing one line if a call failed. */
 int check_output(const void *d, const reference *reference, enum check_kind kind,
                  const rounding *rounding, struct CUstream_st *stream, verdict *verdict);
 

@@ -10,8 +10,9 @@
 #include "harness/number.h"
 
 enum check_kind {
-    CHECK_EXACT,  /* bit for bit; the reference is a number that fp32 holds */
-    CHECK_BOUNDED /* within the rounding bound of its own dot product */
+    CHECK_EXACT,   /* bit for bit; the reference is a number that fp32 holds */
+    CHECK_BOUNDED, /* within the rounding bound of its own dot product */
+    CHECK_WORDS    /* bit for bit, of words that were moved; see check.h */
 };
 
 /* fp16 sums are rounded to fp16 once in so many products, or less often: tensor cores add up those
@@ -47,6 +48,7 @@ HOST_DEVICE static inline double rounding_error(enum number format, double magni
         return 0x1p-8 * magnitude;
     case NUMBER_FP16:
         return 0x1p-11 * magnitude + 0x1p-25; /* half of the step between subnormal numbers */
+    case NUMBER_INT32:
     case NUMBER_FP32:
         break;
     }
@@ -101,7 +103,7 @@ HOST_DEVICE static inline comparison compare_exact(const rounding *rounding, flo
     return result;
 }
 
-/* Compares as the kind says. */
+/* Compares as the kind says; not for CHECK_WORDS, which compares no numbers. */
 HOST_DEVICE static inline comparison compare(enum check_kind kind, const rounding *rounding,
                                              float output, const expected *expected) {
     return kind == CHECK_EXACT ? compare_exact(rounding, output, expected)

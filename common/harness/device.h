@@ -22,10 +22,12 @@ typedef struct device_info {
     size_t shared_memory_bytes; /* the most that a CTA can have */
     size_t l2_bytes;
     size_t memory_bytes;
-    double power_limit_watts; /* NAN if unknown */
-    char driver[80];          /* "580.65.06", empty if unknown */
-    char cuda[16];            /* "13.0", of the runtime that is linked in */
-    char cublas[32];          /* "13.1.0" */
+    double
+        memory_bytes_per_second; /* that its clock and the width of its bus allow; NAN if unknown */
+    double power_limit_watts;    /* NAN if unknown */
+    char driver[80];             /* "580.65.06", empty if unknown */
+    char cuda[16];               /* "13.0", of the runtime that is linked in */
+    char cublas[32];             /* "13.1.0" */
 } device_info;
 
 struct nvml;

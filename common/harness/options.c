@@ -10,15 +10,15 @@
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 
-static const char GPU_OPTIONS[] = "--size --m --n --k --inputs --seed --protocol --rounds --check "
-                                  "--json --device --help";
-static const char EMULATOR_OPTIONS[] =
-    "--size --m --n --k --inputs --seed --policy --check --json --help";
+static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --check --json --device "
+                                  "--help";
+static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
 static const char SCALAR_OPTIONS[] = " --alpha --beta";
 static const char ALL_POLICIES[] = "all";
 
 /* Names in the order of their enums. */
-static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", NULL};
+static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
+static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
 static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "none", NULL};
 static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
 
@@ -104,6 +104,18 @@ static int parse_name(parser *parser, const char *option, const char *text,
     return 1;
 }
 
+/* There is none where words are moved. */
+static int parse_k(parser *parser, const char *name, const char *value) {
+    parser->dimension_given = true;
+    if (parser->rules->moves) {
+        snprintf(parser->error, parser->error_size,
+                 "%s %s: this rung moves a matrix of m rows and n columns; there is no k", name,
+                 value);
+        return 1;
+    }
+    return parse_int(parser, name, value, 1, LARGEST_DIMENSION, &parser->options->k);
+}
+
 static int parse_dimension(parser *parser, const char *name, const char *value, int *dimension) {
     parser->dimension_given = true;
     return parse_int(parser, name, value, 1, LARGEST_DIMENSION, dimension);
@@ -115,7 +127,8 @@ static int parse_size(parser *parser, const char *name, const char *value) {
     if (parse_int(parser, name, value, 1, LARGEST_DIMENSION, &o->m) != 0) {
         return 1;
     }
-    o->n = o->k = o->m;
+    o->n = o->m;
+    o->k = parser->rules->moves ? 0 : o->m;
     return 0;
 }
 
@@ -133,7 +146,8 @@ static int parse_choice(parser *parser, const char *name, const char *value) {
     options *o = parser->options;
     int choice = 0;
     if (strcmp(name, "--inputs") == 0) {
-        const int failed = parse_name(parser, name, value, INPUTS_NAMES, &choice);
+        const char *const *names = parser->rules->moves ? INPUTS_NAMES : INPUTS_OF_PRODUCTS;
+        const int failed = parse_name(parser, name, value, names, &choice);
         o->inputs = (enum inputs)choice;
         return failed;
     }
@@ -144,6 +158,11 @@ static int parse_choice(parser *parser, const char *name, const char *value) {
     }
     const int failed = parse_name(parser, name, value, CHECK_NAMES, &choice);
     o->check = (enum check_extent)choice;
+    if (!failed && o->check == CHECK_SAMPLE && parser->rules->moves) {
+        snprintf(parser->error, parser->error_size,
+                 "%s %s: this rung moves words, and all of them are always compared", name, value);
+        return 1;
+    }
     return failed;
 }
 
@@ -199,7 +218,7 @@ static int parse_option(parser *parser, const char *name, const char *value) {
         return parse_dimension(parser, name, value, &o->n);
     }
     if (strcmp(name, "--k") == 0) {
-        return parse_dimension(parser, name, value, &o->k);
+        return parse_k(parser, name, value);
     }
     if (strcmp(name, "--alpha") == 0) {
         return parse_scalar(parser, name, value, &o->alpha);
@@ -240,7 +259,9 @@ static int finish(parser *parser) {
     options *o = parser->options;
     if (parser->size_given && parser->dimension_given) {
         snprintf(parser->error, parser->error_size,
-                 "--size sets m, n and k together: give either --size or --m, --n and --k");
+                 parser->rules->moves
+                     ? "--size sets m and n together: give either --size or --m and --n"
+                     : "--size sets m, n and k together: give either --size or --m, --n and --k");
         return 1;
     }
     if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
@@ -271,8 +292,8 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         const size_t length = strcspn(argv[i], "=");
         const char *name = known_option(argv[i], length);
         if (name == NULL) {
-            snprintf(error, size, "unknown argument '%s'; there are %s%s", argv[i],
-                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
+            snprintf(error, size, "unknown argument '%s'; there are --size --m --n%s%s%s", argv[i],
+                     rules->moves ? "" : " --k", rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
                      rules->takes_scalars ? SCALAR_OPTIONS : "");
             return 1;
         }
@@ -312,27 +333,57 @@ static void print_emulator_options(FILE *out, const option_rules *rules) {
             ALL_POLICIES, ALL_POLICIES);
 }
 
-void options_print_help(FILE *out, const step *step, const option_rules *rules) {
-    char rule[160];
-    shape_rule(step, rule, sizeof rule);
+/* What the program does. */
+static const char *purpose(const option_rules *rules) {
+    if (rules->emulated) {
+        return "Runs the rung on the emulator, a CPU, and checks its result against an independent "
+               "reference.";
+    }
+    return rules->moves ? "Runs the rung, checks its result against an independent reference and "
+                          "times it beside a plain\ncopy of the same bytes, cudaMemcpyAsync."
+                        : "Runs the rung, checks its result against an independent reference "
+                          "and times it beside cuBLAS.";
+}
+
+static void print_product_options(FILE *out, const option_rules *rules) {
     fprintf(out,
-            "%s: %s\n"
-            "\n"
-            "%s\n"
-            "It takes %s.\n"
-            "\n"
             "  --size N                          m = n = k = N\n"
             "  --m M --n N --k K                 each by itself (default m=%d n=%d k=%d)\n"
             "  --inputs normal|uniform|integers  what A and B are drawn from (default normal)\n"
             "  --seed S                          of the random inputs (default 1)\n"
             "  --check full|sample               compare every element or 65536 of them "
             "(default full)\n",
-            step->name, step->idea,
-            rules->emulated ? "Runs the rung on the emulator, a CPU, and checks its result against "
-                              "an independent reference."
-                            : "Runs the rung, checks its result against an independent reference "
-                              "and times it beside cuBLAS.",
-            rule, rules->m, rules->n, rules->k);
+            rules->m, rules->n, rules->k);
+}
+
+static void print_move_options(FILE *out, const option_rules *rules) {
+    fprintf(out,
+            "  --size N                          m = n = N\n"
+            "  --m M --n N                       rows and columns of A (default m=%d n=%d)\n"
+            "  --inputs normal|uniform|integers|bits\n"
+            "                                    what A is drawn from (default normal); the first "
+            "check\n"
+            "                                    always has any bits\n"
+            "  --seed S                          of the random inputs (default 1)\n"
+            "  --check full                      every word is compared\n",
+            rules->m, rules->n);
+}
+
+void options_print_help(FILE *out, const step *step, const option_rules *rules) {
+    char rule[SHAPE_RULE_SIZE];
+    shape_rule(step, rule, sizeof rule);
+    fprintf(out,
+            "%s: %s\n"
+            "\n"
+            "%s\n"
+            "It takes %s.\n"
+            "\n",
+            step->name, step->idea, purpose(rules), rule);
+    if (rules->moves) {
+        print_move_options(out, rules);
+    } else {
+        print_product_options(out, rules);
+    }
     if (rules->takes_scalars) {
         fputs(
             "  --alpha X --beta Y                of D = alpha * A * B^T + beta * C (default 1 and "

@@ -16,14 +16,15 @@ enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 /* What differs between the command lines of the two machines. */
 typedef struct option_rules {
     bool emulated;               /* then nothing is timed, and there is no GPU to choose */
-    int m, n, k;                 /* the shape if none is given */
+    int m, n, k;                 /* the shape if none is given; k is 0 if there is none */
     bool takes_scalars;          /* the step's computation has alpha and beta */
+    bool moves;                  /* it moves words: there is no k, and all of them are checked */
     const char *const *policies; /* names that --policy takes beside "all", a NULL behind the last;
                                   * NULL where there is no such option */
 } option_rules;
 
 typedef struct options {
-    int m, n, k;       /* in elements */
+    int m, n, k;       /* in elements; k is 0 if there is none */
     float alpha, beta; /* 1 and 1 if they are not given; meaningless without takes_scalars */
     enum inputs inputs;
     uint64_t seed;

@@ -9,9 +9,10 @@
 #include "harness/host_device.h"
 
 enum inputs {
-    INPUTS_NORMAL,  /* mean 0, standard deviation 1 */
-    INPUTS_UNIFORM, /* [-1, 1) before rounding to the operands' format */
-    INPUTS_INTEGERS /* whole numbers in [-range, range] */
+    INPUTS_NORMAL,   /* mean 0, standard deviation 1 */
+    INPUTS_UNIFORM,  /* [-1, 1) before rounding to the operands' format */
+    INPUTS_INTEGERS, /* whole numbers in [-range, range] */
+    INPUTS_BITS      /* words with any bits, for computations that move them: see operands.h */
 };
 
 /* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
@@ -81,6 +82,7 @@ HOST_DEVICE static inline float random_operand(enum inputs inputs, int range, ui
         return random_uniform(bits);
     case INPUTS_INTEGERS:
         return (float)random_integer(bits, range);
+    case INPUTS_BITS: /* is no number */
     case INPUTS_NORMAL:
         break;
     }
@@ -110,6 +112,53 @@ HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t in
     const uint64_t first = index - column % spacing; /* of the neighbours */
     const uint64_t place = random_bits(recipe->seed, RANDOM_STREAM_PLACES, first) % spacing;
     return column % spacing == place ? value * (float)recipe->multiple : 0.0f;
+}
+
+/* A permutation of all 32-bit words: the finaliser of MurmurHash3. */
+HOST_DEVICE static inline uint32_t random_permuted(uint32_t word) {
+    word = (word ^ (word >> 16)) * UINT32_C(0x85ebca6b);
+    word = (word ^ (word >> 13)) * UINT32_C(0xc2b2ae35);
+    return word ^ (word >> 16);
+}
+
+/* The bits of an fp32 number: any but NaN, infinities, subnormal numbers and zeros, whose bits
+ * could change where somebody multiplies by 1 on the way. Two elements of a matrix with fewer than
+ * 2 * 254 * 2^23 of them never have the same bits: a word that has gone to a wrong place is seen.
+ * Of the words that are left out, the permutation leads back, after a few steps, to one that is
+ * not; that is again a permutation. */
+HOST_DEVICE static inline uint32_t random_fp32_bits(uint64_t seed, uint64_t stream,
+                                                    uint64_t index) {
+    const uint32_t mantissas = UINT32_C(1) << 23;
+    const uint64_t of_a_sign = UINT64_C(254) * mantissas;
+    const uint64_t place = index % (2 * of_a_sign);
+    const uint32_t key = (uint32_t)random_bits(seed, stream, 0);
+    uint32_t exponent;
+    uint32_t word = (uint32_t)(place % of_a_sign) + mantissas;
+    word |= place < of_a_sign ? 0 : UINT32_C(1) << 31;
+    do {
+        word = random_permuted(word ^ key);
+        exponent = word / mantissas % 256;
+    } while (exponent == 0 || exponent == 255);
+    return word;
+}
+
+/* Any 32 bits; the first element, and every 61st, is one of those that are next to an overflow. */
+HOST_DEVICE static inline uint32_t random_int32_bits(uint64_t seed, uint64_t stream,
+                                                     uint64_t index) {
+    const uint64_t between_edges = 61;
+    if (index % between_edges != 0) {
+        return (uint32_t)random_bits(seed, stream, index);
+    }
+    switch (index / between_edges % 4) {
+    case 0:
+        return UINT32_C(0x7fffffff);
+    case 1:
+        return UINT32_C(0xffffffff);
+    case 2:
+        return UINT32_C(0x80000000);
+    default:
+        return 0;
+    }
 }
 
 #endif

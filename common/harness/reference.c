@@ -16,7 +16,7 @@ static int upload_positions(reference *reference) {
         message("no memory for %zu bytes of sample positions", bytes);
         return 1;
     }
-    sample_positions(reference->m, reference->n, positions);
+    sample_positions((int)reference->rows, (int)reference->columns, positions);
     const bool failed =
         cuda_failed(cudaMalloc((void **)&reference->positions, bytes),
                     "allocating %zu bytes of device memory for the sample", bytes) ||
@@ -27,6 +27,9 @@ static int upload_positions(reference *reference) {
 }
 
 bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes) {
+    if (arithmetic->moves) {
+        return shape_bytes(m, n, sizeof(uint32_t), bytes);
+    }
     const size_t element = sizeof(double) + sizeof(float) * (arithmetic->fp16_sums ? 2 : 1);
     if (sampled) {
         return shape_bytes(SAMPLE_COUNT, 1, element + sizeof(uint64_t), bytes);
@@ -46,8 +49,14 @@ int reference_create(reference *reference, const arithmetic *arithmetic, int m, 
     reference->m = m;
     reference->n = n;
     reference->k = k;
-    reference->count = sampled ? (size_t)SAMPLE_COUNT : (size_t)m * (size_t)n;
+    reference->rows = (size_t)(arithmetic->transposes ? n : m);
+    reference->columns = (size_t)(arithmetic->transposes ? m : n);
+    sampled = sampled && !arithmetic->moves;
+    reference->count = sampled ? (size_t)SAMPLE_COUNT : reference->rows * reference->columns;
     const size_t count = reference->count;
+    if (arithmetic->moves) {
+        return allocate((void **)&reference->words, count * sizeof(uint32_t));
+    }
     if (allocate((void **)&reference->values, count * sizeof(double)) != 0 ||
         allocate((void **)&reference->magnitudes, count * sizeof(float)) != 0 ||
         (arithmetic->fp16_sums &&
@@ -64,6 +73,7 @@ void reference_destroy(reference *reference) {
     (void)cudaFree(reference->values);
     (void)cudaFree(reference->magnitudes);
     (void)cudaFree(reference->partials);
+    (void)cudaFree(reference->words);
     (void)cudaFree(reference->positions);
     memset(reference, 0, sizeof *reference);
 }

@@ -1,5 +1,5 @@
-/* The expected output in fp64, computed on the GPU by kernels of our own, or beside the emulator by
- * plain loops. They share nothing with any rung. */
+/* The expected output, in fp64 or word for word, computed on the GPU by kernels of our own, or
+ * beside the emulator by plain loops. They share nothing with any rung. */
 #ifndef GEMM_LADDER_HARNESS_REFERENCE_H
 #define GEMM_LADDER_HARNESS_REFERENCE_H
 
@@ -17,11 +17,15 @@ extern "C" {
 typedef struct reference {
     arithmetic arithmetic;
     int m, n, k;
-    size_t count;        /* elements: m * n, or SAMPLE_COUNT */
-    double *values;      /* [count] in device memory: the exact results */
-    float *magnitudes;   /* [count] in device memory, rounded up: see expected in compare.h */
-    float *partials;     /* the same; NULL with fp32 sums */
-    uint64_t *positions; /* [count] in device memory: row * n + column; NULL if all are there */
+    size_t rows, columns; /* of D */
+    size_t count;         /* elements: rows * columns, or SAMPLE_COUNT */
+    double *values;       /* [count] in device memory: the exact results */
+    float *magnitudes;    /* [count] in device memory, rounded up: see expected in compare.h */
+    float *partials;      /* the same; NULL with fp32 sums */
+    uint32_t *words;      /* [count] in device memory: the words of a computation that moves, which
+                           * has nothing of the above */
+    uint64_t
+        *positions; /* [count] in device memory: row * columns + column; NULL if all are there */
 } reference;
 
 /* Element i, where the device's memory can be read. */
@@ -48,11 +52,25 @@ HOST_DEVICE static inline void reference_epilogue(const problem *problem, size_t
     }
 }
 
+/* The word that belongs at `position` of D, where the device's memory can be read: the definition
+ * of what the computations that move words do. */
+HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
+                                                  const problem *problem, size_t position) {
+    const uint32_t *a = (const uint32_t *)problem->a;
+    if (!reference->arithmetic.transposes) {
+        return a[position] + 1;
+    }
+    const size_t row = position / reference->columns;
+    const size_t column = position % reference->columns;
+    return a[column * reference->rows + row]; /* A has as many columns as D has rows */
+}
+
 /* Device memory that a reference takes; false if the number does not fit in a size_t. */
 bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes);
 
-/* Allocates the reference of D [m][n], of all elements or of the sample (sample.h). Returns 0, or
- * non-zero after printing one line. reference_destroy() it in either case. */
+/* Allocates the reference of D, of all elements or of the sample (sample.h); words that are moved
+ * are never sampled. Returns 0, or non-zero after printing one line. reference_destroy() it in
+ * either case. */
 int reference_create(reference *reference, const arithmetic *arithmetic, int m, int n, int k,
                      bool sampled);
 

@@ -19,7 +19,7 @@ typedef struct report {
     size_t copies;
     size_t operand_bytes;       /* A, B, C and D of one copy */
     const char *second_opinion; /* its name */
-    const char *fp16_sums;      /* that of the one with fp16 sums, if there is one */
+    const char *third;          /* that of CONTENDER_FP16_SUMS or CONTENDER_COPY, if there is one */
     const verification *verification;
     timing *timing;       /* NULL if nothing was timed */
     emulation *emulation; /* NULL on a GPU, or if something is wrong */

@@ -1,8 +1,10 @@
-/* The same product by somebody else, who has to pass the same checks. On a GPU that is cuBLAS, with
- * whose time the rung's is compared; on the emulator a plain loop of the host. */
+/* The same by somebody else, who has to pass the same checks, and with whose time the rung's is
+ * compared. On a GPU that is cuBLAS where it has the computation, and for what moves words also a
+ * plain copy; on the emulator a plain loop of the host. */
 #ifndef GEMM_LADDER_HARNESS_SECOND_OPINION_H
 #define GEMM_LADDER_HARNESS_SECOND_OPINION_H
 
+#include "harness/timing.h"
 #include "step.h"
 
 #ifdef __cplusplus
@@ -11,14 +13,12 @@ extern "C" {
 
 typedef struct second_opinion second_opinion;
 
-/* What it is called in the output: "cuBLAS". It has fp32 sums. */
-extern const char second_opinion_name[];
+/* What the contender (see timing.h; not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
+ * this machine has none of the kind. */
+const char *second_opinion_name(enum computation computes, int contender);
 
-/* The same with fp16 sums, for steps that have them; NULL where there is none. */
-extern const char *const second_opinion_fp16_sums_name;
-
-/* NULL after printing one line if it cannot be started. fp16_sums: it has them too. */
-second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
+/* NULL after printing one line if it cannot be started. It must have a name. */
+second_opinion *second_opinion_open(enum computation computes, int contender,
                                     struct CUstream_st *stream);
 void second_opinion_close(second_opinion *opinion);
 

@@ -7,7 +7,8 @@
 #include "harness/random.h"
 
 /* Rows of A and B are k elements long, rows of C and D are n: multiples of 16 bytes, which is what
- * the wide copies of every rung need. */
+ * the wide copies of every rung need. Without k, rows of A are n elements long, and those of D too
+ * or, if it is A transposed, m. */
 enum { ROW_BYTES = 16 };
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b) {
@@ -26,7 +27,7 @@ static int64_t common_multiple(int64_t a, int64_t b) {
 static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
 
 typedef struct multiples {
-    int64_t m, n, k;
+    int64_t m, n, k; /* k is 0 if there is none */
 } multiples;
 
 /* Elements of ROW_BYTES. */
@@ -36,6 +37,12 @@ static int64_t row_multiple(enum number format) {
 
 static multiples required_multiples(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
+    if (arithmetic.moves) {
+        return (multiples){
+            common_multiple(at_least_one(step->multiple_m),
+                            arithmetic.transposes ? row_multiple(arithmetic.output) : 1),
+            common_multiple(at_least_one(step->multiple_n), row_multiple(arithmetic.operands)), 0};
+    }
     return (multiples){
         at_least_one(step->multiple_m),
         common_multiple(at_least_one(step->multiple_n), row_multiple(arithmetic.output)),
@@ -44,6 +51,14 @@ static multiples required_multiples(const step *step) {
 
 void shape_rule(const step *step, char *text, size_t size) {
     const multiples rule = required_multiples(step);
+    const arithmetic arithmetic = arithmetic_of(step);
+    if (arithmetic.moves) {
+        snprintf(text, size,
+                 "m: multiples of %" PRId64 ", n: multiples of %" PRId64
+                 ", since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
+                 rule.m, rule.n, arithmetic.transposes ? ", rows of D m" : "");
+        return;
+    }
     snprintf(text, size,
              "m: multiples of %" PRId64 ", n: multiples of %" PRId64 ", k: multiples of %" PRId64,
              rule.m, rule.n, rule.k);
@@ -56,7 +71,7 @@ static int check_dimension(const step *step, char name, int value, int64_t multi
         return 1;
     }
     if (value % multiple != 0) {
-        char rule[160];
+        char rule[SHAPE_RULE_SIZE];
         shape_rule(step, rule, sizeof rule);
         snprintf(error, size, "%c=%d is not a multiple of %" PRId64 " (%s takes %s)", name, value,
                  multiple, step->name, rule);
@@ -69,7 +84,7 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
     const multiples rule = required_multiples(step);
     if (check_dimension(step, 'm', m, rule.m, error, size) != 0 ||
         check_dimension(step, 'n', n, rule.n, error, size) != 0 ||
-        check_dimension(step, 'k', k, rule.k, error, size) != 0) {
+        (rule.k != 0 && check_dimension(step, 'k', k, rule.k, error, size) != 0)) {
         return 1;
     }
     if (step->computes == GEMM_BF16 && random_integer_range(k) == 0) {
@@ -89,7 +104,9 @@ void shape_round_up(const step *step, int *m, int *n, int *k) {
     const multiples rule = required_multiples(step);
     round_up(m, rule.m);
     round_up(n, rule.n);
-    round_up(k, rule.k);
+    if (rule.k != 0) {
+        round_up(k, rule.k);
+    }
 }
 
 bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes) {

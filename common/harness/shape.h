@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
-enum { LARGEST_DIMENSION = 2147483647 };
+enum { LARGEST_DIMENSION = 2147483647, SHAPE_RULE_SIZE = 192 };
 
-/* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...". */
+/* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...", and no k if
+ * there is none, which is k = 0 below. */
 void shape_rule(const step *step, char *text, size_t size);
 
 /* 0 if the rung takes the shape, or non-zero with one sentence in error. */

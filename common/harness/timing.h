@@ -1,4 +1,4 @@
-/* Times a step beside cuBLAS, by one of two protocols that are never mixed:
+/* Times a step beside cuBLAS, or beside a plain copy, by one of two protocols that are never mixed:
  *
  * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches. The
  *            chip starts every sample rested, and the short run tells the kernel's best. Four
@@ -21,16 +21,28 @@
 
 enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, BURST_IDLE_MS = 50 };
 
-/* Somebody who can be timed. launch enqueues one product on the copy of that number. */
+/* Somebody who can be timed. launch enqueues the computation on the copy of that number. */
 typedef struct contender {
     const char *name;
     int (*launch)(void *context, size_t copy);
     void *context;
 } contender;
 
-/* The other one is the second opinion: cuBLAS wherever something is timed. A step with fp16 sums
- * may have a third beside it, cuBLAS with fp16 sums; all others have two. */
-enum { CONTENDER_STEP, CONTENDER_OTHER, CONTENDER_FP16_SUMS, CONTENDERS };
+/* The other one is the second opinion. Beside some steps there is a third, which is one of two
+ * things: for fp16 sums cuBLAS with fp16 sums, and for what moves words a plain copy of A. */
+enum {
+    CONTENDER_STEP,
+    CONTENDER_OTHER,
+    CONTENDER_FP16_SUMS,
+    CONTENDER_COPY = CONTENDER_FP16_SUMS,
+    CONTENDERS
+};
+
+/* What one launch does; one of the two is 0. */
+typedef struct work {
+    double flop;  /* floating-point operations, of a product */
+    double bytes; /* read and written, of what moves words */
+} work;
 
 /* One entry per finished round in each array; NAN where a value could not be had. */
 typedef struct contender_samples {
@@ -45,7 +57,7 @@ typedef struct timing {
     enum protocol protocol;
     size_t rounds;         /* finished */
     bool interrupted;      /* by Ctrl-C, before all rounds were done */
-    double flop;           /* of one launch */
+    work work;             /* of one launch */
     size_t burst_launches; /* timed ones of a round, of each contender; 0 when sustained */
     int contenders;        /* that were timed: the first so many */
     contender_samples samples[CONTENDERS];
@@ -54,7 +66,7 @@ typedef struct timing {
 /* Runs the protocol in options (not PROTOCOL_NONE) with the first `count` contenders. Ctrl-C ends
  * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
  * non-zero after printing one line. timing_free() the result in either case. */
-int timing_run(const device *device, const options *options, size_t copies, double flop,
+int timing_run(const device *device, const options *options, size_t copies, work work,
                const contender contenders[CONTENDERS], int count, timing *timing);
 
 /* Frees the arrays of samples. */
@@ -62,12 +74,13 @@ void timing_free(timing *timing);
 
 /* What the samples of one contender come to. */
 typedef struct timing_summary {
-    double seconds; /* the median */
-    summary tflops;
-    double clock_ghz;         /* median */
-    double tensor_core_share; /* of the tensor cores' cycles, 0 to 1; NAN if the peak is unknown */
-    double watts;             /* median */
-    double joules;            /* median, per launch */
+    double seconds;   /* the median */
+    summary rate;     /* TFLOPS, or GB/s of what moves words */
+    double clock_ghz; /* median */
+    double share;     /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN if
+                       * the peak is unknown */
+    double watts;     /* median */
+    double joules;    /* median, per launch */
 } timing_summary;
 
 /* Dense bf16 or fp16 floating-point operations per cycle and SM; NAN for a GPU that is not in the
@@ -80,5 +93,8 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
 /* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, into
  * ratios[timing->rounds]. */
 void timing_ratios(const timing *timing, int contender, double *ratios);
+
+/* The same in memory that the caller frees, and what they come to; NULL and NAN without memory. */
+double *timing_make_ratios(const timing *timing, int contender, summary *result);
 
 #endif

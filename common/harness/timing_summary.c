@@ -14,19 +14,28 @@ double tensor_core_flop_per_cycle(int compute_capability) {
     return compute_capability == 80 ? 2048 : NAN;
 }
 
-static void tflops_of(const timing *timing, const contender_samples *samples, double *tflops) {
+static void rates_of(const timing *timing, const contender_samples *samples, double *rates) {
+    const work *work = &timing->work;
+    const double units = work->bytes > 0 ? work->bytes * 1e-9 : work->flop * 1e-12;
     for (size_t i = 0; i < timing->rounds; ++i) {
-        tflops[i] = timing->flop / samples->seconds[i] * 1e-12;
+        rates[i] = units / samples->seconds[i];
     }
 }
 
-static void shares_of(const timing *timing, const contender_samples *samples,
-                      const device_info *info, double *shares) {
+static void memory_shares_of(const timing *timing, const contender_samples *samples,
+                             const device_info *info, double *shares) {
+    for (size_t i = 0; i < timing->rounds; ++i) {
+        shares[i] = timing->work.bytes / samples->seconds[i] / info->memory_bytes_per_second;
+    }
+}
+
+static void tensor_shares_of(const timing *timing, const contender_samples *samples,
+                             const device_info *info, double *shares) {
     const double flop_per_cycle =
         (double)info->sms * tensor_core_flop_per_cycle(info->compute_capability);
     for (size_t i = 0; i < timing->rounds; ++i) {
         const double cycles = samples->seconds[i] * samples->clock_ghz[i] * 1e9;
-        shares[i] = timing->flop / (cycles * flop_per_cycle);
+        shares[i] = timing->work.flop / (cycles * flop_per_cycle);
     }
 }
 
@@ -37,14 +46,18 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
                              .clock_ghz = median(samples->clock_ghz, rounds),
                              .watts = median(samples->watts, rounds),
                              .joules = median(samples->joules, rounds),
-                             .tflops = {NAN, NAN, NAN, 0},
-                             .tensor_core_share = NAN};
+                             .rate = {NAN, NAN, NAN, 0},
+                             .share = NAN};
     double *scratch = rounds == 0 ? NULL : malloc(rounds * sizeof *scratch);
     if (scratch != NULL) {
-        tflops_of(timing, samples, scratch);
-        result.tflops = summarize(scratch, rounds);
-        shares_of(timing, samples, info, scratch);
-        result.tensor_core_share = median(scratch, rounds);
+        rates_of(timing, samples, scratch);
+        result.rate = summarize(scratch, rounds);
+        if (timing->work.bytes > 0) {
+            memory_shares_of(timing, samples, info, scratch);
+        } else {
+            tensor_shares_of(timing, samples, info, scratch);
+        }
+        result.share = median(scratch, rounds);
         free(scratch);
     }
     return result;
@@ -55,4 +68,14 @@ void timing_ratios(const timing *timing, int contender, double *ratios) {
         ratios[i] =
             timing->samples[contender].seconds[i] / timing->samples[CONTENDER_STEP].seconds[i];
     }
+}
+
+double *timing_make_ratios(const timing *timing, int contender, summary *result) {
+    double *ratios = malloc(timing->rounds * sizeof *ratios);
+    *result = (summary){NAN, NAN, NAN, 0};
+    if (ratios != NULL) {
+        timing_ratios(timing, contender, ratios);
+        *result = summarize(ratios, timing->rounds);
+    }
+    return ratios;
 }

@@ -31,7 +31,7 @@ void verdict_merge(verdict *total, const verdict *part) {
 static void format_right(const verdict *verdict, char *text, size_t size) {
     if (verdict->checked == 0) {
         snprintf(text, size, "nothing was checked");
-    } else if (verdict->kind == CHECK_EXACT) {
+    } else if (verdict->kind != CHECK_BOUNDED) {
         snprintf(text, size, "exact: %" PRIu64 " of %" PRIu64 " equal", verdict->checked,
                  verdict->checked);
     } else {
@@ -45,7 +45,13 @@ static double without_nan_sign(double value) { return isnan(value) ? fabs(value)
 
 static void format_wrong(const verdict *verdict, char *text, size_t size) {
     const double got = without_nan_sign(verdict->got);
-    if (verdict->kind == CHECK_EXACT) {
+    if (verdict->kind == CHECK_WORDS) {
+        snprintf(text, size,
+                 "exact: %" PRIu64 " of %" PRIu64 " differ; first at [%" PRIu64 "][%" PRIu64
+                 "]: got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
+                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column,
+                 (uint32_t)verdict->got, (uint32_t)verdict->expected);
+    } else if (verdict->kind == CHECK_EXACT) {
         snprintf(text, size,
                  "exact: %" PRIu64 " of %" PRIu64 " differ; first at [%" PRIu64 "][%" PRIu64
                  "]: got %g, expected %g",
@@ -68,7 +74,7 @@ void verdict_format(const verdict *verdict, char *text, size_t size) {
         snprintf(text, size,
                  "%s: %" PRIu64 " elements were never written, or are NaN or infinite; first at "
                  "[%" PRIu64 "][%" PRIu64 "]",
-                 verdict->kind == CHECK_EXACT ? "exact" : "bounded", verdict->not_finite,
+                 verdict->kind == CHECK_BOUNDED ? "bounded" : "exact", verdict->not_finite,
                  verdict->not_finite_row, verdict->not_finite_column);
     } else {
         format_right(verdict, text, size);

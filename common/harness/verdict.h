@@ -18,7 +18,7 @@ typedef struct verdict {
     uint64_t wrong;
     double max_error_over_bound;
     uint64_t first_row, first_column; /* of the first wrong element, if wrong > 0 */
-    double got, expected, allowed;    /* and its values */
+    double got, expected, allowed;    /* and its values; of CHECK_WORDS the bits as a number */
     uint64_t not_finite;              /* NaN or infinite elements of the whole output */
     uint64_t not_finite_row, not_finite_column;
 } verdict;
@@ -29,7 +29,8 @@ bool verdict_right(const verdict *verdict);
 /* Adds the findings of one more output of the same kind. total starts as {.kind = ...}. */
 void verdict_merge(verdict *total, const verdict *part);
 
-/* "exact: 64 of 64 equal" or "exact: 3 of 64 differ; first at [1][2]: got 5, expected 6". */
+/* "exact: 64 of 64 equal" or "exact: 3 of 64 differ; first at [1][2]: got 5, expected 6". The bits
+ * of words are shown as "0x3f800000". */
 void verdict_format(const verdict *verdict, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -27,9 +27,9 @@ static int check_outputs(const workload *workload, int who, size_t count, enum c
     total->kind = kind;
     for (size_t i = 0; i < count; ++i) {
         const void *d = workload->copy[i].problem[who].d;
+        const reference reference = workload_reference(workload, who, i);
         verdict part;
-        if (check_output(d, &workload->reference, kind, &rounding, workload->device->stream,
-                         &part) != 0) {
+        if (check_output(d, &reference, kind, &rounding, workload->device->stream, &part) != 0) {
             return 1;
         }
         verdict_merge(total, &part);
@@ -78,7 +78,7 @@ static int try_order(workload *workload, enum check_phase phase, size_t count, i
 
 /* Both phases have the same orders: the first one names them. */
 static void name_order(verification *verification, enum check_phase phase, const char *name) {
-    const enum check_phase first = verification->integers.exact ? PHASE_EXACT : PHASE_BOUNDED;
+    const enum check_phase first = verification->integers.exact ? PHASE_EXACT : PHASE_TIMED;
     if (phase == first && name != NULL) {
         const size_t used = strlen(verification->orders);
         snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
@@ -113,9 +113,28 @@ static size_t copies_checked_first(const workload *workload) {
     return workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
 }
 
-/* Whether what is timed has an exact result. */
-static bool checks_exactly(const options *o, const verification *verification) {
-    return o->inputs == INPUTS_INTEGERS && verification->integers.exact;
+/* The inputs of the exact check. */
+static enum inputs exact_inputs(const workload *workload) {
+    return workload->arithmetic.moves ? INPUTS_BITS : INPUTS_INTEGERS;
+}
+
+/* Whether the exact check has the inputs that are timed. */
+static bool exact_on_timed(const workload *workload, const options *o,
+                           const verification *verification) {
+    return o->inputs == exact_inputs(workload) && verification->integers.exact;
+}
+
+/* How outputs from the exact check's inputs are compared, and those from the inputs of the options:
+ * where words are moved, nothing is ever rounded. */
+static enum check_kind exact_kind(const workload *workload) {
+    return workload->arithmetic.moves ? CHECK_WORDS : CHECK_EXACT;
+}
+
+static enum check_kind timed_kind(const workload *workload, const options *o,
+                                  const verification *verification) {
+    return exact_on_timed(workload, o, verification) || workload->arithmetic.moves
+               ? exact_kind(workload)
+               : CHECK_BOUNDED;
 }
 
 int verify_before_timing(workload *workload, const options *o, verification *verification) {
@@ -125,22 +144,24 @@ int verify_before_timing(workload *workload, const options *o, verification *ver
     verification->integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta);
     const integers *integers = &verification->integers;
     const size_t count = copies_checked_first(workload);
-    if (checks_exactly(o, verification)) {
-        return workload_fill(workload, workload->copies, o, INPUTS_INTEGERS, integers) ||
-               run_phase(workload, o, PHASE_EXACT, count, CHECK_EXACT, verification);
+    const enum inputs inputs = exact_inputs(workload);
+    const enum check_kind kind = exact_kind(workload);
+    if (exact_on_timed(workload, o, verification)) {
+        return workload_fill(workload, workload->copies, o, inputs, integers) ||
+               run_phase(workload, o, PHASE_EXACT, count, kind, verification);
     }
-    if (integers->exact &&
-        (workload_fill(workload, 1, o, INPUTS_INTEGERS, integers) != 0 ||
-         run_phase(workload, o, PHASE_EXACT, 1, CHECK_EXACT, verification) != 0)) {
+    if (integers->exact && (workload_fill(workload, 1, o, inputs, integers) != 0 ||
+                            run_phase(workload, o, PHASE_EXACT, 1, kind, verification) != 0)) {
         return 1;
     }
     return workload_fill(workload, workload->copies, o, o->inputs, integers) ||
-           run_phase(workload, o, PHASE_BOUNDED, count, CHECK_BOUNDED, verification);
+           run_phase(workload, o, PHASE_TIMED, count, timed_kind(workload, o, verification),
+                     verification);
 }
 
 int verify_after_timing(workload *workload, const options *o, const timing *timing,
                         verification *verification) {
-    const enum check_kind kind = checks_exactly(o, verification) ? CHECK_EXACT : CHECK_BOUNDED;
+    const enum check_kind kind = timed_kind(workload, o, verification);
     for (int who = 0; who < verification->contenders; ++who) {
         const size_t launches = timing->samples[who].launches;
         const size_t written = launches < workload->copies ? launches : workload->copies;

@@ -10,14 +10,15 @@
 #include "harness/verdict.h"
 #include "harness/workload.h"
 
-/* The checks in the order in which they are made. */
-enum check_phase { PHASE_EXACT, PHASE_BOUNDED, PHASE_AFTER_TIMING, PHASES };
+/* The checks in the order in which they are made: on inputs whose result is exact, on those that
+ * are timed, and on what timed launches wrote. Where words are moved all three are exact. */
+enum check_phase { PHASE_EXACT, PHASE_TIMED, PHASE_AFTER_TIMING, PHASES };
 
 typedef struct verification {
     int contenders;    /* that are checked: the first so many */
     integers integers; /* the exact check's inputs */
-    bool made[PHASES]; /* with integers as inputs there is no bounded check, and with an alpha or
-                        * beta that makes sums inexact no exact one */
+    bool made[PHASES]; /* with the exact check's own inputs there is no second one, and with an
+                        * alpha or beta that makes sums inexact no exact one */
     verdict verdicts[PHASES][CONTENDERS];
     char orders[160];        /* of events that were tried: "eager, lazy"; empty on a GPU */
     const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
@@ -31,8 +32,8 @@ bool verification_right(const verification *verification);
 /* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing
  * one line if a call failed. */
 
-/* The exact check, and the bounded one on the inputs of the options, which stay in the workload;
- * each in every order of events that the machine has, up to the first that makes it wrong. */
+/* The exact check, and the one on the inputs of the options, which stay in the workload; each in
+ * every order of events that the machine has, up to the first that makes it wrong. */
 int verify_before_timing(workload *workload, const options *options, verification *verification);
 
 /* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */

@@ -22,7 +22,7 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
 }
 
 typedef struct sizes {
-    size_t a, b, d; /* C has the size of D */
+    size_t a, b, d; /* C has the size of D; B may be 0 */
     size_t copy;    /* one copy with all of its guards */
     size_t once;    /* what is needed once, whatever the number of copies */
 } sizes;
@@ -33,9 +33,10 @@ static bool add(size_t *total, size_t bytes) {
 
 static bool compute_sizes(const workload *workload, const options *o, sizes *sizes) {
     const arithmetic *arithmetic = &workload->arithmetic;
+    const size_t operand = number_bytes(arithmetic->operands);
     size_t reference = 0;
-    if (!shape_bytes(o->m, o->k, number_bytes(arithmetic->operands), &sizes->a) ||
-        !shape_bytes(o->n, o->k, number_bytes(arithmetic->operands), &sizes->b) ||
+    if (!shape_bytes(o->m, arithmetic->moves ? o->n : o->k, operand, &sizes->a) ||
+        !shape_bytes(o->n, o->k, operand, &sizes->b) ||
         !shape_bytes(o->m, o->n, number_bytes(arithmetic->output), &sizes->d) ||
         !reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE, &reference)) {
         return false;
@@ -43,7 +44,8 @@ static bool compute_sizes(const workload *workload, const options *o, sizes *siz
     sizes->copy = 0;
     sizes->once = SPARE_BYTES;
     bool fits = add(&sizes->copy, buffer_footprint(sizes->a)) &&
-                add(&sizes->copy, buffer_footprint(sizes->b)) && add(&sizes->once, reference);
+                (arithmetic->moves || add(&sizes->copy, buffer_footprint(sizes->b))) &&
+                add(&sizes->once, reference);
     const int like_d = workload->contender_count + (arithmetic->takes_c ? 1 : 0);
     for (int i = 0; i < like_d; ++i) {
         fits = fits && add(&sizes->copy, buffer_footprint(sizes->d));
@@ -52,10 +54,15 @@ static bool compute_sizes(const workload *workload, const options *o, sizes *siz
 }
 
 static int refuse(const workload *workload, const options *o, double needed, size_t available) {
-    message("m=%d n=%d k=%d needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
-            o->n, o->k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
+    char k[24] = "";
+    const bool moves = workload->arithmetic.moves;
+    if (!moves) {
+        snprintf(k, sizeof k, " k=%d", o->k);
+    }
+    message("m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
+            o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
             (double)available * 1e-9,
-            o->check == CHECK_FULL ? ", or --check sample, which needs less" : "");
+            o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
     return STATUS_USAGE;
 }
 
@@ -71,7 +78,8 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
         const double n = o->n;
         const double k = o->k;
         const double output = (double)number_bytes(workload->arithmetic.output);
-        return refuse(workload, o, 2 * (m * k + n * k) + 2 * output * m * n, available);
+        const double like_d = workload->arithmetic.moves ? 2 + workload->contender_count : 2;
+        return refuse(workload, o, 2 * (m * k + n * k) + like_d * output * m * n, available);
     }
     if (sizes->once > available || sizes->copy > available - sizes->once) {
         return refuse(workload, o, (double)sizes->once + (double)sizes->copy, available);
@@ -103,7 +111,7 @@ static int launch_second_opinion(void *context, size_t copy) {
 
 static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
     if (buffer_create(&copy->a, sizes->a, "A") != 0 ||
-        buffer_create(&copy->b, sizes->b, "B") != 0 ||
+        (sizes->b > 0 && buffer_create(&copy->b, sizes->b, "B") != 0) ||
         (workload->arithmetic.takes_c && buffer_create(&copy->c, sizes->d, "C") != 0)) {
         return 1;
     }
@@ -145,18 +153,19 @@ static int open_copies(workload *workload, const options *o, const sizes *sizes)
 
 static int open_contenders(workload *workload) {
     const step *step = workload->step;
-    const char *const names[CONTENDERS] = {step->name, second_opinion_name,
-                                           second_opinion_fp16_sums_name};
-    const bool third = workload->arithmetic.fp16_sums && names[CONTENDER_FP16_SUMS] != NULL;
+    const arithmetic *arithmetic = &workload->arithmetic;
+    const bool third = (arithmetic->fp16_sums || arithmetic->moves) &&
+                       second_opinion_name(step->computes, CONTENDERS - 1) != NULL;
     workload->contender_count = third ? CONTENDERS : CONTENDERS - 1;
     for (int i = 0; i < workload->contender_count; ++i) {
         const bool is_step = i == CONTENDER_STEP;
         workload->seats[i] = (seat){workload, i};
-        workload->contenders[i] = (contender){
-            names[i], is_step ? launch_step : launch_second_opinion, &workload->seats[i]};
+        workload->contenders[i] =
+            (contender){is_step ? step->name : second_opinion_name(step->computes, i),
+                        is_step ? launch_step : launch_second_opinion, &workload->seats[i]};
         if (!is_step) {
-            workload->second_opinion[i] = second_opinion_open(
-                step->computes, i == CONTENDER_FP16_SUMS, workload->device->stream);
+            workload->second_opinion[i] =
+                second_opinion_open(step->computes, i, workload->device->stream);
             if (workload->second_opinion[i] == NULL) {
                 return 1;
             }
@@ -216,6 +225,16 @@ size_t workload_operand_bytes(const workload *workload) {
     return copy->a.bytes + copy->b.bytes + copy->c.bytes + copy->d[CONTENDER_STEP].bytes;
 }
 
+reference workload_reference(const workload *workload, int contender, size_t copy) {
+    reference result = workload->reference;
+    if (workload->arithmetic.moves && contender == CONTENDER_COPY) {
+        result.words = (uint32_t *)workload->copy[copy].a.payload;
+        result.rows = (size_t)result.m;
+        result.columns = (size_t)result.n;
+    }
+    return result;
+}
+
 rounding workload_rounding(const workload *workload, int contender) {
     const bool fp16_sums = workload->arithmetic.fp16_sums && contender != CONTENDER_OTHER;
     return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
@@ -245,6 +264,7 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
                       .spacing = 1};
     recipe a = b;
     a.stream = RANDOM_STREAM_A;
+    a.row = copy->b.bytes > 0 ? b.row : (uint64_t)o->n;
     a.spacing = integers->spacing;
     recipe c = b;
     c.stream = RANDOM_STREAM_C;
@@ -252,7 +272,8 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
     c.range = integers->c_range;
     c.multiple = integers->c_multiple;
     return fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a) ||
-           fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b) ||
+           (copy->b.bytes > 0 &&
+            fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b)) ||
            (arithmetic->takes_c &&
             fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c));
 }

@@ -17,7 +17,7 @@
 #include "step.h"
 
 typedef struct operand_copy {
-    buffer a, b, c; /* C is empty if the computation has none */
+    buffer a, b, c; /* B and C are empty if the computation has none */
     buffer d[CONTENDERS];
     problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
     void *state;                 /* what the step's prepare made */
@@ -37,7 +37,7 @@ typedef struct workload {
     reference reference;
     size_t copies;
     operand_copy *copy;               /* [copies] */
-    int contender_count;              /* 2, or 3 with CONTENDER_FP16_SUMS */
+    int contender_count;              /* 2, or 3 with CONTENDER_FP16_SUMS or CONTENDER_COPY */
     contender contenders[CONTENDERS]; /* launch(context, copy number) */
     seat seats[CONTENDERS];
 } workload;
@@ -54,6 +54,10 @@ void workload_close(workload *workload);
 
 /* Bytes of one A, one B, one D and, if there is one, C together. */
 size_t workload_operand_bytes(const workload *workload);
+
+/* What the output of the contender in a copy of the operands must be: of a plain copy, A. The
+ * result shares its memory with the workload. */
+reference workload_reference(const workload *workload, int contender, size_t copy);
 
 /* How a correct output of the contender may be rounded. */
 rounding workload_rounding(const workload *workload, int contender);

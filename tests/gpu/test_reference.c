@@ -347,7 +347,7 @@ static void large_output(void) {
     static const char nan_bytes[] = {(char)0xff, (char)0xff};
     product p;
     verdict found;
-    second_opinion *cublas = second_opinion_open(GEMM_BF16, false, gpu.stream);
+    second_opinion *cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream);
     const bool opened = product_open(&p, large, INPUTS_INTEGERS, true);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     if (cublas != NULL && opened) {
@@ -413,7 +413,8 @@ static void guards(void) {
 static void compare_cublas(void) {
     static const shape shapes[] = {{8, 16, 24}, {200, 264, 72}, {129, 40, 4096}, {1, 8, 8}};
     static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
-    second_opinion *cublas = second_opinion_open(subject->computes, subject->fp16_sums, gpu.stream);
+    second_opinion *cublas = second_opinion_open(
+        subject->computes, subject->fp16_sums ? CONTENDER_FP16_SUMS : CONTENDER_OTHER, gpu.stream);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     for (size_t i = 0; cublas != NULL && i < 2 * sizeof shapes / sizeof *shapes; ++i) {
         const enum inputs inputs = all[i % 2];

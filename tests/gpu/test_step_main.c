@@ -39,7 +39,8 @@ static bool fp16_sums;
 enum { LAUNCHES_BEFORE_TIMING = 3 };
 
 static int prepare(const problem *problem, void **state) {
-    *state = second_opinion_open(computes, fp16_sums, problem->stream);
+    *state = second_opinion_open(computes, fp16_sums ? CONTENDER_FP16_SUMS : CONTENDER_OTHER,
+                                 problem->stream);
     return *state == NULL;
 }
 

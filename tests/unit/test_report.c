@@ -25,7 +25,7 @@ static double unknown[] = {NAN, NAN};
 static timing measured = {.rounds = 2,
                           .burst_launches = 14,
                           .contenders = 2,
-                          .flop = 8e11,
+                          .work = {.flop = 8e11},
                           .samples = {{seconds, clock_ghz, unknown, unknown, 10},
                                       {cublas_seconds, clock_ghz, unknown, unknown, 10},
                                       {half_seconds, clock_ghz, unknown, unknown, 10}}};
@@ -52,7 +52,7 @@ static report make_report(const verification *verification, timing *timing) {
                     .copies = 256,
                     .operand_bytes = 114688,
                     .second_opinion = "cuBLAS",
-                    .fp16_sums = "cuBLAS with fp16 sums",
+                    .third = "cuBLAS with fp16 sums",
                     .verification = verification,
                     .timing = timing};
 }
@@ -215,8 +215,8 @@ static void json_of_a_run(void) {
 static void json_of_a_wrong_run(void) {
     verification result = right_result();
     result.made[PHASE_AFTER_TIMING] = false;
-    result.verdicts[PHASE_BOUNDED][CONTENDER_STEP].wrong = 7;
-    result.verdicts[PHASE_BOUNDED][CONTENDER_STEP].max_error_over_bound = HUGE_VAL;
+    result.verdicts[PHASE_TIMED][CONTENDER_STEP].wrong = 7;
+    result.verdicts[PHASE_TIMED][CONTENDER_STEP].max_error_over_bound = HUGE_VAL;
     const report report = make_report(&result, NULL);
     read_json(&report);
     expect_line("\"verified\": false");

@@ -47,18 +47,17 @@ static void times(void) {
     double clock_ghz[] = {1, 1, 1};
     double unknown[] = {NAN, NAN, NAN};
     const timing timing = {.rounds = 3,
-                           .flop = 4.096e9,
+                           .work = {.flop = 4.096e9},
                            .samples = {{step_seconds, clock_ghz, unknown, unknown, 15},
                                        {cublas_seconds, unknown, unknown, unknown, 15}}};
     const device_info gpu = {.compute_capability = 90, .sms = 2};
     const timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
-    EXPECT(step.seconds == 2e-3 && near(step.tflops.median, 2.048), "%g TFLOPS",
-           step.tflops.median);
+    EXPECT(step.seconds == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS", step.rate.median);
     /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
-    EXPECT(near(step.tensor_core_share, 0.25), "share %g", step.tensor_core_share);
+    EXPECT(near(step.share, 0.25), "share %g", step.share);
     EXPECT(isnan(step.watts) && isnan(step.joules), "power was not measured");
     const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
-    EXPECT(isnan(cublas.tensor_core_share) && isnan(cublas.clock_ghz), "unknown clock");
+    EXPECT(isnan(cublas.share) && isnan(cublas.clock_ghz), "unknown clock");
     double ratios[3];
     timing_ratios(&timing, CONTENDER_OTHER, ratios);
     EXPECT(ratios[0] == 2 && ratios[1] == 1 && ratios[2] == 0.5, "%g %g %g", ratios[0], ratios[1],

@@ -33,7 +33,7 @@ static int launches;
 static enum computation computes;
 
 static int prepare(const problem *problem, void **state) {
-    *state = second_opinion_open(computes, false, problem->stream);
+    *state = second_opinion_open(computes, CONTENDER_OTHER, problem->stream);
     return *state == NULL;
 }
 

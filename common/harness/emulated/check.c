@@ -13,8 +13,8 @@ static void compare_element(const void *d, const reference *reference, enum chec
         verdict->max_error_over_bound = result.error_over_bound;
     }
     if (!result.right && verdict->wrong++ == 0) {
-        verdict->first_row = position / (uint64_t)reference->n;
-        verdict->first_column = position % (uint64_t)reference->n;
+        verdict->first_row = position / reference->columns;
+        verdict->first_column = position % reference->columns;
         verdict->got = (double)output;
         verdict->expected = kind == CHECK_EXACT
                                 ? (double)number_round(rounding->output, (float)expected.value)
@@ -25,12 +25,23 @@ static void compare_element(const void *d, const reference *reference, enum chec
 
 static void find_not_finite(const void *d, const reference *reference, enum number format,
                             verdict *verdict) {
-    const size_t columns = (size_t)reference->n;
-    const size_t count = (size_t)reference->m * columns;
+    const size_t columns = reference->columns;
+    const size_t count = reference->rows * columns;
     for (size_t i = 0; i < count; ++i) {
         if (!number_is_finite(number_read(format, d, i)) && verdict->not_finite++ == 0) {
             verdict->not_finite_row = i / columns;
             verdict->not_finite_column = i % columns;
+        }
+    }
+}
+
+static void compare_words(const uint32_t *d, const reference *reference, verdict *verdict) {
+    for (size_t i = 0; i < reference->count; ++i) {
+        if (d[i] != reference->words[i] && verdict->wrong++ == 0) {
+            verdict->first_row = i / reference->columns;
+            verdict->first_column = i % reference->columns;
+            verdict->got = (double)d[i];
+            verdict->expected = (double)reference->words[i];
         }
     }
 }
@@ -41,6 +52,10 @@ int check_output(const void *d, const reference *reference, enum check_kind kind
     memset(verdict, 0, sizeof *verdict);
     verdict->kind = kind;
     verdict->checked = reference->count;
+    if (kind == CHECK_WORDS) {
+        compare_words(d, reference, verdict);
+        return 0;
+    }
     for (size_t i = 0; i < reference->count; ++i) {
         compare_element(d, reference, kind, rounding, i, verdict);
     }

@@ -21,6 +21,7 @@ int device_open(const step *step, int index, device *device) {
                                    ? step->min_compute_capability
                                    : step->max_compute_capability;
     info->power_limit_watts = NAN;
+    info->memory_bytes_per_second = NAN;
     snprintf(info->name, sizeof info->name, "CPU emulator%s",
              emulator_detects_races() ? " under ThreadSanitizer" : "");
     emulator_report_prefix(step->name);

@@ -1,31 +1,38 @@
-/* The second opinion on a machine without cuBLAS: fp32 sums, as the rungs have, in an order of its
- * own. */
+/* The second opinion on a machine without cuBLAS: of products fp32 sums, as the rungs have, in an
+ * order of its own. */
 #include <stdlib.h>
 
 #include "harness/arithmetic.h"
+#include "harness/emulated/host_moves.h"
 #include "harness/emulated/widened.h"
 #include "harness/message.h"
 #include "harness/second_opinion.h"
-
-const char second_opinion_name[] = "the host product";
-const char *const second_opinion_fp16_sums_name = NULL;
 
 /* Sums that are made side by side, of every LANES-th product. */
 enum { LANES = 16 };
 
 struct second_opinion {
+    enum computation computes;
     arithmetic arithmetic;
 };
 
-second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
-                                    struct CUstream_st *stream) {
-    (void)fp16_sums; /* there is none with them */
-    (void)stream;    /* nothing runs beside the host here */
-    second_opinion *opinion = calloc(1, sizeof *opinion);
-    if (opinion == NULL) {
-        message("no memory for %s", second_opinion_name);
+const char *second_opinion_name(enum computation computes, int contender) {
+    if (contender != CONTENDER_OTHER) {
         return NULL;
     }
+    return arithmetic_of(&(step){.computes = computes}).moves ? "the host loop"
+                                                              : "the host product";
+}
+
+second_opinion *second_opinion_open(enum computation computes, int contender,
+                                    struct CUstream_st *stream) {
+    (void)stream; /* nothing runs beside the host here */
+    second_opinion *opinion = calloc(1, sizeof *opinion);
+    if (opinion == NULL) {
+        message("no memory for %s", second_opinion_name(computes, contender));
+        return NULL;
+    }
+    opinion->computes = computes;
     opinion->arithmetic = arithmetic_of(&(step){.computes = computes});
     return opinion;
 }
@@ -78,6 +85,10 @@ static void multiply(const arithmetic *arithmetic, const problem *problem, const
 
 int second_opinion_launch(second_opinion *opinion, const problem *problem) {
     const arithmetic *arithmetic = &opinion->arithmetic;
+    if (arithmetic->moves) {
+        host_moves(opinion->computes, problem);
+        return 0;
+    }
     float *a = widened(arithmetic->operands, problem->a, problem->m, problem->k);
     float *b = widened(arithmetic->operands, problem->b, problem->n, problem->k);
     const bool ready = a != NULL && b != NULL;

@@ -10,7 +10,8 @@ static double multiply_adds_of_one;
 
 /* A kernel with few, long-lived CTAs is far on long before the first of them is done. */
 static void show(double grid_done, uint64_t multiply_adds) {
-    const double multiplied = (double)multiply_adds / multiply_adds_of_one;
+    const double multiplied =
+        multiply_adds_of_one > 0 ? (double)multiply_adds / multiply_adds_of_one : 0;
     const double done = grid_done > multiplied ? grid_done : multiplied;
     progress_update(&line, (launches_before + done) / launches_in_all);
 }

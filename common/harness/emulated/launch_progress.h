@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* There will be so many launches, each of so many multiply-adds in all. */
+/* There will be so many launches, each of so many multiply-adds in all; 0 if it does not multiply.
+ */
 void launch_progress_begin(size_t launches, double multiply_adds);
 
 /* The next launch begins now. */

@@ -16,14 +16,19 @@
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
 enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K = 320 };
 
+/* Several tiles each way, the last of them clipped. */
+enum { DEFAULT_MOVED_M = 136, DEFAULT_MOVED_N = 236 };
+
 static const char RANDOM[] = "random";
 
 option_rules machine_option_rules(const step *step) {
+    const arithmetic arithmetic = arithmetic_of(step);
     option_rules rules = {.emulated = true,
-                          .m = DEFAULT_M,
-                          .n = DEFAULT_N,
-                          .k = DEFAULT_K,
-                          .takes_scalars = arithmetic_of(step).takes_c,
+                          .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,
+                          .n = arithmetic.moves ? DEFAULT_MOVED_N : DEFAULT_N,
+                          .k = arithmetic.moves ? 0 : DEFAULT_K,
+                          .takes_scalars = arithmetic.takes_c,
+                          .moves = arithmetic.moves,
                           .policies = emulator_policies()};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
@@ -45,7 +50,8 @@ size_t machine_orders(const options *options) {
 
 /* The exact check, the bounded one if there is one, and the launch that is counted. */
 static size_t launches_in_all(const options *o) {
-    const size_t checks = o->inputs == INPUTS_INTEGERS ? 1 : 2;
+    const enum inputs exact = o->k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
+    const size_t checks = o->inputs == exact ? 1 : 2;
     return checks * machine_orders(o) + 1;
 }
 

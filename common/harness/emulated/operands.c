@@ -4,7 +4,7 @@ int operands_fill(void *to, enum number format, size_t count, const recipe *reci
                   struct CUstream_st *stream) {
     (void)stream; /* nothing runs beside the host here */
     for (size_t i = 0; i < count; ++i) {
-        number_write(format, to, i, random_element(recipe, i));
+        operand_write(to, format, recipe, i);
     }
     return 0;
 }

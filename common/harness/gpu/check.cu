@@ -88,6 +88,21 @@ __global__ void __launch_bounds__(THREADS)
     add_count(found, first, &findings->not_finite, &findings->first_not_finite);
 }
 
+/* Of a reference with words; nothing of it is sampled. */
+__global__ void __launch_bounds__(THREADS)
+    compare_words(const uint32_t *d, reference reference, Findings *findings) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    unsigned long long wrong = 0;
+    unsigned long long first = NONE;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < reference.count; i += stride) {
+        if (d[i] != reference.words[i]) {
+            ++wrong;
+            first = first == NONE ? i : first;
+        }
+    }
+    add_count(wrong, first, &findings->wrong, &findings->first_wrong);
+}
+
 unsigned int blocks_for(size_t count) {
     const size_t needed = (count + THREADS - 1) / THREADS;
     return (unsigned int)(needed < MOST_BLOCKS ? needed : MOST_BLOCKS);
@@ -95,7 +110,13 @@ unsigned int blocks_for(size_t count) {
 
 bool run_kernels(const void *d, const reference *reference, enum check_kind kind,
                  const rounding *rounding, cudaStream_t stream, Findings *on_gpu) {
-    const size_t elements = (size_t)reference->m * (size_t)reference->n;
+    if (kind == CHECK_WORDS) {
+        compare_words<<<blocks_for(reference->count), THREADS, 0, stream>>>((const uint32_t *)d,
+                                                                            *reference, on_gpu);
+        return !cuda_failed(cudaGetLastError(), "launching the comparison of %zu words",
+                            reference->count);
+    }
+    const size_t elements = reference->rows * reference->columns;
     compare_elements<<<blocks_for(reference->count), THREADS, 0, stream>>>(d, *reference, kind,
                                                                            *rounding, on_gpu);
     if (cuda_failed(cudaGetLastError(), "launching the comparison of %zu elements",
@@ -113,9 +134,28 @@ bool read_element(void *to, const void *from, size_t bytes) {
                         "reading one element of a check");
 }
 
+/* Fetches what is said about the first wrong word. */
+bool describe_wrong_word(const void *d, const reference *reference, size_t index,
+                         verdict *verdict) {
+    uint32_t got = 0;
+    uint32_t expected = 0;
+    if (!read_element(&got, (const uint32_t *)d + index, sizeof got) ||
+        !read_element(&expected, reference->words + index, sizeof expected)) {
+        return false;
+    }
+    verdict->first_row = index / reference->columns;
+    verdict->first_column = index % reference->columns;
+    verdict->got = (double)got;
+    verdict->expected = (double)expected;
+    return true;
+}
+
 /* Fetches what is said about the first wrong element. */
 bool describe_wrong(const void *d, const reference *reference, enum check_kind kind,
                     const rounding *rounding, size_t index, verdict *verdict) {
+    if (kind == CHECK_WORDS) {
+        return describe_wrong_word(d, reference, index, verdict);
+    }
     const size_t bytes = number_bytes(rounding->output);
     uint64_t position = index;
     uint32_t output = 0; /* the bits of a number of any format */
@@ -131,8 +171,8 @@ bool describe_wrong(const void *d, const reference *reference, enum check_kind k
                        sizeof expected.partials))) {
         return false;
     }
-    verdict->first_row = position / (uint64_t)reference->n;
-    verdict->first_column = position % (uint64_t)reference->n;
+    verdict->first_row = position / reference->columns;
+    verdict->first_column = position % reference->columns;
     verdict->got = (double)number_read(rounding->output, &output, 0);
     verdict->expected = kind == CHECK_EXACT
                             ? (double)number_round(rounding->output, (float)expected.value)
@@ -149,8 +189,8 @@ bool fill_verdict(const void *d, const reference *reference, enum check_kind kin
     verdict->not_finite = findings.not_finite;
     memcpy(&verdict->max_error_over_bound, &findings.max_ratio, sizeof(double));
     if (findings.not_finite > 0) {
-        verdict->not_finite_row = findings.first_not_finite / (uint64_t)reference->n;
-        verdict->not_finite_column = findings.first_not_finite % (uint64_t)reference->n;
+        verdict->not_finite_row = findings.first_not_finite / reference->columns;
+        verdict->not_finite_column = findings.first_not_finite % reference->columns;
     }
     return findings.wrong == 0 ||
            describe_wrong(d, reference, kind, rounding, (size_t)findings.first_wrong, verdict);

@@ -7,17 +7,29 @@
 #include <stdlib.h>
 
 #include "harness/gpu/addmm.h"
+#include "harness/gpu/moves.h"
 #include "harness/message.h"
-
-const char second_opinion_name[] = "cuBLAS";
-const char *const second_opinion_fp16_sums_name = "cuBLAS with fp16 sums";
 
 struct second_opinion {
     enum computation computes;
-    bool fp16_sums;
+    int contender;
     cublasHandle_t handle;
     addmm *addmm; /* of ADDMM_FP16 */
 };
+
+const char *second_opinion_name(enum computation computes, int contender) {
+    switch (computes) {
+    case ADD_ONE_INT32:
+        return contender == CONTENDER_COPY ? "the device copy" : "a plain kernel";
+    case TRANSPOSE_FP32:
+        return contender == CONTENDER_COPY ? "the device copy" : "cublasSgeam";
+    case GEMM_BF16:
+    case GEMM_FP16:
+    case ADDMM_FP16:
+        break;
+    }
+    return contender == CONTENDER_FP16_SUMS ? "cuBLAS with fp16 sums" : "cuBLAS";
+}
 
 static bool failed(cublasStatus_t status, const char *what) {
     if (status == CUBLAS_STATUS_SUCCESS) {
@@ -32,7 +44,7 @@ static bool failed(cublasStatus_t status, const char *what) {
 static const cublasMath_t MATH_MODE =
     (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 
-second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
+second_opinion *second_opinion_open(enum computation computes, int contender,
                                     struct CUstream_st *stream) {
     second_opinion *cublas = calloc(1, sizeof *cublas);
     if (cublas == NULL) {
@@ -40,7 +52,7 @@ second_opinion *second_opinion_open(enum computation computes, bool fp16_sums,
         return NULL;
     }
     cublas->computes = computes;
-    cublas->fp16_sums = fp16_sums;
+    cublas->contender = contender;
     if (failed(cublasCreate(&cublas->handle), "starting cuBLAS")) {
         free(cublas);
         return NULL;
@@ -74,7 +86,7 @@ static cublasStatus_t gemm(const second_opinion *cublas, const problem *problem)
     const uint16_t half_one = 0x3c00; /* fp16 sums have fp16 factors */
     const uint16_t half_zero = 0;
     const cudaDataType_t type = cublas->computes == GEMM_BF16 ? CUDA_R_16BF : CUDA_R_16F;
-    const bool half = cublas->fp16_sums;
+    const bool half = cublas->contender == CONTENDER_FP16_SUMS;
     const int n = problem->n;
     const int k = problem->k;
     return cublasGemmEx(cublas->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, problem->m, k,
@@ -101,9 +113,37 @@ static cublasStatus_t addmm_or_less(const second_opinion *cublas, const problem 
     return problem->alpha == 0 ? scale_c(cublas, problem) : addmm_launch(cublas->addmm, problem);
 }
 
+/* Columns first, A is an n x m matrix and D the m x n one that is its transpose; nothing is added
+ * to it. With 64-bit dimensions, since their product may need them. */
+static cublasStatus_t transpose(const second_opinion *cublas, const problem *problem) {
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    const int64_t m = problem->m;
+    const int64_t n = problem->n;
+    return cublasSgeam_64(cublas->handle, CUBLAS_OP_T, CUBLAS_OP_T, m, n, &one, problem->a, n,
+                          &zero, problem->a, n, problem->d, m);
+}
+
+static cublasStatus_t compute(const second_opinion *cublas, const problem *problem) {
+    switch (cublas->computes) {
+    case TRANSPOSE_FP32:
+        return transpose(cublas, problem);
+    case ADDMM_FP16:
+        return addmm_or_less(cublas, problem);
+    default:
+        return gemm(cublas, problem);
+    }
+}
+
 int second_opinion_launch(second_opinion *cublas, const problem *problem) {
-    const cublasStatus_t status =
-        cublas->computes == ADDMM_FP16 ? addmm_or_less(cublas, problem) : gemm(cublas, problem);
+    const bool moves = cublas->computes == ADD_ONE_INT32 || cublas->computes == TRANSPOSE_FP32;
+    if (moves && cublas->contender == CONTENDER_COPY) {
+        return moves_copy(problem);
+    }
+    if (cublas->computes == ADD_ONE_INT32) {
+        return moves_add_one(problem);
+    }
+    const cublasStatus_t status = compute(cublas, problem);
     if (status != CUBLAS_STATUS_SUCCESS) {
         message("cuBLAS for m=%d n=%d k=%d failed: %s: %s", problem->m, problem->n, problem->k,
                 cublasGetStatusName(status), cublasGetStatusString(status));

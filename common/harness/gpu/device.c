@@ -2,6 +2,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,19 @@ static void read_versions(const device *device, device_info *info) {
     nvml_driver_version(device->nvml, info->driver, sizeof info->driver);
 }
 
+/* The memory moves data at both edges of its clock. NAN if the driver does not say. */
+static double memory_peak(int index) {
+    int kilohertz = 0;
+    int bits = 0;
+    if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, index) != cudaSuccess ||
+        cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, index) != cudaSuccess ||
+        kilohertz <= 0 || bits <= 0) {
+        (void)cudaGetLastError(); /* not known: no failure */
+        return NAN;
+    }
+    return 2 * 1e3 * (double)kilohertz * (double)bits / 8;
+}
+
 static int read_info(device *device) {
     struct cudaDeviceProp properties;
     char pci[32] = "";
@@ -88,6 +102,7 @@ static int read_info(device *device) {
     info->shared_memory_bytes = properties.sharedMemPerBlockOptin;
     info->l2_bytes = (size_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
+    info->memory_bytes_per_second = memory_peak(device->index);
     info->power_limit_watts = nvml_power_limit_watts(device->nvml);
     read_versions(device, info);
     return STATUS_VERIFIED;

@@ -9,13 +9,17 @@
 #include "harness/shape.h"
 #include "harness/timing.h"
 
-enum { DEFAULT_SIZE = 8192 };
+enum { DEFAULT_SIZE = 8192, DEFAULT_MOVED_SIZE = 32768 };
 
 option_rules machine_option_rules(const step *step) {
+    const arithmetic arithmetic = arithmetic_of(step);
+    if (arithmetic.moves) {
+        return (option_rules){.m = DEFAULT_MOVED_SIZE, .n = DEFAULT_MOVED_SIZE, .moves = true};
+    }
     return (option_rules){.m = DEFAULT_SIZE,
                           .n = DEFAULT_SIZE,
                           .k = DEFAULT_SIZE,
-                          .takes_scalars = arithmetic_of(step).takes_c};
+                          .takes_scalars = arithmetic.takes_c};
 }
 
 size_t machine_orders(const options *options) {
@@ -29,12 +33,18 @@ const char *machine_choose_order(const options *options, size_t order) {
     return NULL;
 }
 
+static work work_of(const workload *workload, const options *o) {
+    const arithmetic *arithmetic = &workload->arithmetic;
+    return arithmetic->moves ? (work){.bytes = arithmetic_moved_bytes(arithmetic, o->m, o->n)}
+                             : (work){.flop = shape_flop(o->m, o->n, o->k)};
+}
+
 /* Times, and checks what the timed launches wrote. */
 static int time_and_verify(workload *workload, const options *o, timing *timing,
                            verification *verification) {
     /* What is found in a buffer afterwards was written by a timed launch. */
     if (workload_poison(workload) != 0 ||
-        timing_run(workload->device, o, workload->copies, shape_flop(o->m, o->n, o->k),
+        timing_run(workload->device, o, workload->copies, work_of(workload, o),
                    workload->contenders, workload->contender_count, timing) != 0 ||
         verify_after_timing(workload, o, timing, verification) != 0) {
         return STATUS_FAILED;

@@ -10,7 +10,7 @@ constexpr size_t MOST_BLOCKS = 65536;
 __global__ void fill(void *to, enum number format, size_t count, recipe recipe) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
-        number_write(format, to, i, random_element(&recipe, i));
+        operand_write(to, format, &recipe, i);
     }
 }
 

@@ -165,6 +165,14 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* What the computations that move words say: a thread, a word; no tiles. */
+__global__ void __launch_bounds__(THREADS) reference_words(reference reference, problem problem) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < reference.count; i += stride) {
+        reference.words[i] = reference_word(&reference, &problem, i);
+    }
+}
+
 size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Units (tiles or samples) of one launch. */
@@ -197,9 +205,22 @@ int launch_samples(const reference &reference, const problem &problem, size_t fi
                        reference.m, reference.n, reference.k);
 }
 
+int compute_words(const reference &reference, const problem &problem, cudaStream_t stream) {
+    const size_t needed = (reference.count + THREADS - 1) / THREADS;
+    const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
+    reference_words<<<blocks, THREADS, 0, stream>>>(reference, problem);
+    return cuda_failed(cudaGetLastError(), "launching the reference for m=%d n=%d", reference.m,
+                       reference.n) ||
+           cuda_failed(cudaStreamSynchronize(stream), "computing the reference for m=%d n=%d",
+                       reference.m, reference.n);
+}
+
 } // namespace
 
 int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream) {
+    if (reference->words != nullptr) {
+        return compute_words(*reference, *problem, stream);
+    }
     const bool sampled = reference->positions != nullptr;
     const size_t tiles_m = ((size_t)reference->m + TILE - 1) / TILE;
     const size_t tiles_n = ((size_t)reference->n + TILE - 1) / TILE;

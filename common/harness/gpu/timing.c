@@ -273,12 +273,12 @@ static int allocate_samples(timing *timing, size_t rounds) {
     return 0;
 }
 
-int timing_run(const device *device, const options *options, size_t copies, double flop,
+int timing_run(const device *device, const options *options, size_t copies, work work,
                const contender contenders[CONTENDERS], int count, timing *timing) {
     memset(timing, 0, sizeof *timing);
     timing->contenders = count;
     timing->protocol = options->protocol;
-    timing->flop = flop;
+    timing->work = work;
     const size_t rounds = (size_t)options->rounds;
     if (allocate_samples(timing, rounds) != 0) {
         return 1;

@@ -1,0 +1,272 @@
+/* The JSON file of a run. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "harness/arithmetic.h"
+#include "harness/json.h"
+#include "harness/report.h"
+
+enum { SCHEMA = 1 };
+
+/* From the generated build/commit.c. */
+extern const char gemm_ladder_commit[];
+
+/* An empty text is an unknown one: null. */
+static const char *or_null(const char *text) { return text[0] != '\0' ? text : NULL; }
+
+static void write_gpu(json *json, const device_info *gpu) {
+    char capability[16];
+    if (gpu->emulated) {
+        json_null(json, "gpu");
+        return;
+    }
+    snprintf(capability, sizeof capability, "%d.%d", gpu->compute_capability / 10,
+             gpu->compute_capability % 10);
+    json_object_begin(json, "gpu");
+    json_string(json, "name", gpu->name);
+    json_string(json, "compute_capability", capability);
+    json_unsigned(json, "sms", (uint64_t)gpu->sms);
+    json_unsigned(json, "l2_bytes", gpu->l2_bytes);
+    json_unsigned(json, "memory_bytes", gpu->memory_bytes);
+    if (isfinite(gpu->memory_bytes_per_second)) {
+        json_double(json, "memory_bytes_per_second", gpu->memory_bytes_per_second);
+    }
+    json_double(json, "power_limit_watts", gpu->power_limit_watts);
+    json_string(json, "driver", or_null(gpu->driver));
+    json_string(json, "cuda", or_null(gpu->cuda));
+    json_string(json, "cublas", or_null(gpu->cublas));
+    json_object_end(json);
+}
+
+static void write_problem(json *json, const report *report) {
+    const options *o = report->options;
+    json_object_begin(json, "problem");
+    const arithmetic arithmetic = arithmetic_of(report->step);
+    json_string(json, "computation", arithmetic.name);
+    if (arithmetic.takes_c) {
+        json_double(json, "alpha", (double)o->alpha);
+        json_double(json, "beta", (double)o->beta);
+    }
+    json_unsigned(json, "m", (uint64_t)o->m);
+    json_unsigned(json, "n", (uint64_t)o->n);
+    if (!arithmetic.moves) {
+        json_unsigned(json, "k", (uint64_t)o->k);
+    }
+    json_string(json, "inputs", inputs_name(o->inputs));
+    json_unsigned(json, "seed", o->seed);
+    json_unsigned(json, "copies", report->copies);
+    json_object_end(json);
+}
+
+/* Elements that cannot be right: outside what is allowed, or (found beside a sample) NaN. */
+static uint64_t wrong_elements(const verdict *verdict) {
+    return verdict->wrong > verdict->not_finite ? verdict->wrong : verdict->not_finite;
+}
+
+static void write_verdict(json *json, const char *key, const verification *verification,
+                          enum check_phase phase) {
+    if (!verification->made[phase]) {
+        json_null(json, key);
+        return;
+    }
+    const verdict *verdict = &verification->verdicts[phase][CONTENDER_STEP];
+    json_object_begin(json, key);
+    json_unsigned(json, "checked", verdict->checked);
+    json_unsigned(json, "wrong", wrong_elements(verdict));
+    if (phase == PHASE_EXACT && verdict->kind != CHECK_WORDS) {
+        json_unsigned(json, "integer_range", (uint64_t)verification->integers.range);
+    } else if (phase == PHASE_TIMED && verdict->kind != CHECK_WORDS) {
+        json_double(json, "max_error_over_bound", verdict->max_error_over_bound);
+    }
+    json_object_end(json);
+}
+
+static void write_opinion_wrong(json *json, const char *key, const verification *verification,
+                                enum check_phase phase, int who) {
+    if (verification->made[phase]) {
+        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][who]));
+    } else {
+        json_null(json, key);
+    }
+}
+
+/* The keys that differ between products and what moves words. */
+typedef struct keys {
+    const char *other, *other_ratio; /* the second opinion, and the ratio to it */
+    const char *third, *third_ratio;
+    const char *host;  /* the second opinion on the emulator */
+    const char *timed; /* what was found on the inputs that are timed ... */
+    const char *timed_wrong;
+    const char *rate, *share;
+} keys;
+
+static const keys PRODUCT_KEYS = {.other = "cublas",
+                                  .other_ratio = "ratio_to_cublas",
+                                  .third = "cublas_fp16_sums",
+                                  .third_ratio = "ratio_to_cublas_fp16_sums",
+                                  .host = "host_product",
+                                  .timed = "bounded",
+                                  .timed_wrong = "bounded_wrong",
+                                  .rate = "tflops",
+                                  .share = "tensor_core_share"};
+static const keys MOVE_KEYS = {.other = "second_opinion",
+                               .other_ratio = "ratio_to_second_opinion",
+                               .third = "device_copy",
+                               .third_ratio = "ratio_to_device_copy",
+                               .host = "host_loop",
+                               .timed = "timed_inputs",
+                               .timed_wrong = "timed_inputs_wrong",
+                               .rate = "gb_per_s",
+                               .share = "memory_share"};
+
+static const keys *keys_of(const report *report) {
+    return arithmetic_of(report->step).moves ? &MOVE_KEYS : &PRODUCT_KEYS;
+}
+
+static void write_opinion(json *json, const char *key, const report *report, int who) {
+    const verification *verification = report->verification;
+    json_object_begin(json, key);
+    if (keys_of(report) == &MOVE_KEYS && who == CONTENDER_OTHER && !report->device->emulated) {
+        json_string(json, "name", report->second_opinion);
+    }
+    write_opinion_wrong(json, "exact_wrong", verification, PHASE_EXACT, who);
+    write_opinion_wrong(json, keys_of(report)->timed_wrong, verification, PHASE_TIMED, who);
+    write_opinion_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING, who);
+    json_object_end(json);
+}
+
+static void write_verification(json *json, const report *report) {
+    const verification *verification = report->verification;
+    const keys *keys = keys_of(report);
+    json_object_begin(json, "verification");
+    json_bool(json, "verified", verification_right(verification));
+    json_string(json, "check", check_extent_name(report->options->check));
+    write_verdict(json, "exact", verification, PHASE_EXACT);
+    write_verdict(json, keys->timed, verification, PHASE_TIMED);
+    write_opinion(json, report->device->emulated ? keys->host : keys->other, report,
+                  CONTENDER_OTHER);
+    if (verification->contenders == CONTENDERS) {
+        write_opinion(json, keys->third, report, CONTENDERS - 1);
+    }
+    write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
+    json_bool(json, "guards_intact", verification->guards_intact);
+    if (report->device->emulated) {
+        json_string(json, "policies", verification->orders);
+        json_string(json, "wrong_policy", verification->wrong_order);
+    }
+    json_object_end(json);
+}
+
+static void write_doubles(json *json, const char *key, const double *values, size_t count) {
+    json_array_begin(json, key);
+    for (size_t i = 0; i < count; ++i) {
+        json_double(json, NULL, values[i]);
+    }
+    json_array_end(json);
+}
+
+static void write_summary(json *json, const summary *summary) {
+    json_double(json, "median", summary->median);
+    json_double(json, "low", summary->low);
+    json_double(json, "high", summary->high);
+}
+
+static void write_contender(json *json, const char *key, const report *report, int who) {
+    const timing *timing = report->timing;
+    const timing_summary times = timing_summarize(timing, who, report->device);
+    json_object_begin(json, key);
+    write_doubles(json, "seconds", timing->samples[who].seconds, timing->rounds);
+    json_object_begin(json, keys_of(report)->rate);
+    write_summary(json, &times.rate);
+    json_object_end(json);
+    json_double(json, keys_of(report)->share, times.share);
+    json_double(json, "sm_clock_ghz", times.clock_ghz);
+    if (timing->work.flop > 0) {
+        json_double(json, "peak_tflops_at_mean_clock",
+                    1e-3 * times.clock_ghz * report->device->sms *
+                        tensor_core_flop_per_cycle(report->device->compute_capability));
+    }
+    json_double(json, "watts", times.watts);
+    json_double(json, "joules", times.joules);
+    json_object_end(json);
+}
+
+static void write_ratio(json *json, const char *key, const timing *timing, int contender) {
+    summary ratio;
+    double *ratios = timing_make_ratios(timing, contender, &ratio);
+    json_object_begin(json, key);
+    write_summary(json, &ratio);
+    write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
+    json_object_end(json);
+    free(ratios);
+}
+
+static void write_timing(json *json, const report *report) {
+    const timing *timing = report->timing;
+    if (timing == NULL) {
+        json_null(json, "timing");
+        return;
+    }
+    const bool is_burst = timing->protocol == PROTOCOL_BURST;
+    json_object_begin(json, "timing");
+    json_string(json, "protocol", protocol_name(timing->protocol));
+    json_bool(json, "interrupted", timing->interrupted);
+    json_unsigned(json, "rounds", timing->rounds);
+    /* A sustained round launches for a time, not a number of times. */
+    json_double(json, "launches_per_round", is_burst ? (double)timing->burst_launches : NAN);
+    json_unsigned(json, "idle_ms", is_burst ? BURST_IDLE_MS : 0);
+    const keys *keys = keys_of(report);
+    if (timing->work.bytes > 0) {
+        json_double(json, "bytes", timing->work.bytes);
+    } else {
+        json_double(json, "flop", timing->work.flop);
+    }
+    write_contender(json, "step", report, CONTENDER_STEP);
+    write_contender(json, keys->other, report, CONTENDER_OTHER);
+    write_ratio(json, keys->other_ratio, timing, CONTENDER_OTHER);
+    if (timing->contenders == CONTENDERS) {
+        write_contender(json, keys->third, report, CONTENDERS - 1);
+        write_ratio(json, keys->third_ratio, timing, CONTENDERS - 1);
+    }
+    json_object_end(json);
+}
+
+static void write_date(json *json) {
+    char text[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL) {
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+    json_string(json, "date", or_null(text));
+}
+
+int report_write_json(const report *report, const char *path, char *error, size_t size) {
+    json json;
+    if (json_begin(&json, path, error, size) != 0) {
+        return 1;
+    }
+    json_object_begin(&json, NULL);
+    json_unsigned(&json, "schema", SCHEMA);
+    json_string(&json, "kind", "step");
+    json_string(&json, "step", report->step->name);
+    json_string(&json, "idea", report->step->idea);
+    if (report->step->computes == GEMM_FP16) {
+        json_bool(&json, "fp16_sums", report->step->fp16_sums);
+    }
+    json_string(&json, "commit", gemm_ladder_commit);
+    write_date(&json);
+    write_gpu(&json, report->device);
+    write_problem(&json, report);
+    write_verification(&json, report);
+    write_timing(&json, report);
+    if (report->emulation != NULL) {
+        emulation_write_json(&json, report->emulation);
+    } else if (report->device->emulated) {
+        json_null(&json, "emulator");
+    }
+    json_object_end(&json);
+    return json_commit(&json, error, size);
+}
