@@ -1,0 +1,87 @@
+// t01: TMA brings a tile, threads add one to it, TMA takes it away.
+//
+// The smallest whole program around TMA, the tensor memory accelerator. A tensor map, made on the
+// host, tells it of a matrix in global memory and of the box that one copy moves. One thread names
+// a box; the hardware copies it to shared memory, or back, and leaves out what lies past the edge.
+// Copies are asynchronous, so two things have to be waited for, each by its own means: a load by an
+// mbarrier, which counts the bytes that arrive; a store by the thread that started it. And TMA sees
+// shared memory through a proxy of its own: what threads wrote, a fence has to show it.
+// Expected: not far below a plain copy of the same bytes.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+
+constexpr int BM = 32;
+constexpr int BN = 32;
+constexpr int THREADS = BM * BN; // an element each
+
+struct SharedStorage {
+    alignas(128) int32_t a[BM * BN];
+    uint64_t full;
+};
+
+__global__ void __launch_bounds__(THREADS) add_one(const __grid_constant__ TensorMap map_a,
+                                                   const __grid_constant__ TensorMap map_d, int n) {
+    __shared__ SharedStorage smem;
+    const int tiles_n = ceil_div(n, BN);
+    const int row = blockIdx.x / tiles_n * BM; // of the tile's first element
+    const int column = blockIdx.x % tiles_n * BN;
+
+    if (threadIdx.x == 0) {
+        mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
+        mbarrier_init_fence();        // before any thread or copy uses it
+        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
+        tma_load_2d(smem.a, &map_a, column, row, &smem.full);
+    }
+    __syncthreads();              // the barrier is ready before anyone waits for it
+    mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
+
+    const int i = threadIdx.x;
+    store_shared(&smem.a[i], int32_t(uint32_t(smem.a[i]) + 1)); // unsigned: it may wrap around
+
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    __syncthreads();     // ... and all wrote, before one thread starts the store
+    if (threadIdx.x == 0) {
+        tma_store_2d(&map_d, smem.a, column, row);
+        bulk_commit();
+        bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_d;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    return make_tensor_map_2d<int32_t>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
+           make_tensor_map_2d<int32_t>(&made->map_d, p->d, p->m, p->n, BM, BN, UNSWIZZLED);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(add_one, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1), 0,
+                  p->stream, made->map_a, made->map_d, p->n);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step t01 = {
+    .name = "t01",
+    .idea = "TMA load, add one, TMA store",
+    .computes = ADD_ONE_INT32,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 4,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&t01, argc, argv); }

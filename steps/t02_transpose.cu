@@ -1,0 +1,88 @@
+// t02: a transpose through shared memory.
+//
+// Of a matrix in global memory, rows are read and written well, columns badly. So a tile comes in
+// by rows, is turned in shared memory, and goes out by rows, at the mirrored place. Each thread
+// moves one element. A warp reads a row of the tile, which meets each of the 32 banks once. It
+// writes a column, whose elements are 128 bytes apart: one bank, 32 times. All wait for that.
+// Expected: a fifth of a plain copy.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+
+constexpr int BM = 32;
+constexpr int BN = 32;
+constexpr int THREADS = BM * BN; // an element each
+
+struct SharedStorage {
+    alignas(128) float a[BM * BN];
+    alignas(128) float d[BN * BM];
+    uint64_t full;
+};
+
+__global__ void __launch_bounds__(THREADS)
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
+              int n) {
+    __shared__ SharedStorage smem;
+    const int tiles_n = ceil_div(n, BN);
+    const int row = blockIdx.x / tiles_n * BM; // of the tile's first element
+    const int column = blockIdx.x % tiles_n * BN;
+
+    if (threadIdx.x == 0) {
+        mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
+        mbarrier_init_fence();        // before any thread or copy uses it
+        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
+        tma_load_2d(smem.a, &map_a, column, row, &smem.full);
+    }
+    __syncthreads();              // the barrier is ready before anyone waits for it
+    mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
+
+    const int i = threadIdx.x / BN;
+    const int j = threadIdx.x % BN;
+    store_shared(&smem.d[j * BM + i], smem.a[i * BN + j]);
+
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    __syncthreads();     // ... and all wrote, before one thread starts the store
+    if (threadIdx.x == 0) {
+        tma_store_2d(&map_d, smem.d, row, column);
+        bulk_commit();
+        bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_d;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    return make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
+           make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM, UNSWIZZLED);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
+                  0, p->stream, made->map_a, made->map_d, p->n);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step t02 = {
+    .name = "t02",
+    .idea = "a transpose through shared memory",
+    .computes = TRANSPOSE_FP32,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 4,
+    .multiple_n = 4,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&t02, argc, argv); }
