@@ -1,0 +1,91 @@
+// t03: the 128-byte swizzle, on the way in and on the way out.
+//
+// Under the swizzle TMA moves the 16-byte chunks of a tile's rows about: chunk c of row r stands at
+// chunk c ^ (r % 8). A row of 32 fp32 is just the 128 bytes that this takes. Element (i, j) of the
+// tile is then found in chunk (j / 4) ^ (i % 8), and element (j, i) of the mirrored tile in chunk
+// (i / 4) ^ (j % 8): threads do the arithmetic that TMA does. The lanes that write a column now
+// meet eight chunks in place of one. Rows that are eight apart still meet in the same one, so that
+// of the 32-way conflicts 4-way ones are left. Reads of a row had none and have none. Expected:
+// half as fast again.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+
+constexpr int BM = 32;
+constexpr int BN = 32;
+constexpr int THREADS = BM * BN; // an element each
+static_assert(BM * sizeof(float) == SWIZZLE_BYTES && BN == BM, "a row is one row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) float a[BM * BN];
+    alignas(1024) float d[BN * BM];
+    uint64_t full;
+};
+
+__global__ void __launch_bounds__(THREADS)
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
+              int n) {
+    __shared__ SharedStorage smem;
+    const int tiles_n = ceil_div(n, BN);
+    const int row = blockIdx.x / tiles_n * BM; // of the tile's first element
+    const int column = blockIdx.x % tiles_n * BN;
+
+    if (threadIdx.x == 0) {
+        mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
+        mbarrier_init_fence();        // before any thread or copy uses it
+        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
+        tma_load_2d(smem.a, &map_a, column, row, &smem.full);
+    }
+    __syncthreads();              // the barrier is ready before anyone waits for it
+    mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
+
+    const int i = threadIdx.x / BN;
+    const int j = threadIdx.x % BN;
+    store_shared(&smem.d[swizzle_128b<float>(j, i)], smem.a[swizzle_128b<float>(i, j)]);
+
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    __syncthreads();     // ... and all wrote, before one thread starts the store
+    if (threadIdx.x == 0) {
+        tma_store_2d(&map_d, smem.d, row, column);
+        bulk_commit();
+        bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_d;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    return make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN) ||
+           make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
+                  0, p->stream, made->map_a, made->map_d, p->n);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step t03 = {
+    .name = "t03",
+    .idea = "the 128-byte swizzle",
+    .computes = TRANSPOSE_FP32,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 4,
+    .multiple_n = 4,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&t03, argc, argv); }

@@ -1,0 +1,98 @@
+// t04: several elements per thread.
+//
+// A CTA of t03 has 1024 threads. Two of them fill an SM, and most of the time both wait: for their
+// load, for a barrier of all threads, for their store. With eight elements of a column for each
+// thread, a CTA has an eighth of the threads, and sixteen of them fit on an SM, each at another
+// place between its load and its store: eight times the bytes are on their way. What a CTA and a
+// thread do once is shared by eight elements as well. The bank conflicts are t03's. Expected: more
+// than twice t03.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+
+constexpr int BM = 32;
+constexpr int BN = 32;
+constexpr int TM = 8; // elements of a column that a thread moves
+constexpr int THREADS = BM * BN / TM;
+constexpr int ROWS = THREADS / BN; // of the tile that the CTA moves at once
+static_assert(BM * sizeof(float) == SWIZZLE_BYTES && BN == BM, "a row is one row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) float a[BM * BN];
+    alignas(1024) float d[BN * BM];
+    uint64_t full;
+};
+
+__global__ void __launch_bounds__(THREADS)
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
+              int n) {
+    __shared__ SharedStorage smem;
+    const int tiles_n = ceil_div(n, BN);
+    const int row = blockIdx.x / tiles_n * BM; // of the tile's first element
+    const int column = blockIdx.x % tiles_n * BN;
+
+    if (threadIdx.x == 0) {
+        mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
+        mbarrier_init_fence();        // before any thread or copy uses it
+        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
+        tma_load_2d(smem.a, &map_a, column, row, &smem.full);
+    }
+    __syncthreads();              // the barrier is ready before anyone waits for it
+    mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
+
+    const int i = threadIdx.x / BN; // and those ROWS, 2 * ROWS, ... below
+    const int j = threadIdx.x % BN;
+    float values[TM];
+#pragma unroll
+    for (int k = 0; k < TM; ++k)
+        values[k] = smem.a[swizzle_128b<float>(i + k * ROWS, j)];
+#pragma unroll
+    for (int k = 0; k < TM; ++k)
+        store_shared(&smem.d[swizzle_128b<float>(j, i + k * ROWS)], values[k]);
+
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    __syncthreads();     // ... and all wrote, before one thread starts the store
+    if (threadIdx.x == 0) {
+        tma_store_2d(&map_d, smem.d, row, column);
+        bulk_commit();
+        bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_d;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    return make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN) ||
+           make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
+                  0, p->stream, made->map_a, made->map_d, p->n);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step t04 = {
+    .name = "t04",
+    .idea = "several elements per thread",
+    .computes = TRANSPOSE_FP32,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 4,
+    .multiple_n = 4,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&t04, argc, argv); }
