@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The emulator counts the bank conflicts that a03 has and that a04's swizzle removes.
+"""The emulator counts the bank conflicts that a03 has and that a04's swizzle removes, and those that
+the transposes have: as many as their headers say.
 
 What it counts in one tile of a03 is what a GPU was recorded to count in as many tiles as it had.
 Prints one line per case; exits 1 if any failed.
@@ -26,6 +27,11 @@ TILE = (256, 128, 64)  # of a03
 RECORDED = (4096, 4096, 4096)
 COUNTER = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 TOLERANCE = 0.01  # a GPU counts some accesses that wait for others' data as well
+
+TRANSPOSED = emulated.Shape(64, 96)
+# The ways of a transpose's worst read and write: a column of 32 rows, unswizzled and swizzled. Rungs
+# that are not listed have no conflict.
+TRANSPOSES = {"t02": (1, 32), "t03": (1, 4), "t04": (1, 4)}
 
 
 def sites(rung: str, shape: emulated.Shape = SHAPE) -> list[dict]:
@@ -78,8 +84,30 @@ def recorded_counts(rung: str) -> str:
     return "" if good else f"{counted} were counted, {expected} expected"
 
 
+def transpose_conflicts(rung: str, ways: tuple[int, int]) -> str:
+    """The same of a rung of the t track. All of its accesses of a kind have the same ways."""
+    try:
+        found = sites(rung, TRANSPOSED)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return str(error)
+    for kind, wanted in zip(("read", "write"), ways, strict=True):
+        of_kind = [site for site in found if site["access"] == kind]
+        if not of_kind:
+            return f"no {kind} of shared memory was counted"
+        for site in of_kind:
+            needed = site["wavefronts"] - site["extra_wavefronts"]
+            if site["worst_ways"] != wanted or site["wavefronts"] != wanted * needed:
+                return f"{kind} in line {site['line']}: {site['worst_ways']} ways, not {wanted}"
+    return ""
+
+
 def main() -> int:
     for rung in emulated.rungs():
+        if rung[0] == "t":
+            ways = TRANSPOSES.get(rung, (1, 1))
+            wanted = f"{ways[0]}-way reads and {ways[1]}-way writes"
+            case(f"{rung} has {wanted}", transpose_conflicts(rung, ways))
+            continue
         if rung >= CONFLICTING and rung[0] == "a":
             wanted = f"{WAYS}-way conflicts" if rung == CONFLICTING else "no bank conflict"
             case(f"{rung} has {wanted}", conflicts(rung))

@@ -66,11 +66,11 @@ refuses_bad_numbers() {
         18446744073709551616 99999999999999999999; do
         refused --size "$value"
     done
-    for option in --m --n --k; do
+    for option in "${dimensions[@]}"; do
         for value in 0 -128 128x 4294967424; do refused "$option" "$value"; done
     done
     refused --size=0
-    refused --k=
+    refused "${dimensions[-1]}="
     refused --rounds 0
     refused --rounds -1
     refused --rounds x
@@ -98,10 +98,27 @@ refuses_bad_words() {
     refused_alone --json ''
     refused_alone --json no/such/directory/result.json
     refused_alone --size 4096 --m
+    [[ $rung == t* ]] || refused --inputs bits
+}
+
+# There is no k where words are moved, and all of them are compared.
+refuses_what_is_for_products() {
+    [[ $rung == t* ]] || return
+    refused --k 4
+    refused --size 4096 --k 4096
+    refused --check sample
 }
 
 refuses_bad_shapes() {
     refused --size 4095
+    if [[ $rung == t* ]]; then
+        refused --n 4098
+        refused --m 4 --n 1
+        [[ $rung == t01 ]] || refused --m 4098
+        [[ $rung == t01 ]] || refused --m 1 --n 4
+        is "... and says why" "it says: $(cat $work/err)" grep -qF "16 bytes" $work/err
+        return
+    fi
     refused --n 4102
     refused --k 4100
     # 4 elements of fp32 are 16 bytes: only D of a01 has them.
@@ -148,11 +165,12 @@ refuses_bad_scalars() {
 
 behaves_for_a_gpu() {
     name=$rung
-    has_help --size --m --n --k --inputs --seed --protocol --rounds --check --json --device --help
+    has_help --size "${dimensions[@]}" --inputs --seed --protocol --rounds --check --json --device --help
     refuses_bad_words
     refuses_bad_numbers
     refuses_bad_shapes
     refuses_bad_scalars
+    refuses_what_is_for_products
     refused --policy lazy
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
@@ -163,10 +181,11 @@ behaves_for_a_gpu() {
 
 behaves_emulated() {
     name="$rung, emulated,"
-    has_help --size --m --n --k --inputs --seed --policy --check --json --help
+    has_help --size "${dimensions[@]}" --inputs --seed --policy --check --json --help
     refuses_bad_words
     refuses_bad_shapes
     refuses_bad_scalars
+    refuses_what_is_for_products
     refused --size -1
     refused --seed x
     refused --protocol burst
@@ -178,6 +197,8 @@ behaves_emulated() {
 
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
+    dimensions=(--m --n --k)
+    [[ $rung == t* ]] && dimensions=(--m --n)
     program=build/emulated/$rung
     if [[ -x $program ]]; then
         behaves_emulated

@@ -42,6 +42,32 @@ LONG=(
     "81920 256 256"
     "8192 8192 8192 --check sample"
 )
+# Of the t track, rows and columns: one tile, a corner of one, far from square, more tiles than CTAs
+# fit, buffers of 4 GiB and more. The last two need 38 and 48 GB of GPU memory.
+MOVED=(
+    "32 32"
+    "4 4"
+    "4 8"
+    "256 4096"
+    "32 32768"
+    "32768 32"
+    "1000 1004"
+    "4 131072"
+    "131072 4"
+    "4 4194304"
+    "4194304 4"
+    "128 65532"
+    "4096 16384"
+    "1024 2048 --inputs bits"
+    "32768 32768"
+    "40000 32768"
+)
+# Of these, m need not be a multiple of 4 where nothing is transposed.
+ADDED=(
+    "1 4"
+    "3 4"
+    "33 36"
+)
 # What BLAS says of alpha and beta, at a shape that is not square.
 SCALARS=()
 for alpha in 0 1 -2.5; do
@@ -49,20 +75,27 @@ for alpha in 0 1 -2.5; do
 done
 SCALARS+=("256 512 64 --alpha 0.3 --beta 7e3")
 
-# verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all.
+# verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all. Without K for the t
+# track.
 verify() {
-    local rung=$1 m=$2 n=$3 k=$4 output status
-    shift 4
-    output=$(timeout 120 "build/steps/$rung" --m "$m" --n "$n" --k "$k" --protocol none "$@" 2>&1)
+    local rung=$1 shape=${2}x$3 words=(--m "$2" --n "$3") output status
+    shift 3
+    if [[ $rung != t* ]]; then
+        shape+=x$1 words+=(--k "$1")
+        shift
+    fi
+    output=$(timeout 120 "build/steps/$rung" "${words[@]}" --protocol none "$@" 2>&1)
     status=$?
     if [[ $status -eq 77 ]]; then
         skip "$rung is right" "$(tail -n 1 <<<"$output")"
         return 1
     elif [[ $status -eq 0 ]]; then
-        ok "$rung is right at ${m}x${n}x$k${*:+ $*}"
+        ok "$rung is right at $shape${*:+ $*}"
+    elif [[ $rung == t* && $status -eq 2 ]] && grep -q 'of GPU memory and' <<<"$output"; then
+        skip "$rung is right at $shape" "$(tail -n 1 <<<"$output")"
     else
         echo "$output"
-        not_ok "$rung is right at ${m}x${n}x$k${*:+ $*}" "exit status $status: $(tail -n 1 <<<"$output")"
+        not_ok "$rung is right at $shape${*:+ $*}" "exit status $status: $(tail -n 1 <<<"$output")"
     fi
 }
 
@@ -80,6 +113,8 @@ for source in steps/*.cu; do
     [[ $rung == v1[0-2] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == a01 ]] && shapes+=("${SCALARS[@]}")
+    [[ $rung == t* ]] && shapes=("${MOVED[@]}")
+    [[ $rung == t01 ]] && shapes+=("${ADDED[@]}")
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086 # the words of a shape are arguments
         verify "$rung" $shape || continue 2

@@ -5,8 +5,10 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 
-TILED=(--m 256 --n 512 --k 256)   # all rungs take it
+TILED=(--m 256 --n 512 --k 256)   # all rungs with a k take it
 CLIPPED=(--m 200 --n 456 --k 200) # past the edge of every tile: for the rungs that clip
+MOVED=(--m 128 --n 256)           # the same two for the t track, which has no k
+MOVED_CLIPPED=(--m 100 --n 228)
 REPORT=build/tests/logs/sanitizer.out
 
 find_sanitizer() {
@@ -41,10 +43,12 @@ for source in steps/*.cu; do
         skip "$rung under compute-sanitizer" "needs the CUDA Toolkit and a GPU"
         continue
     fi
+    tiled=("${TILED[@]}") clipped=("${CLIPPED[@]}")
+    [[ $rung == t* ]] && tiled=("${MOVED[@]}") clipped=("${MOVED_CLIPPED[@]}")
     for tool in memcheck initcheck racecheck synccheck; do
-        clean "$rung passes $tool" "$tool" "$rung" "${TILED[@]}" || continue 2
-        [[ $rung == v1[0-2] || $rung == a* ]] || continue
-        clean "$rung passes $tool with clipped tiles" "$tool" "$rung" "${CLIPPED[@]}"
+        clean "$rung passes $tool" "$tool" "$rung" "${tiled[@]}" || continue 2
+        [[ $rung == v1[0-2] || $rung == [at]* ]] || continue
+        clean "$rung passes $tool with clipped tiles" "$tool" "$rung" "${clipped[@]}"
     done
 done
 finish

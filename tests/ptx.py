@@ -15,7 +15,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAST = "v12"  # of its track
 A_LAST = "a06"
-RUNGS = [f"v{number:02}" for number in range(1, 13)] + [f"a{number:02}" for number in range(1, 7)]
+T_LAST = "t04"
+NONE = "t00"  # below all: no rung of the track has it
+RUNGS = [
+    f"{last[0]}{number:02}"
+    for last in (LAST, A_LAST, T_LAST)
+    for number in range(1, int(last[1:]) + 1)
+]
 
 # (FROM, UNTIL, what, regular expression that some line of PTX must match)
 TABLE = [
@@ -60,6 +66,17 @@ TABLE = [
     ("v10", LAST, "async proxy fence", r"fence\.proxy\.async"),
     ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
     ("v12", LAST, "stmatrix", r"stmatrix\.sync\.aligned"),
+    ("t01", T_LAST, "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
+    ("t01", T_LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),
+    ("t01", T_LAST, "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
+    ("t01", T_LAST, "waits on a parity", r"mbarrier\.try_wait\.parity"),
+    ("t01", T_LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("t01", T_LAST, "async proxy fence", r"fence\.proxy\.async"),
+    ("t01", T_LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("t01", T_LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
+    ("t01", "t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
+    ("t02", T_LAST, "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
+    ("t01", NONE, "words moved past TMA", r"(ld|st)\.global"),
 ]
 
 # (FROM, UNTIL, what, expression, at least so many lines): a ring has full and empty barriers.

@@ -65,6 +65,14 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int
                  : "memory");
 }
 
+// The same with the priority that lines of the L2 normally have.
+DEVICE void tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+                 " [%0, {%1, %2}], [%3];" ::"l"(map),
+                 "r"(column), "r"(row), "r"(shared_address(tile))
+                 : "memory");
+}
+
 // Closes the calling thread's bulk group: the stores it started since the last commit.
 DEVICE void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 

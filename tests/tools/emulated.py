@@ -63,13 +63,18 @@ def in_parallel(function, items):
 class Shape:
     m: int
     n: int
-    k: int
+    k: int = 0  # none, where words are moved
 
     def __str__(self) -> str:
-        return f"{self.m} x {self.n} x {self.k}"
+        return f"{self.m} x {self.n}" + (f" x {self.k}" if self.k else "")
 
     def options(self) -> list[str]:
-        return ["--m", str(self.m), "--n", str(self.n), "--k", str(self.k)]
+        k = ["--k", str(self.k)] if self.k else []
+        return ["--m", str(self.m), "--n", str(self.n), *k]
+
+    def exact_inputs(self) -> str:
+        """Those with which every result is exact, so that a rung checks once."""
+        return "integers" if self.k else "bits"
 
 
 def rungs() -> dict[str, Path]:
@@ -82,8 +87,26 @@ def constant(source: str, name: str, default: int = 1) -> int:
     return int(found.group(1)) if found else default
 
 
+def moved_shapes(source: str) -> dict[str, Shape]:
+    """The same of a rung that moves the words of a matrix, in rows of whole 16 bytes."""
+    m, n = constant(source, "BM"), constant(source, "BN")
+    found = {
+        "one tile": Shape(m, n),
+        SEVERAL_TILES: Shape(2 * m, (MULTIPROCESSORS + 1) * n),
+        "a corner of a tile": Shape(4, 4),
+        "a row of tiles": Shape(4, 3 * n + 4),
+        "a column of tiles": Shape(3 * m + 4, 4),
+        "clipped edges": Shape(m + 12, 2 * n + 20),
+    }
+    if ".multiple_m = 1," in source:
+        found["an odd number of rows"] = Shape(m + 1, n + 4)
+    return found
+
+
 def shapes(source: str) -> dict[str, Shape]:
     """Small shapes that take a rung to its edges, by what they are."""
+    if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
+        return moved_shapes(source)
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
     m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
@@ -161,7 +184,8 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
 
 
 def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
-    options = [*shape.options(), "--inputs", "integers", "--protocol", "none", "--policy", policy]
+    options = [*shape.options(), "--inputs", shape.exact_inputs(), "--protocol", "none"]
+    options += ["--policy", policy]
     return [*options, "--seed", str(seed)] if policy == "random" else options
 
 

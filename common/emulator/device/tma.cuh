@@ -51,6 +51,12 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int
     emulator::tma_store(map, tile, coordinates, 2, where);
 }
 
+// The same: there is no L2.
+DEVICE void tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row,
+                                emulator::Site where = emulator::Site::current()) {
+    tma_store_2d(map, tile, column, row, where);
+}
+
 // Closes the thread's open bulk group.
 DEVICE void bulk_commit(emulator::Site where = emulator::Site::current()) {
     emulator::bulk_commit(where);
