@@ -235,7 +235,7 @@ resources: $(BUILD)/steps/$(RUNG).o
 	@c++filt <$(BUILD)/steps/$(RUNG).ptxas.log | awk "$$RESOURCES"
 
 # One tool after the other; all three run even if the first finds something.
-SANITIZE_ARGS := --m 256 --n 512 --k 256
+SANITIZE_ARGS := --m 256 --n 512 $(if $(filter t%,$(RUNG)),,--k 256)
 ifeq ($(VERB),sanitize)
   COMPUTE_SANITIZER := $(call need,compute-sanitizer)
 endif

@@ -59,11 +59,16 @@ done
 for number in 01 02 03 04 05 06; do
     says "make list has a$number" "^a$number "
 done
+for number in 01 02 03 04; do
+    says "make list has t$number" "^t$number "
+done
 
 run diffstat
 says "make diffstat has v12" '^v12 '
 run diff a4
 says "make diff a4 stays on its track" '^a03 -> a04$'
+run diff t2
+says "make diff t2 stays on its track" '^t01 -> t02$'
 run diff N=2
 says "make diff N=2 shows colours" $'\033\[3[12]m'
 run diff 2
@@ -99,6 +104,8 @@ for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
     planned races "$spelling"
     says "make races $spelling runs v07" "(^|-R )$work/plan/races/v07 *$"
 done
+planned step N=t2 EMULATE=0
+says "make step N=t2 runs t02" "^$work/plan/steps/t02 *$"
 planned step N=7 EMULATE=0 ARGS='--size 4096'
 says "ARGS reach the program" "^$work/plan/steps/v07 --size 4096$"
 planned step N=7 EMULATE=1 ARGS='--policy lazy'
@@ -171,11 +178,11 @@ would() {
 }
 # rebuilt GOAL FILE: the rungs among them.
 rebuilt() {
-    would "$1" "$2" | sed -nE 's|^steps/(v[0-9]+)_.*|\1|p'
+    would "$1" "$2" | sed -nE 's|^steps/([vat][0-9]+)_.*|\1|p'
 }
 # includers DIRECTORY HEADER: the rungs built there that include it, directly or not.
 includers() {
-    grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/(v[0-9]+)\.o\.d|\1|' | sort
+    grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
 }
 same() {
     if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "rebuilt: ${2//$'\n'/ }; expected: ${3//$'\n'/ }"; fi
