@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts what built rungs and variants ask of the hardware, with Nsight Compute (ncu).
 
-Each program runs once under ncu. Of its kernel and of cuBLAS's in the same process the last launch
-is recorded: the one on the inputs asked for, not on small integers. The clocks are left alone. ncu
+Each program runs once under ncu. Of its kernel and, where it multiplies, of cuBLAS's in the same
+process the last launch is recorded: the one on the inputs asked for, not on small integers. The clocks are left alone. ncu
 empties the caches before each launch and repeats it until all counters are read, so these are
 counts of one launch that begins cold; its time would mean nothing and is not recorded.
 bench/results/README.md describes the file.
@@ -44,7 +44,7 @@ METRICS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 )
-RUNG_KERNEL = "gemm"
+RUNG_KERNELS = ("gemm", "transpose", "add_one")  # the whole name
 CUBLAS_KERNELS = ("nvjet", "xmma", "cutlass", "gemm")  # a part of the name of every one
 INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it with --ncu"
 
@@ -94,20 +94,18 @@ def known_metrics(ncu, timeout):
 
 def command_of(options, path, json_path):
     """The command line of one program under ncu."""
-    m, n, k = options.shape
+    moves = options.measure is recorded.MOVES
     pairs = {
-        "--m": m,
-        "--n": n,
-        "--k": k,
+        **{f"--{dimension}": value for dimension, value in options.shape.items()},
         "--inputs": options.inputs,
         "--seed": options.seed,
         "--protocol": "none",
-        "--check": "sample",
+        "--check": "full" if moves else "sample",
         "--device": options.device,
         "--json": json_path,
     }
     profiler = [options.ncu, "--clock-control", "none", "--print-units", "base"]
-    profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS)}", "--csv", "--page", "raw"]
+    profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}", "--csv", "--page", "raw"]
     profiler += ["--metrics", ",".join(options.metrics)]
     return profiler + [str(path)] + [str(word) for pair in pairs.items() for word in pair]
 
@@ -192,14 +190,15 @@ def count(options, name, path, folder):
     run = read_run(options, name, json_path)
     launches = launches_of(output)
     record = {"step": name, "idea": run["idea"]}
-    record.update(counters_of(launches, lambda kernel: kernel == RUNG_KERNEL, "its kernel"))
-    record["cublas"] = counters_of(launches, is_cublas, "cuBLAS's kernel")
+    record.update(counters_of(launches, lambda kernel: kernel in RUNG_KERNELS, "its kernel"))
+    if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
+        record["cublas"] = counters_of(launches, is_cublas, "cuBLAS's kernel")
     return run, record
 
 
 def is_cublas(kernel):
     """True for the name of a kernel of cuBLAS; the rungs' is plain gemm."""
-    return kernel != RUNG_KERNEL and any(part in kernel for part in CUBLAS_KERNELS)
+    return kernel not in RUNG_KERNELS and any(part in kernel for part in CUBLAS_KERNELS)
 
 
 def count_all(options, programs):
@@ -228,9 +227,8 @@ def line_of(record):
     if "failed" in record:
         return f"{record['step']} FAILED: {record['failed']}"
     known = sum(value is not None for value in record["counters"].values())
-    return (
-        f"{record['step']}: {known} of {len(METRICS)} counters, cuBLAS {record['cublas']['kernel']}"
-    )
+    beside = f", cuBLAS {record['cublas']['kernel']}" if "cublas" in record else ""
+    return f"{record['step']}: {known} of {len(METRICS)} counters{beside}"
 
 
 # --- the file -------------------------------------------------------------------------------
@@ -274,10 +272,12 @@ def write_record(options, record, date):
 def counters_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    options.shape = ladder.shape_of(options)
+    ladder.check_size(options)
     if options.device < 0:
         raise ladder.UsageError("--device: an index from 0 upwards is wanted")
     programs = ladder.find_programs(options.build, options.steps)
+    options.measure = ladder.measure_of(programs)
+    options.shape = ladder.shape_of(options)
     ladder.check_destination(options.out)
     options.ncu = find_ncu(options.ncu)
     options.metrics = known_metrics(options.ncu, options.timeout)

@@ -45,16 +45,18 @@ def make_parser():
 
 
 def command_of(options, path, json_path):
-    """The command line of one rung; a dimension that is not given is left to the rung."""
+    """The command line of one rung; a dimension that is not given is left to the rung. One that
+    moves words has no k, and takes no sample."""
+    moves = path.name.startswith(recorded.MOVING)
     pairs = {
         "--size": options.size,
         "--m": options.m,
         "--n": options.n,
-        "--k": options.k,
+        "--k": None if moves else options.k,
         "--policy": options.policy,
         "--inputs": options.inputs,
         "--seed": options.seed,
-        "--check": options.check,
+        "--check": "full" if moves else options.check,
         "--json": json_path,
     }
     given = [(name, value) for name, value in pairs.items() if value is not None]
@@ -216,7 +218,8 @@ def table_row(record):
 
 def shape_text(record):
     """'m=256 n=1024 k=320'"""
-    return " ".join(f"{key}={record['problem'][key]}" for key in "mnk")
+    names = recorded.measure_of(record).dimensions
+    return " ".join(f"{name}={record['problem'][name]}" for name in names)
 
 
 def print_table(records):
@@ -249,8 +252,7 @@ def write_record(path, records):
 
 def check_options(options):
     """Refuses what could not be done, before anything is run."""
-    if options.size is not None and any((options.m, options.n, options.k)):
-        raise ladder.UsageError("--size sets m, n and k: give either --size or --m --n --k")
+    ladder.check_size(options)
     if options.out:
         ladder.check_destination(options.out)
 

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Runs every built rung several times, interleaved, and records one JSON for the whole ladder.
 
+Of the t track, whose rungs move words, it records GB/s and the ratio to a plain copy on the device;
+of the others TFLOPS and the ratio to cuBLAS.
+
 With --build build --build build/variants the variants of the rungs (`make variants`) run between
 them, each after its rung and compared with it.
 
@@ -30,13 +33,12 @@ from pathlib import Path
 import recorded
 
 DEFAULT_SIZE = 8192
-# Where a track's ladder starts: a01 computes something else than the rungs above it, and cuBLAS's
-# time for the one says nothing of the other. --steps a01 runs it.
-FIRST_RUNGS = {"v": "v00", "a": "a02"}
-FP16_SUMS = "cublas_fp16_sums"  # a third contender, of rungs with fp16 sums
+DEFAULT_MOVED_SIZE = 32768
+# Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
+# cuBLAS's time for the one says nothing of the other. --steps a01 runs it.
+FIRST_RUNGS = {"v": "v00", "a": "a02", "t": "t02"}
 CANNOT_RUN_HERE = 77
 INTERRUPTED = 130
-OPTIONAL = ("tensor_core_share", "sm_clock_ghz", "watts", "joules")  # null if not readable
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
 
 
@@ -73,7 +75,9 @@ def unsigned64(text):
     return int(text)
 
 
-def add_selection(add, subfolder="steps", shape=f"{DEFAULT_SIZE}"):
+def add_selection(
+    add, subfolder="steps", shape=f"{DEFAULT_SIZE}; {DEFAULT_MOVED_SIZE} for track t"
+):
     """The options that say which programs run on which problem; other programs here share them."""
     add("--steps", metavar="v01,v02-x,...", help="what to run (default: all that is built)")
     add(
@@ -86,7 +90,7 @@ def add_selection(add, subfolder="steps", shape=f"{DEFAULT_SIZE}"):
     add("--size", type=positive, metavar="N", help=f"m = n = k = N (default: {shape})")
     for name in ("--m", "--n", "--k"):
         add(name, type=positive, metavar="N")
-    add("--inputs", choices=("normal", "uniform", "integers"), default="normal")
+    add("--inputs", choices=("normal", "uniform", "integers", "bits"), default="normal")
     add("--seed", type=unsigned64, default=1)
 
 
@@ -107,7 +111,8 @@ def make_parser():
     add(
         "--check",
         choices=("full", "sample"),
-        help="how every pass checks (default: full in the first pass, sample afterwards)",
+        help="how every pass checks (default: full in the first pass, sample afterwards; track t: "
+        "always full)",
     )
     add("--device", type=int, default=0, metavar="I")
     add("--timeout", type=positive, default=600, metavar="S", help="seconds per process")
@@ -116,13 +121,33 @@ def make_parser():
     return parser
 
 
-def shape_of(options):
-    """(m, n, k) from --size or from --m, --n and --k."""
-    dimensions = (options.m, options.n, options.k)
-    if options.size is not None and any(dimensions):
+def check_size(options):
+    """UsageError if --size and another dimension are given."""
+    if options.size is not None and any((options.m, options.n, options.k)):
         raise UsageError("--size sets m, n and k: give either --size or --m --n --k")
-    size = options.size or DEFAULT_SIZE
-    return tuple(value or size for value in dimensions)
+
+
+def measure_of(programs):
+    """What is measured of these programs. UsageError if that is not the same of all of them."""
+    moving = {name[0] == recorded.MOVING for name, _ in programs}
+    if len(moving) > 1:
+        raise UsageError(
+            "--steps: rungs of the t track move words; the others have no time to compare"
+        )
+    return recorded.MOVES if moving == {True} else recorded.PRODUCTS
+
+
+def shape_of(options):
+    """{'m': ..., 'n': ..., 'k': ...} from --size or from --m, --n and --k; without k where there is
+    none."""
+    check_size(options)
+    dimensions = options.measure.dimensions
+    if options.k is not None and "k" not in dimensions:
+        raise UsageError(
+            f"--k {options.k}: rungs of the t track move a matrix of m x n; there is no k"
+        )
+    size = options.size or (DEFAULT_SIZE if "k" in dimensions else DEFAULT_MOVED_SIZE)
+    return {name: getattr(options, name) or size for name in dimensions}
 
 
 def step_name(text):
@@ -198,12 +223,10 @@ def make_plan(programs, passes):
 
 def command_of(options, path, index, json_path):
     """The command line of one run of one rung."""
-    m, n, k = options.shape
-    check = options.check or ("full" if index == 0 else "sample")
+    moves = options.measure is recorded.MOVES
+    check = options.check or ("full" if index == 0 or moves else "sample")
     pairs = {
-        "--m": m,
-        "--n": n,
-        "--k": k,
+        **{f"--{name}": value for name, value in options.shape.items()},
         "--inputs": options.inputs,
         "--seed": options.seed,
         "--protocol": options.protocol,
@@ -217,8 +240,8 @@ def command_of(options, path, index, json_path):
 
 def print_plan(options, plan):
     """What --dry-run shows."""
-    m, n, k = options.shape
-    where = options.out or recorded.RESULTS / f"<gpu>-{m}x{n}x{k}-{options.protocol}-<date>.json"
+    shape = "x".join(map(str, options.shape.values()))
+    where = options.out or recorded.RESULTS / f"<gpu>-{shape}-{options.protocol}-<date>.json"
     for index, _, path in plan:
         words = command_of(options, path, index, "<temporary file>")
         print(f"pass {index + 1}:", " ".join(shlex.quote(word) for word in words))
@@ -328,8 +351,10 @@ def check_run(options, name, run):
     """ValueError, KeyError or TypeError unless `run` is whole, verified and what was asked."""
     if (run["schema"], run["kind"], run["step"]) != (recorded.SCHEMA, "step", name):
         raise ValueError(f"schema {run['schema']}, kind {run['kind']}, step {run['step']}")
-    asked = dict(zip("mnk", options.shape), inputs=options.inputs, seed=options.seed)
+    asked = dict(options.shape, inputs=options.inputs, seed=options.seed)
     problem = {key: run["problem"][key] for key in asked}
+    if recorded.measure_of(run) is not options.measure:
+        raise ValueError("it has a k, or lacks one")
     if problem != asked:
         raise ValueError(f"it ran {problem}, asked was {asked}")
     if run["verification"]["verified"] is not True:
@@ -343,16 +368,17 @@ def check_timing(options, timing):
     """ValueError, KeyError or TypeError unless all contenders have all their times."""
     if timing["protocol"] != options.protocol or timing["interrupted"]:
         raise ValueError("interrupted, or timed by another protocol")
-    third = [timing[FP16_SUMS]] if FP16_SUMS in timing else []
-    for contender in [timing["step"], timing["cublas"], *third]:
+    measure = options.measure
+    third = [timing[measure.beside]] if measure.beside in timing else []
+    for contender in [timing["step"], timing[measure.other], *third]:
         seconds = contender["seconds"]
         if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
             raise ValueError(f"{options.rounds} times expected, found {seconds}")
-        for key in OPTIONAL:
+        for key in measure.readings:
             if not isinstance(contender.get(key), (int, float, type(None))):
                 raise TypeError(f"{key} is {contender[key]!r}")
-    if not timing["flop"] > 0:
-        raise ValueError(f"flop is {timing['flop']}")
+    if not timing[measure.work] > 0:
+        raise ValueError(f"{measure.work} is {timing[measure.work]}")
 
 
 # --- many runs into one ----------------------------------------------------------------------
@@ -376,27 +402,29 @@ def require_same(first, run):
 
 
 def combine_contender(runs, contender):
-    """All passes' samples of 'step' or 'cublas', their summary, and medians of the rest."""
+    """All passes' samples of 'step' or another, their summary, and medians of the rest."""
+    measure = recorded.measure_of(runs[0])
     timings = [run["timing"] for run in runs]
     seconds = [value for timing in timings for value in timing[contender]["seconds"]]
-    tflops = [timings[0]["flop"] / value / 1e12 for value in seconds]
-    combined = {"seconds": seconds, "tflops": recorded.summary(tflops)}
-    for key in OPTIONAL:
+    rates = [timings[0][measure.work] / value / measure.units for value in seconds]
+    combined = {"seconds": seconds, measure.rate: recorded.summary(rates)}
+    for key in measure.readings:
         values = [timing[contender].get(key) for timing in timings]
         known = [value for value in values if value is not None]
         combined[key] = recorded.median(known) if known else None
     return combined
 
 
-def round_ratios(run, contender="cublas"):
-    """cuBLAS's time over the step's, round by round: above 1 the step is faster."""
+def round_ratios(run, contender=None):
+    """cuBLAS's (or another's) time over the step's, round by round: above 1 the step is faster."""
     timing = run["timing"]
-    pairs = zip(timing[contender]["seconds"], timing["step"]["seconds"])
-    return [cublas / step for cublas, step in pairs]
+    other = timing[contender or recorded.measure_of(run).other]
+    pairs = zip(other["seconds"], timing["step"]["seconds"])
+    return [theirs / step for theirs, step in pairs]
 
 
 def combine_ratios(runs, contender):
-    """All passes' ratios to cuBLAS, their summary, and each pass's median."""
+    """All passes' ratios to cuBLAS or another, their summary, and each pass's median."""
     per_pass = [round_ratios(run, contender) for run in runs]
     samples = [ratio for ratios in per_pass for ratio in ratios]
     return dict(
@@ -408,11 +436,13 @@ def combine_ratios(runs, contender):
 
 def combine_rung(runs):
     """One rung's passes as one record; the passes stay in it as they were."""
+    measure = recorded.measure_of(runs[0])
+    third = measure.beside
     beside = {}
-    if all(FP16_SUMS in run["timing"] for run in runs):
+    if all(third in run["timing"] for run in runs):
         beside = {
-            FP16_SUMS: combine_contender(runs, FP16_SUMS),
-            f"ratio_to_{FP16_SUMS}": combine_ratios(runs, FP16_SUMS),
+            third: combine_contender(runs, third),
+            f"ratio_to_{third}": combine_ratios(runs, third),
         }
     sums = {key: value for key, value in runs[0].items() if key == "fp16_sums"}
     return {
@@ -420,10 +450,10 @@ def combine_rung(runs):
         "idea": runs[0]["idea"],
         **sums,
         "timing": {
-            "flop": runs[0]["timing"]["flop"],
+            measure.work: runs[0]["timing"][measure.work],
             "step": combine_contender(runs, "step"),
-            "cublas": combine_contender(runs, "cublas"),
-            "ratio_to_cublas": combine_ratios(runs, "cublas"),
+            measure.other: combine_contender(runs, measure.other),
+            measure.ratio: combine_ratios(runs, measure.other),
             **beside,
         },
         "passes": runs,
@@ -442,8 +472,9 @@ def combine_all(names, runs, failures):
 
 
 def compare(lower, upper):
-    """Two neighbours by their ratios to cuBLAS, pass by pass, so that drifts cancel."""
-    medians = [rung["timing"]["ratio_to_cublas"]["pass_medians"] for rung in (lower, upper)]
+    """Two neighbours by their ratios to the same other, pass by pass, so that drifts cancel."""
+    ratio = recorded.measure_of(upper["passes"][0]).ratio
+    medians = [rung["timing"][ratio]["pass_medians"] for rung in (lower, upper)]
     paired = [high / low for low, high in zip(*medians)]
     ratio = recorded.median(paired)
     return {
@@ -480,8 +511,11 @@ def combine_ladder(options, names, collected):
         return None
     every_run = [run for rung in good for run in rung["passes"]]
     first = identity(every_run[0])
-    beside = [run for run in every_run if FP16_SUMS in run["timing"]]
-    fp16_sums = {FP16_SUMS: combine_contender(beside, FP16_SUMS)} if beside else {}
+    other, third = options.measure.other, options.measure.beside
+    beside = [run for run in every_run if third in run["timing"]]
+    thirds = {third: combine_contender(beside, third)} if beside else {}
+    if beside and options.measure is recorded.MOVES:
+        thirds[third]["name"] = beside[0]["verification"][third]["name"]
     return {
         "schema": recorded.SCHEMA,
         "kind": "ladder",
@@ -493,8 +527,8 @@ def combine_ladder(options, names, collected):
         "passes": options.passes,
         "rounds": options.rounds,
         "interrupted": collected.interrupted,
-        "cublas": combine_contender(every_run, "cublas"),
-        **fp16_sums,
+        other: combine_contender(every_run, other),
+        **thirds,
         "rungs": rungs,
         "neighbours": compare_neighbours(rungs),
     }
@@ -583,9 +617,10 @@ class Collected:
 
 def outcome_of(run):
     """A run in a few words, for the log."""
-    timing = run["timing"]
-    tflops = timing["flop"] / recorded.median(timing["step"]["seconds"]) / 1e12
-    return f"{tflops:.1f} TFLOPS, {recorded.median(round_ratios(run)):.3f} of cuBLAS"
+    timing, measure = run["timing"], recorded.measure_of(run)
+    rate = timing[measure.work] / recorded.median(timing["step"]["seconds"]) / measure.units
+    ratio = recorded.median(round_ratios(run))
+    return f"{rate:.1f} {measure.unit}, {ratio:.3f} of {measure.other_name}"
 
 
 def run_one(options, entry, collected, progress, folder):
@@ -650,7 +685,7 @@ def spread(values, digits):
     return f"{median} ({low} to {high})"
 
 
-def table_row(rung):
+def table_row(rung, measure):
     """One rung's cells."""
     if "failed" in rung:
         return [rung["step"], "FAILED: " + rung["failed"]]
@@ -658,25 +693,30 @@ def table_row(rung):
     return [
         rung["step"],
         rung["idea"],
-        spread(step["tflops"], 1),
-        spread(rung["timing"]["ratio_to_cublas"], 3),
-        cell(step["tensor_core_share"], 1, " %", 100),
+        spread(step[measure.rate], 1),
+        spread(rung["timing"][measure.ratio], 3),
+        cell(step[measure.share], 1, " %", 100),
         cell(step["sm_clock_ghz"], 3, " GHz"),
     ]
 
 
-def cublas_row(cublas, what, ratio):
-    """cuBLAS's cells."""
-    share = cell(cublas["tensor_core_share"], 1, " %", 100)
-    clock = cell(cublas["sm_clock_ghz"], 3, " GHz")
-    return ["cuBLAS", what, spread(cublas["tflops"], 1), ratio, share, clock]
+def other_row(contender, measure, name, what, ratio):
+    """The cells of somebody whom the rungs are compared with."""
+    share = cell(contender[measure.share], 1, " %", 100)
+    clock = cell(contender["sm_clock_ghz"], 3, " GHz")
+    return [name, what, spread(contender[measure.rate], 1), ratio, share, clock]
 
 
-def cublas_rows(ladder):
-    """cuBLAS over all rounds of all rungs; with fp16 sums over those that it ran beside."""
-    rows = [cublas_row(ladder["cublas"], "its default", "1")]
-    if FP16_SUMS in ladder:
-        rows.append(cublas_row(ladder[FP16_SUMS], "with fp16 sums", "-"))
+def other_rows(ladder, measure):
+    """They over all rounds of all rungs; cuBLAS with fp16 sums over those that it ran beside."""
+    if measure is recorded.MOVES:
+        second = ladder.get(measure.beside, {}).get("name", "the second opinion")
+        words = (("copy", "cudaMemcpyAsync"), ("other", second))
+    else:
+        words = (("cuBLAS", "its default"), ("cuBLAS", "with fp16 sums"))
+    rows = [other_row(ladder[measure.other], measure, *words[0], "1")]
+    if measure.beside in ladder:
+        rows.append(other_row(ladder[measure.beside], measure, *words[1], "-"))
     return rows
 
 
@@ -699,15 +739,16 @@ def neighbour_line(pair):
 
 def print_ladder(ladder):
     """The ladder's table and the comparison of neighbours."""
-    gpu, problem = ladder["gpu"], ladder["problem"]
+    gpu, problem, measure = ladder["gpu"], ladder["problem"], recorded.measure_of(ladder)
+    shape = " ".join(f"{name}={problem[name]}" for name in measure.dimensions)
     print(
-        f"{gpu['name']}, m={problem['m']} n={problem['n']} k={problem['k']}, "
-        f"inputs {problem['inputs']}, {ladder['protocol']}, commit {ladder['commit']}"
-        + (", INTERRUPTED" if ladder["interrupted"] else "")
+        f"{gpu['name']}, {shape}, inputs {problem['inputs']}, {ladder['protocol']}, "
+        f"commit {ladder['commit']}" + (", INTERRUPTED" if ladder["interrupted"] else "")
     )
-    header = ["rung", "idea", "TFLOPS (p10 to p90)", "of cuBLAS (p10 to p90)", "tensor", "clock"]
-    rows = [header] + [table_row(rung) for rung in ladder["rungs"]]
-    print_aligned(rows + cublas_rows(ladder))
+    columns = [f"{measure.unit} (p10 to p90)", f"of {measure.other_name} (p10 to p90)"]
+    header = ["rung", "idea", *columns, measure.share.split("_")[0], "clock"]
+    rows = [header] + [table_row(rung, measure) for rung in ladder["rungs"]]
+    print_aligned(rows + other_rows(ladder, measure))
     for pair in ladder["neighbours"]:
         print(neighbour_line(pair))
 
@@ -760,10 +801,12 @@ def ignore_signals():
 def ladder_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    options.shape = shape_of(options)
+    check_size(options)
     if options.device < 0:
         raise UsageError("--device: an index from 0 upwards is wanted")
     programs = find_programs(options.build, options.steps, tracks=options.track)
+    options.measure = measure_of(programs)
+    options.shape = shape_of(options)
     if options.steps is None:  # one ladder is one computation
         programs = [(name, path) for name, path in programs if name >= FIRST_RUNGS[options.track]]
     check_destination(options.out)

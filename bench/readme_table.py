@@ -4,7 +4,7 @@
 Nobody types a figure by hand. `results` is the v track: without --results the newest finished burst
 run at 8192 x 8192 x 8192 in bench/results is shown. `ampere`, which a README need not have, is the
 newest run of the a track at each of some shapes; a01, which computes something else, has a table of
-its own. --check writes nothing and exits 1 if the README says anything else.
+its own. `tma` is the same of the t track, with a table for t01. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
 """
@@ -19,7 +19,8 @@ import recorded
 import shapes_table
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
-ADDMM = "a01"
+APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track
+BLOCKS = {"ampere": "a", "tma": "t"}  # names of markers that a README need not have
 HEADER = ["step", "idea", "TFLOPS", "of cuBLAS", "tensor-core share", "SM clock"]
 ALIGNMENT = ["---", "---", "---:", "---:", "---:", "---:"]
 
@@ -99,8 +100,8 @@ def block(ladder, steps):
     return "\n".join([*table(ladder, steps), "", caption(ladder), "", picture])
 
 
-def ampere_table(names, steps):
-    """The rungs of the a track named at several shapes, with cuBLAS below them."""
+def track_table(names, steps):
+    """The rungs named at several shapes, with what they are compared with below them."""
     rows, caption = shapes_table.table(names)
     if rows is None:
         return [caption]
@@ -110,12 +111,12 @@ def ampere_table(names, steps):
     return [*map(row, [header, alignment, *cells]), "", caption]
 
 
-def ampere_block(steps):
-    """Everything between the markers of the a track, as one text."""
-    names = recorded.rung_names(steps, "a")
-    addmm = [name for name in names if name == ADDMM]
-    others = [name for name in names if name != ADDMM]
-    return "\n".join([*ampere_table(others, steps), "", *ampere_table(addmm, steps)])
+def track_block(steps, track):
+    """Everything between the markers of a track, as one text."""
+    names = recorded.rung_names(steps, track)
+    apart = [name for name in names if name == APART[track]]
+    others = [name for name in names if name != APART[track]]
+    return "\n".join([*track_table(others, steps), "", *track_table(apart, steps)])
 
 
 def fill(readme, name, text):
@@ -146,8 +147,9 @@ def update(options):
     readme = options.readme.read_text(encoding="utf-8")
     try:
         wanted = fill(readme, "results", text)
-        if "<!-- ampere:" in readme:
-            wanted = fill(wanted, "ampere", ampere_block(steps))
+        for name, track in BLOCKS.items():
+            if f"<!-- {name}:" in readme:
+                wanted = fill(wanted, name, track_block(steps, track))
     except ValueError as error:
         raise ValueError(f"{options.readme}: {error}") from error
     if readme == wanted:

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,7 +19,61 @@ SCHEMA = 1
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
 TRACKS = "vat"
+MOVING = "t"  # the track that moves words instead of multiplying
 NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of a rung, and under which names it stands in every JSON here."""
+
+    dimensions: str  # of its problem
+    work: str  # of one launch
+    rate: str  # work per time ...
+    unit: str  # ... in this unit ...
+    units: float  # ... of so much work a second
+    share: str  # of what the hardware could do
+    other: str  # whom the rungs are compared with
+    ratio: str
+    other_name: str
+    beside: str  # who else may be timed beside them
+    optional: tuple = ("sm_clock_ghz", "watts", "joules")
+
+    @property
+    def readings(self):
+        """What is read beside the time, and null where it can't be read."""
+        return (self.share, *self.optional)
+
+
+PRODUCTS = Measure(
+    dimensions="mnk",
+    work="flop",
+    rate="tflops",
+    unit="TFLOPS",
+    units=1e12,
+    share="tensor_core_share",
+    other="cublas",
+    ratio="ratio_to_cublas",
+    other_name="cuBLAS",
+    beside="cublas_fp16_sums",
+)
+MOVES = Measure(
+    dimensions="mn",
+    work="bytes",
+    rate="gb_per_s",
+    unit="GB/s",
+    units=1e9,
+    share="memory_share",
+    other="device_copy",
+    ratio="ratio_to_device_copy",
+    other_name="device copy",
+    beside="second_opinion",
+)
+
+
+def measure_of(record):
+    """The measure of a recorded run, ladder or file of counters: there is no k where words move."""
+    return PRODUCTS if "k" in record["problem"] else MOVES
 
 
 def quantile(values, fraction):
@@ -74,7 +129,7 @@ def name_order(name):
 def file_name(record, words, date):
     """nvidia-h200-8192x8192x8192-<words>-20250131T120000Z.json"""
     slug = re.sub(r"[^a-z0-9]+", "-", record["gpu"]["name"].lower()).strip("-")
-    shape = "x".join(str(record["problem"][key]) for key in "mnk")
+    shape = "x".join(map(str, shape_of(record)))
     return f"{slug}-{shape}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
 
 
@@ -114,8 +169,7 @@ def has_variants(ladder):
 
 def is_standard(ladder):
     """True for a finished burst run at m = n = k = 8192."""
-    problem = ladder["problem"]
-    square = all(problem[name] == HEADLINE_SIZE for name in ("m", "n", "k"))
+    square = shape_of(ladder) == (HEADLINE_SIZE,) * 3
     return square and ladder["protocol"] == HEADLINE_PROTOCOL and not ladder["interrupted"]
 
 
@@ -163,7 +217,7 @@ def newest_counters(folder=RESULTS):
     return newest(
         folder,
         "counters",
-        lambda record: shape(record) == square and tracks(record) == {"v"},
+        lambda record: shape_of(record) == square and tracks(record) == {"v"},
     )
 
 
@@ -177,14 +231,14 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
         if kind == "ladder" and (record["protocol"] != HEADLINE_PROTOCOL or record["interrupted"]):
             return False
         good = {entry["step"] for entry in entries(record) if "failed" not in entry}
-        return shape(record) == tuple(mnk) and good.issuperset(names)
+        return shape_of(record) == tuple(mnk) and good.issuperset(names)
 
     return newest(folder, kind, wanted)
 
 
-def shape(record):
-    """(m, n, k)"""
-    return tuple(record["problem"][name] for name in ("m", "n", "k"))
+def shape_of(record):
+    """(m, n, k), or (m, n) where words are moved."""
+    return tuple(record["problem"][name] for name in measure_of(record).dimensions)
 
 
 def entries(record):

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import recorded
 
-SHAPES = ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256))
-FP16_SUMS = "cublas_fp16_sums"
+SHAPES = {
+    recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
+    recorded.MOVES: ((32768, 32768), (4096, 16384)),
+}
 
 
-def title(mnk):
-    """'4096³' or '81920 × 256 × 256'."""
-    return f"{mnk[0]}³" if len(set(mnk)) == 1 else " × ".join(map(str, mnk))
+def title(shape):
+    """'4096³', '32768²' or '81920 × 256 × 256'."""
+    square = len(set(shape)) == 1
+    return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
+
+
+def measure_of(names):
+    """What is measured of the rungs of that name."""
+    moves = all(name[0] == recorded.MOVING for name in names)
+    return recorded.MOVES if names and moves else recorded.PRODUCTS
 
 
 def find(names, folder=recorded.RESULTS):
     """The newest run of all of `names` at each shape at which there is one: {shape: ladder}."""
-    paths = {mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES}
+    shapes = SHAPES[measure_of(names)]
+    paths = {mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in shapes}
     return {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
 
 
@@ -25,34 +35,45 @@ def entry_of(ladder, name):
 
 
 def rung_row(ladders, name):
-    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape."""
+    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy."""
+    measure = measure_of([name])
     row = [name, entry_of(next(iter(ladders.values())), name)["idea"]]
     for ladder in ladders.values():
         timing = entry_of(ladder, name)["timing"]
-        ratio = timing["ratio_to_cublas"]["median"]
-        row += [recorded.spread(timing["step"]["tflops"], 1), f"{ratio:.3f}"]
+        ratio = timing[measure.ratio]["median"]
+        row += [recorded.spread(timing["step"][measure.rate], 1), f"{ratio:.3f}"]
     return row
 
 
-def cublas_row(ladders, words, key):
-    """One of the cuBLAS that were timed beside the rungs."""
-    row = ["cuBLAS", words]
+def other_row(ladders, measure, name, words, key):
+    """One of those that were timed beside the rungs."""
+    row = [name, words]
     for ladder in ladders.values():
-        tflops = recorded.spread(ladder[key]["tflops"], 1) if key in ladder else "–"
-        row += [tflops, "1" if key == "cublas" else "–"]
+        rate = recorded.spread(ladder[key][measure.rate], 1) if key in ladder else "–"
+        row += [rate, "1" if key == measure.other else "–"]
     return row
+
+
+def other_rows(ladders, measure):
+    """All of them."""
+    if measure is recorded.MOVES:
+        second = next(iter(ladders.values())).get(measure.beside, {}).get("name", "")
+        words = (("copy", "cudaMemcpyAsync, device to device"), ("other", second))
+    else:
+        words = (("cuBLAS", "its default, fp32 sums"), ("cuBLAS", "fp16 sums"))
+    rows = [other_row(ladders, measure, *words[0], measure.other)]
+    if any(measure.beside in ladder for ladder in ladders.values()):
+        rows.append(other_row(ladders, measure, *words[1], measure.beside))
+    return rows
 
 
 def rows(ladders, names):
     """The table's cells, its header first."""
+    measure = measure_of(names)
     header = ["program", "idea"]
     for mnk in ladders:
-        header += [title(mnk), "of cuBLAS"]
-    table = [header, *(rung_row(ladders, name) for name in names)]
-    table.append(cublas_row(ladders, "its default, fp32 sums", "cublas"))
-    if any(FP16_SUMS in ladder for ladder in ladders.values()):
-        table.append(cublas_row(ladders, "fp16 sums", FP16_SUMS))
-    return table
+        header += [title(mnk), f"of {measure.other_name}"]
+    return [header, *(rung_row(ladders, name) for name in names), *other_rows(ladders, measure)]
 
 
 def plural(count, word):
@@ -79,7 +100,9 @@ def caption(ladders):
     words = [f"{title(mnk)}: {text}" for mnk, text in origins.items()]
     if len(set(origins.values())) == 1:
         words = list(origins.values())[:1]
-    return "TFLOPS, burst: medians with the 10th and 90th percentile. " + " ".join(words)
+    measure = recorded.measure_of(next(iter(ladders.values())))
+    unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
+    return f"{unit}, burst: medians with the 10th and 90th percentile. " + " ".join(words)
 
 
 def table(names, folder=recorded.RESULTS):

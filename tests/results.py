@@ -65,7 +65,7 @@ def check_origin(record):
     for key in ("name", "compute_capability", "sms", "driver", "cuda", "cublas"):
         require(record["gpu"][key], f"gpu.{key} is empty")
     require("power_limit_watts" in record["gpu"], "gpu.power_limit_watts is missing")
-    for key in ("m", "n", "k", "inputs"):
+    for key in (*recorded.measure_of(record).dimensions, "inputs"):
         require(record["problem"][key], f"problem.{key} is empty")
     require("seed" in record["problem"], "problem.seed is missing")
     for key in ("commit", "date"):
@@ -94,8 +94,10 @@ def check_counted(record, step):
     if "failed" in step:
         require(step["failed"], "failed without a reason")
         return
-    require(step["kernel"] == "gemm", f"counted {step['kernel']}")
-    for contender in (step, step["cublas"]):
+    moves = recorded.measure_of(record) is recorded.MOVES
+    kernels = ("transpose", "add_one") if moves else ("gemm",)
+    require(step["kernel"] in kernels, f"counted {step['kernel']}")
+    for contender in (step,) if moves else (step, step["cublas"]):
         require(contender["launches"] > 0, "no launches")
         counters = contender["counters"]
         require(list(counters) == record["metrics"], f"holds {list(counters)}")
@@ -115,11 +117,12 @@ def check_summary(stored, samples, what):
 
 def check_contender(name, stored, passes):
     """One contender's combined figures against the raw samples of the passes."""
+    measure = recorded.measure_of(passes[0])
     seconds = [value for run in passes for value in run["timing"][name]["seconds"]]
     require(stored["seconds"] == seconds, f"{name}: samples aren't those of the passes")
-    tflops = [passes[0]["timing"]["flop"] / value / 1e12 for value in seconds]
-    check_summary(stored["tflops"], tflops, f"{name} TFLOPS")
-    for key in ("tensor_core_share", "sm_clock_ghz", "watts", "joules"):
+    rates = [passes[0]["timing"][measure.work] / value / measure.units for value in seconds]
+    check_summary(stored[measure.rate], rates, f"{name} {measure.unit}")
+    for key in measure.readings:
         known = [run["timing"][name].get(key) for run in passes]
         known = [value for value in known if value is not None]
         if known:
@@ -129,12 +132,13 @@ def check_contender(name, stored, passes):
 
 
 def check_ratios(stored, passes):
-    """Ratios to cuBLAS, round by round, and each pass's median."""
+    """Ratios to cuBLAS or a plain copy, round by round, and each pass's median."""
     per_pass = []
     for run in passes:
         timing = run["timing"]
-        pairs = zip(timing["cublas"]["seconds"], timing["step"]["seconds"])
-        per_pass.append([cublas / step for cublas, step in pairs])
+        other = timing[recorded.measure_of(run).other]
+        pairs = zip(other["seconds"], timing["step"]["seconds"])
+        per_pass.append([theirs / step for theirs, step in pairs])
     samples = [ratio for ratios in per_pass for ratio in ratios]
     require(len(samples) == len(stored["samples"]), "not one ratio per round")
     check_summary(stored, samples, "ratio")
@@ -147,7 +151,7 @@ def check_rung(ladder, rung):
     if "failed" in rung:
         require(rung["failed"], "failed without a reason")
         return
-    passes = rung["passes"]
+    passes, measure = rung["passes"], recorded.measure_of(ladder)
     require(passes, "no passes")
     if not ladder["interrupted"]:
         require(len(passes) == ladder["passes"], f"{len(passes)} passes")
@@ -157,23 +161,24 @@ def check_rung(ladder, rung):
         require(run["commit"] == ladder["commit"], "another commit")
         require(run["timing"]["protocol"] == ladder["protocol"], "another protocol")
         require(run["verification"]["verified"] is True, "a pass isn't verified")
-        for key in ("m", "n", "k", "inputs", "seed"):
+        for key in (*measure.dimensions, "inputs", "seed"):
             require(run["problem"][key] == ladder["problem"][key], f"another {key}")
-    for name in ("step", "cublas"):
+    for name in ("step", measure.other):
         check_contender(name, rung["timing"][name], passes)
-    check_ratios(rung["timing"]["ratio_to_cublas"], passes)
+    check_ratios(rung["timing"][measure.ratio], passes)
 
 
-def check_cublas(ladder):
-    """cuBLAS over the whole ladder."""
+def check_other(ladder):
+    """cuBLAS, or the plain copy, over the whole ladder."""
     passes = [run for rung in recorded.measured(ladder) for run in rung["passes"]]
-    check_contender("cublas", ladder["cublas"], passes)
+    other = recorded.measure_of(ladder).other
+    check_contender(other, ladder[other], passes)
 
 
 def check_neighbours(ladder):
     """Every neighbour pair's ratio, from the passes' medians; a variant's is with its rung."""
     medians = {
-        rung["step"]: rung["timing"]["ratio_to_cublas"]["pass_medians"]
+        rung["step"]: rung["timing"][recorded.measure_of(ladder).ratio]["pass_medians"]
         for rung in recorded.measured(ladder)
     }
     for pair in ladder["neighbours"]:
@@ -207,7 +212,7 @@ def check_file(path):
         return
     for rung in ladder["rungs"]:
         case(f"{path.name} {rung.get('step')} follows from its samples", check_rung, ladder, rung)
-    case(f"{path.name} cuBLAS follows from its samples", check_cublas, ladder)
+    case(f"{path.name} what is beside follows from its samples", check_other, ladder)
     case(f"{path.name} neighbours follow from their passes", check_neighbours, ladder)
 
 

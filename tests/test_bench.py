@@ -48,9 +48,12 @@ if BEHAVIOUR.get("exit"):
 rounds, flop = int(options["--rounds"]), {flop}
 speed = BEHAVIOUR.get("speed", 1.0)
 
+moves = NAME.startswith("t")
+
 def contender(factor):
     seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor for i in range(rounds)]
-    return {{"seconds": seconds, "tensor_core_share": 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
+    share = "memory_share" if moves else "tensor_core_share"
+    return {{"seconds": seconds, share: 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
             "watts": None, "joules": None}}
 
 run = {{
@@ -68,7 +71,13 @@ if "fp16_sums" in BEHAVIOUR:
     run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
 if BEHAVIOUR.get("fp16_sums"):
     run["timing"]["cublas_fp16_sums"] = contender(2.0)
-run["problem"].update((name, int(options["--" + name])) for name in "mnk")
+if moves:
+    run["problem"]["computation"] = "transpose_fp32"
+    run["verification"]["second_opinion"] = {{"name": "somebody"}}
+    timing = run["timing"]
+    timing.update(bytes=timing.pop("flop"), device_copy=timing.pop("cublas"),
+                  second_opinion=contender(0.25))
+run["problem"].update((key, int(options["--" + key])) for key in "mnk" if "--" + key in options)
 text = json.dumps(run)
 with open(options["--json"], "w") as stream:
     stream.write(BEHAVIOUR.get("json", text))
@@ -260,6 +269,39 @@ def test_tracks(folder):
     require(house.ladder("--track", "x").returncode == 2, "there is no such track")
 
 
+def test_moves(folder):
+    """The rungs of the t track have no k; GB/s and the ratio to a copy are what is told of them."""
+    house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
+    result = house.ladder("--track", "t")
+    same((result.returncode, result.stderr.count("FAILED")), (0, 0))
+    ladder = house.result()
+    same([rung["step"] for rung in ladder["rungs"]], ["t02", "t03"])
+    same({key: ladder["problem"][key] for key in "mn"}, {"m": SIZE, "n": SIZE})
+    require("k" not in ladder["problem"] and "cublas" not in ladder, ladder["problem"])
+    timing = ladder["rungs"][1]["timing"]
+    close(timing["ratio_to_device_copy"]["median"], 0.75)
+    close(timing["ratio_to_second_opinion"]["median"], 3)
+    close(timing["step"]["gb_per_s"]["high"], 750 * (1 / 1.01 + 1) / 2)
+    close(timing["step"]["memory_share"], 0.375)
+    same(ladder["second_opinion"]["name"], "somebody")
+    require("t03 faster than t02: yes (paired ratio 1.5000" in result.stdout, result.stdout)
+    require("GB/s (p10 to p90)" in result.stdout and "cudaMemcpyAsync" in result.stdout)
+    require("TFLOPS" not in result.stdout + result.stderr, result.stdout)
+    require(all(call.endswith("full") for call in house.calls()), house.calls())
+
+
+def test_moves_refuses(folder):
+    """No k, no sample, and no other track beside it."""
+    house = House(folder, v01={}, t02={})
+    plan = [sys.executable, str(LADDER), "--build", str(house.folder), "--track", "t", "--dry-run"]
+    require("--m 32768 --n 32768 --inputs" in run(*plan).stdout, run(*plan).stdout)
+    refused = run(*plan, "--k", "4")
+    same(refused.returncode, 2)
+    require("there is no k" in refused.stderr, refused.stderr)
+    same(house.ladder("--steps", "v01,t02").returncode, 2)
+    same(house.calls(), [])
+
+
 def test_fp16_sums(folder):
     """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it.
 
@@ -377,6 +419,25 @@ def test_shapes_table(folder):
     same(rows["a02 idea of a02"][3].strip(), "1.000")
     require("cuBLAS fp16 sums" in rows, rows)
     require("commit `abc1234`, 1 pass of 2 rounds" in path.read_text(), path.read_text())
+
+
+def test_moves_table(folder):
+    """The README's table of the t track, with t01 apart."""
+    house = House(folder, t01={}, t02={"speed": 0.5})
+    (Path(folder) / "results").mkdir()
+    for name in ("t01", "t02"):
+        out = str(Path(folder) / "results" / f"{name}.json")
+        words = ("--steps", name, "--size", "32768", "--passes", "1", "--out", out)
+        same(house.ladder(*words).returncode, 0)
+    sys.path.insert(0, str(README_TABLE.parent))
+    import shapes_table
+
+    rows, caption = shapes_table.table(["t02"], Path(folder) / "results")
+    same(rows[0], ["program", "idea", "32768²", "of device copy"])
+    same([row[0] for row in rows[1:]], ["t02", "copy", "other"])
+    same((rows[1][3], rows[2][3], rows[3][1]), ("0.500", "1", "somebody"))
+    require(caption.startswith("GB/s read and written"), caption)
+    same(shapes_table.table(["t02", "t03"], Path(folder) / "results")[0], None)
 
 
 def test_notes_refuse(folder):
@@ -621,7 +682,12 @@ TESTS = [
     test_headline,
     test_readme_refuses_variants,
     test_notes,
+    test_tracks,
+    test_fp16_sums,
+    test_moves,
+    test_moves_refuses,
     test_shapes_table,
+    test_moves_table,
     test_notes_refuse,
     test_failing,
     test_broken_json,
