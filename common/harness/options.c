@@ -73,7 +73,8 @@ static int parse_int(parser *parser, const char *name, const char *text, int low
 static int parse_scalar(parser *parser, const char *name, const char *text, float *number) {
     if (!parser->rules->takes_scalars) {
         snprintf(parser->error, parser->error_size,
-                 "%s %s: this rung computes A * B^T and takes no alpha and no beta", name, text);
+                 "%s %s: this rung %s and takes no alpha and no beta", name, text,
+                 parser->rules->moves ? "multiplies nothing" : "computes A * B^T");
         return 1;
     }
     char *end = NULL;

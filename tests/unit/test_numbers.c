@@ -1,9 +1,11 @@
 /* bf16 and fp16 rounding, the random operands, the host reference and what counts as right. */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/compare.h"
+#include "harness/operands.h"
 #include "harness/random.h"
 #include "harness/reference_host.h"
 #include "test.h"
@@ -350,6 +352,50 @@ static void sparse_rows(void) {
            "normal");
 }
 
+static int compare_words(const void *a, const void *b) {
+    const uint32_t left = *(const uint32_t *)a;
+    const uint32_t right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* All different, all numbers that stay what they are if they are multiplied by 1, of both signs. */
+static void fp32_bits(void) {
+    enum { COUNT = 1 << 20 };
+    static uint32_t words[COUNT];
+    const recipe recipe = {.inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
+    size_t negative = 0;
+    for (uint64_t i = 0; i < COUNT; ++i) {
+        operand_write(words, NUMBER_FP32, &recipe, i);
+        float value;
+        memcpy(&value, &words[i], sizeof value);
+        EXPECT(isnormal(value), "element %d is 0x%08x", (int)i, (unsigned)words[i]);
+        negative += value < 0;
+    }
+    EXPECT(negative > COUNT / 2 - 4096 && negative < COUNT / 2 + 4096, "%zu negative", negative);
+    const uint64_t far = UINT64_C(4261412863); /* the last before they come again */
+    const uint32_t last = random_fp32_bits(3, RANDOM_STREAM_A, far);
+    EXPECT(random_fp32_bits(3, RANDOM_STREAM_A, far + 1) == words[0], "they come again");
+    EXPECT(random_fp32_bits(4, RANDOM_STREAM_A, 0) != words[0], "another seed");
+    qsort(words, COUNT, sizeof *words, compare_words);
+    for (size_t i = 1; i < COUNT; ++i) {
+        EXPECT(words[i] != words[i - 1], "0x%08x twice", (unsigned)words[i]);
+        EXPECT(words[i] != last, "0x%08x far away", (unsigned)last);
+    }
+}
+
+static void int32_bits(void) {
+    const recipe recipe = {.inputs = INPUTS_BITS, .seed = 3, .stream = RANDOM_STREAM_A};
+    static const int32_t edges[] = {INT32_MAX, -1, INT32_MIN, 0};
+    int32_t words[300];
+    for (uint64_t i = 0; i < 300; ++i) {
+        operand_write(words, NUMBER_INT32, &recipe, i);
+        EXPECT(i % 61 != 0 || words[i] == edges[i / 61 % 4], "element %d", (int)i);
+    }
+    number_write(NUMBER_INT32, words, 7, -2.6f);
+    EXPECT(words[7] == -3 && number_read(NUMBER_INT32, words, 7) == -3, "%d", (int)words[7]);
+    EXPECT(number_bytes(NUMBER_INT32) == 4 && number_round(NUMBER_INT32, 2.4f) == 2, "int32");
+}
+
 int main(void) {
     run_case("bf16: every value survives", every_bf16_survives);
     run_case("bf16: rounding matches its definition", rounding_matches_the_definition);
@@ -361,6 +407,8 @@ int main(void) {
     run_case("random: reproducible, streams differ", random_is_reproducible);
     run_case("random: extreme bits", extreme_bits);
     run_case("random: integers with zeros between, and multiples", sparse_rows);
+    run_case("random: bits of fp32, no two the same", fp32_bits);
+    run_case("random: bits of int32", int32_bits);
     run_case("reference: a product worked out by hand", reference_by_hand);
     run_case("compare: the bound worked out by hand", bound_by_hand);
     run_case("compare: correct rounding is within the bound", bounded_takes_correct_rounding);

@@ -14,6 +14,7 @@ static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192};
 static const option_rules EMULATOR = {
     .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
 static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
+static const option_rules MOVES = {.m = 32768, .n = 32768, .moves = true};
 static const option_rules *rules = &GPU; /* of the case that runs */
 
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
@@ -170,6 +171,23 @@ static void scalars(void) {
     rules = &GPU;
 }
 
+static void moves(void) {
+    expect_refused("--inputs bits", "must be normal or uniform or integers");
+    rules = &MOVES;
+    EXPECT(parse("") == 0 && parsed.m == 32768 && parsed.k == 0, "k=%d", parsed.k);
+    EXPECT(parse("--size 64") == 0 && parsed.m == 64 && parsed.n == 64 && parsed.k == 0, "k=%d",
+           parsed.k);
+    EXPECT(parse("--m 4 --n 8 --inputs bits --check full") == 0, "%s", error);
+    EXPECT(parsed.n == 8 && parsed.k == 0 && parsed.inputs == INPUTS_BITS, "n=%d", parsed.n);
+    expect_refused("--k 4", "--k 4: this rung moves a matrix of m rows and n columns");
+    expect_refused("--size 64 --m 4", "either --size or --m and --n");
+    expect_refused("--check sample", "all of them are always compared");
+    expect_refused("--inputs x", "integers or bits");
+    expect_refused("--alpha 1", "multiplies nothing and takes no alpha");
+    expect_refused("--nothing", "--size --m --n --inputs");
+    rules = &GPU;
+}
+
 static void emulator_defaults(void) {
     EXPECT(parse("") == 0, "%s", error);
     EXPECT(parsed.m == 256 && parsed.n == 512 && parsed.k == 64, "m=%d", parsed.m);
@@ -210,6 +228,7 @@ int main(void) {
     run_case("options: an overlong argument is cut in the message", long_arguments_are_cut);
     run_case("options: a GPU takes no policy", gpus_follow_no_policy);
     run_case("options: alpha and beta, where a rung has them", scalars);
+    run_case("options: of a rung that moves words", moves);
     rules = &EMULATOR;
     run_case("options: the emulator's defaults", emulator_defaults);
     run_case("options: the emulator's policies", emulator_policies_are_read);

@@ -183,6 +183,89 @@ static void third_contender(void) {
     expect_line("WRONG      cuBLAS with fp16 sums exact: 1 of 32768");
 }
 
+/* Of a rung that moves words: a plain copy is the third. */
+static const step moving_rung = {.name = "t02", .idea = "a transpose", .computes = TRANSPOSE_FP32};
+static const options moved = {.m = 128, .n = 256, .seed = 1, .rounds = 2};
+
+static verification right_move(void) {
+    verification result = right_result();
+    result.contenders = CONTENDERS;
+    for (int i = 0; i < PHASES * CONTENDERS; ++i) {
+        verdict *verdict = &result.verdicts[i / CONTENDERS][i % CONTENDERS];
+        verdict->kind = CHECK_WORDS;
+        verdict->max_error_over_bound = 0;
+    }
+    return result;
+}
+
+static report make_move_report(const verification *verification, timing *timing) {
+    report report = make_report(verification, timing);
+    report.step = &moving_rung;
+    report.options = &moved;
+    report.second_opinion = "cublasSgeam";
+    report.third = "the device copy";
+    return report;
+}
+
+static void moved_lines(void) {
+    const verification result = right_move();
+    timing times = measured;
+    times.contenders = CONTENDERS;
+    times.work = (work){.bytes = 3e9};
+    device_info fast = gpu;
+    fast.memory_bytes_per_second = 8e12;
+    report report = make_move_report(&result, &times);
+    report.device = &fast;
+    print(report_print_setup, &report);
+    expect_line("problem    m=128 n=256, fp32, transposed\n");
+    print(report_print_verification, &report);
+    expect_line("verified   bits exact: 32768 of 32768 equal; normal exact: 32768 of 32768 equal; "
+                "cublasSgeam agrees; guards intact; timed buffers checked again\n");
+    print(report_print_timing, &report);
+    expect_line("time       1 ms  3000.0 GB/s  (3000.0 to 3000.0, 2 rounds of 14 launches, burst)\n"
+                "copy       0.5 ms  6000.0 GB/s");
+    expect_line("ratio      0.500 of the device copy  (0.500 to 0.500)\n"
+                "second     2 ms  1500.0 GB/s");
+    expect_line("ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n");
+    expect_line("memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
+                "  (the device copy 75.0 %, 1.500 GHz)\n");
+    fast.memory_bytes_per_second = NAN;
+    print(report_print_timing, &report);
+    expect_line("memory     peak unknown   clock 1.500 GHz   (the device copy 1.500 GHz)\n");
+}
+
+static void moved_json(void) {
+    const verification result = right_move();
+    timing times = measured;
+    times.contenders = CONTENDERS;
+    times.work = (work){.bytes = 3e9};
+    const report report = make_move_report(&result, &times);
+    read_json(&report);
+    expect_line("\"computation\": \"transpose_fp32\",\n    \"m\": 128,\n    \"n\": 256,\n    "
+                "\"inputs\"");
+    expect_line("\"exact\": {\n      \"checked\": 32768,\n      \"wrong\": 0\n    }");
+    expect_line("\"second_opinion\": {\n      \"name\": \"cublasSgeam\"");
+    expect_line("\"device_copy\": {\n      \"exact_wrong\": 0");
+    expect_line("\"bytes\": 3000000000");
+    expect_line("\"gb_per_s\": {\n        \"median\": 3000,");
+    expect_line("\"ratio_to_device_copy\": {\n      \"median\": 0.5,");
+    expect_line("\"ratio_to_second_opinion\": {\n      \"median\": 2,");
+    EXPECT(strstr(text, "flop") == NULL && strstr(text, "tensor") == NULL &&
+               strstr(text, "cublas\": {") == NULL && strstr(text, "bounded") == NULL,
+           "%s", text);
+}
+
+static void wrong_moves(void) {
+    verification result = right_move();
+    verdict *words = &result.verdicts[PHASE_TIMED][CONTENDER_COPY];
+    words->wrong = 1;
+    words->got = 4294967295.0;
+    const report report = make_move_report(&result, NULL);
+    print(report_print_verification, &report);
+    expect_line("WRONG      the device copy exact: 1 of 32768 differ; first at [0][0]: got "
+                "0xffffffff, expected 0x00000000\n");
+}
+
 static void scalars(void) {
     const verification result = right_result();
     const options with_scalars = {.m = 128, .n = 256, .k = 64, .alpha = -2.5f, .beta = 1};
@@ -319,6 +402,9 @@ int main(void) {
     run_case("report: the lines of a wrong result", wrong_lines);
     run_case("report: every check counts", every_verdict_counts);
     run_case("report: cuBLAS with fp16 sums beside it", third_contender);
+    run_case("report: the lines of what moves words", moved_lines);
+    run_case("report: JSON of what moves words", moved_json);
+    run_case("report: words that are wrong", wrong_moves);
     run_case("report: alpha and beta", scalars);
     run_case("report: JSON of a timed run", json_of_a_run);
     run_case("report: JSON of a wrong run", json_of_a_wrong_run);

@@ -50,6 +50,28 @@ static void rows_of_other_formats(void) {
     EXPECT(shape_check(&fp16, 3, 8, 1 << 25, error, sizeof error) == 0, "%s", error);
 }
 
+static const step moves = {.name = "t01", .computes = ADD_ONE_INT32, .multiple_m = 1};
+static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .multiple_n = 8};
+
+static void moved_matrices(void) {
+    EXPECT(shape_check(&moves, 1, 4, 0, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&moves, 3, INT_MAX - 3, 0, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&moves, 4, 2, 0, error, sizeof error) != 0, "n=2");
+    EXPECT(shape_check(&transposes, 4, 8, 0, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&transposes, 4, 4, 0, error, sizeof error) != 0, "n=4");
+    EXPECT(shape_check(&transposes, 1, 8, 0, error, sizeof error) != 0, "m=1");
+    EXPECT(strcmp(error,
+                  "m=1 is not a multiple of 4 (t02 takes m: multiples of 4, n: multiples of "
+                  "8, since TMA copies rows of whole 16 bytes and rows of A have n elements, "
+                  "rows of D m)") == 0,
+           "%s", error);
+    int m = 1;
+    int n = 9;
+    int k = 0;
+    shape_round_up(&transposes, &m, &n, &k);
+    EXPECT(m == 4 && n == 16 && k == 0, "m=%d n=%d k=%d", m, n, k);
+}
+
 static void inexact_k_is_refused(void) {
     EXPECT(shape_check(&loose, 1, 24, (1 << 24) + 8, error, sizeof error) != 0, "k");
     EXPECT(strstr(error, "16777216") != NULL, "%s", error);
@@ -118,6 +140,7 @@ int main(void) {
     run_case("shape: others are refused in words", refused);
     run_case("shape: rows are multiples of 16 bytes", rows_are_16_bytes);
     run_case("shape: fp16 and fp32 rows", rows_of_other_formats);
+    run_case("shape: matrices that are moved", moved_matrices);
     run_case("shape: k beyond exact sums is refused", inexact_k_is_refused);
     run_case("shape: rounding up to what is taken", rounding_up);
     run_case("shape: range of exact integers", integer_range);

@@ -52,7 +52,8 @@ static void add_everything(const problem *problem) {
 static void spoil(unsigned char *at, int byte) { memset(at, byte, 2); }
 
 static int launch(const problem *problem, void *state) {
-    const size_t bytes = 2 * (size_t)problem->m * (size_t)problem->n;
+    const size_t element = problem->k == 0 ? 4 : 2;
+    const size_t bytes = element * (size_t)problem->m * (size_t)problem->n;
     unsigned char *d = problem->d;
     ++launches;
     if (mistake == UNWRITTEN) {
@@ -109,6 +110,24 @@ static const step fake_addmm = {.name = "v98",
                                 .prepare = prepare,
                                 .launch = launch,
                                 .release = release};
+
+static const step fake_transpose = {.name = "v98",
+                                    .idea = "a transpose",
+                                    .computes = TRANSPOSE_FP32,
+                                    .min_compute_capability = 90,
+                                    .max_compute_capability = 90,
+                                    .prepare = prepare,
+                                    .launch = launch,
+                                    .release = release};
+
+static const step fake_add_one = {.name = "v98",
+                                  .idea = "adds one",
+                                  .computes = ADD_ONE_INT32,
+                                  .min_compute_capability = 90,
+                                  .max_compute_capability = 90,
+                                  .prepare = prepare,
+                                  .launch = launch,
+                                  .release = release};
 
 static const step *subject = &fake; /* what the program is made of */
 
@@ -255,6 +274,33 @@ static void addmm(void) {
     subject = &fake;
 }
 
+static void moves(void) {
+    subject = &fake_transpose;
+    expect_run(NONE, "--m 12 --n 40 --policy eager", STATUS_VERIFIED,
+               "bits exact: 480 of 480 equal; normal exact: 480 of 480 equal; the host loop");
+    EXPECT(strstr(output, "problem    m=12 n=40, fp32, transposed\n") != NULL, "%s", output);
+    expect_run(NONE, "--m 4 --n 8 --policy eager --inputs bits", STATUS_VERIFIED,
+               "verified   bits exact: 32 of 32 equal; the host loop agrees");
+    /* The last element of D, which is [n][m]. */
+    expect_run(WRONG_ELEMENT, "--m 12 --n 40", STATUS_FAILED,
+               "1 of 480 differ; first at [39][11]: got 0x");
+    expect_run(WRONG_THIRD_TIME, "--m 12 --n 40", STATUS_FAILED, "policy     newest-first\n");
+    expect_run(NAN_ELEMENT, "--m 12 --n 40", STATUS_FAILED, "1 of 480 differ");
+    expect_run(UNWRITTEN, "--m 12 --n 40", STATUS_FAILED,
+               "480 of 480 differ; first at [0][0]: got "
+               "0xffffffff");
+    expect_run(WRITES_BEHIND, "--m 12 --n 40", STATUS_FAILED, "0 bytes behind its end");
+    expect_run(ALL_ZERO, "--m 12 --n 40 --policy eager", STATUS_FAILED, "WRONG      exact: 480 of");
+    expect_refused("--m 1 --n 4", "rows of whole 16 bytes");
+    expect_refused("--m 4 --n 4 --k 4", "there is no k");
+    expect_refused("--m 1048576 --n 1048576", "m=1048576 n=1048576 needs");
+    subject = &fake_add_one;
+    expect_run(NONE, "--m 1 --n 4 --policy eager", STATUS_VERIFIED, "bits exact: 4 of 4 equal");
+    expect_run(NONE, "--m 3 --n 400 --policy eager", STATUS_VERIFIED, "1200 of 1200 equal");
+    expect_run(WRONG_ELEMENT, "--m 3 --n 8", STATUS_FAILED, "first at [2][7]: got 0x");
+    subject = &fake;
+}
+
 static void json(void) {
     static char content[65536];
     char directory[] = "/tmp/gemm-ladder-unit-XXXXXX";
@@ -292,6 +338,7 @@ int main(void) {
     run_case("emulated program: bad usage exits with 2", bad_usage);
     run_case("emulated program: fp16, and fp16 sums", fp16);
     run_case("emulated program: alpha, beta and C", addmm);
+    run_case("emulated program: matrices that are moved", moves);
     run_case("emulated program: JSON", json);
     run_case("emulated program: --help", help);
     return test_result();

@@ -40,6 +40,19 @@ static void wrong(void) {
     EXPECT(!verdict_right(&exact) && !verdict_right(&bounded), "wrong");
 }
 
+static void words(void) {
+    const verdict same = {.kind = CHECK_WORDS, .checked = 64};
+    expect_text(&same, "exact: 64 of 64 equal");
+    const verdict differ = {.kind = CHECK_WORDS,
+                            .checked = 64,
+                            .wrong = 2,
+                            .first_row = 7,
+                            .got = 4294967295.0,
+                            .expected = 1065353217.0};
+    expect_text(&differ,
+                "exact: 2 of 64 differ; first at [7][0]: got 0xffffffff, expected 0x3f800001");
+}
+
 static void unwritten(void) {
     const verdict sampled = {.kind = CHECK_EXACT,
                              .checked = 64,
@@ -85,6 +98,7 @@ static void small_room(void) {
 int main(void) {
     run_case("verdict: right", right);
     run_case("verdict: wrong", wrong);
+    run_case("verdict: words", words);
     run_case("verdict: elements beside the sample", unwritten);
     run_case("verdict: nothing checked is not right", nothing);
     run_case("verdict: merging", merging);
