@@ -439,6 +439,143 @@ static void compare_cublas(void) {
 
 static void cublas_agrees(void) { for_all(compare_cublas); }
 
+/* ---- computations that move words */
+
+/* A matrix with any bits, and one for the result, on the GPU; and the words of both on the host. */
+typedef struct move {
+    arithmetic arithmetic;
+    buffer a, d;
+    problem problem;
+    reference reference;
+    uint32_t *given;
+    uint32_t *expected;
+} move;
+
+static bool move_open(move *move, const step *step, int m, int n) {
+    const size_t bytes = (size_t)m * (size_t)n * sizeof(uint32_t);
+    memset(move, 0, sizeof *move);
+    move->arithmetic = arithmetic_of(step);
+    const bool ready =
+        buffer_create(&move->a, bytes, "A") == 0 && buffer_create(&move->d, bytes, "D") == 0;
+    move->problem =
+        (problem){.a = move->a.payload, .d = move->d.payload, .m = m, .n = n, .stream = gpu.stream};
+    const bool good =
+        ready &&
+        fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, 1, RANDOM_STREAM_A) == 0 &&
+        buffer_poison(&move->d, gpu.stream) == 0 &&
+        device_wait(&gpu, "the set-up of a test") == 0 &&
+        reference_create(&move->reference, &move->arithmetic, m, n, 0, true) == 0 &&
+        reference_compute(&move->reference, &move->problem, gpu.stream) == 0;
+    EXPECT(good, "set-up for m=%d n=%d", m, n);
+    return good;
+}
+
+static void move_close(move *move) {
+    reference_destroy(&move->reference);
+    buffer_destroy(&move->a);
+    buffer_destroy(&move->d);
+    free(move->given);
+    free(move->expected);
+}
+
+/* What the words on the GPU have to become, by a loop of the host. */
+static bool move_on_host(move *move) {
+    const size_t m = (size_t)move->problem.m;
+    const size_t n = (size_t)move->problem.n;
+    move->given = malloc(move->a.bytes);
+    move->expected = malloc(move->a.bytes);
+    if (move->given == NULL || move->expected == NULL ||
+        buffer_download(&move->a, move->given, move->a.bytes) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < m * n; ++i) {
+        const size_t to = move->arithmetic.transposes ? i % n * m + i / n : i;
+        move->expected[to] = move->given[i] + (move->arithmetic.transposes ? 0 : 1);
+    }
+    return true;
+}
+
+static verdict check_move(const move *move) {
+    verdict found;
+    memset(&found, 0, sizeof found);
+    EXPECT(check_output(move->d.payload, &move->reference, CHECK_WORDS, NULL, gpu.stream, &found) ==
+               0,
+           "the check could not run");
+    return found;
+}
+
+static const step MOVES[] = {{.computes = ADD_ONE_INT32}, {.computes = TRANSPOSE_FP32}};
+static const shape MOVED[] = {{4, 4, 0}, {4, 132, 0}, {260, 8, 0}, {100, 228, 0}};
+enum { MOVE_COUNT = sizeof MOVES / sizeof *MOVES, MOVED_COUNT = sizeof MOVED / sizeof *MOVED };
+
+/* The words, the reference and the check, all against the host's. */
+static void moved_words(void) {
+    for (int i = 0; i < MOVE_COUNT * MOVED_COUNT; ++i) {
+        const step *step = &MOVES[i / MOVED_COUNT];
+        const shape *shape = &MOVED[i % MOVED_COUNT];
+        const recipe recipe = {.inputs = INPUTS_BITS, .seed = SEED, .stream = RANDOM_STREAM_A};
+        move move;
+        if (move_open(&move, step, shape->m, shape->n) && move_on_host(&move)) {
+            const size_t count = move.reference.count;
+            for (size_t j = 0; j < count; ++j) {
+                const uint32_t given = move.given[j];
+                operand_write(move.given, move.arithmetic.operands, &recipe, j);
+                EXPECT(move.given[j] == given, "word %zu", j);
+            }
+            EXPECT(check_move(&move).wrong == count, "nothing was written");
+            EXPECT(buffer_upload(&move.d, move.expected, move.d.bytes) == 0, "upload");
+            const verdict right = check_move(&move);
+            EXPECT(verdict_right(&right) && right.checked == count, "%d wrong", (int)right.wrong);
+            move.expected[count - 2] ^= 1;
+            EXPECT(buffer_upload(&move.d, move.expected, move.d.bytes) == 0, "upload");
+            const verdict wrong = check_move(&move);
+            const size_t place = wrong.first_row * move.reference.columns + wrong.first_column;
+            EXPECT(wrong.wrong == 1 && place == count - 2, "%d wrong, the first is %zu",
+                   (int)wrong.wrong, place);
+            EXPECT(wrong.got == (double)move.expected[count - 2], "got %g", wrong.got);
+        }
+        move_close(&move);
+    }
+}
+
+/* cublasSgeam, the plain kernel and the plain copy. */
+static void expect_movers(const step *step, int m, int n) {
+    move move;
+    if (move_open(&move, step, m, n)) {
+        for (int who = CONTENDER_OTHER; who <= CONTENDER_COPY; ++who) {
+            second_opinion *mover = second_opinion_open(step->computes, who, gpu.stream);
+            EXPECT(mover != NULL && buffer_poison(&move.d, gpu.stream) == 0 &&
+                       second_opinion_launch(mover, &move.problem) == 0 &&
+                       device_wait(&gpu, "a mover") == 0,
+                   "%s could not run", second_opinion_name(step->computes, who));
+            const reference computed = move.reference;
+            if (who == CONTENDER_COPY) { /* its result is A */
+                move.reference.words = (uint32_t *)move.a.payload;
+            }
+            const verdict found = check_move(&move);
+            EXPECT(verdict_right(&found), "%s: %g wrong", second_opinion_name(step->computes, who),
+                   (double)found.wrong);
+            move.reference = computed;
+            second_opinion_close(mover);
+        }
+        expect_guard(&move.d, true, "");
+    }
+    move_close(&move);
+}
+
+static void movers_agree(void) {
+    for (int i = 0; i < MOVE_COUNT * MOVED_COUNT; ++i) {
+        expect_movers(&MOVES[i / MOVED_COUNT], MOVED[i % MOVED_COUNT].m, MOVED[i % MOVED_COUNT].n);
+    }
+}
+
+/* More than 2^31 words, and more than 4 GiB. */
+static void large_moves(void) {
+    for (int i = 0; i < MOVE_COUNT; ++i) {
+        expect_movers(&MOVES[i], 65544, 32768);
+    }
+}
+
 static void clock_is_plausible(void) {
     enum { COUNT = 1 << 26 };
     double ghz = NAN;
@@ -478,6 +615,9 @@ static const test_case CASES[] = {
     {"gpu: guard bands find writes beside a buffer", guards},
     {"gpu: cuBLAS agrees with the reference", cublas_agrees},
     {"gpu: more than 2^31 elements", large_output},
+    {"gpu: words that are moved, their reference and check", moved_words},
+    {"gpu: cublasSgeam, plain kernel and plain copy agree", movers_agree},
+    {"gpu: more than 2^31 words", large_moves},
     {"gpu: the SM clock is plausible", clock_is_plausible},
 };
 

@@ -52,7 +52,8 @@ static int spoil(const problem *problem, unsigned char *at, int byte) {
 }
 
 static int launch(const problem *problem, void *state) {
-    const size_t bytes = 2 * (size_t)problem->m * (size_t)problem->n;
+    const size_t element = problem->k == 0 ? 4 : 2;
+    const size_t bytes = element * (size_t)problem->m * (size_t)problem->n;
     unsigned char *d = problem->d;
     struct problem elsewhere = *problem;
     ++launches;
@@ -114,6 +115,24 @@ static const step fake_addmm = {.name = "v98",
                                 .prepare = prepare,
                                 .launch = launch,
                                 .release = release};
+
+static const step fake_transpose = {.name = "v98",
+                                    .idea = "cublasSgeam in a rung's clothes",
+                                    .computes = TRANSPOSE_FP32,
+                                    .min_compute_capability = 80,
+                                    .max_compute_capability = 999,
+                                    .prepare = prepare,
+                                    .launch = launch,
+                                    .release = release};
+
+static const step fake_add_one = {.name = "v98",
+                                  .idea = "a plain kernel in a rung's clothes",
+                                  .computes = ADD_ONE_INT32,
+                                  .min_compute_capability = 80,
+                                  .max_compute_capability = 999,
+                                  .prepare = prepare,
+                                  .launch = launch,
+                                  .release = release};
 
 static const step *subject = &fake; /* what the program is made of */
 
@@ -205,6 +224,29 @@ static void addmm(void) {
                  scalars[i / 3], scalars[i % 3]);
         expect_run(NONE, words, STATUS_VERIFIED, "exact: 52000 of 52000 equal; bounded: largest");
     }
+    subject = &fake;
+}
+
+static void moves(void) {
+    subject = &fake_transpose;
+    expect_run(NONE, "--m 200 --n 264 --protocol none", STATUS_VERIFIED,
+               "bits exact: 52800 of 52800 equal; normal exact: 105600 of 105600 equal; "
+               "cublasSgeam agrees");
+    expect_run(NONE, "--m 4 --n 131072 --protocol none --inputs bits", STATUS_VERIFIED,
+               "verified   bits exact: 1048576 of 1048576 equal; cublasSgeam");
+    expect_run(NONE, "--m 4096 --n 2048 --rounds 2", STATUS_VERIFIED, "GB/s");
+    EXPECT(strstr(output, "of the device copy") != NULL && strstr(output, "memory  ") != NULL &&
+               strstr(output, "of cublasSgeam") != NULL && strstr(output, "TFLOPS") == NULL,
+           "%s", output);
+    expect_run(WRONG_ELEMENT, "--m 200 --n 264 --rounds 1", STATUS_FAILED,
+               "1 of 52800 differ; first at [263][199]: got 0x");
+    expect_run(UNWRITTEN, "--m 200 --n 264 --rounds 1", STATUS_FAILED, "52800 of 52800 differ");
+    expect_run(WRITES_BEHIND, "--m 200 --n 264 --rounds 1", STATUS_FAILED, "0 bytes behind");
+    expect_run(WRONG_WHEN_TIMED, "--m 200 --n 264 --rounds 1", STATUS_FAILED, "(after timing)");
+    subject = &fake_add_one;
+    expect_run(NONE, "--m 3 --n 4 --protocol none", STATUS_VERIFIED, "bits exact: 12 of 12 equal");
+    expect_run(NONE, "--m 4096 --n 2048 --rounds 1", STATUS_VERIFIED, "of a plain kernel");
+    expect_run(WRONG_ELEMENT, "--m 3 --n 4 --rounds 1", STATUS_FAILED, "first at [2][3]: got 0x");
     subject = &fake;
 }
 
@@ -311,6 +353,7 @@ static const test_case CASES[] = {
     {"gpu program: a right step is verified", right},
     {"gpu program: fp16, and fp16 sums", fp16},
     {"gpu program: alpha, beta and C", addmm},
+    {"gpu program: matrices that are moved", moves},
     {"gpu program: burst timing", burst},
     {"gpu program: sustained timing", sustained},
     {"gpu program: a wrong element is found", wrong_element},
