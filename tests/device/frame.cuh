@@ -56,13 +56,13 @@ static void expect_equal(const std::vector<T> &got, const std::vector<T> &expect
                i % columns, double(got[i]), double(expected[i]));
 }
 
-static uint16_t bits_of(float value) {
+inline uint16_t bits_of(float value) {
     const bf16 rounded = __float2bfloat16(value);
     return *reinterpret_cast<const uint16_t *>(&rounded);
 }
 
 // A matrix [rows][columns] whose elements are the numbers from 1 on, as bits.
-static std::vector<uint16_t> numbered(int rows, int columns) {
+inline std::vector<uint16_t> numbered(int rows, int columns) {
     std::vector<uint16_t> matrix(rows * columns);
     for (int i = 0; i < rows * columns; ++i)
         matrix[i] = uint16_t(i + 1);

@@ -44,6 +44,16 @@ static void expect_all_banks_once(const std::vector<int> &offsets, int bytes, co
     EXPECT(std::count(hits, hits + BANKS, 1) == BANKS, "%s at %d", what, where);
 }
 
+// A tile of words lies as one of twice as many bf16 does.
+static void swizzled_words() {
+    for (int row = 0; row < 64; ++row)
+        for (int column = 0; column < SWIZZLE_BYTES / 4; ++column) {
+            const int got = swizzle_128b<float>(row, column) * int(sizeof(float));
+            EXPECT(got == swizzled_byte(row, 2 * column), "(%d, %d) is at byte %d", row, column,
+                   got);
+        }
+}
+
 // What the swizzle is for: eight rows, the same chunk of 16 bytes.
 static void swizzle_column() {
     for (int first = 0; first < 64; first += 8)
@@ -129,6 +139,7 @@ static void exchange_covers() {
 
 int main() {
     run_case("swizzle: the definition on byte addresses, one to one", swizzle_definition);
+    run_case("swizzle: words of fp32", swizzled_words);
     run_case("swizzle: a chunk of eight rows meets all banks once", swizzle_column);
     run_case("swizzle: 4-byte stores of fragments meet all banks once", pair_stores);
     run_case("swizzle: stmatrix meets all banks once", stmatrix_stores);
