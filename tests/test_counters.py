@@ -56,7 +56,9 @@ KERNELS = (RUNG_CALL, CUBLAS_CALL, RUNG_CALL, CUBLAS_CALL)
 RUNG = """#!{python}
 import json, sys
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-assert (options["--protocol"], options["--check"]) == ("none", "sample"), options
+moves = "{name}".startswith("t")
+assert options["--protocol"] == "none", options
+assert options["--check"] == ("full" if moves else "sample"), options
 if {status!r}:
     sys.stderr.write("{name}: it cannot\\n")
     sys.exit({status!r})
@@ -69,7 +71,8 @@ run = {{
                 "seed": int(options["--seed"]), "copies": 1}},
     "verification": {{"verified": True}}, "timing": None,
 }}
-run["problem"].update((name, int(options["--" + name])) for name in "mnk")
+run["problem"].update((key, int(options["--" + key])) for key in ("mn" if moves else "mnk"))
+assert not moves or "--k" not in options, options
 json.dump(run, open(options["--json"], "w"))
 print("verified")
 """
@@ -147,6 +150,19 @@ def test_counts(folder):
     same(step["counters"]["lts__t_requests_srcunit_tex.sum"], None)  # n/a
     same(step["counters"]["dram__bytes_write.sum"], None)  # not known
     same(list(step["counters"]), record["metrics"])
+
+
+def test_moves(folder):
+    """Of a rung that moves words its own kernel alone is counted, not one with a longer name."""
+    kernels = ("transpose(CUtensorMap_st, int)", "void transpose_readWrite<float>(Params)")
+    house = House(folder, "t02", kernels=kernels)
+    result = house.count("--steps", "t02")
+    same((result.returncode, "Traceback" in result.stderr), (0, False))
+    record = house.result()
+    require("k" not in record["problem"], record["problem"])
+    step = record["steps"][0]
+    same((step["kernel"], step["launches"], "cublas" in step), ("transpose", 1, False))
+    same(house.count("--steps", "t02", "--k", "4").returncode, 2)
 
 
 def test_no_list(folder):
@@ -251,6 +267,7 @@ def case(test):
 
 TESTS = [
     test_counts,
+    test_moves,
     test_no_list,
     test_other_kernels,
     test_failing,
