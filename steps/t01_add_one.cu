@@ -6,7 +6,8 @@
 // Copies are asynchronous, so two things have to be waited for, each by its own means: a load by an
 // mbarrier, which counts the bytes that arrive; a store by the thread that started it. And TMA sees
 // shared memory through a proxy of its own: what threads wrote, a fence has to show it.
-// Expected: not far below a plain copy of the same bytes.
+// Expected: a third of a plain copy's speed. Two CTAs of 1024 threads fill an SM, and each has but
+// 4 KB on its way.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
