@@ -35,6 +35,23 @@ inline int max_dynamic_smem(int *bytes) {
         "asking for the shared memory of device", device);
 }
 
+// Stores in *bytes how much dynamic shared memory a CTA has to ask for, if it has no other, so that
+// no more than `ctas` of them fit on one SM of the current device.
+// (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: some is the system's.)
+inline int smem_of_ctas_per_sm(size_t *bytes, int ctas) {
+    int device = 0, whole = 0, reserved = 0;
+    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0) ||
+        launch_check(
+            cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+            "asking for the shared memory of an SM of device", device) ||
+        launch_check(
+            cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device),
+            "asking for the reserved shared memory of a CTA on device", device))
+        return 1;
+    *bytes = size_t(whole / ctas - reserved);
+    return 0;
+}
+
 // Lets `kernel` use `bytes` of dynamic shared memory; without this a launch gets 48 KB at most.
 // (CUDA C++ Programming Guide: Shared Memory, compute capability 7.x and later.)
 template <typename Kernel>

@@ -23,7 +23,25 @@ DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, u
                  : "memory");
 }
 
-// The same for a map of whole operand stages: the load of [box_rows][bk] at (column, row).
+// The L2 policy of lines that are to stay: others are evicted before them.
+// (PTX ISA: createpolicy; cache_hint of cp.async.bulk.tensor.)
+DEVICE uint64_t evict_last_policy() {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+// tma_load_2d, evict-last.
+DEVICE void tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
+                                   uint64_t *barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(tile)),
+                 "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)),
+                 "l"(evict_last_policy())
+                 : "memory");
+}
+
+// tma_load_2d for a map of whole operand stages: the load of [box_rows][bk] at (column, row).
 DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%2, %3, 0}], [%4];" ::"r"(shared_address(tile)),

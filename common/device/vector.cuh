@@ -36,6 +36,19 @@ DEVICE void store8(bf16 *destination, const float (&values)[8]) {
                    pack_bf16(values[4], values[5]), pack_bf16(values[6], values[7]));
 }
 
+// Reads 4 fp32 values with one 16-byte load; `source` is 16-byte aligned.
+DEVICE void load4(float (&values)[4], const float *source) {
+    const float4 four = *reinterpret_cast<const float4 *>(source);
+    values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;
+}
+
+// Writes 4 fp32 values with one 16-byte store, 16-byte aligned, into a shared tile that a bulk store
+// reads next: a generic-proxy write, like store2_shared's.
+DEVICE void store4_shared(float *destination, const float (&values)[4]) {
+    *reinterpret_cast<float4 *>(destination) =
+        make_float4(values[0], values[1], values[2], values[3]);
+}
+
 // Rounds two fp32 values to bf16 and writes them with one 4-byte store into a shared tile that a
 // bulk store reads next: a generic-proxy write, which the async proxy sees only after the writing
 // thread's fence_proxy_async() and a barrier.

@@ -13,6 +13,7 @@
 
 static constexpr int COMPUTE_CAPABILITY_MAJOR = 9;
 static constexpr int COMPUTE_CAPABILITY_MINOR = 0;
+static constexpr int RESERVED_SHARED = 1024; // of each CTA, the system's
 
 const char *cudaGetErrorName(cudaError_t error) {
     switch (error) {
@@ -83,6 +84,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
         *value = int(emulator::LARGEST_SHARED);
+        return cudaSuccess;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        *value = int(RESERVED_SHARED);
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: // room for one CTA of the largest
+        *value = int(emulator::LARGEST_SHARED + RESERVED_SHARED);
         return cudaSuccess;
     }
     return cudaErrorInvalidValue;

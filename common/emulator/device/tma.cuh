@@ -21,6 +21,16 @@ DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, u
     emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
 }
 
+// A value that nobody asks for.
+DEVICE uint64_t evict_last_policy() { return 0; }
+
+// The same: there is no L2.
+DEVICE void tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
+                                   uint64_t *barrier,
+                                   emulator::Site where = emulator::Site::current()) {
+    tma_load_2d(tile, map, column, row, barrier, where);
+}
+
 // A load of a whole operand stage into the own CTA.
 DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
                         emulator::Site where = emulator::Site::current()) {

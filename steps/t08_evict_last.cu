@@ -1,0 +1,109 @@
+// t08: what was read is evicted last.
+//
+// Nobody reads a line of A twice, so nothing is gained by keeping it. But the L2 holds two kinds of
+// lines, and when it needs room, one of them has to go: of A's, at no cost, or of D's, which must
+// be written first. Evict-last for A leaves D's to go. They go sooner then, while their neighbours
+// in the same rows are still being written, in longer runs. That is a guess at why it helps; bytes
+// are the same. Expected, from a trial: a hundredth faster.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/shared_memory.cuh"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+
+constexpr int BM = 64;
+constexpr int BN = 64;
+constexpr int TM = 4;
+constexpr int TN = 4;
+constexpr int BLOCKS = BN / TN; // of TM x TN in a row of the tile
+constexpr int THREADS = BM * BN / (TM * TN);
+constexpr int CTAS_PER_SM = 4;
+static_assert(BM == BN && TM == TN, "the exclusive-or of two blocks' numbers is a block's number");
+
+struct SharedStorage {
+    alignas(128) float a[BM * BN];
+    alignas(128) float d[BN * BM];
+    uint64_t full;
+};
+
+__global__ void __launch_bounds__(THREADS)
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
+              int m) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int tiles_m = ceil_div(m, BM);
+    const int row = blockIdx.x % tiles_m * BM; // of the tile's first element
+    const int column = blockIdx.x / tiles_m * BN;
+
+    if (threadIdx.x == 0) {
+        mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
+        mbarrier_init_fence();        // before any thread or copy uses it
+        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
+        tma_load_2d_evict_last(smem.a, &map_a, column, row, &smem.full);
+    }
+    __syncthreads();              // the barrier is ready before anyone waits for it
+    mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
+
+    const int block = threadIdx.x % BLOCKS;
+    const int j = block * TN;
+    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
+    float rows[TM][TN];
+    float columns[TN][TM];
+#pragma unroll
+    for (int y = 0; y < TM; ++y) {
+        load4(rows[y], &smem.a[(i + y) * BN + j]);
+#pragma unroll
+        for (int x = 0; x < TN; ++x)
+            columns[x][y] = rows[y][x];
+    }
+#pragma unroll
+    for (int x = 0; x < TN; ++x)
+        store4_shared(&smem.d[(j + x) * BM + i], columns[x]);
+
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    __syncthreads();     // ... and all wrote, before one thread starts the store
+    if (threadIdx.x == 0) {
+        tma_store_2d_normal(&map_d, smem.d, row, column);
+        bulk_commit();
+        bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_d;
+    size_t smem; // more than SharedStorage: what leaves room for CTAS_PER_SM
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State;
+    *state = made;
+    return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM) ||
+           allow_dynamic_smem(transpose, made->smem) ||
+           make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
+           make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM, UNSWIZZLED);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
+                  made->smem, p->stream, made->map_a, made->map_d, p->m);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step t08 = {
+    .name = "t08",
+    .idea = "evict-last loads",
+    .computes = TRANSPOSE_FP32,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 4,
+    .multiple_n = 4,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&t08, argc, argv); }
