@@ -25,12 +25,10 @@ struct SharedStorage {
 };
 
 __global__ void __launch_bounds__(THREADS)
-    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
-              int n) {
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d) {
     __shared__ SharedStorage smem;
-    const int tiles_n = ceil_div(n, BN);
-    const int row = blockIdx.x / tiles_n * BM; // of the tile's first element
-    const int column = blockIdx.x % tiles_n * BN;
+    const int row = grid_row() * BM; // of the tile's first element
+    const int column = blockIdx.x * BN;
 
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
@@ -69,8 +67,8 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
-                  0, p->stream, made->map_a, made->map_d, p->n);
+    return launch(transpose, grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM)), dim3(THREADS),
+                  dim3(1), 0, p->stream, made->map_a, made->map_d);
 }
 
 static void release(void *state) { delete static_cast<State *>(state); }

@@ -28,12 +28,10 @@ struct SharedStorage {
 };
 
 __global__ void __launch_bounds__(THREADS)
-    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d,
-              int m) {
+    transpose(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_d) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
-    const int tiles_m = ceil_div(m, BM);
-    const int row = blockIdx.x % tiles_m * BM; // of the tile's first element
-    const int column = blockIdx.x / tiles_m * BN;
+    const int row = blockIdx.x * BM; // of the tile's first element
+    const int column = grid_row() * BN;
 
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
@@ -87,8 +85,8 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    return launch(transpose, dim3(ceil_div(p->m, BM) * ceil_div(p->n, BN)), dim3(THREADS), dim3(1),
-                  made->smem, p->stream, made->map_a, made->map_d, p->m);
+    return launch(transpose, grid_of(ceil_div(p->m, BM), ceil_div(p->n, BN)), dim3(THREADS),
+                  dim3(1), made->smem, p->stream, made->map_a, made->map_d);
 }
 
 static void release(void *state) { delete static_cast<State *>(state); }

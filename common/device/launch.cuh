@@ -105,6 +105,16 @@ int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster,
     return 1;
 }
 
+// A grid of so many columns and rows of CTAs: each stands at (blockIdx.x, grid_row()), and columns
+// count faster. y alone goes to 65535; z adds to it, and then some CTAs may stand behind the last
+// row. (CUDA C++ Programming Guide: Features and Technical Specifications.)
+inline dim3 grid_of(int columns, int rows) {
+    constexpr int MOST_IN_Y = 65535;
+    const int z = ceil_div(rows, MOST_IN_Y);
+    return dim3(columns, ceil_div(rows, z), z);
+}
+DEVICE int grid_row() { return blockIdx.z * gridDim.y + blockIdx.y; }
+
 // Starts `kernel` on `stream` with `smem` bytes of dynamic shared memory, and returns at once.
 template <typename... Parameters, typename... Arguments>
 int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, size_t smem,
