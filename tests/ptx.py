@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAST = "v12"  # of its track
 A_LAST = "a06"
-T_LAST = "t04"
+T_LAST = "t08"
 NONE = "t00"  # below all: no rung of the track has it
 RUNGS = [
     f"{last[0]}{number:02}"
@@ -76,6 +76,8 @@ TABLE = [
     ("t01", T_LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
     ("t01", "t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
     ("t02", T_LAST, "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
+    ("t05", T_LAST, "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
+    ("t08", T_LAST, "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
     ("t01", NONE, "words moved past TMA", r"(ld|st)\.global"),
 ]
 
