@@ -26,6 +26,9 @@ static int64_t common_multiple(int64_t a, int64_t b) {
 
 static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
 
+/* Of what is moved: some CTAs stand behind the matrix, and their coordinates have to be 32-bit. */
+enum { LARGEST_MOVED = 1 << 30 };
+
 typedef struct multiples {
     int64_t m, n, k; /* k is 0 if there is none */
 } multiples;
@@ -66,8 +69,9 @@ void shape_rule(const step *step, char *text, size_t size) {
 
 static int check_dimension(const step *step, char name, int value, int64_t multiple, char *error,
                            size_t size) {
-    if (value < 1) {
-        snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, LARGEST_DIMENSION);
+    const int largest = arithmetic_of(step).moves ? LARGEST_MOVED : LARGEST_DIMENSION;
+    if (value < 1 || value > largest) {
+        snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, largest);
         return 1;
     }
     if (value % multiple != 0) {

@@ -55,7 +55,9 @@ static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .mult
 
 static void moved_matrices(void) {
     EXPECT(shape_check(&moves, 1, 4, 0, error, sizeof error) == 0, "%s", error);
-    EXPECT(shape_check(&moves, 3, INT_MAX - 3, 0, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&moves, 3, 1 << 30, 0, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&moves, 3, INT_MAX - 3, 0, error, sizeof error) != 0, "n=INT_MAX - 3");
+    EXPECT(strcmp(error, "n=2147483644: must be from 1 to 1073741824") == 0, "%s", error);
     EXPECT(shape_check(&moves, 4, 2, 0, error, sizeof error) != 0, "n=2");
     EXPECT(shape_check(&transposes, 4, 8, 0, error, sizeof error) == 0, "%s", error);
     EXPECT(shape_check(&transposes, 4, 4, 0, error, sizeof error) != 0, "n=4");
