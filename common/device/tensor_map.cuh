@@ -46,6 +46,13 @@ constexpr CUtensorMapDataType tensor_map_type<int32_t>() {
     return CU_TENSOR_MAP_DATA_TYPE_INT32;
 }
 
+// How many bytes the L2 fetches at least where a row of a box has fewer. Transposes ask for rows of
+// 128 or 256 bytes and their neighbours soon want what follows; gemm rungs gain nothing by it.
+template <typename T>
+constexpr CUtensorMapL2promotion l2_promotion() {
+    return sizeof(T) == 4 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
+}
+
 // How boxes lie in shared memory: row by row, or under the 128-byte swizzle of swizzle.cuh.
 constexpr CUtensorMapSwizzle UNSWIZZLED = CU_TENSOR_MAP_SWIZZLE_NONE;
 constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
@@ -64,7 +71,7 @@ int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64
     const CUresult status =
         encode(map, tensor_map_type<T>(), cuuint32_t(rank), const_cast<void *>(base), sizes,
                strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+               l2_promotion<T>(), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     fprintf(stderr,
