@@ -9,8 +9,9 @@ A table stands between two lines, which may name what to show (all of it if they
 `variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it,
 or with `variants@1234abc` from the one of that commit; `counters` are counts of hardware events,
 from the newest counters at that size; `source` (or `source@1234abc`) says which runs these are.
-`shapes` are times of the programs named at three shapes, from the newest run at each that has all
-of them; `events` are the counts of the programs named at 4096 x 4096 x 4096.
+`shapes` are times of the programs named at some shapes, from the newest run at each that has all of
+them; `events` are the counts of the programs named at 4096 x 4096 x 4096 or, of t rungs, at
+8192 x 8192.
 --check writes nothing and exits 1 if a note says anything else.
 
 Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that cannot be read.
@@ -39,7 +40,7 @@ NOT_RECORDED = "Not recorded yet."
 VARIANTS_HEADER = ["program", "idea", "TFLOPS", "of cuBLAS", "against its rung"]
 VARIANTS_HEADER += ["tensor-core share", "SM clock"]
 SECTOR_BYTES = 32
-EVENTS_SHAPE = (4096, 4096, 4096)
+EVENTS_SHAPES = ((4096, 4096, 4096), (8192, 8192))  # of products; of what is moved
 
 # A column of the counters: its head, the metric, what to multiply with, digits.
 COLUMNS = (
@@ -153,7 +154,7 @@ def counters_table(results, names):
             rows.append(missing_row(entry, 1 + len(COLUMNS)))
             continue
         rows.append(counters_row(entry["step"], entry["counters"]))
-        cublas = cublas or entry["cublas"]
+        cublas = cublas or entry.get("cublas")  # of what is moved there is none
     if cublas:
         rows.append(counters_row("cuBLAS", cublas["counters"]))
     return aligned(["program", *(column[0] for column in COLUMNS)], 1) + rows
@@ -188,7 +189,10 @@ def shapes(results, names):
 
 def events(results, names):
     """Counts of some programs, and where they are from."""
-    path = recorded.newest_with(names, EVENTS_SHAPE, "counters", results.folder)
+    found = (
+        recorded.newest_with(names, shape, "counters", results.folder) for shape in EVENTS_SHAPES
+    )
+    path = next(filter(None, found), None)
     if path is None:
         return [NOT_RECORDED]
     there = copy.copy(results)
