@@ -163,10 +163,10 @@ def counters_table(results, names):
 def counters_caption(record):
     """What was counted, on what, when."""
     gpu, problem = record["gpu"], record["problem"]
+    shape = ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
     return (
         f"Counts: {gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
-        f"{gpu['driver']}, ncu {record['ncu'] or 'unknown'}; m = {problem['m']}, "
-        f"n = {problem['n']}, k = {problem['k']}; {problem['inputs']} inputs, "
+        f"{gpu['driver']}, ncu {record['ncu'] or 'unknown'}; {shape}; {problem['inputs']} inputs, "
         f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
     )
 
