@@ -25,8 +25,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import ladder
+import merge
+import process
 import recorded
+import rung_run
+import selection
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (
@@ -61,9 +64,9 @@ def make_parser():
         allow_abbrev=False,
     )
     add = parser.add_argument
-    ladder.add_selection(add)
+    selection.add_selection(add)
     add("--device", type=int, default=0, metavar="I")
-    add("--timeout", type=ladder.positive, default=600, metavar="S", help="seconds per process")
+    add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
     add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
     add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
     return parser
@@ -77,15 +80,15 @@ def find_ncu(named):
     if found:
         return found
     if named:
-        raise ladder.UsageError(f"--ncu: {named} is no program")
-    raise ladder.CannotRun(f"ncu was not found: {INSTALL}")
+        raise selection.UsageError(f"--ncu: {named} is no program")
+    raise process.CannotRun(f"ncu was not found: {INSTALL}")
 
 
 def known_metrics(ncu, timeout):
     """The METRICS that this ncu lists for this machine; all of them if it lists none."""
     try:
-        status, output, _ = ladder.execute([ncu, "--query-metrics"], timeout)
-    except ladder.RungFailed:
+        status, output, _ = process.execute([ncu, "--query-metrics"], timeout)
+    except process.RungFailed:
         return list(METRICS)
     listed = set(re.findall(r"^\s*([a-z0-9_]+__[a-z0-9_]+)", output, re.MULTILINE))
     known = [name for name in METRICS if name.partition(".")[0] in listed]
@@ -129,7 +132,7 @@ def launches_of(output):
     rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
     heads = [index for index, row in enumerate(rows) if "Kernel Name" in row]
     if not heads:
-        raise ladder.RungFailed("ncu reported no kernel")
+        raise process.RungFailed("ncu reported no kernel")
     header = rows[heads[0]]
     launches = []
     for row in rows[heads[0] + 2 :]:  # below the header stands a row of units
@@ -148,7 +151,7 @@ def counters_of(launches, wanted, what):
     """The counters of the last launch whose kernel is wanted."""
     found = [launch for launch in launches if wanted(launch[0])]
     if not found:
-        raise ladder.RungFailed(f"ncu reported no launch of {what}")
+        raise process.RungFailed(f"ncu reported no launch of {what}")
     kernel, columns = found[-1]
     return {
         "kernel": kernel,
@@ -161,7 +164,7 @@ def complaint(output, errors):
     """Why a run under ncu failed: its first ==ERROR== line, else what the program said."""
     lines = (output + "\n" + errors).splitlines()
     named = [line.strip() for line in lines if line.startswith("==ERROR==")]
-    return named[0] if named else ladder.complaint(output, errors)
+    return named[0] if named else process.complaint(output, errors)
 
 
 # --- one program ----------------------------------------------------------------------------
@@ -171,22 +174,22 @@ def read_run(options, name, json_path):
     """What the program itself recorded, checked. RungFailed if that isn't the run asked for."""
     try:
         run = json.loads(json_path.read_text(encoding="utf-8"))
-        ladder.check_run(options, name, run)
+        rung_run.check_run(options, name, run)
     except (OSError, ValueError) as error:
-        raise ladder.RungFailed(f"its JSON: {error}") from error
+        raise process.RungFailed(f"its JSON: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise ladder.RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
+        raise process.RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
     return run
 
 
 def count(options, name, path, folder):
     """Runs one program under ncu: (its own JSON, its record)."""
     json_path = folder / f"{name}.json"
-    status, output, errors = ladder.execute(command_of(options, path, json_path), options.timeout)
-    if status == ladder.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
-        raise ladder.CannotRun(ladder.last_line(errors) or complaint(output, errors))
+    status, output, errors = process.execute(command_of(options, path, json_path), options.timeout)
+    if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
+        raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
     if status != 0:
-        raise ladder.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+        raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
     run = read_run(options, name, json_path)
     launches = launches_of(output)
     record = {"step": name, "idea": run["idea"]}
@@ -208,15 +211,15 @@ def count_all(options, programs):
         for name, path in programs:
             try:
                 run, record = count(options, name, path, Path(folder))
-            except ladder.CannotRun as error:
+            except process.CannotRun as error:
                 if not records:
                     raise
                 record = {"step": name, "failed": f"exit status 77: {error}"}
-            except ladder.RungFailed as error:
+            except process.RungFailed as error:
                 record = {"step": name, "failed": str(error)}
             else:
                 first = first or run
-                ladder.require_same(first, run)
+                merge.require_same(first, run)
             records.append(record)
             print(line_of(record), file=sys.stderr)
     return first, records
@@ -242,12 +245,12 @@ def version_of(ncu):
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return ladder.last_line(result.stdout) or None
+    return process.last_line(result.stdout) or None
 
 
 def record_of(options, first, records, date):
     """The whole file's content."""
-    shared = ladder.identity(first)
+    shared = merge.identity(first)
     return {
         "schema": recorded.SCHEMA,
         "kind": "counters",
@@ -264,30 +267,29 @@ def record_of(options, first, records, date):
 def write_record(options, record, date):
     """Writes the record and returns its path."""
     path = options.out or recorded.RESULTS / recorded.file_name(record, "counters", date)
-    text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False)
-    recorded.write_whole(path, (text + "\n").encode("utf-8"))
+    recorded.write_json(path, record)
     return path
 
 
 def counters_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    ladder.check_size(options)
+    selection.check_size(options)
     if options.device < 0:
-        raise ladder.UsageError("--device: an index from 0 upwards is wanted")
-    programs = ladder.find_programs(options.build, options.steps)
-    options.measure = ladder.measure_of(programs)
-    options.shape = ladder.shape_of(options)
-    ladder.check_destination(options.out)
+        raise selection.UsageError("--device: an index from 0 upwards is wanted")
+    programs = selection.find_programs(options.build, options.steps)
+    options.measure = selection.measure_of(programs)
+    options.shape = selection.shape_of(options)
+    selection.check_destination(options.out)
     options.ncu = find_ncu(options.ncu)
     options.metrics = known_metrics(options.ncu, options.timeout)
-    ladder.catch_signals()
+    process.catch_signals()
     date = time.gmtime()
     first, records = count_all(options, programs)
     if first is None:
         print("counters: nothing was counted; nothing is written", file=sys.stderr)
         return 1
-    ladder.ignore_signals()
+    process.ignore_signals()
     print(f"recorded in {write_record(options, record_of(options, first, records, date), date)}")
     return 1 if any("failed" in record for record in records) else 0
 
@@ -296,17 +298,17 @@ def main():
     """Turns the errors that are expected into one line and an exit status."""
     try:
         return counters_main(sys.argv[1:])
-    except ladder.UsageError as error:
+    except selection.UsageError as error:
         print(f"counters: {error}", file=sys.stderr)
         return 2
-    except ladder.CannotRun as error:
+    except process.CannotRun as error:
         print(error, file=sys.stderr)
-        return ladder.CANNOT_RUN_HERE
-    except (ladder.Mismatch, OSError) as error:
+        return process.CANNOT_RUN_HERE
+    except (merge.Mismatch, OSError) as error:
         print(f"counters: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return ladder.INTERRUPTED
+        return process.INTERRUPTED
 
 
 if __name__ == "__main__":

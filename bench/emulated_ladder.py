@@ -17,8 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import ladder
+import process
 import recorded
+import selection
+import tables
 
 POLL_SECONDS = 0.02
 
@@ -34,11 +36,13 @@ def make_parser():
         allow_abbrev=False,
     )
     add = parser.add_argument
-    ladder.add_selection(add, "emulated", "a small shape of the rung's own")
+    selection.add_selection(add, "emulated", "a small shape of the rung's own")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
-    add("--jobs", type=ladder.positive, default=os.cpu_count() or 1, help="default: one per core")
-    add("--timeout", type=ladder.positive, default=600, metavar="S", help="seconds per rung")
+    add(
+        "--jobs", type=selection.positive, default=os.cpu_count() or 1, help="default: one per core"
+    )
+    add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per rung")
     add("--out", metavar="FILE", type=Path, help="write the counts to FILE (default: nowhere)")
     add("--dry-run", action="store_true", help="print the commands and run nothing")
     return parser
@@ -73,10 +77,10 @@ class Run:
         self.name = name
         self.json_path = folder / f"{name}.json"
         self.timeout = options.timeout
-        self.output, self.errors = ladder.scratch(), ladder.scratch()
+        self.output, self.errors = process.scratch(), process.scratch()
         self.began = time.monotonic()
         command = command_of(options, path, self.json_path)
-        self.process = ladder.start(command, self.output, self.errors)
+        self.process = process.start(command, self.output, self.errors)
 
     def seconds(self):
         return time.monotonic() - self.began
@@ -84,7 +88,7 @@ class Run:
     def finished(self):
         """True once it has ended, or has been ended because it took too long."""
         if self.process.poll() is None and self.seconds() > self.timeout:
-            ladder.stop(self.process)
+            process.stop(self.process)
             return True
         return self.process.poll() is not None
 
@@ -93,7 +97,7 @@ class Run:
         seconds = self.seconds()
         try:
             record = self.read()
-        except ladder.RungFailed as error:
+        except process.RungFailed as error:
             record = {"step": self.name, "failed": str(error)}
         self.output.close()
         self.errors.close()
@@ -103,14 +107,14 @@ class Run:
         """What it recorded. Raises RungFailed with its own words if there is nothing."""
         status = self.process.returncode
         if status < 0 and self.seconds() > self.timeout:
-            raise ladder.RungFailed(f"not finished after {self.timeout} s")
+            raise process.RungFailed(f"not finished after {self.timeout} s")
         if status != 0:
-            raise ladder.RungFailed(self.complaint(status))
+            raise process.RungFailed(self.complaint(status))
         try:
             record = json.loads(self.json_path.read_text(encoding="utf-8"))
             check_record(self.name, record)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ladder.RungFailed(f"its JSON: {error!r}") from error
+            raise process.RungFailed(f"its JSON: {error!r}") from error
         return record
 
     def complaint(self, status):
@@ -120,8 +124,8 @@ class Run:
         output, errors = self.output.read(), self.errors.read()
         wrong = [line for line in output.splitlines() if line.startswith("WRONG")]
         reports = [line for line in errors.splitlines() if line.startswith(f"{self.name}: ")]
-        line = (wrong + reports[-1:] + [ladder.complaint(output, errors)])[0]
-        return ladder.explain(status, line, "")
+        line = (wrong + reports[-1:] + [process.complaint(output, errors)])[0]
+        return process.explain(status, line, "")
 
 
 def check_record(name, record):
@@ -183,7 +187,7 @@ def run_all(options, programs, folder):
         return results, True
     finally:
         for run in running:
-            ladder.stop(run.process)
+            process.stop(run.process)
         progress.close()
 
 
@@ -227,7 +231,7 @@ def print_table(records):
     shapes = {shape_text(record) for record in records if "failed" not in record}
     if len(shapes) == 1:
         print(f"CPU emulator, {shapes.pop()}; no speed is measured")
-    ladder.print_aligned(
+    tables.print_aligned(
         [["rung", "verified", "tensor", "TMA read", "TMA written", "conflicts", "emulation"]]
         + [table_row(record) for record in records]
     )
@@ -246,34 +250,33 @@ def write_record(path, records):
         {key: record[key] for key in record if key != "emulation_seconds"} for record in records
     ]
     whole = {"schema": recorded.SCHEMA, "kind": "emulated-ladder", "rungs": kept}
-    text = json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False)
-    recorded.write_whole(path, (text + "\n").encode("utf-8"))
+    recorded.write_json(path, whole)
 
 
 def check_options(options):
     """Refuses what could not be done, before anything is run."""
-    ladder.check_size(options)
+    selection.check_size(options)
     if options.out:
-        ladder.check_destination(options.out)
+        selection.check_destination(options.out)
 
 
 def emulated_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
     check_options(options)
-    programs = ladder.find_programs(options.build, options.steps, "emulated", recorded.TRACKS)
+    programs = selection.find_programs(options.build, options.steps, "emulated", recorded.TRACKS)
     if options.dry_run:
         for _, path in programs:
             print(*command_of(options, path, "<temporary file>"))
         return 0
-    ladder.catch_signals()
+    process.catch_signals()
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         results, interrupted = run_all(options, programs, Path(folder))
-    ladder.ignore_signals()
+    process.ignore_signals()
     records = [results[name] for name, _ in programs if name in results]
     print_table(records)
     if interrupted:
-        return ladder.INTERRUPTED
+        return process.INTERRUPTED
     if options.out:
         write_record(options.out, records)
         print(f"recorded in {options.out}")
@@ -284,14 +287,14 @@ def main():
     """Turns the errors that are expected into one line and an exit status."""
     try:
         return emulated_main(sys.argv[1:])
-    except ladder.UsageError as error:
+    except selection.UsageError as error:
         print(f"ladder: {error}", file=sys.stderr)
         return 2
-    except (ladder.RungFailed, OSError) as error:
+    except (process.RungFailed, OSError) as error:
         print(f"ladder: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return ladder.INTERRUPTED
+        return process.INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
 TRACKS = "vat"
 MOVING = "t"  # the track that moves words instead of multiplying
+FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")  # a list of numbers and nulls
 NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
 
 
@@ -109,6 +110,13 @@ def write_whole(path, data):
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def write_json(path, record):
+    """Writes a record to `path`, whole; lists of figures stand on one line each."""
+    text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False)
+    text = FIGURES.sub(lambda match: "[" + " ".join(match[1].split()) + "]", text)
+    write_whole(path, (text + "\n").encode("utf-8"))
 
 
 def rung_of(name):

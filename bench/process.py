@@ -1,0 +1,96 @@
+"""Running a built program: its start, its end, what it complained about, and signals."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import tempfile
+
+CANNOT_RUN_HERE = 77
+INTERRUPTED = 130
+STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
+
+
+class CannotRun(Exception):
+    """A rung says that this machine cannot run it: its one line."""
+
+
+class RungFailed(Exception):
+    """One rung failed; the ladder goes on without it."""
+
+
+def stop(process):
+    """Ends a rung that still runs: asks first, since it may be inside a GPU launch."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def last_line(text):
+    """The last line that isn't blank, or an empty string."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def complaint(output, errors):
+    """Why a rung failed, in its own words: its WRONG line, else its last line on stderr."""
+    wrong = [line.strip() for line in output.splitlines() if line.startswith("WRONG")]
+    return wrong[0] if wrong else last_line(errors) or last_line(output) or "it printed nothing"
+
+
+def start(command, output, errors):
+    """Starts a rung in a session of its own: a Ctrl-C at the terminal is ours to pass on."""
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise RungFailed(f"cannot start {command[0]}: {error.strerror}") from error
+
+
+def scratch():
+    """A temporary file for what a rung prints; odd bytes in it are no reason to fail."""
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def execute(command, timeout):
+    """Runs one rung to its end and returns (exit status, stdout, stderr)."""
+    with scratch() as output, scratch() as errors:
+        process = start(command, output, errors)
+        try:
+            status = process.wait(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise RungFailed(f"not finished after {timeout} s") from error
+        finally:
+            stop(process)
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
+
+
+def explain(status, output, errors):
+    """The reason to record for a rung that did not exit 0."""
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}: {complaint(output, errors)}"
+    return f"exit status {status}: {complaint(output, errors)}"
+
+
+def catch_signals():
+    """SIGTERM ends the ladder as a Ctrl-C does, also where SIGINT was ignored at the start."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+
+
+def ignore_signals():
+    """Nothing interrupts the writing of the file."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
