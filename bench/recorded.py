@@ -10,71 +10,36 @@ import os
 import re
 import tempfile
 import time
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import figures
+import schema
+from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
+    MOVES,
+    MOVING,
+    NAME,
+    PRODUCTS,
+    PROTOCOLS,
+    TRACKS,
+    WIDE,
+    Measure,
+    is_variant,
+    measure_of,
+    name_order,
+    ratio_to,
+    rung_of,
+    shape_of,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-SCHEMA = 1
+SCHEMA = 1  # of what a program writes, and of counters
+RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
-TRACKS = "vat"
-MOVING = "t"  # the track that moves words instead of multiplying
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")  # a list of numbers and nulls
-NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What is measured of a rung, and under which names it stands in every JSON here."""
-
-    dimensions: str  # of its problem
-    work: str  # of one launch
-    rate: str  # work per time ...
-    unit: str  # ... in this unit ...
-    units: float  # ... of so much work a second
-    share: str  # of what the hardware could do
-    other: str  # whom the rungs are compared with
-    ratio: str
-    other_name: str
-    beside: str  # who else may be timed beside them
-    optional: tuple = ("sm_clock_ghz", "watts", "joules")
-
-    @property
-    def readings(self):
-        """What is read beside the time, and null where it can't be read."""
-        return (self.share, *self.optional)
-
-
-PRODUCTS = Measure(
-    dimensions="mnk",
-    work="flop",
-    rate="tflops",
-    unit="TFLOPS",
-    units=1e12,
-    share="tensor_core_share",
-    other="cublas",
-    ratio="ratio_to_cublas",
-    other_name="cuBLAS",
-    beside="cublas_fp16_sums",
-)
-MOVES = Measure(
-    dimensions="mn",
-    work="bytes",
-    rate="gb_per_s",
-    unit="GB/s",
-    units=1e9,
-    share="memory_share",
-    other="device_copy",
-    ratio="ratio_to_device_copy",
-    other_name="device copy",
-    beside="second_opinion",
-)
-
-
-def measure_of(record):
-    """The measure of a recorded run, ladder or file of counters: there is no k where words move."""
-    return PRODUCTS if "k" in record["problem"] else MOVES
+PLACE = re.compile(r"(.+)#([0-9]{1,6})")
 
 
 def quantile(values, fraction):
@@ -119,21 +84,6 @@ def write_json(path, record):
     write_whole(path, (text + "\n").encode("utf-8"))
 
 
-def rung_of(name):
-    """'v07' for the rung v07 and for every variant of it."""
-    return name.partition("-")[0]
-
-
-def is_variant(name):
-    """True for 'v07-balanced', false for 'v07'."""
-    return "-" in name
-
-
-def name_order(name):
-    """A sort key: track by track, rung by rung, a rung before its variants."""
-    return TRACKS.index(name[0]), name
-
-
 def file_name(record, words, date):
     """nvidia-h200-8192x8192x8192-<words>-20250131T120000Z.json"""
     slug = re.sub(r"[^a-z0-9]+", "-", record["gpu"]["name"].lower()).strip("-")
@@ -141,32 +91,97 @@ def file_name(record, words, date):
     return f"{slug}-{shape}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
 
 
-def load_record(path):
-    """Reads one recorded file of any kind. Raises ValueError, naming the file, if it isn't one."""
+def refuse_constant(text):
+    """NaN and Infinity aren't JSON and have no place among results."""
+    raise ValueError(f"it holds {text}")
+
+
+def parse(text):
+    """A JSON text. ValueError for anything that isn't one, and for NaN."""
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
-    if not isinstance(record, dict) or record.get("kind") not in ("ladder", "counters"):
-        raise ValueError(f"{path}: not a recorded ladder, and no recorded counters")
-    if record.get("schema") != SCHEMA:
-        raise ValueError(f"{path}: schema {record.get('schema')}, this program reads {SCHEMA}")
+        return json.loads(text, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"no whole JSON, cut short or damaged at {place}: {error.msg}") from error
+
+
+@cache
+def load_checked(path, _changed):
+    """The record in that file, which was changed at that time. ValueError if it isn't right."""
+    record = parse(Path(path).read_text(encoding="utf-8"))
+    schema.check(record)
+    figures.check(record)
     return record
 
 
-def load_ladder(path):
-    """Reads one recorded ladder. Raises ValueError, naming the file, if it isn't one."""
-    ladder = load_record(path)
-    if ladder["kind"] != "ladder":
+def load_record(path):
+    """Reads one recorded file of any kind. Raises ValueError, naming file and field, if it isn't
+    one, or if its figures don't follow from its samples. What is returned must not be changed."""
+    try:
+        status = os.stat(path)
+        return load_checked(str(path), (status.st_mtime_ns, status.st_size))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{path}: {why}") from error
+
+
+# --- ladders ----------------------------------------------------------------------------------
+#
+# A ladder is alone in its file or one of a run's. Its place is the path of its file, with #2 behind
+# it for the second one of a run with several.
+
+
+def ladders_in(record):
+    """The ladders of a record, each as if it had a file of its own. There may be none."""
+    if record["kind"] == "ladder":
+        return [record]
+    if record["kind"] != "run":
+        return []
+    shared = {"schema": record["schema"], "kind": "ladder"}
+    shared.update(gpu=record["gpu"], commit=record["commit"])
+    return [{**shared, **ladder} for ladder in record["ladders"]]
+
+
+def places_in(path):
+    """A list of (place, ladder) of one file. ValueError for a broken file."""
+    ladders = ladders_in(load_record(path))
+    several = len(ladders) > 1
+    return [
+        (Path(f"{path}#{number}" if several else path), ladder)
+        for number, ladder in enumerate(ladders, 1)
+    ]
+
+
+def all_ladders(folder=RESULTS):
+    """Yields (place, ladder) of every ladder of every file in `folder`. ValueError for a broken
+    file."""
+    for path in sorted(Path(folder).glob("*.json")):
+        yield from places_in(path)
+
+
+def load_ladder(place):
+    """Reads one ladder. Raises ValueError, naming the file, if there isn't one, or several."""
+    path, number = str(place), None
+    named = PLACE.fullmatch(path)
+    if named and not Path(path).exists():
+        path, number = named[1], int(named[2])
+    places = places_in(path)
+    if not places:
         raise ValueError(f"{path}: not a recorded ladder")
-    return ladder
+    if number is None and len(places) == 1:
+        return places[0][1]
+    if number is None:
+        raise ValueError(f"{path}: it holds {len(places)} ladders: name one, such as {path}#1")
+    if not 1 <= number <= len(places):
+        raise ValueError(f"{path}: it holds {len(places)} ladders, and no #{number}")
+    return places[number - 1][1]
 
 
-def load_rungs(path):
+def load_rungs(place):
     """The same for the README and the plots, which show rungs: a ladder without variants."""
-    ladder = load_ladder(path)
+    ladder = load_ladder(place)
     if has_variants(ladder):
-        raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
+        raise ValueError(f"{place}: it has variants of rungs; they belong in the notes alone")
     return ladder
 
 
@@ -193,23 +208,32 @@ def is_headline(ladder, steps=ROOT / "steps"):
     return is_standard(ladder) and names == rung_names(steps) == all_names(ladder)
 
 
-def newest(folder, kind, wanted):
-    """Path of the newest record of that kind in `folder` for which wanted(record), or None."""
-    found = []
+def all_of_kind(folder, kind):
+    """Yields (place, record) of every ladder, or of every file of another kind, in `folder`."""
+    if kind == "ladder":
+        yield from all_ladders(folder)
+        return
     for path in sorted(Path(folder).glob("*.json")):
         record = load_record(path)
-        if record["kind"] == kind and wanted(record):
-            found.append((record["date"], path))
+        if record["kind"] == kind:
+            yield path, record
+
+
+def newest(folder, kind, wanted):
+    """Place of the newest record of that kind in `folder` for which wanted(record), or None."""
+    found = [
+        (record["date"], place) for place, record in all_of_kind(folder, kind) if wanted(record)
+    ]
     return max(found)[1] if found else None
 
 
 def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
-    """Path of the newest headline run in `folder`, or None. ValueError for a broken file."""
+    """Place of the newest headline run in `folder`, or None. ValueError for a broken file."""
     return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps))
 
 
 def newest_variants(folder=RESULTS, commit=None):
-    """Path of the newest standard run with variants of v rungs, of `commit` if given, or None."""
+    """Place of the newest standard run with variants of v rungs, of `commit` if given, or None."""
 
     def wanted(ladder):
         if not is_standard(ladder) or tracks(ladder) != {"v"}:
@@ -220,7 +244,7 @@ def newest_variants(folder=RESULTS, commit=None):
 
 
 def newest_counters(folder=RESULTS):
-    """Path of the newest counters of v rungs at m = n = k = 8192 in `folder`, or None."""
+    """Place of the newest counters of v rungs at m = n = k = 8192 in `folder`, or None."""
     square = (HEADLINE_SIZE,) * 3
     return newest(
         folder,
@@ -230,7 +254,7 @@ def newest_counters(folder=RESULTS):
 
 
 def newest_with(names, mnk, kind="ladder", folder=RESULTS):
-    """Path of the newest record at that shape in which all of `names` have a result, or None.
+    """Place of the newest record at that shape in which all of `names` have a result, or None.
 
     A ladder has to be a finished burst run.
     """
@@ -242,11 +266,6 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
         return shape_of(record) == tuple(mnk) and good.issuperset(names)
 
     return newest(folder, kind, wanted)
-
-
-def shape_of(record):
-    """(m, n, k), or (m, n) where words are moved."""
-    return tuple(record["problem"][name] for name in measure_of(record).dimensions)
 
 
 def entries(record):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import process
 import recorded
 from process import CannotRun, RungFailed
@@ -38,16 +36,10 @@ def run_rung(options, name, path, index, folder):
     return read_run(options, name, json_path)
 
 
-def refuse_constant(text):
-    """NaN and Infinity aren't JSON and have no place among results."""
-    raise ValueError(f"it holds {text}")
-
-
 def read_run(options, name, json_path):
     """Reads what a rung recorded and refuses anything that isn't the run that was asked for."""
     try:
-        text = json_path.read_text(encoding="utf-8")
-        run = json.loads(text, parse_constant=refuse_constant)
+        run = recorded.parse(json_path.read_text(encoding="utf-8"))
         check_run(options, name, run)
         check_timing(options, run["timing"])
     except (OSError, ValueError) as error:

@@ -1,0 +1,243 @@
+"""Whether recorded figures follow from their samples, so that an edited file is found out.
+
+They are recomputed with Python's own statistics module, not with the code that wrote them. Every
+function raises schema.Invalid, naming the field, unless stored and recomputed agree.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+from schema import Invalid, in_order, one_measure, require
+from vocabulary import MOVES, WIDE, is_variant, measure_of, ratio_to, rung_of
+
+KERNELS = {True: ("transpose", "add_one"), False: ("gemm",)}  # what a rung's is called: if it moves
+
+
+def equal(stored, computed, where):
+    """They may differ in the last bits only."""
+    if not math.isclose(stored, computed, rel_tol=1e-9):
+        raise Invalid(where, f"{stored!r}, but its samples give {computed!r}")
+
+
+def equal_lists(stored, computed, where):
+    """The same of two lists."""
+    require(len(stored) == len(computed), where, f"holds {len(stored)}, not {len(computed)}")
+    for index, pair in enumerate(zip(stored, computed)):
+        equal(*pair, f"{where}[{index}]")
+
+
+def summary(stored, samples, where):
+    """Median, 10th and 90th percentile."""
+    equal(stored["median"], statistics.median(samples), f"{where}.median")
+    several = samples if len(samples) > 1 else samples * 2  # quantiles() wants two or more
+    deciles = statistics.quantiles(several, n=10, method="inclusive")
+    equal(stored["low"], deciles[0], f"{where}.low")
+    equal(stored["high"], deciles[-1], f"{where}.high")
+
+
+def reading(stored, values, where):
+    """The median of those that could be read, or null."""
+    known = [value for value in values if value is not None]
+    if known and stored is not None:
+        equal(stored, statistics.median(known), where)
+    else:
+        require(stored is None and not known, where, f"{stored!r}, but passes read {known}")
+
+
+def contender(measure, stored, seconds, work, passes, where):
+    """One contender's rates from its seconds, and its readings from the passes'."""
+    rates = [work / value / measure.units for value in seconds]
+    summary(stored[measure.rate], rates, f"{where}.{measure.rate}")
+    for key in measure.readings:
+        reading(stored[key], [one.get(key) for one in passes], f"{where}.{key}")
+
+
+def ratios(stored, theirs, step, passes, where):
+    """Round by round, and each pass's median; `passes` is how many there are."""
+    samples = [other / own for other, own in zip(theirs, step)]
+    equal_lists(stored["samples"], samples, f"{where}.samples")
+    summary(stored, samples, where)
+    rounds = len(samples) // passes
+    parts = [samples[index * rounds : (index + 1) * rounds] for index in range(passes)]
+    medians = [statistics.median(part) for part in parts]
+    equal_lists(stored["pass_medians"], medians, f"{where}.pass_medians")
+
+
+def readings_of(version, one, name):
+    """What a pass read of a contender: it is its own JSON in schema 1."""
+    return one["timing"][name] if version == 1 else one[name]
+
+
+def own_figures(measure, run, where):
+    """Schema 1: the figures in a pass, as the program computed them."""
+    timing = run["timing"]
+    for name in ("step", *measure.contenders(timing)):
+        if measure.rate in timing[name]:
+            rates = [timing[measure.work] / v / measure.units for v in timing[name]["seconds"]]
+            summary(timing[name][measure.rate], rates, f"{where}.timing.{name}.{measure.rate}")
+        ratio = timing.get(ratio_to(name))
+        if ratio:
+            pairs = zip(timing[name]["seconds"], timing["step"]["seconds"])
+            samples = [theirs / step for theirs, step in pairs]
+            equal_lists(ratio["samples"], samples, f"{where}.timing.{ratio_to(name)}.samples")
+            summary(ratio, samples, f"{where}.timing.{ratio_to(name)}")
+
+
+def whole_pass(ladder, rung, run, where):
+    """Schema 1: a pass is of that rung, and of the ladder's GPU, commit, protocol and problem."""
+    measure = measure_of(ladder)
+    require(run["step"] == rung["step"], f"{where}.step", f"a run of {run['step']}")
+    for key in ("gpu", "commit"):
+        require(run[key] == ladder[key], f"{where}.{key}", "differs from the ladder's")
+    same = run["timing"]["protocol"] == ladder["protocol"]
+    require(same, f"{where}.timing.protocol", "differs from the ladder's")
+    for key, value in ladder["problem"].items():
+        same = run["problem"].get(key) == value
+        require(same, f"{where}.problem.{key}", "differs from the ladder's")
+    own_figures(measure, run, where)
+
+
+def samples_of_passes(rung, measure, where):
+    """Schema 1: the rung's samples are those of its passes, one after the other."""
+    for name in ("step", *measure.contenders(rung["timing"])):
+        of_passes = [v for run in rung["passes"] for v in run["timing"][name]["seconds"]]
+        same = rung["timing"][name]["seconds"] == of_passes
+        require(same, f"{where}.timing.{name}.seconds", "aren't those of its passes")
+
+
+def rung(version, ladder, one, where):
+    """All figures of a rung that has a result."""
+    measure, timing, passes = measure_of(ladder), one["timing"], one["passes"]
+    require(passes, f"{where}.passes", "there are none")
+    if not ladder["interrupted"]:
+        enough = len(passes) == ladder["passes"]
+        require(enough, f"{where}.passes", f"holds {len(passes)}, not {ladder['passes']}")
+    if version == 1:
+        samples_of_passes(one, measure, where)
+    work = measure.work_of(ladder["problem"])
+    good = timing[measure.work] == work
+    require(good, f"{where}.timing.{measure.work}", f"is {timing[measure.work]}, not {work}")
+    samples = len(passes) * ladder["rounds"]
+    for name in ("step", *measure.contenders(timing)):
+        field, seconds = f"{where}.timing.{name}", timing[name]["seconds"]
+        require(len(seconds) == samples, f"{field}.seconds", f"holds {len(seconds)}, not {samples}")
+        read = [readings_of(version, run, name) for run in passes]
+        contender(measure, timing[name], seconds, work, read, field)
+        if name != "step":
+            require(ratio_to(name) in timing, f"{where}.timing.{ratio_to(name)}", "is missing")
+            field = f"{where}.timing.{ratio_to(name)}"
+            ratios(timing[ratio_to(name)], seconds, timing["step"]["seconds"], len(passes), field)
+
+
+def over_all(version, ladder, where):
+    """cuBLAS, or the plain copy, and who else is beside, over all rungs."""
+    measure = measure_of(ladder)
+    good = [one for one in ladder["rungs"] if "failed" not in one]
+    for name in (measure.other, *measure.besides):
+        there = [one for one in good if name in one["timing"]]
+        field = f"{where}{name}"
+        if name not in ladder:
+            require(not there, field, "is missing")
+            continue
+        seconds = [v for one in there for v in one["timing"][name]["seconds"]]
+        require(seconds, field, "no rung has it beside it")
+        if version == 1:
+            same = ladder[name]["seconds"] == seconds
+            require(same, f"{field}.seconds", "aren't those of the rungs")
+        read = [readings_of(version, run, name) for one in there for run in one["passes"]]
+        work = measure.work_of(ladder["problem"])
+        contender(measure, ladder[name], seconds, work, read, field)
+
+
+def neighbours(ladder, where):
+    """Every pair's ratio, from the passes' medians; a variant's is with its rung."""
+    ratio = measure_of(ladder).ratio
+    medians = {
+        one["step"]: one["timing"][ratio]["pass_medians"]
+        for one in ladder["rungs"]
+        if "failed" not in one
+    }
+    for index, pair in enumerate(ladder["neighbours"]):
+        field, lower, upper = f"{where}neighbours[{index}]", pair["lower"], pair["upper"]
+        for name in (lower, upper):
+            require(name in medians, field, f"{name} has no result")
+        if is_variant(upper):
+            require(lower == rung_of(upper), f"{field}.lower", f"{lower} is not {upper}'s rung")
+        paired = [high / low for low, high in zip(medians[lower], medians[upper])]
+        equal(pair["paired_ratio"], statistics.median(paired), f"{field}.paired_ratio")
+        faster = sum(value > 1 for value in paired)
+        require(pair["passes"] == len(paired), f"{field}.passes", f"not {len(paired)}")
+        require(pair["passes_faster"] == faster, f"{field}.passes_faster", f"not {faster}")
+        good = pair["faster"] == (pair["paired_ratio"] > 1)
+        require(good, f"{field}.faster", f"{pair['faster']}, at {pair['paired_ratio']}")
+
+
+def wide_spread(ladder, where):
+    """The rungs whose ratio has a wide spread, and only they."""
+    limit, stored = ladder["wide_spread"]["limit"], ladder["wide_spread"]["steps"]
+    equal(limit, WIDE, f"{where}wide_spread.limit")
+    ratio = measure_of(ladder).ratio
+    for one in ladder["rungs"]:
+        if "failed" in one:
+            continue
+        name, field = one["step"], f"{where}wide_spread.steps.{one['step']}"
+        spread = one["timing"][ratio]["high"] / one["timing"][ratio]["low"]
+        require((name in stored) == (spread > limit), field, f"the spread is {spread!r}")
+        if name in stored:
+            equal(stored[name], spread, field)
+    unknown = set(stored) - {one["step"] for one in ladder["rungs"] if "failed" not in one}
+    require(not unknown, f"{where}wide_spread.steps", f"{sorted(unknown)} have no result")
+
+
+def ladder(version, record, where=""):
+    """All figures of a ladder of that schema."""
+    in_order(record["rungs"], f"{where}rungs")
+    one_measure([one["step"] for one in record["rungs"]], measure_of(record), f"{where}rungs")
+    for index, one in enumerate(record["rungs"]):
+        field = f"{where}rungs[{index}]"
+        if version == 1:
+            for place, run in enumerate(one["passes"]):
+                whole_pass(record, one, run, f"{field}.passes[{place}]")
+        if "failed" not in one:
+            rung(version, record, one, field)
+    over_all(version, record, where)
+    neighbours(record, where)
+    if version == 2:
+        wide_spread(record, where)
+
+
+def counted(record, step, where):
+    """A number from 0 or null for every metric, of the program's kernel and of cuBLAS's."""
+    moves = measure_of(record) is MOVES
+    require(step["kernel"] in KERNELS[moves], f"{where}.kernel", f"is {step['kernel']}")
+    require(moves or "cublas" in step, f"{where}.cublas", "is missing")
+    for field, one in ((where, step), (f"{where}.cublas", step.get("cublas"))):
+        if one is None:
+            continue
+        counters = one["counters"]
+        same = list(counters) == record["metrics"]
+        require(same, f"{field}.counters", "are not the metrics that were asked for")
+        known = [value for value in counters.values() if value is not None]
+        require(known, f"{field}.counters", "none of them is known")
+        require(min(known) >= 0, f"{field}.counters", f"a count below 0: {min(known)}")
+
+
+def counters(record):
+    """All steps of a file of counters."""
+    in_order(record["steps"], "steps")
+    for index, step in enumerate(record["steps"]):
+        if "failed" not in step:
+            counted(record, step, f"steps[{index}]")
+
+
+def check(record):
+    """Invalid, naming the field, unless all figures of the record, whose form is right, follow."""
+    if record["kind"] == "ladder":
+        ladder(1, record)
+    elif record["kind"] == "counters":
+        counters(record)
+    elif record["kind"] == "run":
+        for index, one in enumerate(record["ladders"]):
+            ladder(2, one, f"ladders[{index}].")

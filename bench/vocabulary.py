@@ -1,0 +1,108 @@
+"""The words that every JSON here uses: tracks, names of rungs, and what is measured of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TRACKS = "vat"
+MOVING = "t"  # the track that moves words instead of multiplying
+NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
+PROTOCOLS = ("burst", "sustained")
+WIDE = 1.01  # a ratio's 90th percentile over its 10th, above which its spread is called wide
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of a rung, and under which names it stands in every JSON here."""
+
+    dimensions: str  # of its problem
+    work: str  # of one launch
+    rate: str  # work per time ...
+    unit: str  # ... in this unit ...
+    units: float  # ... of so much work a second
+    share: str  # of what the hardware could do
+    other: str  # whom the rungs are compared with
+    other_name: str
+    besides: tuple  # who else may be timed beside them
+    optional: tuple = ("sm_clock_ghz", "watts", "joules")
+
+    @property
+    def ratio(self):
+        """The other's time over the rung's."""
+        return ratio_to(self.other)
+
+    @property
+    def beside(self):
+        """The first of the besides."""
+        return self.besides[0]
+
+    @property
+    def readings(self):
+        """What is read beside the time, and null where it can't be read."""
+        return (self.share, *self.optional)
+
+    def contenders(self, timing):
+        """Everybody in this timing with whom the step is compared, the other first."""
+        return [name for name in (self.other, *self.besides) if name in timing]
+
+    def work_of(self, problem):
+        """The work of one launch: a multiplication and an addition, or a word read and written."""
+        amount = 2 if self.work == "flop" else 8
+        for name in self.dimensions:
+            amount *= problem[name]
+        return amount
+
+
+PRODUCTS = Measure(
+    dimensions="mnk",
+    work="flop",
+    rate="tflops",
+    unit="TFLOPS",
+    units=1e12,
+    share="tensor_core_share",
+    other="cublas",
+    other_name="cuBLAS",
+    besides=("cublas_fp16_sums", "cublaslt"),
+)
+MOVES = Measure(
+    dimensions="mn",
+    work="bytes",
+    rate="gb_per_s",
+    unit="GB/s",
+    units=1e9,
+    share="memory_share",
+    other="device_copy",
+    other_name="device copy",
+    besides=("second_opinion",),
+)
+
+
+def ratio_to(contender):
+    """The name of a contender's time over the step's."""
+    return f"ratio_to_{contender}"
+
+
+def measure_of(record):
+    """The measure of a recorded run, ladder or file of counters: there is no k where words move."""
+    return PRODUCTS if "k" in record["problem"] else MOVES
+
+
+def shape_of(record):
+    """(m, n, k), or (m, n) where words are moved."""
+    return tuple(record["problem"][name] for name in measure_of(record).dimensions)
+
+
+def rung_of(name):
+    """'v07' for the rung v07 and for every variant of it."""
+    return name.partition("-")[0]
+
+
+def is_variant(name):
+    """True for 'v07-balanced', false for 'v07'."""
+    return "-" in name
+
+
+def name_order(name):
+    """A sort key: track by track, rung by rung, a rung before its variants."""
+    return TRACKS.index(name[0]), name

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""A recorded file that is cut short, foreign or edited by hand is refused, with its name and field.
+
+Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+
+sys.path.insert(0, str(ROOT / "bench"))
+import recorded
+from tools.fake_rungs import require, run_cases, same
+
+# What is edited -> the field that the error names, if that is another one. A path of keys and
+# indices, and the new value; GONE takes the field away.
+GONE = object()
+LADDER_EDITS = (
+    ("schema", 7, None),
+    ("kind", "leader", "kind is 'leader'"),
+    ("gpu", GONE, None),
+    ("gpu.name", "", None),
+    ("gpu.sms", 131, "rungs[0].passes[0].gpu"),
+    ("commit", "fffffff", "rungs[0].passes[0].commit"),
+    ("date", "yesterday", None),
+    ("protocol", "quick", None),
+    ("protocol", "sustained", "rungs[0].passes[0].timing.protocol"),
+    ("problem.m", 4096, "rungs[0].passes[0].problem.m"),
+    ("problem.k", GONE, "device_copy: is missing"),
+    ("problem.seed", True, None),
+    ("passes", 9, "rungs[0].passes"),
+    ("rounds", 0, None),
+    ("interrupted", 0, None),
+    ("remark", "my best run", None),
+    ("rungs", [], None),
+    ("rungs.1.step", "v1", "rungs[1].step"),
+    ("rungs.1.step", "v01", "rungs: not in order"),
+    ("rungs.0.timing.flop", 1, "rungs[0].timing.flop"),
+    ("rungs.3.timing.step.tflops.median", 800.0, "rungs[3].timing.step.tflops.median"),
+    ("rungs.3.timing.step.tflops.high", 800.0, "rungs[3].timing.step.tflops.high"),
+    ("rungs.3.timing.step.seconds.2", 0.001, "rungs[3].timing.step.seconds"),
+    ("rungs.3.timing.step.seconds.2", "fast", "rungs[3].timing.step.seconds[2]"),
+    ("rungs.3.timing.step.sm_clock_ghz", 1.9, "rungs[3].timing.step.sm_clock_ghz"),
+    ("rungs.3.timing.step.watts", 650.0, "rungs[3].timing.step.watts"),
+    ("rungs.3.timing.ratio_to_cublas.median", 1.2, "rungs[3].timing.ratio_to_cublas.median"),
+    ("rungs.3.timing.ratio_to_cublas.samples.0", 1.2, "ratio_to_cublas.samples[0]"),
+    ("rungs.3.timing.ratio_to_cublas.pass_medians.1", 1.2, "ratio_to_cublas.pass_medians[1]"),
+    ("rungs.3.passes.0.verification.verified", False, "passes[0].verification.verified"),
+    ("rungs.3.passes.0.timing.step.seconds.0", 1e-4, "passes[0].timing.step.tflops"),
+    ("cublas", GONE, None),
+    ("cublas.tflops.median", 700.0, None),
+    ("cublas.seconds", [0.001], None),
+    ("neighbours.0.paired_ratio", 1.5, "neighbours[0].paired_ratio"),
+    ("neighbours.0.faster", False, "neighbours[0].faster"),
+    ("neighbours.0.upper", "v99", "neighbours[0]"),
+)
+COUNTERS_EDITS = (
+    ("metrics", [], None),
+    ("ncu", 3, None),
+    ("steps.0.kernel", "nvjet", "steps[0].kernel"),
+    ("steps.0.cublas", GONE, "steps[0].cublas"),
+    ("steps.0.counters.remark", 1, "steps[0].counters"),
+    ("steps.0.counters", {"a": -1}, "steps[0].counters"),
+)
+
+
+def edited(record, path, value):
+    """A copy of the record with another value there."""
+    record = copy.deepcopy(record)
+    *way, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+    inner = record
+    for key in way:
+        inner = inner[key]
+    if value is GONE:
+        del inner[last]
+    else:
+        inner[last] = value
+    return record
+
+
+def refused(path, text):
+    """Why a file with that text is refused; it has to be, in one line that names it."""
+    path.write_text(text)
+    try:
+        recorded.load_record(path)
+    except ValueError as error:
+        message = str(error)
+        require(message.startswith(f"{path}: ") and "\n" not in message, message)
+        return message[len(f"{path}: ") :]
+    raise AssertionError("it was not refused")
+
+
+def check_edits(record, edits, folder):
+    """Each edit alone is refused, and the field is named."""
+    path = Path(folder) / "edited.json"
+    for index, (field, value, named) in enumerate(edits):
+        path = Path(folder) / f"{index}.json"
+        why = refused(path, json.dumps(edited(record, field, value)))
+        require((named or field) in why, f"{field} = {value!r}: {why}")
+
+
+def newest_of(words):
+    """The last recorded file with these words in its name."""
+    return max(RESULTS.glob(f"*{words}*.json"))
+
+
+def edits_of_ladder(folder):
+    """A ladder of schema 1 that was edited by hand is refused, and the field named."""
+    record = recorded.load_record(newest_of("8192x8192x8192-burst-2026"))
+    check_edits(record, LADDER_EDITS, folder)
+
+
+def edits_of_counters(folder):
+    """Counters that were edited by hand are refused, and the field named."""
+    check_edits(recorded.load_record(newest_of("x8192-counters")), COUNTERS_EDITS, folder)
+
+
+def cut_short(folder):
+    """A file that is cut short anywhere is refused, and the line named."""
+    text = newest_of("4096x4096x4096-burst-a-2026").read_text()
+    for index, length in enumerate((0, 1, 100, len(text) // 2, len(text) - 3)):
+        why = refused(Path(folder) / f"{index}.json", text[:length])
+        require("cut short or damaged at line" in why, why)
+
+
+def foreign(folder):
+    """JSON of another kind, and what is no JSON, is refused."""
+    texts = ("null", "[]", "3", '"ladder"', '{"kind": "step", "schema": 1}', '{"name": "x"}')
+    for index, text in enumerate(texts):
+        why = refused(Path(folder) / f"{index}.json", text)
+        require("not a recorded ladder" in why, why)
+    for index, text in enumerate(('{"kind": NaN}', "# notes", "\x00\x01")):
+        refused(Path(folder) / f"not-{index}.json", text)
+    try:
+        recorded.load_record(Path(folder) / "missing.json")
+    except ValueError as error:
+        require("missing.json: No such file" in str(error), error)
+
+
+def unchanged(folder):
+    """What is recorded comes through writing and reading as it was."""
+    path = Path(folder) / "same.json"
+    for original in RESULTS.glob("*.json"):
+        record = json.loads(original.read_text())
+        recorded.write_json(path, record)
+        same(json.loads(path.read_text()), record)
+
+
+TESTS = [edits_of_ladder, edits_of_counters, cut_short, foreign, unchanged]
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(run_cases("schema", TESTS))

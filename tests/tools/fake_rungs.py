@@ -1,0 +1,169 @@
+"""Fake rungs for the tests of bench/: small scripts that write a made-up JSON. No GPU is needed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LADDER = ROOT / "bench" / "ladder.py"
+SIZE = 256
+
+# A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
+FAKE = """#!{python}
+import json, os, sys, time
+NAME, BEHAVIOUR, HERE = {name!r}, {behaviour!r}, {here!r}
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open(os.path.join(HERE, "calls"), "a") as log:
+    log.write(NAME + " " + options["--check"] + "\\n")
+with open(os.path.join(HERE, "calls")) as log:
+    call = [line.split()[0] for line in log].count(NAME) - 1
+if BEHAVIOUR.get("sleep_in_call") == call:
+    time.sleep(60)
+if "stderr" in BEHAVIOUR:
+    sys.stderr.write(BEHAVIOUR["stderr"] + "\\n")
+if BEHAVIOUR.get("crash"):
+    os.abort()
+if BEHAVIOUR.get("exit"):
+    sys.exit(BEHAVIOUR["exit"])
+rounds = int(options["--rounds"])
+speed = BEHAVIOUR.get("speed", 1.0)
+
+moves = NAME.startswith("t")
+flop = 8 if moves else 2  # or bytes
+for dimension in "mn" if moves else "mnk":
+    flop *= int(options["--" + dimension])
+
+def contender(factor):
+    seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor for i in range(rounds)]
+    share = "memory_share" if moves else "tensor_core_share"
+    return {{"seconds": seconds, share: 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
+            "watts": None, "joules": None}}
+
+run = {{
+    "schema": 1, "kind": "step", "step": NAME, "idea": "idea of " + NAME,
+    "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
+    "gpu": {{"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
+            "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0"}},
+    "problem": {{"computation": "gemm_bf16", "inputs": options["--inputs"],
+                "seed": int(options["--seed"]), "copies": 2}},
+    "verification": {{"verified": BEHAVIOUR.get("verified", True)}},
+    "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
+               "step": contender(speed), "cublas": contender(1.0)}},
+}}
+if "fp16_sums" in BEHAVIOUR:
+    run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
+if BEHAVIOUR.get("fp16_sums"):
+    run["timing"]["cublas_fp16_sums"] = contender(2.0)
+if moves:
+    run["problem"]["computation"] = "transpose_fp32"
+    run["verification"]["second_opinion"] = {{"name": "somebody"}}
+    timing = run["timing"]
+    timing.update(bytes=timing.pop("flop"), device_copy=timing.pop("cublas"),
+                  second_opinion=contender(0.25))
+run["problem"].update((key, int(options["--" + key])) for key in "mnk" if "--" + key in options)
+text = json.dumps(run)
+with open(options["--json"], "w") as stream:
+    stream.write(BEHAVIOUR.get("json", text))
+"""
+
+
+class House:
+    """A temporary build directory with fake rungs."""
+
+    def __init__(self, folder, **rungs):
+        self.folder = Path(folder)
+        self.out = self.folder / "out.json"
+        (self.folder / "steps").mkdir()
+        for name, behaviour in rungs.items():
+            self.add(name, behaviour)
+
+    def add(self, name, behaviour):
+        """Writes one fake rung."""
+        path = self.folder / "steps" / name
+        path.write_text(
+            FAKE.format(
+                python=sys.executable,
+                name=name,
+                behaviour=behaviour,
+                here=str(self.folder),
+            )
+        )
+        path.chmod(0o755)
+
+    def command(self, *more):
+        """A ladder over these rungs; later options win."""
+        return [sys.executable, str(LADDER), "--build", str(self.folder), "--passes", "3"] + [
+            *("--rounds", "2", "--size", str(SIZE), "--out", str(self.out)),
+            *more,
+        ]
+
+    def ladder(self, *more):
+        """Runs the ladder to its end."""
+        return run(*self.command(*more))
+
+    def calls(self):
+        """The fake rungs' calls in order, as 'v01 full'."""
+        log = self.folder / "calls"
+        return log.read_text().splitlines() if log.exists() else []
+
+    def result(self):
+        """What the ladder wrote."""
+        return json.loads(self.out.read_text())
+
+    def left_over(self):
+        """Files that should not be there."""
+        known = {"steps", "calls", "out.json"}
+        return [path.name for path in self.folder.iterdir() if path.name not in known]
+
+
+def run(*command):
+    """Runs a program and returns its result with captured text."""
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+def require(condition, why="not so"):
+    """AssertionError, also under python -O."""
+    if not condition:
+        raise AssertionError(why)
+
+
+def same(found, wanted):
+    """Equal, or an AssertionError that shows both."""
+    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def close(found, wanted):
+    """Equal but for rounding."""
+    require(abs(found - wanted) <= 1e-9 * abs(wanted), f"found {found!r}, wanted {wanted!r}")
+
+
+def wait_for_calls(house, count):
+    """Waits until `count` fake rungs have been started."""
+    deadline = time.monotonic() + 60
+    while len(house.calls()) < count:
+        require(time.monotonic() < deadline, "the ladder did not get that far")
+        time.sleep(0.02)
+
+
+def case(what, test):
+    """Runs one test in a folder of its own; returns True if it failed."""
+    name = f"{what}: {test.__doc__.splitlines()[0].rstrip('.')}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
+        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
+        return True
+    print(f"ok - {name}", flush=True)
+    return False
+
+
+def run_cases(what, tests):
+    """Runs all tests; returns the exit status."""
+    failures = [case(what, test) for test in tests]
+    return 1 if any(failures) else 0
