@@ -30,6 +30,7 @@ import process
 import recorded
 import rung_run
 import selection
+import shapes
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (
@@ -70,6 +71,16 @@ def make_parser():
     add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
     add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
     return parser
+
+
+def track_of(programs):
+    """A track of these programs. UsageError if some move words and others multiply."""
+    tracks = {name[0] for name, _ in programs}
+    if recorded.MOVING in tracks and len(tracks) > 1:
+        raise selection.UsageError(
+            "--steps: rungs of the t track move words; the others have other shapes"
+        )
+    return tracks.pop()
 
 
 def find_ncu(named):
@@ -266,7 +277,9 @@ def record_of(options, first, records, date):
 
 def write_record(options, record, date):
     """Writes the record and returns its path."""
-    path = options.out or recorded.RESULTS / recorded.file_name(record, "counters", date)
+    words = f"{shapes.shape_text(options.shape)}-counters"
+    name = recorded.file_name(record["gpu"], words, date)
+    path = options.out or recorded.RESULTS / name
     recorded.write_json(path, record)
     return path
 
@@ -278,8 +291,9 @@ def counters_main(arguments):
     if options.device < 0:
         raise selection.UsageError("--device: an index from 0 upwards is wanted")
     programs = selection.find_programs(options.build, options.steps)
-    options.measure = selection.measure_of(programs)
-    options.shape = selection.shape_of(options)
+    track = track_of(programs)
+    options.measure = shapes.measure_of_track(track)
+    options.shape = shapes.of_options(options, track)
     selection.check_destination(options.out)
     options.ncu = find_ncu(options.ncu)
     options.metrics = known_metrics(options.ncu, options.timeout)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every built rung several times, interleaved, and records one JSON for the whole ladder.
+"""Runs the built rungs several times, interleaved, and records one JSON for all that was asked for.
 
 Of the t track, whose rungs move words, it records GB/s and the ratio to a plain copy on the device;
 of the others TFLOPS and the ratio to cuBLAS.
@@ -7,52 +7,63 @@ of the others TFLOPS and the ratio to cuBLAS.
 With --build build --build build/variants the variants of the rungs (`make variants`) run between
 them, each after its rung and compared with it.
 
-A rung's program measures cuBLAS beside itself, round by round. This program interleaves the
-processes as well: a pass goes once over all rungs, and every other pass goes backwards, so that a
-slow drift of clock or temperature reaches all rungs alike. bench/results/README.md describes the
-file that it writes.
+A ladder is one track on one shape by one protocol; --track, --sizes and --protocol may ask for
+several, which run one after the other. A rung's program measures cuBLAS beside itself, round by
+round. This program interleaves the processes as well: a pass goes once over all rungs, and every
+other pass goes backwards, so that a slow drift of clock or temperature reaches all rungs alike.
+bench/results/README.md describes the file that it writes.
 
-Exit status: 0 all rungs verified and timed, 1 a rung failed (or two runs do not belong together),
-2 bad usage, 77 this machine cannot run the first rung, 130 interrupted.
+Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed, two runs do
+not belong together or somebody else uses the GPU, 2 bad usage, 77 this machine cannot run the first
+rung, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import gpu_users
 import merge
 import process
 import recorded
 import rung_run
 import selection
+import shapes
 import tables
 from merge import Mismatch
-from process import CannotRun, RungFailed
+from process import CannotRun, DoesNotTake, RungFailed
 from progress import Progress
 from selection import UsageError
+from tasks import FIRST_RUNGS, make_plan, make_tasks
 
-# Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
-# cuBLAS's time for the one says nothing of the other. --steps a01 runs it.
-FIRST_RUNGS = {"v": "v00", "a": "a02", "t": "t02"}
+# --- the command line -----------------------------------------------------------------------
 
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
     parser = argparse.ArgumentParser(
         description="Run the built rungs, interleaved with each other and with cuBLAS.",
-        epilog="Exit status: 0 all verified, 1 a rung failed, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
+        epilog="Exit status: 0 all verified, 1 a rung failed or somebody else uses the GPU, "
+        "2 bad usage, 77 this machine cannot run them, 130 interrupted.",
         allow_abbrev=False,
     )
     add = parser.add_argument
     selection.add_selection(add)
-    add("--track", choices=tuple(FIRST_RUNGS), default="v", help="which rungs (default: v)")
-    add("--protocol", choices=("burst", "sustained"), default="burst")
+    selection.add_sizes(add, ", squares, models, all")
+    tracks = (*FIRST_RUNGS, "all")
+    add("--track", choices=tracks, default="v", help="which rungs (default: v)")
+    add(
+        "--protocol",
+        choices=(*recorded.PROTOCOLS, "both"),
+        default="burst",
+        help="both: one after the other, in ladders of their own (default: burst)",
+    )
     add("--passes", type=selection.positive, default=5, help="times over the ladder (default 5)")
     add("--rounds", type=selection.positive, default=4, help="rounds per process (default 4)")
     add(
@@ -63,47 +74,93 @@ def make_parser():
     )
     add("--device", type=int, default=0, metavar="I")
     add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
+    add(
+        "--share-gpu",
+        action="store_true",
+        help="record even if another process uses the GPU; the JSON says so",
+    )
+    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
     add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     return parser
 
 
-def make_plan(programs, passes):
-    """Every run in its order: (pass, name, path), each other pass from the top down."""
-    plan = []
-    for index in range(passes):
-        order = programs if index % 2 == 0 else programs[::-1]
-        plan += [(index, name, path) for name, path in order]
-    return plan
-
-
-def print_plan(options, plan):
+def print_plan(options, tasks):
     """What --dry-run shows."""
-    shape = "x".join(map(str, options.shape.values()))
-    where = options.out or recorded.RESULTS / f"<gpu>-{shape}-{options.protocol}-<date>.json"
-    for index, _, path in plan:
-        words = rung_run.command_of(options, path, index, "<temporary file>")
-        print(f"pass {index + 1}:", " ".join(shlex.quote(word) for word in words))
+    plan = make_plan(tasks, options.passes)
+    last = None
+    for entry in plan:
+        if len(tasks) > 1 and entry.task is not last:
+            print(entry.task.title)
+        last = entry.task
+        words = rung_run.command_of(last.options, entry.path, entry.index, "<temporary file>")
+        print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
+    where = options.out or recorded.RESULTS / f"<gpu>-{name_words(tasks)}-<date>.json"
     print(f"{len(plan)} runs, then {where}")
 
 
-class Collected:
-    """What has been measured so far."""
+# --- the runs -------------------------------------------------------------------------------
 
-    def __init__(self, names):
+
+class Collected:
+    """What has been measured so far of one ladder."""
+
+    def __init__(self, task):
         self.date = time.gmtime()  # UTC
-        self.runs = {name: [] for name in names}
+        self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
+        self.not_taken = {}
         self.interrupted = False
 
-    def first_run(self):
-        """Any run that succeeded, or None."""
-        return next((run for runs in self.runs.values() for run in runs), None)
+    def without(self, name):
+        """True if no more runs of that rung are of use."""
+        return name in self.failures or name in self.not_taken
 
-    def add(self, run):
+
+class Measured:
+    """What has been measured so far of all ladders."""
+
+    def __init__(self, tasks):
+        self.date = time.gmtime()
+        self.one_track = len({task.track for task in tasks}) == 1
+        self.ladders = {}  # of each task that was begun
+        self.first_run = None
+        self.interrupted = False
+        self.dropped = {}  # tasks whose runs did not belong together, and why
+        self.cannot_run = None  # what the first rung said that this machine cannot run
+
+    def of(self, task):
+        """What belongs to that ladder."""
+        return self.ladders.setdefault(task, Collected(task))
+
+    def add(self, task, run):
         """Keeps a run if it belongs to the others."""
-        merge.require_same(self.first_run() or run, run)
-        self.runs[run["step"]].append(run)
+        self.first_run = self.first_run or run
+        merge.require_same(self.first_run, run, ("gpu", "commit"))
+        runs = self.of(task).runs
+        merge.require_same(next((r for those in runs.values() for r in those), run), run)
+        runs[run["step"]].append(run)
+
+    def interrupt(self, passes):
+        """Marks it, and the ladder that isn't finished."""
+        self.interrupted = True
+        for collected in self.ladders.values():
+            collected.interrupted = any(
+                len(runs) < passes and not collected.without(name)
+                for name, runs in collected.runs.items()
+            )
+
+    def drop_last(self, error):
+        """Takes away the ladder in which runs did not belong together; raises the error again if
+        there is no other."""
+        task, _ = self.ladders.popitem()
+        if not any(any(collected.runs.values()) for collected in self.ladders.values()):
+            raise error
+        self.dropped[task] = str(error)
+
+    def failed(self):
+        """True if any rung failed."""
+        return any(collected.failures for collected in self.ladders.values())
 
 
 def outcome_of(run):
@@ -114,102 +171,146 @@ def outcome_of(run):
     return f"{rate:.1f} {measure.unit}, {ratio:.3f} of {measure.other_name}"
 
 
-def run_one(options, entry, collected, progress, folder):
-    """One entry of the plan. A failure is noted; 77 of the very first run ends the ladder."""
-    index, name, path = entry
-    began = time.monotonic()
+def run_one(entry, measured, progress, folder):
+    """One entry of the plan: its outcome in words. A failure is noted; 77 of the very first run ends
+    the ladder."""
+    task, name = entry.task, entry.name
+    collected = measured.of(task)
     try:
-        run = rung_run.run_rung(options, name, path, index, folder)
+        run = rung_run.run_rung(task.options, name, entry.path, entry.index, folder)
         outcome = outcome_of(run)
-        collected.add(run)
+        measured.add(task, run)
+        return outcome
     except CannotRun as error:
-        if progress.done == 0:
+        if progress.done == 0 and measured.one_track:
             raise
+        measured.cannot_run = measured.cannot_run or str(error)
         outcome = f"exit status 77: {error}"
-        collected.failures[name] = outcome
+    except DoesNotTake as error:
+        outcome = f"does not take this shape: {error}"
+        if not collected.runs[name]:
+            collected.not_taken[name] = str(error)
+            return outcome
     except RungFailed as error:
         outcome = str(error)
-        collected.failures[name] = outcome
-    if name in collected.failures:
-        progress.note(f"{name} FAILED in pass {index + 1}: {outcome}")
-    progress.finished(index, name, time.monotonic() - began, outcome)
+    collected.failures[name] = outcome
+    progress.note(f"{progress.where(entry)} FAILED: {outcome}")
+    return outcome
 
 
-def run_plan(options, plan, collected, progress, folder):
+def look_around(entry, last, users, progress):
+    """Before a pass begins, says who else has come to use the GPU."""
+    if last is None or (entry.task, entry.index) == (last.task, last.index):
+        return
+    for one in users.look():
+        progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
+
+
+def run_plan(plan, measured, users, progress, folder):
     """All runs in order, without the rungs that failed on the way."""
+    last = None
     while plan:
-        index, name, _ = plan[0]
-        progress.running(index, name, [entry[1] for entry in plan])
-        run_one(options, plan[0], collected, progress, folder)
-        rest = [entry for entry in plan[1:] if entry[1] not in collected.failures]
+        entry = plan[0]
+        look_around(entry, last, users, progress)
+        progress.running(plan)
+        began = time.monotonic()
+        outcome = run_one(entry, measured, progress, folder)
+        collected = measured.of(entry.task)
+        rest = [
+            other
+            for other in plan[1:]
+            if other.task is not entry.task or not collected.without(other.name)
+        ]
         progress.dropped(len(plan) - 1 - len(rest))
-        plan = rest
+        progress.finished(entry, time.monotonic() - began, outcome, rest)
+        plan, last = rest, entry
 
 
-def measure(options, programs):
-    """Runs the ladder and returns what was collected, also after a Ctrl-C."""
-    collected = Collected([name for name, _ in programs])
-    plan = make_plan(programs, options.passes)
-    progress = Progress(len(plan))
+def measure(options, tasks, users):
+    """Runs all ladders and returns what was measured, also after a Ctrl-C."""
+    measured = Measured(tasks)
+    plan = make_plan(tasks, options.passes)
+    progress = Progress(len(plan), titles=len(tasks) > 1)
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         try:
-            run_plan(options, plan, collected, progress, Path(folder))
+            run_plan(plan, measured, users, progress, Path(folder))
         except KeyboardInterrupt:
-            collected.interrupted = True
+            measured.interrupt(options.passes)
             progress.note("interrupted: keeping the runs that are finished")
+        except Mismatch as error:
+            measured.drop_last(error)
         finally:
             progress.close()
-    return collected
+    return measured
 
 
-def default_name(ladder, date):
-    """nvidia-h200-8192x8192x8192-burst-20250131T120000Z.json, with -variants if it has some. Other
-    tracks than v say their name: -burst-a-."""
-    tracks = {name[0] for name in recorded.all_names(ladder)} - {"v"}
-    variants = ["variants"] if recorded.has_variants(ladder) else []
-    words = "-".join([ladder["protocol"], *sorted(tracks), *variants])
-    return recorded.file_name(ladder, words, date)
+# --- the file --------------------------------------------------------------------------------
 
 
-def write_ladder(options, ladder, date):
+def name_words(tasks):
+    """'8192x8192x8192-burst', '6-shapes-burst-sustained', with -a of another track than v and
+    -variants if there are some."""
+    found = dict.fromkeys(shapes.shape_text(task.options.shape) for task in tasks)
+    shape = next(iter(found)) if len(found) == 1 else f"{len(found)}-shapes"
+    protocols = dict.fromkeys(task.options.protocol for task in tasks)
+    tracks = list(dict.fromkeys(task.track for task in tasks))
+    names = [name for task in tasks for name, _ in task.programs]
+    variants = ["variants"] if any(map(recorded.is_variant, names)) else []
+    return "-".join([shape, *protocols, *(tracks if tracks != ["v"] else []), *variants])
+
+
+def write_run(options, tasks, run, date):
     """Writes the record and returns its path."""
-    path = options.out or recorded.RESULTS / default_name(ladder, date)
-    recorded.write_json(path, ladder)
+    name = recorded.file_name(run["gpu"], name_words(tasks), date)
+    path = options.out or recorded.RESULTS / name
+    recorded.write_json(path, run)
     return path
 
 
-def report(options, names, collected):
+def check_again(path):
+    """RuntimeError if what was just written cannot be read again: that has to be known now."""
+    try:
+        recorded.load_record(path)
+    except ValueError as error:
+        raise RuntimeError(f"it is kept, but not as it should be: {error}") from error
+
+
+def report(options, tasks, measured, users):
     """Writes and prints what there is; returns the exit status."""
-    ladder = merge.combine_ladder(options, names, collected)
-    if ladder is None:
+    run = merge.combine_run(tasks, measured, users)
+    if run is None and measured.cannot_run and not measured.interrupted:
+        raise CannotRun(measured.cannot_run)
+    if run is None:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     else:
-        tables.print_ladder(ladder)
-        print(f"recorded in {write_ladder(options, ladder, collected.date)}")
-    if collected.interrupted:
+        tables.print_run(run)
+        path = write_run(options, tasks, run, measured.date)
+        print(f"recorded in {path}")
+        check_again(path)
+    for task, why in measured.dropped.items():
+        print(f"ladder: stopped at {task.title}: {why}", file=sys.stderr)
+    if measured.interrupted:
         return process.INTERRUPTED
-    return 1 if collected.failures else 0
+    return 1 if run is None or measured.failed() or measured.dropped else 0
 
 
 def ladder_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    selection.check_size(options)
     if options.device < 0:
         raise UsageError("--device: an index from 0 upwards is wanted")
-    programs = selection.find_programs(options.build, options.steps, tracks=options.track)
-    options.measure = selection.measure_of(programs)
-    options.shape = selection.shape_of(options)
-    if options.steps is None:  # one ladder is one computation
-        programs = [(name, path) for name, path in programs if name >= FIRST_RUNGS[options.track]]
+    tasks = make_tasks(options)
     selection.check_destination(options.out)
     if options.dry_run:
-        print_plan(options, make_plan(programs, options.passes))
+        print_plan(options, tasks)
         return 0
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which nvidia-smi counts
     process.catch_signals()
-    collected = measure(options, programs)
+    users = gpu_users.Users(options)
+    users.refuse()
+    measured = measure(options, tasks, users)
     process.ignore_signals()
-    return report(options, [name for name, _ in programs], collected)
+    return report(options, tasks, measured, users)
 
 
 def main():
@@ -222,7 +323,7 @@ def main():
     except CannotRun as error:
         print(error, file=sys.stderr)
         return process.CANNOT_RUN_HERE
-    except (Mismatch, OSError) as error:
+    except (Mismatch, gpu_users.Busy, OSError, RuntimeError) as error:
         print(f"ladder: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -18,14 +18,14 @@ def identity(run):
     return {"gpu": run["gpu"], "commit": run["commit"], "problem": problem}
 
 
-def require_same(first, run):
-    """Raises Mismatch, naming the difference, unless both runs belong to one ladder."""
+def require_same(first, run, keys=("gpu", "commit", "problem")):
+    """Raises Mismatch, naming the difference, unless both runs are the same in what `keys` say."""
     one, other = identity(first), identity(run)
-    for key, value in one.items():
-        if value != other[key]:
+    for key in keys:
+        if one[key] != other[key]:
             raise Mismatch(
                 f"{first['step']} and {run['step']} differ in {key}: "
-                f"{json.dumps(value)} and {json.dumps(other[key])}; nothing is merged or written"
+                f"{json.dumps(one[key])} and {json.dumps(other[key])}; they are not merged"
             )
 
 
@@ -62,29 +62,46 @@ def combine_ratios(runs, contender):
     )
 
 
+def over_all(runs, contender):
+    """The same of one of those that are compared with, over all rungs, whose samples are theirs."""
+    combined = combine_contender(runs, contender)
+    del combined["seconds"]
+    return combined
+
+
+def read_once(run):
+    """What is read once per process: of a pass, all but its samples and what they come to."""
+    measure, timing = recorded.measure_of(run), run["timing"]
+    kept = {"date": run["date"], "check": run["verification"].get("check")}
+    kept.update(copies=run["problem"].get("copies"), idle_ms=timing.get("idle_ms"))
+    kept = {key: value for key, value in kept.items() if value is not None}
+    if "launches_per_round" in timing:
+        kept["launches_per_round"] = timing["launches_per_round"]
+    for name in ("step", *measure.contenders(timing)):
+        figures = timing[name]
+        readings = dict.fromkeys(measure.readings, None)
+        more = {key: figures[key] for key in figures if key not in ("seconds", measure.rate)}
+        kept[name] = {**readings, **more}
+    return kept
+
+
 def combine_rung(runs):
-    """One rung's passes as one record; the passes stay in it as they were."""
+    """One rung's passes as one record."""
     measure = recorded.measure_of(runs[0])
-    third = measure.beside
-    beside = {}
-    if all(third in run["timing"] for run in runs):
-        beside = {
-            third: combine_contender(runs, third),
-            f"ratio_to_{third}": combine_ratios(runs, third),
-        }
+    timing = {measure.work: runs[0]["timing"][measure.work]}
+    timing["step"] = combine_contender(runs, "step")
+    for name in (measure.other, *measure.besides):
+        if all(name in run["timing"] for run in runs):
+            timing[name] = combine_contender(runs, name)
+            timing[recorded.ratio_to(name)] = combine_ratios(runs, name)
     sums = {key: value for key, value in runs[0].items() if key == "fp16_sums"}
     return {
         "step": runs[0]["step"],
         "idea": runs[0]["idea"],
         **sums,
-        "timing": {
-            measure.work: runs[0]["timing"][measure.work],
-            "step": combine_contender(runs, "step"),
-            measure.other: combine_contender(runs, measure.other),
-            measure.ratio: combine_ratios(runs, measure.other),
-            **beside,
-        },
-        "passes": runs,
+        "timing": timing,
+        "verification": runs[0]["verification"],
+        "passes": [read_once(run) for run in runs],
     }
 
 
@@ -93,29 +110,29 @@ def combine_all(names, runs, failures):
     rungs = []
     for name in names:
         if name in failures:
-            rungs.append({"step": name, "failed": failures[name], "passes": runs[name]})
+            passes = [read_once(run) for run in runs[name]]
+            rungs.append({"step": name, "failed": failures[name], "passes": passes})
         elif runs[name]:
             rungs.append(combine_rung(runs[name]))
     return rungs
 
 
-def compare(lower, upper):
+def compare(lower, upper, ratio):
     """Two neighbours by their ratios to the same other, pass by pass, so that drifts cancel."""
-    ratio = recorded.measure_of(upper["passes"][0]).ratio
     medians = [rung["timing"][ratio]["pass_medians"] for rung in (lower, upper)]
     paired = [high / low for low, high in zip(*medians)]
-    ratio = recorded.median(paired)
+    median = recorded.median(paired)
     return {
         "lower": lower["step"],
         "upper": upper["step"],
-        "paired_ratio": ratio,
+        "paired_ratio": median,
         "passes": len(paired),
         "passes_faster": sum(value > 1 for value in paired),
-        "faster": ratio > 1,
+        "faster": median > 1,
     }
 
 
-def compare_neighbours(rungs):
+def compare_neighbours(rungs, ratio):
     """Every rung with the one below it and every variant with its rung, where both have a result."""
     pairs = []
     below = None
@@ -127,36 +144,94 @@ def compare_neighbours(rungs):
         else:
             below = rung
         if lower and "failed" not in lower and "failed" not in rung:
-            pairs.append(compare(lower, rung))
+            pairs.append(compare(lower, rung, ratio))
     return pairs
 
 
-def combine_ladder(options, names, collected):
-    """The record of the whole ladder, or None if no rung has a result."""
-    rungs = combine_all(names, collected.runs, collected.failures)
-    good = [rung for rung in rungs if "failed" not in rung]
+def wide_spread(rungs, ratio):
+    """The rungs whose 90th percentile of that ratio is too far above the 10th."""
+    figures = {rung["step"]: rung["timing"][ratio] for rung in rungs if "failed" not in rung}
+    spreads = {name: figure["high"] / figure["low"] for name, figure in figures.items()}
+    wide = {name: spread for name, spread in spreads.items() if spread > recorded.WIDE}
+    return {"limit": recorded.WIDE, "steps": wide}
+
+
+def compared_with(measure, runs):
+    """cuBLAS or the plain copy over all runs, and each of the others over those that it ran in."""
+    found = {}
+    for name in (measure.other, *measure.besides):
+        there = [run for run in runs if name in run["timing"]]
+        if there:
+            found[name] = over_all(there, name)
+            said = there[0]["verification"].get(name)
+            if name == "second_opinion" and said:
+                found[name]["name"] = said["name"]
+    return found
+
+
+def combine_ladder(task, collected):
+    """The record of a ladder, or None if no rung has a result."""
+    options, measure = task.options, task.options.measure
+    rungs = combine_all([name for name, _ in task.programs], collected.runs, collected.failures)
+    good = [rung["step"] for rung in rungs if "failed" not in rung]
     if not good:
         return None
-    every_run = [run for rung in good for run in rung["passes"]]
-    first = identity(every_run[0])
-    other, third = options.measure.other, options.measure.beside
-    beside = [run for run in every_run if third in run["timing"]]
-    thirds = {third: combine_contender(beside, third)} if beside else {}
-    if beside and options.measure is recorded.MOVES:
-        thirds[third]["name"] = beside[0]["verification"][third]["name"]
+    every_run = [run for name in good for run in collected.runs[name]]
     return {
-        "schema": recorded.SCHEMA,
-        "kind": "ladder",
-        "gpu": first["gpu"],
-        "commit": first["commit"],
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", collected.date),
+        "date": as_date(collected.date),
         "protocol": options.protocol,
-        "problem": first["problem"],
+        "problem": identity(every_run[0])["problem"],
         "passes": options.passes,
         "rounds": options.rounds,
         "interrupted": collected.interrupted,
-        other: combine_contender(every_run, other),
-        **thirds,
+        **compared_with(measure, every_run),
         "rungs": rungs,
-        "neighbours": compare_neighbours(rungs),
+        "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],
+        "wide_spread": wide_spread(rungs, measure.ratio),
+        "neighbours": compare_neighbours(rungs, measure.ratio),
+    }
+
+
+def as_date(date):
+    """A UTC time as every JSON here has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", date)
+
+
+def without_result(task, collected, dropped):
+    """A ladder that has no result, and why."""
+    if dropped:
+        why = dropped
+    elif collected is None:
+        why = "not begun before the run was stopped"
+    else:
+        told = {**collected.failures, **collected.not_taken}
+        why = "; ".join(told.values()) or "stopped before any rung had a result"
+    shape = list(task.options.shape.values())
+    return {"track": task.track, "protocol": task.options.protocol, "shape": shape, "why": why}
+
+
+def combine_run(tasks, measured, users):
+    """The record of everything that was measured, or None if no ladder has a result. `measured` is
+    what was collected of each task that was begun."""
+    ladders, without = [], []
+    for task in tasks:
+        collected = measured.ladders.get(task)
+        ladder = combine_ladder(task, collected) if collected else None
+        if ladder:
+            ladders.append(ladder)
+        else:
+            without.append(without_result(task, collected, measured.dropped.get(task)))
+    if not ladders:
+        return None
+    shared = identity(measured.first_run)
+    return {
+        "schema": recorded.RUN_SCHEMA,
+        "kind": "run",
+        "gpu": shared["gpu"],
+        "commit": shared["commit"],
+        "date": as_date(measured.date),
+        "interrupted": measured.interrupted,
+        "gpu_processes": users.record(),
+        "ladders": ladders,
+        "without_result": without,
     }

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 
+BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
 INTERRUPTED = 130
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
@@ -13,6 +14,10 @@ STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
 
 class CannotRun(Exception):
     """A rung says that this machine cannot run it: its one line."""
+
+
+class DoesNotTake(Exception):
+    """A rung says that it does not take this shape: its one line."""
 
 
 class RungFailed(Exception):

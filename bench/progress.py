@@ -5,41 +5,83 @@ from __future__ import annotations
 import sys
 
 
+def clock(seconds):
+    """'1:05', or '2:01:05' from an hour on."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def average(values):
+    """The mean, or None of nothing."""
+    values = list(values)
+    return sum(values) / len(values) if values else None
+
+
 class Progress:
-    """A bar with the time left on a terminal, one line per run in a log."""
+    """What is done and what is left of a plan, which is a list of tasks.Entry."""
 
     WIDTH = 30
 
-    def __init__(self, total, stream=sys.stderr):
+    def __init__(self, total, titles=False, stream=None):
         self.total = total
+        self.titles = titles  # there are several ladders: say which one it is
         self.done = 0
-        self.stream = stream
-        self.terminal = stream.isatty()
-        self.last = {}  # seconds that each rung's latest run took
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self.last = {}  # seconds that the latest run of a rung took: by its task and name
+
+    def expected(self, task):
+        """What a run takes whose rung hasn't run in that task: as others in it did, or in others of
+        its protocol, or in any."""
+        protocol = task.options.protocol
+        for like in (
+            lambda other: other is task,
+            lambda other: other.options.protocol == protocol,
+            lambda other: True,
+        ):
+            known = average(seconds for (other, _), seconds in self.last.items() if like(other))
+            if known is not None:
+                return known
+        return None
 
     def seconds_left(self, remaining):
-        """Each run to come takes what its rung took last, or the average of the others."""
+        """Each run to come takes what its rung took last, or what is expected."""
         if not self.last:
             return None
-        average = sum(self.last.values()) / len(self.last)
-        return sum(self.last.get(name, average) for name in remaining)
+        tasks = {entry.task for entry in remaining}
+        expected = {task: self.expected(task) for task in tasks}
+        known = (
+            self.last.get((entry.task, entry.name), expected[entry.task]) for entry in remaining
+        )
+        return sum(known)
 
-    def running(self, index, name, remaining):
-        """Shows the run that starts now; `remaining` names it and all that follow."""
+    def time_left(self, remaining):
+        """', 3:20 left', or nothing while nothing is known."""
+        left = self.seconds_left(remaining)
+        return "" if left is None else f", {clock(left)} left"
+
+    def where(self, entry):
+        """'pass 2, v07', after the ladder's title if there are several."""
+        title = f"{entry.task.title}, " if self.titles else ""
+        return f"{title}pass {entry.index + 1}, {entry.name}"
+
+    def running(self, remaining):
+        """Shows the run that starts now, the first of those that remain."""
         if not self.terminal:
             return
-        left = self.seconds_left(remaining)
-        time_left = "" if left is None else f", {int(left // 60)}:{int(left % 60):02} left"
         bar = "#" * (self.WIDTH * self.done // self.total)
         count = f"{self.done}/{self.total}"
-        self.write(f"\r\033[K[{bar:.<{self.WIDTH}}] {count} pass {index + 1} {name}{time_left}")
+        where = self.where(remaining[0])
+        self.write(f"\r\033[K[{bar:.<{self.WIDTH}}] {count} {where}{self.time_left(remaining)}")
 
-    def finished(self, index, name, seconds, outcome):
+    def finished(self, entry, seconds, outcome, remaining):
         """Counts a run, and logs it where there is no bar."""
         self.done += 1
-        self.last[name] = seconds
+        self.last[entry.task, entry.name] = seconds
         if not self.terminal:
-            self.write(f"pass {index + 1}, {name}: {outcome} ({seconds:.1f} s)\n")
+            left = self.time_left(remaining)
+            self.write(f"{self.where(entry)}: {outcome} ({seconds:.1f} s{left})\n")
 
     def dropped(self, count):
         """Runs that will not happen because their rung failed."""

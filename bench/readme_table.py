@@ -62,18 +62,19 @@ def rung_row(rung, steps):
     return row([name, rung["idea"], *numbers, *share_and_clock(timing["step"])])
 
 
+def other_row(ladder, key, *words, ratio):
+    """The row of one that the rungs are compared with."""
+    numbers = [recorded.spread(ladder[key]["tflops"], 1), ratio]
+    return row([*words, *numbers, *share_and_clock(ladder[key])])
+
+
 def table(ladder, steps):
-    """The whole table, with cuBLAS below the rungs."""
-    cublas = ladder["cublas"]
-    last = [
-        "cuBLAS",
-        "its default",
-        recorded.spread(cublas["tflops"], 1),
-        "1",
-        *share_and_clock(cublas),
-    ]
+    """The whole table, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
     rows = [rung_row(rung, steps) for rung in ladder["rungs"]]
-    return [row(HEADER), row(ALIGNMENT), *rows, row(last)]
+    rows.append(other_row(ladder, "cublas", "cuBLAS", "its default", ratio="1"))
+    if "cublaslt" in ladder:
+        rows.append(other_row(ladder, "cublaslt", "cuBLASLt", "its best heuristic", ratio="–"))
+    return [row(HEADER), row(ALIGNMENT), *rows]
 
 
 def caption(ladder):

@@ -38,7 +38,9 @@ SCHEMA = 1  # of what a program writes, and of counters
 RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
-FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")  # a list of numbers and nulls
+# A list, and an object, of numbers and nulls alone.
+FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
+NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
 PLACE = re.compile(r"(.+)#([0-9]{1,6})")
 
 
@@ -78,17 +80,17 @@ def write_whole(path, data):
 
 
 def write_json(path, record):
-    """Writes a record to `path`, whole; lists of figures stand on one line each."""
+    """Writes a record to `path`, whole; what holds figures alone stands on one line."""
     text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False)
     text = FIGURES.sub(lambda match: "[" + " ".join(match[1].split()) + "]", text)
+    text = NAMED_FIGURES.sub(lambda match: "{" + " ".join(match[1].split()) + "}", text)
     write_whole(path, (text + "\n").encode("utf-8"))
 
 
-def file_name(record, words, date):
-    """nvidia-h200-8192x8192x8192-<words>-20250131T120000Z.json"""
-    slug = re.sub(r"[^a-z0-9]+", "-", record["gpu"]["name"].lower()).strip("-")
-    shape = "x".join(map(str, shape_of(record)))
-    return f"{slug}-{shape}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
+def file_name(gpu, words, date):
+    """nvidia-h200-<words>-20250131T120000Z.json"""
+    slug = re.sub(r"[^a-z0-9]+", "-", gpu["name"].lower()).strip("-")
+    return f"{slug}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
 
 
 def refuse_constant(text):
@@ -266,6 +268,11 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
         return shape_of(record) == tuple(mnk) and good.issuperset(names)
 
     return newest(folder, kind, wanted)
+
+
+def shape_text(record):
+    """'8192x8192x8192'"""
+    return "x".join(map(str, shape_of(record)))
 
 
 def entries(record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import process
 import recorded
-from process import CannotRun, RungFailed
+from process import CannotRun, DoesNotTake, RungFailed
 
 
 def command_of(options, path, index, json_path):
@@ -25,12 +25,15 @@ def command_of(options, path, index, json_path):
 
 
 def run_rung(options, name, path, index, folder):
-    """One run of one rung: its JSON, checked. Raises RungFailed or CannotRun."""
+    """One run of one rung: its JSON, checked. Raises RungFailed,
+    CannotRun or DoesNotTake."""
     json_path = folder / f"{name}-{index}.json"
     command = command_of(options, path, index, json_path)
     status, output, errors = process.execute(command, options.timeout)
     if status == process.CANNOT_RUN_HERE:
         raise CannotRun(process.complaint(output, errors))
+    if status == process.BAD_USAGE and "--help says more" not in errors:
+        raise DoesNotTake(process.complaint(output, errors).removeprefix(f"{name}: "))
     if status != 0:
         raise RungFailed(process.explain(status, output, errors))
     return read_run(options, name, json_path)
@@ -61,7 +64,7 @@ def check_run(options, name, run):
         raise ValueError(f"it ran {problem}, asked was {asked}")
     if run["verification"]["verified"] is not True:
         raise ValueError("exit status 0, but not verified")
-    for text in (run["idea"], run["commit"], run["gpu"]["name"]):
+    for text in (run["idea"], run["commit"], run["date"], run["gpu"]["name"]):
         if not isinstance(text, str):
             raise TypeError(f"{text!r} where a text should stand")
 
@@ -71,8 +74,8 @@ def check_timing(options, timing):
     if timing["protocol"] != options.protocol or timing["interrupted"]:
         raise ValueError("interrupted, or timed by another protocol")
     measure = options.measure
-    third = [timing[measure.beside]] if measure.beside in timing else []
-    for contender in [timing["step"], timing[measure.other], *third]:
+    others = [timing[name] for name in measure.contenders(timing)]
+    for contender in [timing["step"], timing[measure.other], *others]:
         seconds = contender["seconds"]
         if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
             raise ValueError(f"{options.rounds} times expected, found {seconds}")

@@ -50,33 +50,19 @@ def add_selection(
     add("--seed", type=unsigned64, default=1)
 
 
+def add_sizes(add, lists=""):
+    """The option that asks for several shapes; `lists` are those that have a name."""
+    add(
+        "--sizes",
+        metavar="LIST",
+        help=f"shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384){lists}",
+    )
+
+
 def check_size(options):
     """UsageError if --size and another dimension are given."""
     if options.size is not None and any((options.m, options.n, options.k)):
         raise UsageError("--size sets m, n and k: give either --size or --m --n --k")
-
-
-def measure_of(programs):
-    """What is measured of these programs. UsageError if that is not the same of all of them."""
-    moving = {name[0] == recorded.MOVING for name, _ in programs}
-    if len(moving) > 1:
-        raise UsageError(
-            "--steps: rungs of the t track move words; the others have no time to compare"
-        )
-    return recorded.MOVES if moving == {True} else recorded.PRODUCTS
-
-
-def shape_of(options):
-    """{'m': ..., 'n': ..., 'k': ...} from --size or from --m, --n and --k; without k where there is
-    none."""
-    check_size(options)
-    dimensions = options.measure.dimensions
-    if options.k is not None and "k" not in dimensions:
-        raise UsageError(
-            f"--k {options.k}: rungs of the t track move a matrix of m x n; there is no k"
-        )
-    size = options.size or (DEFAULT_SIZE if "k" in dimensions else DEFAULT_MOVED_SIZE)
-    return {name: getattr(options, name) or size for name in dimensions}
 
 
 def step_name(text):

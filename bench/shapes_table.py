@@ -8,6 +8,13 @@ SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
+# Whom the rungs are compared with.
+OTHERS = {
+    "cublas": ("cuBLAS", "its default, fp32 sums"),
+    "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
+    "cublaslt": ("cuBLASLt", "its best heuristic"),
+    "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
+}
 
 
 def title(shape):
@@ -56,15 +63,11 @@ def other_row(ladders, measure, name, words, key):
 
 def other_rows(ladders, measure):
     """All of them."""
-    if measure is recorded.MOVES:
-        second = next(iter(ladders.values())).get(measure.beside, {}).get("name", "")
-        words = (("copy", "cudaMemcpyAsync, device to device"), ("other", second))
-    else:
-        words = (("cuBLAS", "its default, fp32 sums"), ("cuBLAS", "fp16 sums"))
-    rows = [other_row(ladders, measure, *words[0], measure.other)]
-    if any(measure.beside in ladder for ladder in ladders.values()):
-        rows.append(other_row(ladders, measure, *words[1], measure.beside))
-    return rows
+    first = next(iter(ladders.values()))
+    words = dict(OTHERS, second_opinion=("other", first.get("second_opinion", {}).get("name", "")))
+    names = (measure.other, *measure.besides)
+    there = [name for name in names if any(name in ladder for ladder in ladders.values())]
+    return [other_row(ladders, measure, *words[name], name) for name in there]
 
 
 def rows(ladders, names):

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import gpu_users
 import recorded
+
+# Whom the rungs are compared with; `name` in the record says it better where there is one.
+OTHERS = {
+    "cublas": ("cuBLAS", "its default"),
+    "cublas_fp16_sums": ("cuBLAS", "with fp16 sums"),
+    "cublaslt": ("cuBLASLt", "its best heuristic"),
+    "device_copy": ("copy", "cudaMemcpyAsync"),
+    "second_opinion": ("other", "the second opinion"),
+}
 
 
 def cell(value, digits, unit="", scale=1):
@@ -10,38 +20,64 @@ def cell(value, digits, unit="", scale=1):
     return "-" if value is None else f"{value * scale:.{digits}f}{unit}"
 
 
-def table_row(rung, measure):
+def columns_of(ladder, measure):
+    """What stands in a row behind its first two cells: (head, a function of a contender and its
+    ratios to the others)."""
+
+    def reading(key, digits, unit, scale=1):
+        return lambda contender, _: cell(contender[key], digits, unit, scale)
+
+    columns = [
+        (
+            f"{measure.unit} (p10 to p90)",
+            lambda contender, _: recorded.spread(contender[measure.rate], 1),
+        ),
+        (f"of {measure.other_name} (p10 to p90)", ratio_column(measure.other)),
+    ]
+    if "cublaslt" in ladder:
+        columns.append(("of cuBLASLt (p10 to p90)", ratio_column("cublaslt")))
+    columns.append((measure.share.split("_")[0], reading(measure.share, 1, " %", 100)))
+    columns.append(("clock", reading("sm_clock_ghz", 3, " GHz")))
+    if ladder[measure.other]["watts"] is not None:
+        columns.append(("power", reading("watts", 0, " W")))
+        columns.append(("energy", energy))
+    return columns
+
+
+def energy(contender, _):
+    """Joules of one launch: a few, or a thousandth."""
+    return "-" if contender["joules"] is None else f"{contender['joules']:.3g} J"
+
+
+def ratio_column(other):
+    """The ratio to that one."""
+
+    def column(_, ratios):
+        ratio = ratios.get(recorded.ratio_to(other))
+        if ratio is None:
+            return "-"
+        return ratio if isinstance(ratio, str) else recorded.spread(ratio, 3)
+
+    return column
+
+
+def table_row(rung, columns):
     """One rung's cells."""
     if "failed" in rung:
         return [rung["step"], "FAILED: " + rung["failed"]]
-    step = rung["timing"]["step"]
-    return [
-        rung["step"],
-        rung["idea"],
-        recorded.spread(step[measure.rate], 1),
-        recorded.spread(rung["timing"][measure.ratio], 3),
-        cell(step[measure.share], 1, " %", 100),
-        cell(step["sm_clock_ghz"], 3, " GHz"),
-    ]
+    timing = rung["timing"]
+    return [rung["step"], rung["idea"], *(column(timing["step"], timing) for _, column in columns)]
 
 
-def other_row(contender, measure, name, what, ratio):
-    """The cells of somebody whom the rungs are compared with."""
-    share = cell(contender[measure.share], 1, " %", 100)
-    clock = cell(contender["sm_clock_ghz"], 3, " GHz")
-    return [name, what, recorded.spread(contender[measure.rate], 1), ratio, share, clock]
-
-
-def other_rows(ladder, measure):
-    """They over all rounds of all rungs; cuBLAS with fp16 sums over those that it ran beside."""
-    if measure is recorded.MOVES:
-        second = ladder.get(measure.beside, {}).get("name", "the second opinion")
-        words = (("copy", "cudaMemcpyAsync"), ("other", second))
-    else:
-        words = (("cuBLAS", "its default"), ("cuBLAS", "with fp16 sums"))
-    rows = [other_row(ladder[measure.other], measure, *words[0], "1")]
-    if measure.beside in ladder:
-        rows.append(other_row(ladder[measure.beside], measure, *words[1], "-"))
+def other_rows(ladder, measure, columns):
+    """Those whom the rungs are compared with, over all rounds of the rungs that they ran beside."""
+    rows = []
+    for name in measure.contenders(ladder):
+        words = OTHERS[name]
+        if "name" in ladder[name]:
+            words = (words[0], ladder[name]["name"])
+        itself = {recorded.ratio_to(name): "1"}
+        rows.append([*words, *(column(ladder[name], itself) for _, column in columns)])
     return rows
 
 
@@ -63,16 +99,77 @@ def neighbour_line(pair):
 
 
 def print_ladder(ladder):
-    """The ladder's table and the comparison of neighbours."""
+    """The ladder's table, the comparison of neighbours, and what is to be known of it."""
     gpu, problem, measure = ladder["gpu"], ladder["problem"], recorded.measure_of(ladder)
     shape = " ".join(f"{name}={problem[name]}" for name in measure.dimensions)
     print(
         f"{gpu['name']}, {shape}, inputs {problem['inputs']}, {ladder['protocol']}, "
         f"commit {ladder['commit']}" + (", INTERRUPTED" if ladder["interrupted"] else "")
     )
-    columns = [f"{measure.unit} (p10 to p90)", f"of {measure.other_name} (p10 to p90)"]
-    header = ["rung", "idea", *columns, measure.share.split("_")[0], "clock"]
-    rows = [header] + [table_row(rung, measure) for rung in ladder["rungs"]]
-    print_aligned(rows + other_rows(ladder, measure))
+    columns = columns_of(ladder, measure)
+    header = ["rung", "idea", *(head for head, _ in columns)]
+    rows = [table_row(rung, columns) for rung in ladder["rungs"]]
+    print_aligned([header, *rows, *other_rows(ladder, measure, columns)])
     for pair in ladder["neighbours"]:
         print(neighbour_line(pair))
+    for one in ladder["does_not_take"]:
+        print(f"{one['step']} does not take this shape: {one['why']}")
+    if ladder["wide_spread"]["steps"]:
+        print(f"WARNING: {spread_warning(ladder['wide_spread'], measure)}")
+
+
+def spread_warning(wide, measure):
+    """'the spread is wide (...): v04 (2.9 %)'"""
+    steps = ", ".join(f"{name} ({(s - 1) * 100:.1f} %)" for name, s in wide["steps"].items())
+    limit = f"{(wide['limit'] - 1) * 100:.0f} % between p10 and p90 of the ratio"
+    return f"the spread is wide (over {limit} to {measure.other_name}): {steps}"
+
+
+def at_a_glance_rows(ladders):
+    """Median ratios of several ladders of one track and protocol: a row per rung, a column per
+    shape."""
+    names = dict.fromkeys(name for ladder in ladders for name in recorded.all_names(ladder))
+    rows = [["rung", *(recorded.shape_text(ladder) for ladder in ladders)]]
+    for name in sorted(names, key=recorded.name_order):
+        rows.append([name, *(glance(ladder, name) for ladder in ladders)])
+    return rows
+
+
+def glance(ladder, name):
+    """A rung's median ratio, or why there is none."""
+    ratio = recorded.measure_of(ladder).ratio
+    for rung in ladder["rungs"]:
+        if rung["step"] == name:
+            return "FAILED" if "failed" in rung else f"{rung['timing'][ratio]['median']:.3f}"
+    return "-"
+
+
+def print_at_a_glance(ladders):
+    """All ladders of each track and protocol in one table, where there are several shapes."""
+    groups = {}
+    for ladder in ladders:
+        computation = ladder["problem"]["computation"]
+        groups.setdefault((computation, ladder["protocol"]), []).append(ladder)
+    for (computation, protocol), group in groups.items():
+        if len(group) > 1:
+            other = recorded.measure_of(group[0]).other_name
+            print(f"\n{computation}, {protocol}: median ratio to {other}")
+            print_aligned(at_a_glance_rows(group))
+
+
+def print_run(run):
+    """Every ladder of a run, and what went wrong."""
+    ladders = recorded.ladders_in(run)
+    for index, ladder in enumerate(ladders):
+        print(end="\n" if index else "")
+        print_ladder(ladder)
+    print_at_a_glance(ladders)
+    for one in run["without_result"]:
+        shape = "x".join(map(str, one["shape"]))
+        print(f"no result: {one['track']} {shape} {one['protocol']}: {one['why']}")
+    processes = run["gpu_processes"]
+    if processes["found"]:
+        named = ", ".join(gpu_users.described(one) for one in processes["found"])
+        print(f"WARNING: the GPU was used by {named} too")
+    if not processes["looked"]:
+        print(f"WARNING: whether anybody else used the GPU is unknown: {processes['why_not']}")

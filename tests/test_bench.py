@@ -33,7 +33,7 @@ def test_merge(folder):
     result = house.ladder()
     same(result.returncode, 0)
     ladder = house.result()
-    same((ladder["schema"], ladder["kind"], ladder["interrupted"]), (1, "ladder", False))
+    same((ladder["schema"], ladder["kind"], ladder["interrupted"]), (2, "ladder", False))
     same((ladder["commit"], ladder["gpu"]["name"]), ("abc1234", "Fake GPU 1"))
     v02 = ladder["rungs"][1]
     # One TFLOPS' worth of time, 0 or 1 % longer by round, 0, 10 or 20 % longer by pass.
@@ -48,7 +48,7 @@ def test_merge(folder):
     same(len(v02["timing"]["ratio_to_cublas"]["pass_medians"]), 3)
     close(v02["timing"]["step"]["sm_clock_ghz"], 1.6)
     same(v02["timing"]["step"]["watts"], None)
-    same(len(ladder["cublas"]["seconds"]), 12)
+    same("seconds" in ladder["cublas"], False)  # they are the rungs'
     close(ladder["cublas"]["tflops"]["median"], statistics.median([1 / f for f in factors]))
     same(len(v02["passes"]), 3)
 
@@ -160,14 +160,13 @@ def test_moves(folder):
 
 
 def test_moves_refuses(folder):
-    """No k, no sample, and no other track beside it."""
+    """No k, and no sample."""
     house = House(folder, v01={}, t02={})
     plan = [sys.executable, str(LADDER), "--build", str(house.folder), "--track", "t", "--dry-run"]
     require("--m 32768 --n 32768 --inputs" in run(*plan).stdout, run(*plan).stdout)
     refused = run(*plan, "--k", "4")
     same(refused.returncode, 2)
     require("there is no k" in refused.stderr, refused.stderr)
-    same(house.ladder("--steps", "v01,t02").returncode, 2)
     same(house.calls(), [])
 
 
@@ -190,7 +189,7 @@ def test_fp16_sums(folder):
     require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
     close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
     close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
-    same(len(ladder["cublas_fp16_sums"]["seconds"]), 12)
+    close(ladder["cublas_fp16_sums"]["tensor_core_share"], 1.0)
 
 
 def test_headline(folder):

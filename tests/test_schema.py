@@ -17,7 +17,7 @@ RESULTS = ROOT / "bench" / "results"
 
 sys.path.insert(0, str(ROOT / "bench"))
 import recorded
-from tools.fake_rungs import require, run_cases, same
+from tools.fake_rungs import House, require, run_cases, same
 
 # What is edited -> the field that the error names, if that is another one. A path of keys and
 # indices, and the new value; GONE takes the field away.
@@ -68,6 +68,38 @@ COUNTERS_EDITS = (
     ("steps.0.cublas", GONE, "steps[0].cublas"),
     ("steps.0.counters.remark", 1, "steps[0].counters"),
     ("steps.0.counters", {"a": -1}, "steps[0].counters"),
+)
+RUN_EDITS = (
+    ("schema", 1, None),
+    ("gpu", GONE, None),
+    ("gpu_processes.looked", "yes", None),
+    ("gpu_processes.found", [{"pid": 1}], "gpu_processes.found[0]"),
+    ("interrupted", None, None),
+    ("remark", "mine", None),
+    ("without_result", [{"track": "v"}], "without_result[0].protocol"),
+    ("ladders", [], None),
+    ("ladders.0.protocol", "both", "ladders[0].protocol"),
+    ("ladders.0.gpu", {}, "ladders[0].gpu"),
+    ("ladders.0.problem.m", 512, "ladders[0].rungs[0].timing.flop"),
+    ("ladders.0.problem.k", GONE, "ladders[0].device_copy"),
+    ("ladders.0.passes", 4, "ladders[0].rungs[0].passes: holds 3, not 4"),
+    ("ladders.0.rounds", 3, "ladders[0].rungs[0].timing.step.seconds: holds 6, not 9"),
+    ("ladders.0.cublas.tflops.low", 9.0, "ladders[0].cublas.tflops.low"),
+    ("ladders.0.cublas.watts", 9.0, "ladders[0].cublas.watts"),
+    ("ladders.0.cublaslt", GONE, "ladders[0].cublaslt: is missing"),
+    ("ladders.0.rungs.1.passes.0.step.sm_clock_ghz", 9, "rungs[1].timing.step.sm_clock_ghz"),
+    ("ladders.0.rungs.1.passes.0.cublas", GONE, "ladders[0].rungs[1].passes[0].cublas"),
+    ("ladders.0.rungs.1.timing.step.seconds.0", 9, "rungs[1].timing.step.tflops.median"),
+    ("ladders.0.rungs.1.timing.cublaslt.seconds.0", 9, "rungs[1].timing.cublaslt.tflops"),
+    ("ladders.0.rungs.1.timing.ratio_to_cublaslt", GONE, "timing.ratio_to_cublaslt: is missing"),
+    ("ladders.0.rungs.1.timing.ratio_to_cublas.high", 1.5, "timing.ratio_to_cublas.high"),
+    ("ladders.0.rungs.1.verification.verified", False, "rungs[1].verification.verified"),
+    ("ladders.0.does_not_take.0.why", "", "ladders[0].does_not_take[0].why"),
+    ("ladders.0.wide_spread.steps.v01", GONE, "ladders[0].wide_spread.steps.v01"),
+    ("ladders.0.wide_spread.steps.v02", 1.2, "ladders[0].wide_spread.steps.v02"),
+    ("ladders.0.wide_spread.limit", 2.0, "ladders[0].wide_spread.limit"),
+    ("ladders.1.neighbours.0.paired_ratio", 2.0, "ladders[1].neighbours[0].paired_ratio"),
+    ("ladders.1.rungs.2", {"step": "t02", "failed": "so", "passes": []}, "t02 has no k"),
 )
 
 
@@ -122,6 +154,16 @@ def edits_of_counters(folder):
     check_edits(recorded.load_record(newest_of("x8192-counters")), COUNTERS_EDITS, folder)
 
 
+def edits_of_run(folder):
+    """A run of several ladders that was edited by hand is refused, and the field named."""
+    house = House(
+        folder, v01={"noise": 0.02}, v02={"cublaslt": 1.2, "speed": 1.1}, v03={"multiple": 512}
+    )
+    house.ladder("--sizes", "256,512")
+    recorded.load_record(house.out)
+    check_edits(house.record(), RUN_EDITS, folder)
+
+
 def cut_short(folder):
     """A file that is cut short anywhere is refused, and the line named."""
     text = newest_of("4096x4096x4096-burst-a-2026").read_text()
@@ -153,7 +195,7 @@ def unchanged(folder):
         same(json.loads(path.read_text()), record)
 
 
-TESTS = [edits_of_ladder, edits_of_counters, cut_short, foreign, unchanged]
+TESTS = [edits_of_ladder, edits_of_counters, edits_of_run, cut_short, foreign, unchanged]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LADDER = ROOT / "bench" / "ladder.py"
 SIZE = 256
 
+sys.path.insert(0, str(ROOT / "bench"))
+import recorded
+
 # A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
 FAKE = """#!{python}
 import json, os, sys, time
@@ -24,6 +27,11 @@ with open(os.path.join(HERE, "calls")) as log:
     call = [line.split()[0] for line in log].count(NAME) - 1
 if BEHAVIOUR.get("sleep_in_call") == call:
     time.sleep(60)
+with open(os.path.join(HERE, "commands"), "a") as log:
+    log.write(NAME + " " + " ".join(sys.argv[1:]) + "\\n")
+if int(options["--m"]) % BEHAVIOUR.get("multiple", 1):
+    sys.stderr.write(NAME + ": m=" + options["--m"] + " is no multiple\\n")
+    sys.exit(2)
 if "stderr" in BEHAVIOUR:
     sys.stderr.write(BEHAVIOUR["stderr"] + "\\n")
 if BEHAVIOUR.get("crash"):
@@ -33,16 +41,18 @@ if BEHAVIOUR.get("exit"):
 rounds = int(options["--rounds"])
 speed = BEHAVIOUR.get("speed", 1.0)
 
+WATTS = {{"sustained": 650.0}}
 moves = NAME.startswith("t")
 flop = 8 if moves else 2  # or bytes
 for dimension in "mn" if moves else "mnk":
     flop *= int(options["--" + dimension])
 
-def contender(factor):
-    seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor for i in range(rounds)]
+def contender(factor, noise=0):
+    seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor * (1 + noise * (i % 3))
+               for i in range(rounds)]
     share = "memory_share" if moves else "tensor_core_share"
     return {{"seconds": seconds, share: 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
-            "watts": None, "joules": None}}
+            "watts": WATTS.get(options["--protocol"]), "joules": WATTS.get(options["--protocol"])}}
 
 run = {{
     "schema": 1, "kind": "step", "step": NAME, "idea": "idea of " + NAME,
@@ -51,14 +61,16 @@ run = {{
             "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0"}},
     "problem": {{"computation": "gemm_bf16", "inputs": options["--inputs"],
                 "seed": int(options["--seed"]), "copies": 2}},
-    "verification": {{"verified": BEHAVIOUR.get("verified", True)}},
+    "verification": {{"verified": BEHAVIOUR.get("verified", True), "check": options["--check"]}},
     "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
-               "step": contender(speed), "cublas": contender(1.0)}},
+               "step": contender(speed, BEHAVIOUR.get("noise", 0)), "cublas": contender(1.0)}},
 }}
 if "fp16_sums" in BEHAVIOUR:
     run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
 if BEHAVIOUR.get("fp16_sums"):
     run["timing"]["cublas_fp16_sums"] = contender(2.0)
+if "cublaslt" in BEHAVIOUR:
+    run["timing"]["cublaslt"] = dict(contender(BEHAVIOUR["cublaslt"]), algorithm=call)
 if moves:
     run["problem"]["computation"] = "transpose_fp32"
     run["verification"]["second_opinion"] = {{"name": "somebody"}}
@@ -97,10 +109,10 @@ class House:
 
     def command(self, *more):
         """A ladder over these rungs; later options win."""
-        return [sys.executable, str(LADDER), "--build", str(self.folder), "--passes", "3"] + [
-            *("--rounds", "2", "--size", str(SIZE), "--out", str(self.out)),
-            *more,
-        ]
+        size = () if "--sizes" in more else ("--size", str(SIZE))
+        options = ("--passes", "3", "--rounds", "2", *size, "--out", str(self.out))
+        nobody = ("--nvidia-smi", "true")  # a program that names no process
+        return [sys.executable, str(LADDER), "--build", str(self.folder), *options, *nobody, *more]
 
     def ladder(self, *more):
         """Runs the ladder to its end."""
@@ -111,13 +123,21 @@ class House:
         log = self.folder / "calls"
         return log.read_text().splitlines() if log.exists() else []
 
-    def result(self):
-        """What the ladder wrote."""
+    def commands(self):
+        """The same with all of their options."""
+        return (self.folder / "commands").read_text().splitlines()
+
+    def record(self):
+        """What was written."""
         return json.loads(self.out.read_text())
+
+    def result(self):
+        """The only ladder in it."""
+        return recorded.load_ladder(self.out)
 
     def left_over(self):
         """Files that should not be there."""
-        known = {"steps", "calls", "out.json"}
+        known = {"steps", "calls", "commands", "out.json"}
         return [path.name for path in self.folder.iterdir() if path.name not in known]
 
 

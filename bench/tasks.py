@@ -1,0 +1,97 @@
+"""What one invocation measures: a list of ladders, each a track on a shape by a protocol."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import selection
+import shapes
+from vocabulary import PROTOCOLS, TRACKS
+
+# Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
+# cuBLAS's time for the one says nothing of the other. --steps a01 runs it.
+FIRST_RUNGS = {"v": "v00", "a": "a02", "t": "t02"}
+
+
+@dataclass(eq=False)
+class Task:
+    """One ladder to be measured."""
+
+    options: argparse.Namespace  # the command line's, with this ladder's protocol, shape, measure
+    track: str
+    programs: list  # (name, path), lowest first
+
+    @property
+    def title(self):
+        """'v 8192x8192x8192 burst'"""
+        return f"{self.track} {shapes.shape_text(self.options.shape)} {self.options.protocol}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of one rung."""
+
+    task: Task
+    index: int  # of the pass
+    name: str
+    path: Path
+
+
+def tracks_of(options):
+    """The tracks that are asked for."""
+    return tuple(TRACKS) if options.track == "all" else (options.track,)
+
+
+def programs_of(options):
+    """{track: its programs}, of --steps or of all that is built and belongs to one computation."""
+    tracks = tracks_of(options)
+    programs = selection.find_programs(options.build, options.steps, tracks=tracks)
+    if options.steps is None:
+        programs = [one for one in programs if one[0] >= FIRST_RUNGS[one[0][0]]]
+    found = {}
+    for name, path in programs:
+        found.setdefault(name[0], []).append((name, path))
+    if not found:
+        raise selection.UsageError(f"no built rung of the {' or '.join(tracks)} track's ladder")
+    return found
+
+
+def shapes_of(options, tracks):
+    """{track: its shapes}"""
+    selection.check_size(options)
+    if options.sizes is None:
+        return {track: [shapes.of_options(options, track)] for track in tracks}
+    if any((options.size, options.m, options.n, options.k)):
+        raise selection.UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
+    return shapes.of_sizes(options.sizes, tracks)
+
+
+def make_tasks(options):
+    """Every ladder, track by track; a protocol is run to its end before the next one begins."""
+    programs = programs_of(options)
+    found = shapes_of(options, tuple(programs))
+    protocols = PROTOCOLS if options.protocol == "both" else (options.protocol,)
+    return [
+        Task(one_ladder(options, track, protocol, shape), track, programs[track])
+        for track in programs
+        for protocol in protocols
+        for shape in found[track]
+    ]
+
+
+def one_ladder(options, track, protocol, shape):
+    """The command line's options for one ladder."""
+    own = {"protocol": protocol, "shape": shape, "measure": shapes.measure_of_track(track)}
+    return argparse.Namespace(**{**vars(options), **own})
+
+
+def make_plan(tasks, passes):
+    """Every run in its order: a ladder's passes, each other one from the top down."""
+    plan = []
+    for task in tasks:
+        for index in range(passes):
+            order = task.programs if index % 2 == 0 else task.programs[::-1]
+            plan += [Entry(task, index, name, path) for name, path in order]
+    return plan

@@ -1,0 +1,384 @@
+#!/usr/bin/env python3
+"""Tests of one ladder over several tracks, shapes and protocols, with fake rungs.
+
+Needs no GPU. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+sys.path.insert(0, str(ROOT / "bench"))
+import progress
+import readme_table
+import recorded
+import selection
+import shapes
+import tables
+import tasks
+from tools.fake_rungs import House, close, require, run_cases, same, wait_for_calls
+
+
+def titles(house):
+    """(computation, shape, protocol) of the ladders that were recorded, in their order."""
+    ladders = recorded.ladders_in(recorded.load_record(house.out))
+    return [
+        (one["problem"]["computation"], recorded.shape_text(one), one["protocol"])
+        for one in ladders
+    ]
+
+
+def test_one_file(folder):
+    """Tracks, shapes and protocols of one invocation are ladders of one file."""
+    house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
+    words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
+    result = house.ladder(*words, "--passes", "2")
+    same((result.returncode, "Traceback" in result.stderr), (0, False))
+    products = ["256x256x256", "512x256x64"]
+    wanted = [("gemm_bf16", shape, "burst") for shape in products]
+    wanted += [("gemm_bf16", shape, "sustained") for shape in products]
+    moves = [
+        ("transpose_fp32", shape, protocol)
+        for protocol in ("burst", "sustained")
+        for shape in ("256x256", "512x1024")
+    ]
+    same(titles(house), wanted * 2 + moves)
+    record = house.record()
+    same((record["schema"], record["kind"], record["interrupted"]), (2, "run", False))
+    same([key for key in ("gpu", "commit") if key in record["ladders"][0]], [])
+    calls = [line.split() for line in house.commands()[:4]]
+    same([call[0] for call in calls], ["v01", "v02", "v02", "v01"])  # a shape's passes
+    burst, sustained = record["ladders"][0], record["ladders"][2]
+    same((burst["cublas"]["watts"], sustained["cublas"]["watts"]), (None, 650.0))
+    for words in ("650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "rung  256x256x256"):
+        require(words in result.stdout, f"no '{words}' in {result.stdout}")
+
+
+def test_places(folder):
+    """A ladder of a file with several is named by its number, and found wherever it is."""
+    house = House(folder, v01={})
+    results = house.folder / "results"
+    results.mkdir()
+    path = results / "run.json"
+    house.ladder("--sizes", "4096,8192", "--out", str(path))
+    places = [
+        (str(place), recorded.shape_text(one)) for place, one in recorded.all_ladders(results)
+    ]
+    same(places, [(f"{path}#1", "4096x4096x4096"), (f"{path}#2", "8192x8192x8192")])
+    (house.folder / "sources").mkdir()
+    (house.folder / "sources" / "v01_a.cu").touch()
+    headline = recorded.newest_headline(results, house.folder / "sources")
+    same(str(headline), f"{path}#2")
+    ladder = recorded.load_rungs(headline)
+    same(
+        (ladder["gpu"]["name"], ladder["kind"], ladder["problem"]["m"]),
+        ("Fake GPU 1", "ladder", 8192),
+    )
+    same(str(recorded.newest_with(["v01"], (4096,) * 3, folder=results)), f"{path}#1")
+    for wrong, words in ((path, "holds 2 ladders: name one"), (f"{path}#3", "no #3")):
+        try:
+            recorded.load_ladder(wrong)
+        except ValueError as error:
+            require(words in str(error), error)
+        else:
+            raise AssertionError(f"{wrong} was read")
+
+
+def test_not_taken(folder):
+    """A shape that a rung doesn't take is no failure; bad usage is one."""
+    house = House(folder, v01={}, v02={"multiple": 512}, v03={})
+    result = house.ladder("--sizes", "256,512,300x64x8")
+    same(result.returncode, 0)
+    ladders = house.record()["ladders"]
+    same([len(one["rungs"]) for one in ladders], [2, 3, 2])
+    same(ladders[0]["does_not_take"], [{"step": "v02", "why": "m=256 is no multiple"}])
+    same([call for call in house.calls() if "v02" in call].count("v02 full"), 3)  # one per shape
+    same(ladders[0]["neighbours"][0]["lower"], "v01")
+    require("v02 does not take this shape: m=256 is no multiple" in result.stdout, result.stdout)
+    house.add("v02", {"exit": 2, "stderr": "v02: unknown option (--help says more)"})
+    same(house.ladder().returncode, 1)
+    require("unknown option" in house.result()["rungs"][1]["failed"])
+
+
+def test_nobody_takes(folder):
+    """A shape without any result is listed with the reason."""
+    house = House(folder, v01={"multiple": 512})
+    same(house.ladder("--sizes", "256,512").returncode, 0)
+    record = house.record()
+    same(len(record["ladders"]), 1)
+    wanted = {"track": "v", "protocol": "burst", "shape": [256] * 3, "why": "m=256 is no multiple"}
+    same(record["without_result"], [wanted])
+
+
+def test_failing_goes_on(folder):
+    """A rung that fails at one shape is tried at the next; the exit status tells."""
+    house = House(folder, v01={}, v02={"exit": 1, "stderr": "v02: wrong"})
+    same(house.ladder("--sizes", "256,512", "--passes", "2").returncode, 1)
+    failed = [one["rungs"][1]["failed"] for one in house.record()["ladders"]]
+    same(failed, ["exit status 1: v02: wrong"] * 2)
+
+
+def test_interrupted(folder):
+    """Ctrl-C keeps the ladders that are finished, and says which ones were never begun."""
+    house = House(folder, v01={"sleep_in_call": 4}, v02={})
+    command = house.command("--sizes", "256,512,1024", "--passes", "2")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # v01 v02 v02 v01 at 256; v01 v02 v02 v01 at 512; v01 sleeps at 1024
+    wait_for_calls(house, 9)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    same((process.returncode, "Traceback" in errors), (130, False))
+    record = house.record()
+    same((record["interrupted"], len(record["ladders"])), (True, 2))
+    same([one["interrupted"] for one in record["ladders"]], [False, False])
+    same([one["shape"][0] for one in record["without_result"]], [1024])
+    require("no result: v 1024x1024x1024 burst: stopped before" in output, output)
+
+
+def test_mismatch(folder):
+    """A ladder whose runs do not belong to the others is left out; those before it are kept."""
+    house = House(folder, v01={}, a02={"commit": "def5678"})
+    result = house.ladder("--track", "all", "--passes", "1")
+    same((result.returncode, "Traceback" in result.stderr), (1, False))
+    require("stopped at a 256x256x256 burst" in result.stderr, result.stderr)
+    record = house.record()
+    same((len(record["ladders"]), record["commit"]), (1, "abc1234"))
+    require("differ in commit" in record["without_result"][0]["why"], record["without_result"])
+
+
+def test_cannot_run(folder):
+    """Where a track cannot run another may; where none can, the exit status is 77."""
+    house = House(folder, v01={"exit": 77, "stderr": "v01: needs Hopper"}, a02={})
+    same(house.ladder("--track", "all", "--passes", "1").returncode, 1)
+    same(house.record()["ladders"][0]["rungs"][0]["step"], "a02")
+    house.out.unlink()
+    house.add("a02", {"exit": 77, "stderr": "a02: needs a GPU"})
+    result = house.ladder("--track", "all", "--passes", "1")
+    same((result.returncode, house.out.exists()), (77, False))
+    require(result.stderr.endswith("v01: needs Hopper\n"), result.stderr)
+
+
+def test_sizes(_):
+    """Names and spellings of shapes, track by track."""
+    found = shapes.of_sizes("squares", ("v", "t"))
+    same([shape["m"] for shape in found["v"]], list(shapes.SQUARES))
+    same(found["t"][-1], {"m": 32768, "n": 32768})
+    found = shapes.of_sizes("models", ("a",))["a"]
+    for shape in ((4096, 14336, 4096), (8192, 8192, 1024), (128, 8192, 8192), (81920, 256, 256)):
+        require(dict(zip("mnk", shape)) in found, shape)
+    both = shapes.of_sizes(" ALL, 8192 ,96", ("v",))["v"]
+    same(len(both), len(shapes.SQUARES) + len(shapes.MODELS) + 1)  # 8192 once
+    same(both[-1], {"m": 96, "n": 96, "k": 96})
+    same(shapes.of_sizes("64x128", ("v", "t")), {"v": [], "t": [{"m": 64, "n": 128}]})
+    for track, text in (
+        *(("v", text) for text in ("", "0", "8192x", "1x2", "1x2x3x4", "big", "-8", "8 9", "8,,9")),
+        ("t", "1x2x3"),
+        ("v", str(2**31)),
+    ):
+        try:
+            shapes.of_sizes(text, (track,))
+        except selection.UsageError as error:
+            require("\n" not in str(error) and "--sizes" in str(error), error)
+        else:
+            raise AssertionError(f"{text!r} was taken for track {track}")
+
+
+def test_bad_usage(folder):
+    """Sizes and tracks that cannot be are refused, and nothing is run."""
+    house = House(folder, v01={}, t02={})
+    for words in (
+        ("--sizes", "8", "--size", "8"),
+        ("--sizes", "8", "--k", "8"),
+        ("--sizes", "8x9"),
+        ("--sizes", "8x9x7", "--track", "t"),
+        ("--track", "a"),
+        ("--track", "b"),
+        ("--protocol", "neither"),
+    ):
+        result = house.ladder(*words)
+        same((words, result.returncode), (words, 2))
+        require("Traceback" not in result.stderr and result.stderr, f"{words} {result.stderr}")
+    same(house.calls(), [])
+
+
+def test_dry_run(folder):
+    """--dry-run shows every ladder with its commands."""
+    house = House(folder, v01={}, t02={})
+    result = house.ladder("--track", "all", "--sizes", "256,512", "--passes", "1", "--dry-run")
+    lines = result.stdout.splitlines()
+    same(
+        [line for line in lines if ":" not in line][:2],
+        ["v 256x256x256 burst", "v 512x512x512 burst"],
+    )
+    require(lines[-1].startswith("4 runs, then "), lines[-1])
+    same(house.calls(), [])
+
+
+def test_cublaslt(folder):
+    """The best of cuBLASLt is recorded and shown beside cuBLAS wherever a program timed it."""
+    house = House(folder, v01={"cublaslt": 1.25}, v02={"cublaslt": 1.25, "speed": 0.5}, v03={})
+    result = house.ladder()
+    same(result.returncode, 0)
+    require("of cuBLASLt (p10 to p90)" in result.stdout and "its best heuristic" in result.stdout)
+    ladder = house.result()
+    close(ladder["rungs"][1]["timing"]["ratio_to_cublaslt"]["median"], 0.4)
+    require("cublaslt" not in ladder["rungs"][2]["timing"], "nobody timed it")
+    same([one["cublaslt"]["algorithm"] for one in ladder["rungs"][0]["passes"]], [0, 1, 2])
+    close(ladder["cublaslt"]["tensor_core_share"], 0.625)
+    rows = "\n".join(readme_table.table(ladder, house.folder))
+    require("| cuBLASLt | its best heuristic |" in rows, rows)
+
+
+def test_wide_spread(folder):
+    """A wide spread is warned about, and recorded."""
+    house = House(folder, v01={}, v02={"noise": 0.02})
+    result = house.ladder()
+    wide = house.result()["wide_spread"]
+    same((wide["limit"], list(wide["steps"])), (1.01, ["v02"]))
+    close(wide["steps"]["v02"], 1.02)
+    require("WARNING: the spread is wide (over 1 %" in result.stdout, result.stdout)
+    require("v02 (2.0 %)" in result.stdout, result.stdout)
+
+
+NVIDIA_SMI = """#!{python}
+import os, sys
+looks = os.path.join({here!r}, "looks")
+with open(looks, "a") as log:
+    log.write(" ".join(sys.argv[1:]) + "\\n")
+count = len(open(looks).readlines())
+if {status}:
+    sys.exit("no permission")
+if count >= {since}:
+    print("4711, /usr/bin/python3, with a comma, 1234 MiB")
+"""
+
+
+def nvidia_smi(house, since=1, status=0):
+    """A fake one that names a process from the look of that number on."""
+    path = house.folder / "nvidia-smi"
+    text = NVIDIA_SMI.format(
+        python=sys.executable, here=str(house.folder), since=since, status=status
+    )
+    path.write_text(text)
+    path.chmod(0o755)
+    return "--nvidia-smi", str(path)
+
+
+def test_busy(folder):
+    """On a GPU that another process uses nothing is recorded, unless it is allowed, and said."""
+    house = House(folder, v01={})
+    program = nvidia_smi(house)
+    result = house.ladder(*program)
+    same((result.returncode, house.calls(), house.out.exists()), (1, [], False))
+    named = "process 4711 (/usr/bin/python3, with a comma, 1234 MiB)"
+    require(named in result.stderr and "--share-gpu" in result.stderr, result.stderr)
+    result = house.ladder(*program, "--share-gpu")
+    same(result.returncode, 0)
+    require(f"WARNING: the GPU was used by {named} too" in result.stdout, result.stdout)
+    processes = house.record()["gpu_processes"]
+    same((processes["allowed"], processes["looked"]), (True, True))
+    same((processes["found"][0]["pid"], processes["found"][0]["memory"]), ("4711", "1234 MiB"))
+
+
+def test_busy_later(folder):
+    """Who comes to use the GPU while the ladder runs is named, and recorded."""
+    house = House(folder, v01={})
+    result = house.ladder(*nvidia_smi(house, since=2))
+    same(result.returncode, 0)
+    require("WARNING: process 4711" in result.stderr, result.stderr)
+    processes = house.record()["gpu_processes"]
+    same((processes["allowed"], len(processes["found"])), (False, 1))
+    looks = (house.folder / "looks").read_text().splitlines()
+    same(len(looks), 3)  # before every pass
+    require(looks[0].endswith("-i 0") and "pid,process_name" in looks[0], looks[0])
+
+
+def test_nobody_knows(folder):
+    """Where nvidia-smi cannot tell, the ladder runs, and says that it isn't known."""
+    house = House(folder, v01={})
+    for program in (nvidia_smi(house, status=1), ("--nvidia-smi", "/nonexistent")):
+        result = house.ladder(*program, "--passes", "1")
+        same(result.returncode, 0)
+        require("WARNING: whether anybody else used the GPU is unknown" in result.stdout)
+        same(house.record()["gpu_processes"]["looked"], False)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def plan_of(passes, *protocols):
+    """A plan of two rungs by each protocol."""
+    options = [tasks.argparse.Namespace(protocol=one, shape={"m": 8}) for one in protocols]
+    made = [tasks.Task(one, "v", [("v01", "v01"), ("v02", "v02")]) for one in options]
+    return tasks.make_plan(made, passes)
+
+
+def test_progress(_):
+    """The time left is what each rung took last; of rungs not seen yet, what others took."""
+    plan = plan_of(2, "burst", "sustained")
+    stream = Terminal()
+    bar = progress.Progress(len(plan), titles=True, stream=stream)
+    bar.running(plan)
+    require("left" not in stream.getvalue() and "[....." in stream.getvalue(), stream.getvalue())
+    bar.finished(plan[0], 10, "fine", plan[1:])
+    same(bar.seconds_left(plan[1:]), 70)  # all the others as v01
+    bar.finished(plan[1], 20, "fine", plan[2:])
+    same(bar.seconds_left(plan[2:]), 20 + 10 + 4 * 15)
+    bar.running(plan[2:])
+    require(f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left" in stream.getvalue())
+    bar.finished(plan[2], 20, "fine", plan[3:])
+    bar.finished(plan[3], 10, "fine", plan[4:])
+    bar.finished(plan[4], 100, "fine", plan[5:])
+    same(bar.seconds_left(plan[5:]), 300)  # the second protocol's own times
+    same(
+        (progress.clock(59.9), progress.clock(61), progress.clock(3725)),
+        ("0:59", "1:01", "1:02:05"),
+    )
+    require("\n" not in stream.getvalue(), "a bar is one line")
+
+
+def test_log(_):
+    """In a log every run is a line of its own, without control characters."""
+    plan = plan_of(1, "burst")
+    stream = io.StringIO()
+    log = progress.Progress(len(plan), stream=stream)
+    log.running(plan)
+    log.finished(plan[0], 10, "fine", plan[1:])
+    log.close()
+    same(stream.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
+
+
+def test_size_of_file(folder):
+    """A sweep's file stays small: a ladder of 12 rungs with 20 rounds each takes under 60 kB."""
+    house = House(folder, **{f"v{index:02}": {} for index in range(1, 13)})
+    same(house.ladder("--passes", "1", "--rounds", "20").returncode, 0)
+    size = house.out.stat().st_size
+    require(size < 60_000, f"{size} bytes")
+
+
+def test_at_a_glance(folder):
+    """Ratios of all shapes side by side, with what failed or isn't taken."""
+    house = House(folder, v01={}, v02={"multiple": 512}, v03={"exit": 1})
+    house.ladder("--sizes", "256,512", "--passes", "1")
+    ladders = recorded.ladders_in(house.record())
+    rows = tables.at_a_glance_rows(ladders)
+    same(rows[0], ["rung", "256x256x256", "512x512x512"])
+    same(rows[2:], [["v02", "-", "1.000"], ["v03", "FAILED", "FAILED"]])
+
+
+TESTS = [test for name, test in list(globals().items()) if name.startswith("test_")]
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(run_cases("sweeps", TESTS))
