@@ -4,6 +4,9 @@
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same
 #   EMULATE=1   `step` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is set, on a
 #               GPU if there are one and nvcc
+#   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
+#               squares, models or all, PROTOCOL=burst|sustained|both
+#   OLD, NEW    the recorded files that `compare` compares
 #   ARGS="..."  passed on to the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
@@ -102,8 +105,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races diff sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder emulated variants plots notes test format \
-    clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes test \
+    format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -125,8 +128,8 @@ ifneq ($(VERB),)
     $(error there is no rung "$(N)"; the rungs are $(RUNGS))
   endif
   # The rung below is the one before it on its own track.
-  TRACK := $(foreach t,$(TRACKS),$(if $(filter $(t)%,$(RUNG)),$(filter $(t)%,$(RUNGS))))
-  BELOW := $(shell printf '%s\n' $(TRACK) | sed '/^$(RUNG)$$/,$$d' | tail -n 1)
+  SAME_TRACK := $(foreach t,$(TRACKS),$(if $(filter $(t)%,$(RUNG)),$(filter $(t)%,$(RUNGS))))
+  BELOW := $(shell printf '%s\n' $(SAME_TRACK) | sed '/^$(RUNG)$$/,$$d' | tail -n 1)
 endif
 
 # ---------------------------------------------------------------- verbs
@@ -141,7 +144,10 @@ help:
 	  'make diff N=7        what changed from the rung below' \
 	  'make diffstat        how many lines changed, rung by rung' \
 	  'make list            the rungs, and the idea of each' \
-	  'make ladder          run all rungs and record the result; on the emulator only check them' \
+	  'make ladder          run all rungs and record the result; on the emulator check them and' \
+	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
+	  '                     models, all) PROTOCOL=burst|sustained|both' \
+	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
 	  'make plots           draw the recorded results' \
@@ -209,9 +215,23 @@ list:
 	    printf '%s  %s\n' "$$rung" "$${idea:-(no idea in its step record)}"; \
 	done
 
+# The emulator measures no time: a protocol says nothing to it.
+quoted = '$(subst ','\'',$(1))'
+option = $(if $(2),--$(1) $(call quoted,$(2)))
+LADDER_OPTIONS = $(call option,track,$(TRACK)) $(call option,sizes,$(SIZES)) \
+    $(if $(EMULATED),,$(call option,protocol,$(PROTOCOL)))
 ladder:
+	$(if $(and $(EMULATED),$(PROTOCOL)),@echo 'the emulator measures no time: PROTOCOL is left out' >&2)
 	+@$(MAKE) $(quietly_parallel) $(if $(EMULATED),emulated,rungs)
-	@$(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(ARGS)
+	@$(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(LADDER_OPTIONS) $(ARGS)
+
+ifneq ($(filter compare,$(MAKECMDGOALS)),)
+  ifeq ($(and $(OLD),$(NEW)),)
+    $(error which two files? Say `make compare OLD=a.json NEW=b.json`)
+  endif
+endif
+compare:
+	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
@@ -276,7 +296,7 @@ export RESOURCES
 
 # They are rewritten only if their text has changed, so that what depends on them is rebuilt only
 # then. The commit has +dirty if what the programs are made of differs from it.
-ifneq ($(filter-out help list diff diffstat notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+ifneq ($(filter-out help list diff diffstat compare notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
     DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants Makefile \

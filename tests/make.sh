@@ -43,8 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step races diff diffstat list ladder emulated variants plots notes test sass resources \
-    sanitize format clean; do
+for verb in step races diff diffstat list ladder compare emulated variants plots notes test sass \
+    resources sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -125,6 +125,19 @@ planned ladder EMULATE=1
 says "make ladder EMULATE=1 checks the rungs on the emulator" ' bench/emulated_ladder.py'
 planned ladder EMULATE=0
 says "make ladder EMULATE=0 times them" ' bench/ladder.py'
+planned ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'
+says "TRACK, SIZES and PROTOCOL reach the ladder" \
+    "ladder.py --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --passes 2$"
+planned ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both
+says "TRACK and SIZES reach the emulated ladder" "emulated_ladder.py --track 't' --sizes '256' *$"
+planned diff N=a4 TRACK=v
+says "TRACK is the ladder's alone" '^a03 -> a04|a03/'
+run compare
+refuses "make compare asks which files" 'which two files.*OLD=a.json NEW=b.json'
+run compare OLD=a.json
+refuses "make compare with one file asks too" 'which two files'
+planned compare OLD="a b.json" NEW=c.json
+says "make compare passes both files on" "bench/compare.py 'a b.json' 'c.json' *$"
 for bad in 2 yes; do
     run step N=7 EMULATE=$bad
     refuses "make step EMULATE=$bad is refused" "EMULATE=$bad: it is 1 .* or 0"

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Compares two recorded files, ladder by ladder and rung by rung, by their ratios to cuBLAS.
+
+    compare.py OLD NEW
+
+Ladders of the same problem, inputs, seed and protocol are compared; of the t track it is the ratio
+to a plain copy. NEW's median ratio over OLD's is above 1 where the rung has become faster. Its 95 %
+interval is a bootstrap's: both files' passes are drawn anew, and within each the rounds. Where a
+file has one pass alone only rounds are drawn, and what changes from pass to pass isn't in it.
+
+Exit status: 0 no regression, 1 a rung is over 1 % slower or has no result any more, 2 bad usage, a
+broken file, or two that have no ladder in common.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import recorded
+import tables
+
+LIMIT = 0.99  # NEW over OLD; below it is a regression
+DRAWS = 1000
+SEED = 1
+
+
+class Foreign(Exception):
+    """The two files do not belong together."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of a rung in a ladder."""
+
+    name: str
+    title: str  # of the ladder
+    old: float
+    new: float
+    low: float  # of the quotient's interval
+    high: float
+
+    @property
+    def quotient(self):
+        return self.new / self.old
+
+    @property
+    def disagreement(self):
+        """How far the quotient is from 1, in percent."""
+        return abs(self.quotient - 1) * 100
+
+    @property
+    def where(self):
+        """'v04 at 8192x8192x8192 burst'"""
+        return f"{self.name} at {self.title}"
+
+
+# --- the interval -----------------------------------------------------------------------------
+
+
+def passes_of(ratio):
+    """The samples of a ratio, pass by pass."""
+    passes = len(ratio["pass_medians"])
+    rounds = len(ratio["samples"]) // passes
+    return [ratio["samples"][index * rounds :][:rounds] for index in range(passes)]
+
+
+def drawn_anew(draw, passes, several):
+    """As many samples, from passes drawn anew if there are several, and rounds drawn anew."""
+    if several:
+        passes = draw.choices(passes, k=len(passes))
+    return [value for one in passes for value in draw.choices(one, k=len(one))]
+
+
+def interval(old, new):
+    """The 95 % interval of the quotient of their medians; the same each time."""
+    draw = random.Random(SEED)
+    old, new = passes_of(old), passes_of(new)
+    several = min(len(old), len(new)) > 1
+    quotients = [
+        statistics.median(drawn_anew(draw, new, several))
+        / statistics.median(drawn_anew(draw, old, several))
+        for _ in range(DRAWS)
+    ]
+    return recorded.quantile(quotients, 0.025), recorded.quantile(quotients, 0.975)
+
+
+# --- two ladders ------------------------------------------------------------------------------
+
+
+def title(ladder):
+    """'8192x8192x8192 burst'"""
+    return f"{recorded.shape_text(ladder)} {ladder['protocol']}"
+
+
+def key_of(ladder):
+    """What two ladders must share to be compared."""
+    return {**ladder["problem"], "protocol": ladder["protocol"]}
+
+
+def outcomes(ladder):
+    """{rung: its ratio, or in words why it has none}."""
+    ratio = recorded.measure_of(ladder).ratio
+    found = {one["step"]: "does not take this shape" for one in ladder.get("does_not_take", [])}
+    for rung in ladder["rungs"]:
+        failed = rung.get("failed")
+        found[rung["step"]] = f"failed: {failed}" if failed else rung["timing"][ratio]
+    return found
+
+
+def change_of(name, ladder, old, new):
+    """The change of a rung that both have."""
+    return Change(name, title(ladder), old["median"], new["median"], *interval(old, new))
+
+
+def remark(change):
+    """The last cell of a row."""
+    if change.quotient < LIMIT:
+        doubt = "; but 1 lies in the interval: measure again" if change.high >= 1 else ""
+        return f"REGRESSION{doubt}"
+    return "faster" if change.quotient > 1 / LIMIT and change.low > 1 else ""
+
+
+def row(change):
+    """One rung's cells."""
+    cells = [f"{value:.4f}" for value in (change.old, change.new, change.quotient)]
+    return [change.name, *cells, f"{change.low:.4f} to {change.high:.4f}", remark(change)]
+
+
+def resampled(old, new):
+    """What the intervals of these two ladders are made of."""
+    if min(old["passes"], new["passes"]) > 1:
+        return f"passes {old['passes']} and {new['passes']}, and the rounds in them, drawn anew"
+    return "rounds alone drawn anew, since a file has one pass: drift between passes isn't in it"
+
+
+def compare_ladders(old, new):
+    """Prints the comparison of two ladders: (changes, what is lost)."""
+    measure = recorded.measure_of(new)
+    before, after = outcomes(old), outcomes(new)
+    changes, lost, remarks = [], [], []
+    for name in sorted({**before, **after}, key=recorded.name_order):
+        was, now = before.get(name), after.get(name)
+        if isinstance(was, dict) and isinstance(now, dict):
+            changes.append(change_of(name, new, was, now))
+        elif isinstance(was, dict) and now:
+            lost.append(f"{name} at {title(new)} {now}")
+        elif isinstance(now, dict) and was:
+            remarks.append(f"{name}: OLD {was}")
+        elif not (was and now):
+            remarks.append(f"{name} is in {'OLD' if was else 'NEW'} alone")
+    print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled(old, new)})")
+    tables.print_aligned(
+        [["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""], *map(row, changes)]
+    )
+    rates = [one[measure.other][measure.rate]["median"] for one in (old, new)]
+    print(f"{measure.other_name} itself: {rates[0]:.1f} and {rates[1]:.1f} {measure.unit}")
+    for text in remarks:
+        print(text)
+    return changes, lost
+
+
+# --- two files --------------------------------------------------------------------------------
+
+
+def load(path):
+    """The ladders of a file. ValueError if it has none."""
+    ladders = [ladder for _, ladder in recorded.places_in(path)]
+    if not ladders:
+        raise ValueError(f"{path}: no times are recorded in it")
+    return ladders
+
+
+def difference(old, new):
+    """In what two ladders differ: 'inputs: normal and uniform'."""
+    one, other = key_of(old), key_of(new)
+    return "; ".join(
+        f"{key}: {one.get(key)} and {other.get(key)}"
+        for key in {**one, **other}
+        if one.get(key) != other.get(key)
+    )
+
+
+def pairs_of(olds, news):
+    """The ladders that both have. Foreign if there are none."""
+    pairs = [(old, new) for old in olds for new in news if key_of(old) == key_of(new)]
+    if not pairs:
+        nearest = min((difference(old, new) for old in olds for new in news), key=len)
+        raise Foreign(f"the files have no ladder in common; the nearest two differ in {nearest}")
+    return pairs
+
+
+def print_origins(old, new):
+    """In what the runs differ beside their times."""
+    for name, ladder in (("OLD", old), ("NEW", new)):
+        print(f"{name}: {ladder['gpu']['name']}, commit {ladder['commit']}, {ladder['date']}")
+    for key in {**old["gpu"], **new["gpu"]}:
+        values = [ladder["gpu"].get(key) for ladder in (old, new)]
+        if values[0] != values[1]:
+            print(f"the GPUs differ in {key}: {values[0]} and {values[1]}")
+    if old["commit"] != new["commit"]:
+        print(f"the commits differ: {old['commit']} and {new['commit']}")
+
+
+def print_alone(olds, news, pairs):
+    """The ladders that only one file has, and those that were interrupted."""
+    for name, ladders, paired in (
+        ("OLD", olds, [old for old, _ in pairs]),
+        ("NEW", news, [new for _, new in pairs]),
+    ):
+        for ladder in ladders:
+            if not any(ladder is other for other in paired):
+                print(f"{title(ladder)} is in {name} alone")
+            elif ladder["interrupted"]:
+                print(f"{title(ladder)} was interrupted in {name}")
+
+
+def print_agreement(changes):
+    """The largest disagreement of each rung over all ladders, and of all rungs."""
+    largest = {}
+    for change in changes:
+        known = largest.get(change.name)
+        if known is None or change.disagreement > known.disagreement:
+            largest[change.name] = change
+    words = [f"{name} {change.disagreement:.2f} %" for name, change in largest.items()]
+    print(f"\nlargest disagreement: {', '.join(words)}")
+    most = max(changes, key=lambda change: change.disagreement)
+    print(f"the two runs agree within {most.disagreement:.2f} % ({most.where})")
+
+
+def compare(old_path, new_path):
+    """Prints the whole comparison; returns the exit status."""
+    olds, news = load(old_path), load(new_path)
+    pairs = pairs_of(olds, news)
+    print_origins(olds[0], news[0])
+    print_alone(olds, news, pairs)
+    changes, lost = [], []
+    for old, new in pairs:
+        more, gone = compare_ladders(old, new)
+        changes += more
+        lost += gone
+    if not changes and not lost:
+        raise Foreign("the files have no rung in common")
+    if changes:
+        print_agreement(changes)
+    slower = [change for change in changes if change.quotient < LIMIT]
+    for change in slower:
+        print(f"REGRESSION over 1 %: {change.where}: {change.quotient:.4f} of what it was")
+    for text in lost:
+        print(f"REGRESSION: {text}")
+    if not slower and not lost:
+        print("no regression over 1 %")
+    return 1 if slower or lost else 0
+
+
+def main():
+    """Parses the command line; expected errors become one line and exit status 2."""
+    parser = argparse.ArgumentParser(
+        description="Compare two recorded files rung by rung.",
+        epilog="Exit status: 0 no regression, 1 a regression over 1 %, 2 bad usage, a broken file or "
+        "two that do not belong together.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("old", metavar="OLD", type=Path)
+    parser.add_argument("new", metavar="NEW", type=Path)
+    options = parser.parse_args()
+    try:
+        return compare(options.old, options.new)
+    except (ValueError, Foreign) as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
