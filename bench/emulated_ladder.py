@@ -2,9 +2,11 @@
 """Checks every built rung on the emulator, and shows what its launch counted. No GPU is needed.
 
 The rungs run side by side, one per core. Nothing is timed but the emulation itself, which says
-nothing about a GPU. Nothing is written unless --out names a file.
+nothing about a GPU, and isn't recorded: the counts are, in emulated-ladder.json of the build
+directory unless --out names another file. bench/results/README.md describes it.
 
-Exit status: 0 all rungs verified, 1 a rung failed, 2 bad usage, 130 interrupted.
+Exit status: 0 all rungs verified (or do not take the shape), 1 a rung failed, 2 bad usage, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ import os
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import process
+import progress
 import recorded
 import selection
+import shapes
 import tables
 
 POLL_SECONDS = 0.02
@@ -37,26 +42,86 @@ def make_parser():
     )
     add = parser.add_argument
     selection.add_selection(add, "emulated", "a small shape of the rung's own")
+    selection.add_sizes(add)
+    add("--track", choices=(*recorded.TRACKS, "all"), default="all", help="default: all")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
     add(
         "--jobs", type=selection.positive, default=os.cpu_count() or 1, help="default: one per core"
     )
     add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per rung")
-    add("--out", metavar="FILE", type=Path, help="write the counts to FILE (default: nowhere)")
+    add(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="default: emulated-ladder.json in the first build directory",
+    )
     add("--dry-run", action="store_true", help="print the commands and run nothing")
     return parser
 
 
-def command_of(options, path, json_path):
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One rung on one shape."""
+
+    name: str
+    path: Path
+    shape: dict  # the dimensions that are asked for; the others are left to the rung
+
+    @property
+    def track(self):
+        return self.name[0]
+
+    @property
+    def label(self):
+        """'v01', or 'v01 at 256x512x64'."""
+        return f"{self.name} at {shapes.shape_text(self.shape)}" if self.shape else self.name
+
+
+def given_shape(options, track):
+    """The dimensions that --size, or --m, --n and --k give; there may be none."""
+    names = shapes.measure_of_track(track).dimensions
+    found = {name: getattr(options, name) or options.size for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def shapes_of(options, tracks):
+    """{track: its shapes}. UsageError for lists of shapes that are made for a GPU."""
+    selection.check_size(options)
+    if options.sizes is None:
+        return {track: [given_shape(options, track)] for track in tracks}
+    if any((options.size, options.m, options.n, options.k)):
+        raise selection.UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
+    for word in options.sizes.lower().split(","):
+        if shapes.named(word.strip(), moves=False):
+            raise selection.UsageError(
+                f"--sizes: '{word.strip()}' are shapes for a GPU, on which the emulator would work "
+                "for days; write small ones, such as 256,512x256x64"
+            )
+    return shapes.of_sizes(options.sizes, tracks)
+
+
+def make_jobs(options):
+    """Every rung on every shape, shape by shape."""
+    tracks = recorded.TRACKS if options.track == "all" else options.track
+    programs = selection.find_programs(options.build, options.steps, "emulated", tracks)
+    tracks = tuple(dict.fromkeys(name[0] for name, _ in programs))
+    found = shapes_of(options, tracks)
+    return [
+        Job(name, path, shape)
+        for track in tracks
+        for shape in found[track]
+        for name, path in programs
+        if name[0] == track
+    ]
+
+
+def command_of(options, job, json_path):
     """The command line of one rung; a dimension that is not given is left to the rung. One that
-    moves words has no k, and takes no sample."""
-    moves = path.name.startswith(recorded.MOVING)
+    moves words takes no sample."""
+    moves = job.track == recorded.MOVING
     pairs = {
-        "--size": options.size,
-        "--m": options.m,
-        "--n": options.n,
-        "--k": None if moves else options.k,
+        **{f"--{name}": value for name, value in job.shape.items()},
         "--policy": options.policy,
         "--inputs": options.inputs,
         "--seed": options.seed,
@@ -64,7 +129,7 @@ def command_of(options, path, json_path):
         "--json": json_path,
     }
     given = [(name, value) for name, value in pairs.items() if value is not None]
-    return [str(path)] + [str(word) for pair in given for word in pair]
+    return [str(job.path)] + [str(word) for pair in given for word in pair]
 
 
 # --- the runs -------------------------------------------------------------------------------
@@ -73,13 +138,13 @@ def command_of(options, path, json_path):
 class Run:
     """One rung's process, from its start to what it recorded."""
 
-    def __init__(self, options, name, path, folder):
-        self.name = name
-        self.json_path = folder / f"{name}.json"
+    def __init__(self, options, job, folder):
+        self.job, self.name = job, job.name
+        self.json_path = folder / f"{job.label}.json"
         self.timeout = options.timeout
         self.output, self.errors = process.scratch(), process.scratch()
         self.began = time.monotonic()
-        command = command_of(options, path, self.json_path)
+        command = command_of(options, job, self.json_path)
         self.process = process.start(command, self.output, self.errors)
 
     def seconds(self):
@@ -93,10 +158,13 @@ class Run:
         return self.process.poll() is not None
 
     def result(self):
-        """Its record, or {'step', 'failed'}; either with the seconds that it took."""
+        """Its record, or {'step', 'failed'} or {'step', 'does_not_take'}; with the seconds that it
+        took."""
         seconds = self.seconds()
         try:
             record = self.read()
+        except process.DoesNotTake as error:
+            record = {"step": self.name, "does_not_take": str(error)}
         except process.RungFailed as error:
             record = {"step": self.name, "failed": str(error)}
         self.output.close()
@@ -104,10 +172,15 @@ class Run:
         return dict(record, emulation_seconds=seconds)
 
     def read(self):
-        """What it recorded. Raises RungFailed with its own words if there is nothing."""
+        """What it recorded. Raises RungFailed or DoesNotTake with its own words if there is
+        nothing."""
         status = self.process.returncode
         if status < 0 and self.seconds() > self.timeout:
             raise process.RungFailed(f"not finished after {self.timeout} s")
+        if status == process.BAD_USAGE and "--help says more" not in self.said()[1]:
+            raise process.DoesNotTake(
+                process.complaint(*self.said()).removeprefix(f"{self.name}: ")
+            )
         if status != 0:
             raise process.RungFailed(self.complaint(status))
         try:
@@ -117,11 +190,15 @@ class Run:
             raise process.RungFailed(f"its JSON: {error!r}") from error
         return record
 
-    def complaint(self, status):
-        """The emulator's reports begin with the line that matters."""
+    def said(self):
+        """What it printed: (stdout, stderr)."""
         self.output.seek(0)
         self.errors.seek(0)
-        output, errors = self.output.read(), self.errors.read()
+        return self.output.read(), self.errors.read()
+
+    def complaint(self, status):
+        """The emulator's reports begin with the line that matters."""
+        output, errors = self.said()
         wrong = [line for line in output.splitlines() if line.startswith("WRONG")]
         reports = [line for line in errors.splitlines() if line.startswith(f"{self.name}: ")]
         line = (wrong + reports[-1:] + [process.complaint(output, errors)])[0]
@@ -138,27 +215,42 @@ def check_record(name, record):
         int(record["emulator"]["counts"][key])
 
 
+def outcome_of(record):
+    """A record in a few words."""
+    if "does_not_take" in record:
+        return f"does not take this shape: {record['does_not_take']}"
+    return record.get("failed", "verified")
+
+
 class Progress:
-    """What runs, on a terminal; a line per finished rung in a log."""
+    """What runs, with the time left, on a terminal; a line per finished rung in a log."""
 
     def __init__(self, total, stream=sys.stderr):
         self.total = total
         self.done = 0
         self.stream = stream
         self.terminal = stream.isatty()
+        self.began = time.monotonic()
+
+    def time_left(self):
+        """', 3:20 left' if those to come take as long as those that are done did."""
+        if self.done == 0:
+            return ""
+        left = (time.monotonic() - self.began) / self.done * (self.total - self.done)
+        return f", {progress.clock(left)} left"
 
     def show(self, running):
         if self.terminal:
-            names = ", ".join(run.name for run in running)
-            self.stream.write(f"\r\033[K{self.done} of {self.total} done, running {names}")
+            names = ", ".join(run.job.label for run in running)
+            done = f"{self.done} of {self.total} done{self.time_left()}"
+            self.stream.write(f"\r\033[K{done}, running {names}")
             self.stream.flush()
 
-    def finished(self, record):
+    def finished(self, job, record):
         self.done += 1
         if not self.terminal:
-            outcome = record.get("failed", "verified")
             seconds = record["emulation_seconds"]
-            self.stream.write(f"{record['step']}: {outcome} ({seconds:.1f} s)\n")
+            self.stream.write(f"{job.label}: {outcome_of(record)} ({seconds:.1f} s)\n")
             self.stream.flush()
 
     def close(self):
@@ -167,20 +259,20 @@ class Progress:
             self.stream.flush()
 
 
-def run_all(options, programs, folder):
-    """All rungs, some at a time: a record of each that ended, and whether it was interrupted."""
-    waiting, running, results = list(programs), [], {}
-    progress = Progress(len(programs))
+def run_all(options, jobs, folder):
+    """All jobs, some at a time: a record of each that ended, and whether it was interrupted."""
+    waiting, running, results = list(jobs), [], {}
+    bar = Progress(len(jobs))
     try:
         while waiting or running:
             while waiting and len(running) < options.jobs:
-                running.append(Run(options, *waiting.pop(0), folder))
-                progress.show(running)
+                running.append(Run(options, waiting.pop(0), folder))
+                bar.show(running)
             for run in [run for run in running if run.finished()]:
                 running.remove(run)
-                results[run.name] = run.result()
-                progress.finished(results[run.name])
-                progress.show(running)
+                results[run.job] = run.result()
+                bar.finished(run.job, results[run.job])
+                bar.show(running)
             time.sleep(POLL_SECONDS)
         return results, False
     except KeyboardInterrupt:
@@ -188,7 +280,7 @@ def run_all(options, programs, folder):
     finally:
         for run in running:
             process.stop(run.process)
-        progress.close()
+        bar.close()
 
 
 # --- the table ------------------------------------------------------------------------------
@@ -204,13 +296,21 @@ def extra_wavefronts(record):
     return sum(site["extra_wavefronts"] for site in record["emulator"]["shared_memory_accesses"])
 
 
-def table_row(record):
-    """One rung's cells."""
+def is_result(record):
+    """True for what has counts."""
+    return "failed" not in record and "does_not_take" not in record
+
+
+def table_row(job, record, several):
+    """One rung's cells; with its shape if there are several."""
+    first = [job.name, shape_text(job, record)] if several else [job.name]
     if "failed" in record:
-        return [record["step"], "FAILED: " + record["failed"]]
+        return [*first, "FAILED: " + record["failed"]]
+    if not is_result(record):
+        return [*first, outcome_of(record)]
     counts = record["emulator"]["counts"]
     return [
-        record["step"],
+        *first,
         "yes",
         str(counts["wgmmas"] + counts["mmas"]),
         megabytes(counts["tma_read_bytes"]),
@@ -220,20 +320,29 @@ def table_row(record):
     ]
 
 
-def shape_text(record):
-    """'m=256 n=1024 k=320'"""
-    names = recorded.measure_of(record).dimensions
-    return " ".join(f"{name}={record['problem'][name]}" for name in names)
+def shape_text(job, record):
+    """'256x1024x320': what it ran, or else what was asked for."""
+    if is_result(record):
+        return recorded.shape_text(record)
+    return shapes.shape_text(job.shape) or "its own"
 
 
-def print_table(records):
+def print_table(results):
     """The table, under the shape if all rungs had the same."""
-    shapes = {shape_text(record) for record in records if "failed" not in record}
-    if len(shapes) == 1:
-        print(f"CPU emulator, {shapes.pop()}; no speed is measured")
+    problems = [record["problem"] for record in results.values() if is_result(record)]
+    found = {
+        " ".join(f"{key}={problem[key]}" for key in "mnk" if key in problem): problem
+        for problem in problems
+    }
+    if len(found) == 1:
+        print(f"CPU emulator, {next(iter(found))}; no speed is measured")
+    else:
+        print("CPU emulator; no speed is measured")
+    several = len(found) > 1
+    head = ["rung", "shape"] if several else ["rung"]
     tables.print_aligned(
-        [["rung", "verified", "tensor", "TMA read", "TMA written", "conflicts", "emulation"]]
-        + [table_row(record) for record in records]
+        [[*head, "verified", "tensor", "TMA read", "TMA written", "conflicts", "emulation"]]
+        + [table_row(job, record, several) for job, record in results.items()]
     )
     print(
         "tensor: wgmma and mma instructions; conflicts: extra passes over the banks of shared "
@@ -244,43 +353,90 @@ def print_table(records):
 # --- the whole ------------------------------------------------------------------------------
 
 
-def write_record(path, records):
-    """Writes all rungs' records, without the seconds: those are of this computer alone."""
-    kept = [
-        {key: record[key] for key in record if key != "emulation_seconds"} for record in records
-    ]
-    whole = {"schema": recorded.SCHEMA, "kind": "emulated-ladder", "rungs": kept}
-    recorded.write_json(path, whole)
+# What says nothing of a run on the emulator, or stands in the file once; seconds are of this
+# computer alone.
+LEFT_OUT = ("schema", "kind", "commit", "date", "gpu", "timing", "emulation_seconds")
 
 
-def check_options(options):
-    """Refuses what could not be done, before anything is run."""
-    selection.check_size(options)
-    if options.out:
-        selection.check_destination(options.out)
+def one_ladder(track, shape, records):
+    """What was counted of a track on a shape; null is a shape of each rung's own."""
+    whole = len(shape) == len(shapes.measure_of_track(track).dimensions)
+    return {
+        "track": track,
+        "shape": list(shape.values()) if whole else None,
+        "rungs": [
+            {key: value for key, value in record.items() if key not in LEFT_OUT}
+            for record in records
+            if "does_not_take" not in record
+        ],
+        "does_not_take": [
+            {"step": record["step"], "why": record["does_not_take"]}
+            for record in records
+            if "does_not_take" in record
+        ],
+    }
+
+
+def whole_record(options, results, interrupted, date):
+    """The whole file's content."""
+    groups = {}
+    for job, record in results.items():
+        _, records = groups.setdefault((job.track, tuple(job.shape.items())), (job.shape, []))
+        records.append(record)
+    commits = {record["commit"] for record in results.values() if is_result(record)}
+    return {
+        "schema": recorded.RUN_SCHEMA,
+        "kind": "emulated",
+        "commit": commits.pop() if len(commits) == 1 else None,
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", date),
+        "inputs": options.inputs,
+        "seed": options.seed,
+        "policy": options.policy,
+        "interrupted": interrupted,
+        "ladders": [
+            one_ladder(track, shape, records) for (track, _), (shape, records) in groups.items()
+        ],
+    }
+
+
+def destination(options):
+    """Where the counts are written."""
+    builds = options.build or [recorded.ROOT / "build"]
+    return options.out or builds[0] / "emulated-ladder.json"
+
+
+def report(options, results, interrupted, date):
+    """Prints and writes what there is; returns the exit status."""
+    if results:
+        print_table(results)
+    if any(is_result(record) for record in results.values()):
+        path = destination(options)
+        recorded.write_json(path, whole_record(options, results, interrupted, date))
+        print(f"recorded in {path}" + (", INTERRUPTED" if interrupted else ""))
+    else:
+        print("ladder: no rung has a result; nothing is written", file=sys.stderr)
+    if interrupted:
+        return process.INTERRUPTED
+    good = any(is_result(record) for record in results.values())
+    return 1 if not good or any("failed" in record for record in results.values()) else 0
 
 
 def emulated_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    check_options(options)
-    programs = selection.find_programs(options.build, options.steps, "emulated", recorded.TRACKS)
+    jobs = make_jobs(options)
+    selection.check_destination(destination(options))
     if options.dry_run:
-        for _, path in programs:
-            print(*command_of(options, path, "<temporary file>"))
+        for job in jobs:
+            print(*command_of(options, job, "<temporary file>"))
         return 0
     process.catch_signals()
+    date = time.gmtime()
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-        results, interrupted = run_all(options, programs, Path(folder))
+        results, interrupted = run_all(options, jobs, Path(folder))
     process.ignore_signals()
-    records = [results[name] for name, _ in programs if name in results]
-    print_table(records)
-    if interrupted:
-        return process.INTERRUPTED
-    if options.out:
-        write_record(options.out, records)
-        print(f"recorded in {options.out}")
-    return 1 if any("failed" in record for record in records) else 0
+    results = {job: results[job] for job in jobs if job in results}
+    return report(options, results, interrupted, date)
 
 
 def main():

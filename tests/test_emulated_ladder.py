@@ -6,7 +6,6 @@ Prints one line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -17,6 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LADDER = ROOT / "bench" / "emulated_ladder.py"
+
+sys.path.insert(0, str(ROOT / "bench"))
+import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it.
 FAKE = """#!{python}
@@ -122,16 +124,75 @@ def test_failing(folder):
 
 
 def test_record(folder):
-    house = House(folder, v01={}, v02={"exit": 1})
+    house = House(folder, v01={}, v02={"exit": 1}, t02={})
     house.run("--out", str(house.out))
-    record = json.loads(house.out.read_text())
-    expect(record["kind"] == "emulated-ladder", record)
-    expect([rung["step"] for rung in record["rungs"]] == ["v01", "v02"], record)
-    expect("failed" in record["rungs"][1], record)
+    record = recorded.load_record(house.out)
+    expect(
+        (record["schema"], record["kind"], record["commit"]) == (2, "emulated", "abc1234"), record
+    )
+    first, second = record["ladders"]
+    expect([rung["step"] for rung in first["rungs"]] == ["v01", "v02"], record)
+    expect("failed" in first["rungs"][1] and first["shape"] is None, record)
+    expect((second["track"], second["rungs"][0]["step"]) == ("t", "t02"), record)
     expect("seconds" not in house.out.read_text(), "a time of this computer is recorded")
 
 
-def test_nothing_is_written(folder):
+def test_sweep(folder):
+    house = House(folder, v01={}, v02={"exit": 2, "stderr": "v02: m=64 is too small\n"}, t02={})
+    result = house.run("--sizes", "64,128x64,64x64x32", "--out", str(house.out))
+    expect(result.returncode == 0, result.stderr)
+    ladders = recorded.load_record(house.out)["ladders"]
+    shapes = [(one["track"], one["shape"]) for one in ladders]
+    products = [("v", [64, 64, 64]), ("v", [64, 64, 32])]
+    expect(shapes == [*products, ("t", [64, 64]), ("t", [128, 64])], shapes)
+    expect([one["step"] for one in ladders[0]["rungs"]] == ["v01"], ladders[0])
+    expect(ladders[0]["does_not_take"] == [{"step": "v02", "why": "m=64 is too small"}], ladders[0])
+    expect("v02 at 64x64x32: does not take this shape" in result.stderr, result.stderr)
+    expect(any("--m 64 --n 64 --k 32" in call for call in house.calls()), house.calls())
+    moves = [call for call in house.calls() if call.startswith("t02")]
+    expect(not any("--k" in call for call in moves), moves)
+
+
+def test_track(folder):
+    house = House(folder, v01={}, a01={}, t02={})
+    expect(house.run("--track", "a").returncode == 0, "exit status")
+    expect([call.split()[0] for call in house.calls()] == ["a01"], house.calls())
+
+
+def test_edited_by_hand(folder):
+    house = House(folder, v01={})
+    house.run("--out", str(house.out))
+    good = house.out.read_text()
+    for old, new, field in (
+        ('"seed": 1', '"seed": -1', "seed"),
+        ('"verified": true', '"verified": 1', "ladders[0].rungs[0].verification.verified"),
+        ('"wgmmas": 40', '"wgmmas": "many"', "ladders[0].rungs[0].emulator.counts.wgmmas"),
+        ('"track": "v"', '"track": "w"', "ladders[0].track"),
+        ('"kind": "emulated"', '"kind": "emulated", "speed": 1', "speed"),
+    ):
+        house.out.write_text(good.replace(old, new))
+        try:
+            recorded.load_record(house.out)
+        except ValueError as error:
+            expect(f": {field}: " in str(error), error)
+        else:
+            raise AssertionError(f"{new} was read")
+
+
+def test_written_to_the_build_directory(folder):
+    house = House(folder, v01={})
+    result = house.run()
+    path = house.folder / "emulated-ladder.json"
+    expect(f"recorded in {path}" in result.stdout, result.stdout)
+    expect(recorded.load_record(path)["interrupted"] is False, path.read_text())
+
+
+def test_no_result(folder):
+    result = House(folder, v01={"exit": 2, "stderr": "v01: m=64 is too small\n"}).run()
+    expect(result.returncode == 1 and "nothing is written" in result.stderr, result.stderr)
+
+
+def test_nothing_is_written_to_the_results(folder):
     before = sorted((ROOT / "bench" / "results").iterdir())
     House(folder, v01={}).run()
     expect(sorted((ROOT / "bench" / "results").iterdir()) == before, "bench/results has changed")
@@ -159,7 +220,10 @@ def test_interrupt(folder):
     expect(process.returncode == 130, f"{process.returncode}: {errors}")
     expect("v01" in output and "Traceback" not in errors, output + errors)
     expect(len(house.calls()) == 2, house.calls())
-    expect(not house.out.exists(), "half a ladder was recorded")
+    record = recorded.load_record(house.out)
+    expect(record["interrupted"] is True, record)
+    expect([rung["step"] for rung in record["ladders"][0]["rungs"]] == ["v01"], record)
+    expect("INTERRUPTED" in output, output)
 
 
 def test_bad_usage(folder):
@@ -168,6 +232,11 @@ def test_bad_usage(folder):
         ["--size", "0"],
         ["--size", "64", "--m", "64"],
         ["--protocol", "burst"],
+        ["--sizes", "all"],
+        ["--sizes", "64,squares"],
+        ["--sizes", "64x64x64", "--track", "t"],
+        ["--sizes", "64", "--size", "64"],
+        ["--track", "t"],
         ["--steps", "v09"],
         ["--out", str(house.folder / "missing" / "x.json")],
     ):
