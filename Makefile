@@ -4,6 +4,7 @@
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same
 #   EMULATE=1   `step` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is set, on a
 #               GPU if there are one and nvcc
+#   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
 #   ARGS="..."  passed on to the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
@@ -144,7 +145,8 @@ help:
 	  'make ladder          run all rungs and record the result; on the emulator only check them' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
-	  'make plots           draw the recorded results' \
+	  'make plots           draw the recorded results into plots/; RESULTS=a.json,b.json lays two runs' \
+	  '                     side by side, in build/plots/' \
 	  'make notes           fill the tables of notes/ from the recorded results' \
 	  'make test            run every test that this machine can run' \
 	  'make sass N=7        the machine code of rung 7' \
@@ -214,7 +216,7 @@ ladder:
 	@$(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(ARGS)
 
 plots: $(BUILD)/venv/plots.stamp
-	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
+	@$(BUILD)/venv/bin/python plots/plot.py $(if $(RESULTS),--results '$(RESULTS)') $(ARGS)
 
 notes:
 	@$(PYTHON) bench/notes_tables.py $(ARGS)
@@ -503,14 +505,16 @@ $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 
 # ---------------------------------------------------------------- Python's virtual environment
 
+# Two tests, each with a make of its own, may want it at once.
+ALONE := $(if $(shell command -v flock),flock $(BUILD)/venv.lock)
 $(BUILD)/venv/bin/python:
 	@mkdir -p $(BUILD); echo 'python -m venv $(BUILD)/venv'
-	$(Q)$(PYTHON) -m venv $(BUILD)/venv || { rm -rf $(BUILD)/venv; \
+	$(Q)$(ALONE) sh -c '[ -x $@ ] || $(PYTHON) -m venv $(BUILD)/venv' || { rm -rf $(BUILD)/venv; \
 	    echo 'no virtual environment could be made: install python3-venv' >&2; exit 1; }
 
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
-	$(Q)$(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx emulator emulated tests/* $(foreach h,harness \
