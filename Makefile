@@ -7,6 +7,7 @@
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both
 #   OLD, NEW    the recorded files that `compare` compares
+#   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
 #   ARGS="..."  passed on to the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
@@ -150,7 +151,8 @@ help:
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
-	  'make plots           draw the recorded results' \
+	  'make plots           draw the recorded results into plots/; RESULTS=a.json,b.json lays two runs' \
+	  '                     side by side, in build/plots/' \
 	  'make notes           fill the tables of notes/ from the recorded results' \
 	  'make test            run every test that this machine can run' \
 	  'make sass N=7        the machine code of rung 7' \
@@ -234,7 +236,7 @@ compare:
 	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 plots: $(BUILD)/venv/plots.stamp
-	@$(BUILD)/venv/bin/python plots/plot.py $(ARGS)
+	@$(BUILD)/venv/bin/python plots/plot.py $(if $(RESULTS),--results '$(RESULTS)') $(ARGS)
 
 notes:
 	@$(PYTHON) bench/notes_tables.py $(ARGS)
@@ -523,14 +525,16 @@ $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 
 # ---------------------------------------------------------------- Python's virtual environment
 
+# Two tests, each with a make of its own, may want it at once.
+ALONE := $(if $(shell command -v flock),flock $(BUILD)/venv.lock)
 $(BUILD)/venv/bin/python:
 	@mkdir -p $(BUILD); echo 'python -m venv $(BUILD)/venv'
-	$(Q)$(PYTHON) -m venv $(BUILD)/venv || { rm -rf $(BUILD)/venv; \
+	$(Q)$(ALONE) sh -c '[ -x $@ ] || $(PYTHON) -m venv $(BUILD)/venv' || { rm -rf $(BUILD)/venv; \
 	    echo 'no virtual environment could be made: install python3-venv' >&2; exit 1; }
 
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
-	$(Q)$(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx emulator emulated tests/* $(foreach h,harness \

@@ -299,3 +299,16 @@ def all_names(ladder):
 def measured(ladder):
     """The rungs that have a result, in the ladder's order."""
     return [rung for rung in ladder["rungs"] if "failed" not in rung]
+
+
+def records_of(path):
+    """All records in one file. Raises ValueError, naming the file, if there is none."""
+    record = load_record(path)
+    return ladders_in(record) or ([record] if record["kind"] == "counters" else [])
+
+
+def all_records(folder=RESULTS):
+    """All records of a folder, oldest first. ValueError for a broken file."""
+    paths = sorted(Path(folder).glob("*.json"))
+    found = [record for path in paths for record in records_of(path)]
+    return sorted(found, key=lambda record: record["date"])

@@ -141,8 +141,9 @@ __global__ void __launch_bounds__(THREADS, 1)
                 wmma::store_matrix_sync(&warp_d[(i * PITCH_D + j) * MMA], acc[i][j], PITCH_D,
                                         wmma::mem_row_major);
             }
-        __syncthreads();                               // the tile of D is complete
-        move_tile<true>(smem.d, d, row, column, m, n); // the next C comes to what the thread read
+        __syncthreads(); // the tile of D is complete
+        // No barrier behind it: the next tile's C comes to what this thread itself has read.
+        move_tile<true>(smem.d, d, row, column, m, n);
     }
 }
 

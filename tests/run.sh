@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 # What make exports must not reach the make that a test calls.
-unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS EMULATE TRACK SIZES PROTOCOL OLD NEW
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS EMULATE TRACK SIZES PROTOCOL OLD NEW RESULTS
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The driver maps memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
 export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of bench/ and plots/ with fake rungs: small scripts that write a made-up JSON.
+"""Tests of bench/ with fake rungs: small scripts that write a made-up JSON.
 
 Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import statistics
@@ -18,7 +17,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 README_TABLE = ROOT / "bench" / "readme_table.py"
 NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
-PLOT = ROOT / "plots" / "plot.py"
 
 sys.path.insert(0, str(ROOT / "bench"))
 import recorded
@@ -503,23 +501,6 @@ def test_readme_table_refuses(folder):
     require("not a recorded ladder" in result.stderr, result.stderr)
 
 
-def test_plot(folder):
-    """Both pictures are drawn, label every rung, and come out the same twice."""
-    house = House(folder, v01={"speed": 0.1}, v02={"exit": 1}, v03={"speed": 1.1})
-    house.ladder()
-    pictures = []
-    for name in ("one", "two"):
-        out = house.folder / name
-        out.mkdir()
-        result = run(sys.executable, str(PLOT), "--results", str(house.out), "--out", str(out))
-        same((result.returncode, result.stderr), (0, ""))
-        pictures.append([(out / f"ladder.{kind}").read_bytes() for kind in ("png", "svg")])
-    require(pictures[0] == pictures[1], "two drawings of the same results differ")
-    require(pictures[0][0].startswith(b"\x89PNG\r\n\x1a\n"), "not a PNG")
-    for words in (b">v01<", b">v02<", b">failed<", b">v03<", b"Fake GPU 1"):
-        require(words in pictures[0][1], f"{words} isn't in the SVG")
-
-
 TESTS = [
     test_merge,
     test_neighbours,
@@ -555,10 +536,6 @@ TESTS = [
 def main():
     """All cases; returns the exit status."""
     failures = [case("bench", test) for test in TESTS]
-    if importlib.util.find_spec("matplotlib"):
-        failures.append(case("bench", test_plot))
-    else:
-        print("skip - bench: plots: matplotlib isn't installed here ('make plots' sets it up)")
     return 1 if any(failures) else 0
 
 

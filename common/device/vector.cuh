@@ -42,8 +42,8 @@ DEVICE void load4(float (&values)[4], const float *source) {
     values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;
 }
 
-// Writes 4 fp32 values with one 16-byte store, 16-byte aligned, into a shared tile that a bulk store
-// reads next: a generic-proxy write, like store2_shared's.
+// Writes 4 fp32 values with one 16-byte store, 16-byte aligned, into a shared tile that a bulk
+// store reads next: a generic-proxy write, like store2_shared's.
 DEVICE void store4_shared(float *destination, const float (&values)[4]) {
     *reinterpret_cast<float4 *>(destination) =
         make_float4(values[0], values[1], values[2], values[3]);

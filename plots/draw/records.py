@@ -1,0 +1,109 @@
+"""Which of the recorded runs a picture is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import recorded
+
+
+class Missing(Exception):
+    """What a picture needs was not recorded. The text says what, and how to record it."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The runs to draw from, oldest first."""
+
+    runs: tuple
+    chosen: bool  # named by the user, who may have measured less than all rungs at any size
+    files: tuple = ()  # the same, file by file, if they were named
+
+    def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
+        """The ladders of one track without variants, finished unless they were chosen."""
+        return [
+            run
+            for run in self.runs
+            if run["kind"] == "ladder"
+            and run["protocol"] == protocol
+            and recorded.tracks(run) == {track}
+            and not recorded.has_variants(run)
+            and (self.chosen or not run["interrupted"])
+        ]
+
+    def headline(self, wanted=lambda ladder: True):
+        """The newest burst run of all v rungs at 8192 x 8192 x 8192, or the chosen one."""
+        found = [
+            ladder
+            for ladder in self.ladders("v")
+            if (self.chosen or recorded.is_headline(ladder)) and wanted(ladder)
+        ]
+        if not found:
+            raise Missing("no finished burst run of all v rungs at 8192³ (make ladder)")
+        return found[-1]
+
+    def counters(self, shape):
+        """The newest counters of v rungs at that shape, on any GPU."""
+        found = [
+            run
+            for run in self.runs
+            if run["kind"] == "counters"
+            and recorded.tracks(run) == {"v"}
+            and recorded.shape_of(run) == tuple(shape)
+        ]
+        if not found:
+            raise Missing("no counters of v rungs at 8192³ (python3 bench/counters.py)")
+        return found[-1]
+
+    def highest_clock(self, gpu):
+        """The highest mean SM clock that anything had on that GPU, in GHz, or None."""
+        clocks = [
+            rung["timing"][contender].get("sm_clock_ghz")
+            for run in self.runs
+            if run["kind"] == "ladder" and run["gpu"]["name"] == gpu["name"]
+            for rung in recorded.measured(run)
+            for contender in ("step", recorded.measure_of(run).other)
+        ]
+        return max((clock for clock in clocks if clock is not None), default=None)
+
+    def memory_peak(self, gpu):
+        """Bytes per second by the memory's clock and bus width, from any run on that GPU."""
+        for run in reversed(self.runs):
+            if run["gpu"]["name"] == gpu["name"] and run["gpu"].get("memory_bytes_per_second"):
+                return run["gpu"]["memory_bytes_per_second"]
+        return None
+
+
+def load(paths=()):
+    """The records in these files, or all in bench/results. ValueError for one that is broken."""
+    if not paths:
+        return Records(tuple(recorded.all_records()), chosen=False)
+    files = [recorded.records_of(path) for path in paths]
+    for path, runs in zip(paths, files):
+        if runs and all(run["kind"] == "ladder" and recorded.has_variants(run) for run in runs):
+            raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
+    return Records(tuple(run for runs in files for run in runs), True, tuple(map(tuple, files)))
+
+
+def alike(runs):
+    """Of these runs, oldest first, those on the newest's kind of GPU and with its inputs."""
+
+    def what(run):
+        return run["gpu"]["name"], run["problem"]["inputs"]
+
+    return [run for run in runs if what(run) == what(runs[-1])]
+
+
+def fullest(ladders):
+    """The one with the most results; of several, oldest first, the newest."""
+    return max(enumerate(ladders), key=lambda pair: (len(recorded.measured(pair[1])), pair[0]))[1]
+
+
+def value(rung, reading):
+    """A reading of a rung's own timing, or None if it failed or could not be read."""
+    return None if "failed" in rung else rung["timing"]["step"][reading]
+
+
+def best_cublaslt(ladder):
+    """The fastest of cuBLASLt's heuristics, timed like cuBLAS; None if nobody searched for it."""
+    return ladder.get("cublaslt")

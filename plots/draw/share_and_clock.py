@@ -1,0 +1,143 @@
+"""Tensor-core share and SM clock of every v rung: why is a step faster than the one below it?
+
+The speed is their product, times the SMs and what one does per cycle. So a step's gain, as the
+logarithm of the ratio, is the sum of the share's and the clock's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import recorded
+
+from draw import bars, style
+from draw.records import Missing, value
+
+NAME = "share-and-clock"
+READINGS = ("tensor_core_share", "sm_clock_ghz")
+SHARE = {"color": style.SKY, "label": "tensor-core share: useful tensor-core cycles of all"}
+CLOCK = {
+    "color": style.ORANGE,
+    "hatch": "///",
+    "edgecolor": "0.25",
+    "linewidth": 0.6,
+    "label": "mean SM clock during the launch, which the power limit lowers",
+}
+OUTLIER = 3  # a change so many times as large as any other is cut off, with its number
+
+
+def known(rung):
+    """True if both readings are there."""
+    return all(value(rung, reading) is not None for reading in READINGS)
+
+
+def find(records):
+    """The headline run, if it has both."""
+    ladder = records.headline()
+    if not any(known(rung) for rung in ladder["rungs"]):
+        raise Missing(f"no tensor-core share and clock known of an {ladder['gpu']['name']}")
+    return ladder
+
+
+def changes(ladder, reading):
+    """By how many per cent (of a logarithm) each rung changes on the one below it, or None."""
+    return steps_between([value(rung, reading) for rung in ladder["rungs"]])
+
+
+def speed_changes(ladder):
+    """The same of the measured speed."""
+    rates = [value(rung, "tflops") for rung in ladder["rungs"]]
+    return steps_between([rate and rate["median"] for rate in rates])
+
+
+def steps_between(values):
+    """Each value's change on the one before it; None where either is not known."""
+    found = [None]
+    for i in range(1, len(values)):
+        lower, upper = values[i - 1], values[i]
+        found.append(None if None in (lower, upper) else 100 * math.log(upper / lower))
+    return found
+
+
+def panel(axes, ladder, reading, words, how):
+    """The bars of one reading, cuBLAS's last and white."""
+    scale, digits = words
+    values = [value(rung, reading) for rung in ladder["rungs"]] + [ladder["cublas"][reading]]
+    values = [None if v is None else scale * v for v in values]
+    places = range(len(values))
+    show = f"{{:.{digits}f}}".format
+    bars.labelled(axes, places[:-1], values[:-1], show, size=10, width=0.74, **how)
+    white = {**how, "color": "white", "edgecolor": "0.25", "linewidth": 0.8, "label": None}
+    bars.labelled(axes, places[-1:], values[-1:], show, size=10, width=0.74, **white)
+    axes.set_ylim(0, 1.2 * max(v for v in values if v is not None))
+    axes.grid(axis="y")
+
+
+def limits(values):
+    """The lowest and highest change to show whole."""
+    order = sorted(values)
+    high, low = max(order[-1], 0), min(order[0], 0)
+    others = [v for v in order[:-1] if v > 0]
+    if others and order[-1] > OUTLIER * others[-1]:
+        high = 1.25 * others[-1]
+    room = 0.16 * (high - low)
+    return low - room, high + 0.5 * room
+
+
+def change_panel(axes, ladder):
+    """Two bars per rung: what its share and what its clock did to its speed."""
+    sides = [(changes(ladder, reading), how) for reading, how in zip(READINGS, (SHARE, CLOCK))]
+    known_changes = [v for values, _ in sides for v in values if v is not None]
+    low, high = limits(known_changes) if known_changes else (-1, 1)
+    for offset, (values, how) in zip((-0.25, 0.25), sides):
+        for x, v in enumerate(values):
+            if v is not None:
+                change_bar(axes, x + offset, v, high, how)
+    for x, v in enumerate(speed_changes(ladder)):
+        text = "speed" if x == 0 else "" if v is None else percent(v, 0 if v > 100 else 1)
+        axes.text(x, high, text, ha="center", va="bottom", fontsize=10, fontweight="bold")
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_ylim(low, high)
+
+
+def percent(v, digits=1):
+    """'+1.2' or '−1.2' per cent, of a logarithm."""
+    text = f"{100 * math.expm1(v / 100):+.{digits}f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "−")
+
+
+def change_bar(axes, x, v, high, how):
+    """One bar with the change in per cent; cut off below its number if it is too tall."""
+    cut = v > high
+    shown = 0.86 * high if cut else v
+    how = {key: how[key] for key in how if key != "label"}
+    axes.bar(x, shown, width=0.44, zorder=2, **how)
+    axes.annotate(
+        percent(v, 0 if cut else 1) + (" ↑" if cut else ""),
+        (x, shown),
+        (0, 2 if v >= 0 else -3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom" if v >= 0 else "top",
+        fontsize=8,
+        zorder=5,
+    )
+
+
+def draw(pyplot, ladder, _):
+    """The whole figure."""
+    figure, (share, clock, change) = style.figure_of(
+        pyplot, 7.4, 3, 1, sharex=True, gridspec_kw={"height_ratios": (1, 1, 1.35), "hspace": 0.05}
+    )
+    panel(share, ladder, READINGS[0], (100, 1), SHARE)
+    panel(clock, ladder, READINGS[1], (1, 3), CLOCK)
+    change_panel(change, ladder)
+    share.set_ylabel("share, %")
+    clock.set_ylabel("clock, GHz")
+    change.set_ylabel("change on the\nstep below, %")
+    change.set_yticks([])
+    change.set_xlabel("step")
+    style.name_ticks(change, [*recorded.all_names(ladder), "cuBLAS"])
+    title = f"Speed = share × clock. {style.what(ladder)}"
+    style.frame(figure, title, style.details(ladder))
+    return figure

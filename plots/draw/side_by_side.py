@@ -1,0 +1,150 @@
+"""Two runs of one problem, side by side: two GPUs, two dates or two commits."""
+
+from __future__ import annotations
+
+import recorded
+
+from draw import bars, style
+
+NAME = "side-by-side"
+LETTERS = "ab"
+SIDES = (
+    {"color": style.SKY},
+    {"color": style.ORANGE, "hatch": "///", "edgecolor": "0.25", "linewidth": 0.6},
+)
+PEAKS = ({"color": style.BLUE, "linestyle": "-."}, {"color": style.VERMILION, "linestyle": ":"})
+
+
+def problem_of(ladder):
+    """What has to be the same in both."""
+    problem = ladder["problem"]
+    return {
+        "track": "".join(sorted(recorded.tracks(ladder))),
+        "computation": problem["computation"],
+        "shape": style.shape_words(ladder),
+        "protocol": ladder["protocol"],
+        "inputs": problem["inputs"],
+    }
+
+
+def ladders_of(runs):
+    """The ladders of one file, without those with variants, the usual shape first."""
+    usual = recorded.HEADLINE_SIZE
+    found = [run for run in runs if run["kind"] == "ladder" and not recorded.has_variants(run)]
+    return sorted(found, key=lambda run: set(recorded.shape_of(run)) != {usual})
+
+
+def find(records):
+    """Two ladders of one problem, one from each file. ValueError if there are none."""
+    if len(records.files) != 2:
+        raise ValueError(f"side by side go two files, not {len(records.files)}")
+    first, second = map(ladders_of, records.files)
+    if not first or not second:
+        raise ValueError("side by side go two ladders, and one of these files has none")
+    for one in first:
+        for other in second:
+            if problem_of(one) == problem_of(other):
+                return one, other
+    raise ValueError(f"not side by side: {difference(problem_of(first[0]), problem_of(second[0]))}")
+
+
+def difference(one, other):
+    """The first thing that differs."""
+    key = next(key for key in one if one[key] != other[key])
+    return f"{key} {one[key]} in one, {other[key]} in the other"
+
+
+def names_of(ladders):
+    """Everything that either has."""
+    names = {name for ladder in ladders for name in recorded.all_names(ladder)}
+    return sorted(names, key=recorded.name_order)
+
+
+def values_of(ladder, names, read, other):
+    """read(timing) for each name, None where there is none; `other` at the end."""
+    timings = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder)}
+    return [read(timings[name]) if name in timings else None for name in names] + other
+
+
+def peak_of(ladder, records):
+    """The most that this GPU could do, in the unit of the rungs, or None."""
+    if recorded.measure_of(ladder) is recorded.PRODUCTS:
+        peak = style.peak_tflops(records, ladder)
+        return peak and peak[0]
+    memory = records.memory_peak(ladder["gpu"])
+    return memory and 1e-9 * memory
+
+
+def peaks_of(ladders, records):
+    """{peak: the letters of those that have it}"""
+    found = {}
+    for letter, ladder in zip(LETTERS, ladders):
+        peak = peak_of(ladder, records)
+        if peak:
+            found.setdefault(peak, []).append(letter)
+    return found
+
+
+def rate_panel(axes, ladders, names, legends, peaks):
+    """The rates, with whom they are compared with at the right, and the peaks."""
+    measure = recorded.measure_of(ladders[0])
+    highs = []
+    for i, ladder in enumerate(ladders):
+        other = [ladder[measure.other][measure.rate]["median"]]
+        values = values_of(
+            ladder, names, lambda timing: timing["step"][measure.rate]["median"], other
+        )
+        places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
+        bars.labelled(
+            axes, places, values, lambda v: f"{v:.0f}", width=0.38, label=legends[i], **SIDES[i]
+        )
+        highs += [v for v in values if v is not None]
+    for (peak, whose), how in zip(peaks.items(), PEAKS):
+        words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
+        axes.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
+        highs.append(peak)
+    axes.set_ylim(0, 1.08 * max(highs))
+    axes.set_ylabel(measure.unit)
+    axes.grid(axis="y")
+
+
+def ratio_panel(axes, ladders, names):
+    """The ratios, which travel better than the rates."""
+    measure = recorded.measure_of(ladders[0])
+    highs = [1]
+    for i, ladder in enumerate(ladders):
+        values = values_of(ladder, names, lambda timing: timing[measure.ratio]["median"], [1])
+        places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
+        bars.labelled(
+            axes, places, values, lambda v: f"{v:.3f}", rotation=90, width=0.38, **SIDES[i]
+        )
+        highs += [v for v in values if v is not None]
+    axes.axhline(1, zorder=1, **style.CUBLAS)
+    axes.set_ylim(0, 1.3 * max(highs))
+    axes.set_ylabel(f"of {measure.other_name}")
+    axes.grid(axis="y")
+
+
+def title_of(ladders):
+    """Both GPUs if they differ, then the problem and the protocol."""
+    gpus = " and ".join(dict.fromkeys(style.gpu_words(ladder) for ladder in ladders))
+    return f"{gpus}: {style.what(ladders[0]).partition(': ')[2]}"
+
+
+def draw(pyplot, ladders, records):
+    """The whole figure."""
+    names = names_of(ladders)
+    measure = recorded.measure_of(ladders[0])
+    legends = [
+        f"{letter}: {style.gpu_words(ladder)}, {style.details(ladder)}"
+        for letter, ladder in zip(LETTERS, ladders)
+    ]
+    figure, (rate, ratio) = style.figure_of(
+        pyplot, 6.8, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.4, 1), "hspace": 0.05}
+    )
+    rate_panel(rate, ladders, names, legends, peaks_of(ladders, records))
+    ratio_panel(ratio, ladders, names)
+    ratio.set_xlabel("step")
+    style.name_ticks(ratio, [*names, measure.other_name])
+    style.frame(figure, title_of(ladders), f"{style.when(*ladders)}")
+    return figure

@@ -1,0 +1,220 @@
+"""What the pictures share: size, colours, titles, legends, labels, and the hardware's peak."""
+
+from __future__ import annotations
+
+import io
+
+import recorded
+import shapes_table
+
+WIDTH = 9.0  # inches; at 100 pixels an inch this is the width at which GitHub shows a picture
+PNG_DPI = 160
+PNG_COLOURS = 128
+LINE_INCHES = 0.178  # one line of the legend
+TITLE_INCHES = 0.68  # the two lines above the axes
+
+# Okabe and Ito's palette. Everything is told apart without colour too: by hatch, marker or dashes.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "0.35"
+
+CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
+SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # behind a text on a line
+PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
+
+RC = {
+    "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
+    "svg.fonttype": "none",  # text stays text: small, searchable
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "0.88",
+    "hatch.linewidth": 0.7,
+    "figure.facecolor": "white",  # opaque, for GitHub's dark mode
+    "savefig.facecolor": "white",
+}
+
+# Dense bf16 and fp16 FLOP per cycle per SM, by compute capability, as in common/harness. NVIDIA's
+# H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
+DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
+
+COMPUTATIONS = {
+    "gemm_bf16": "bf16 GEMM",
+    "gemm_fp16": "fp16 GEMM",
+    "transpose_fp32": "fp32 transpose",
+}
+
+
+def shape_words(record):
+    """'8192³' or '4096 × 16384'."""
+    return shapes_table.title(recorded.shape_of(record))
+
+
+def computation(record):
+    """'bf16 GEMM'"""
+    name = record["problem"]["computation"]
+    return COMPUTATIONS.get(name, name.replace("_", " "))
+
+
+def gpu_words(record):
+    """'NVIDIA H200, 700 W'"""
+    power = record["gpu"].get("power_limit_watts")
+    return record["gpu"]["name"] + ("" if power is None else f", {power:.0f} W")
+
+
+def what(ladder, shape=True):
+    """'NVIDIA H200, 700 W: bf16 GEMM 8192³, burst protocol'"""
+    problem = f"{computation(ladder)} {shape_words(ladder)}" if shape else computation(ladder)
+    return f"{gpu_words(ladder)}: {problem}, {ladder['protocol']} protocol"
+
+
+def distinct(values):
+    """What differs among them, in their order, as '1, 2'."""
+    return ", ".join(dict.fromkeys(map(str, values)))
+
+
+def commits(records):
+    """'commit 1234567' or 'commits 1234567, 89abcde'"""
+    names = distinct(record["commit"] for record in records)
+    return f"commit{'s' if ',' in names else ''} {names}"
+
+
+def when(*records):
+    """'2026-01-31, commit 1234567'"""
+    return f"{distinct(record['date'][:10] for record in records)}, {commits(records)}"
+
+
+def details(*records):
+    """The picture's second line: inputs, versions, dates, commits."""
+    inputs = distinct(record["problem"]["inputs"] for record in records)
+    cuda = distinct(record["gpu"]["cuda"] for record in records)
+    cublas = distinct(record["gpu"]["cublas"] for record in records)
+    return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*records)}"
+
+
+def figure_of(pyplot, height, *grid, **how):
+    """A figure of the shared width with constrained axes: (figure, axes)."""
+    return pyplot.subplots(*grid, figsize=(WIDTH, height), layout="constrained", **how)
+
+
+def frame(figure, title, second, *, columns=1, more=()):
+    """Titles above and one legend below all axes, which get the room between."""
+    height = figure.get_size_inches()[1]
+    figure.text(0.5, 1 - 0.10 / height, title, ha="center", va="top", fontsize=13)
+    figure.text(0.5, 1 - 0.38 / height, second, ha="center", va="top", fontsize=10)
+    entries = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        entries.update(zip(labels, handles))
+    lines = -(-len(entries) // columns) + len(more)
+    below = (LINE_INCHES * lines + 0.12) / height
+    figure.legend(
+        entries.values(),
+        entries,
+        loc="upper left",
+        bbox_to_anchor=(0.01, below),
+        ncols=columns,
+        frameon=False,
+        fontsize=10,
+        borderaxespad=0,
+        labelspacing=0.3,
+        handlelength=2.6,
+    )
+    for i, text in enumerate(reversed(more)):
+        y = (LINE_INCHES * i + 0.09) / height
+        figure.text(0.017, y, text, va="bottom", fontsize=10)
+    above = TITLE_INCHES / height
+    figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
+
+
+def name_ticks(axes, names, **how):
+    """One labelled place on the x axis for each name."""
+    axes.set_xticks(range(len(names)), names, **how)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def peak_tflops(records, ladder):
+    """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
+    gpu = ladder["gpu"]
+    flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(gpu["compute_capability"])
+    clock = records.highest_clock(gpu)
+    if flop is None or clock is None:
+        return None
+    return flop * gpu["sms"] * clock / 1e3, clock
+
+
+def peak_words(ladder, peak):
+    """What the peak line is, for the legend."""
+    kind = computation(ladder).partition(" ")[0]
+    return (
+        f"dense {kind} peak at {peak[1]:.2f} GHz, the highest mean clock recorded: "
+        f"{peak[0]:.0f} TFLOPS"
+    )
+
+
+def apart(values, gap):
+    """The values, in their order, moved as little as needed to be `gap` apart from each other."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    groups = []  # (sum of the wanted centres, members), lowest first
+    for i in order:
+        groups.append((values[i], [i]))
+        while len(groups) > 1 and not clear(groups[-2], groups[-1], gap):
+            total, members = groups.pop()
+            groups[-1] = (groups[-1][0] + total, groups[-1][1] + members)
+    places = [0.0] * len(values)
+    for total, members in groups:
+        first = total / len(members) - gap * (len(members) - 1) / 2
+        for offset, i in enumerate(members):
+            places[i] = first + gap * offset
+    return places
+
+
+def clear(lower, upper, gap):
+    """True if two neighbouring groups of labels do not touch."""
+    ends = []
+    for (total, members), sign in ((lower, 1), (upper, -1)):
+        ends.append(total / len(members) + sign * gap * (len(members) - 1) / 2)
+    return ends[1] - ends[0] >= gap
+
+
+def svg_of(figure):
+    """The SVG's bytes, without a date inside."""
+    data = io.BytesIO()
+    figure.savefig(data, format="svg", metadata={"Date": None})
+    return data.getvalue()
+
+
+def png_of(figure):
+    """The PNG's bytes, with a palette: a third of the size."""
+    from PIL import Image  # Pillow is what matplotlib itself writes PNGs with
+
+    drawn, data = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=PNG_DPI)
+    picture = Image.open(drawn).convert("RGB")
+    few = picture.quantize(PNG_COLOURS, dither=Image.Dither.NONE)
+    few.save(data, "png", optimize=True)
+    return data.getvalue()
+
+
+def settle(figure):
+    """Lays the axes out and rounds where they are: the solver's last bits are not always the same,
+    and an SVG's ids are made of them."""
+    figure.draw_without_rendering()
+    places = [axes.get_position().bounds for axes in figure.axes]
+    figure.set_layout_engine("none")
+    for axes, bounds in zip(figure.axes, places):
+        axes.set_position([round(number, 4) for number in bounds])
+
+
+def save_both(figure, folder, name):
+    """Writes the picture as PNG and SVG, each whole or not at all; returns the path of the PNG."""
+    path = folder / f"{name}.png"
+    settle(figure)
+    data = {path: png_of(figure), path.with_suffix(".svg"): svg_of(figure)}
+    for file, content in data.items():
+        recorded.write_whole(file, content)
+    return path

@@ -1,0 +1,498 @@
+#!/usr/bin/env python3
+"""Tests of plots/: every picture from the recorded runs, and from made-up ones where none is yet.
+
+Runs in build/venv, where `make plots` has matplotlib; make sets it up if it isn't there. Prints one
+line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLOT = ROOT / "plots" / "plot.py"
+RESULTS = ROOT / "bench" / "results"
+VENV = ROOT / "build" / "venv"
+PYTHON = VENV / "bin" / "python"
+WIDTH = 1440  # pixels; GitHub shows 900
+MOST_BYTES = 150_000
+ALWAYS = ("ladder", "share-and-clock", "roofline", "ladder-a", "ladder-t")  # have what they need
+
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "plots")]
+import recorded
+
+
+def run(*arguments):
+    """Runs the program and returns its result with captured text."""
+    command = [sys.executable, str(PLOT), *map(str, arguments)]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+
+
+def require(condition, why="not so"):
+    """AssertionError, also under python -O."""
+    if not condition:
+        raise AssertionError(why)
+
+
+def same(found, wanted):
+    """Equal, or an AssertionError that shows both."""
+    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def headline():
+    """The recorded run that the README shows."""
+    return copy.deepcopy(recorded.load_ladder(recorded.newest_headline()))
+
+
+def counted():
+    """The recorded counters of v rungs."""
+    return copy.deepcopy(recorded.load_record(recorded.newest_counters()))
+
+
+def files_of(shape):
+    """The recorded files that hold one burst ladder of all v rungs at that shape, and no more."""
+    found = []
+    for path in sorted(RESULTS.glob("*.json")):
+        runs = recorded.records_of(path)
+        if len(runs) == 1 and runs[0]["kind"] == "ladder" and runs[0]["protocol"] == "burst":
+            found.append((path, recorded.shape_of(runs[0]), recorded.all_names(runs[0])))
+    return [path for path, there, names in found if (there, names) == (shape, track("v"))]
+
+
+def records_of(*runs):
+    """These as if they were all that is recorded."""
+    from draw import records
+
+    return records.Records(runs, chosen=False)
+
+
+def draw(picture, runs, folder):
+    """Draws one picture in this process; returns its SVG and what it lacks."""
+    import plot
+    from draw import style
+
+    pyplot = plot.import_pyplot()
+    found = picture.find(runs)
+    figure = picture.draw(pyplot, found, runs)
+    png = style.save_both(figure, Path(folder), picture.NAME)
+    pyplot.close(figure)
+    check_png(png)
+    svg = png.with_suffix(".svg").read_text(encoding="utf-8")
+    return svg, plot.notes_of(picture, found)
+
+
+def texts_of(svg):
+    """All texts in a picture, in order."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def check_png(path):
+    """A picture of the right width, white at its edge, opaque, neither blank nor big."""
+    from matplotlib import image
+
+    pixels = image.imread(path)
+    height, width = pixels.shape[:2]
+    same(width, WIDTH)
+    require(0.4 * WIDTH < height < WIDTH, f"{height} pixels high")
+    colour = pixels[:, :, :3]
+    require(pixels.shape[2] == 3 or pixels[:, :, 3].min() == 1, "not opaque")
+    for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        require(colour[y, x].min() == 1, "the corners aren't white")
+    require(colour.std() > 0.1, f"blank? standard deviation {colour.std():.3f}")
+    # Lines and letters everywhere: in every eighth of the height something is dark.
+    for part in range(8):
+        band = colour[part * height // 8 : (part + 1) * height // 8]
+        require(band.min() < 0.5, f"nothing in part {part + 1} of 8 from the top")
+    require(path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes")
+
+
+def check_texts(svg, names, words):
+    """Every rung is labelled, and the words stand somewhere."""
+    texts = texts_of(svg)
+    for name in names:
+        require(name in texts, f"{name} isn't labelled")
+    for word in words:
+        require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
+
+
+def track(letter, first=1):
+    """The names of a track's rungs from that number on."""
+    names = recorded.rung_names(track=letter)
+    return [name for name in names if int(name[1:]) >= first]
+
+
+@functools.cache
+def drawn():
+    """Everything drawn from what is recorded, once: (the folder that holds it, what it said)."""
+    holder = tempfile.TemporaryDirectory()
+    result = run("--out", holder.name)
+    same((result.returncode, result.stderr), (0, ""))
+    return holder, result.stdout
+
+
+def test_recorded(_):
+    """All pictures of recorded runs are drawn, labelled and titled."""
+    holder, output = drawn()
+    folder = holder.name
+    both = (recorded.load_ladder(recorded.newest_headline())["gpu"]["name"], "burst protocol")
+    names = {
+        "ladder": track("v"),
+        "share-and-clock": track("v"),
+        "roofline": [s["step"] for s in counted()["steps"] if "-" not in s["step"]],
+        "ladder-a": track("a", 2),
+        "ladder-t": track("t", 2),
+    }
+    for name in ALWAYS:
+        require(f"{name}.png\n" in output, output)
+        check_png(Path(folder) / f"{name}.png")
+        svg = (Path(folder) / f"{name}.svg").read_text(encoding="utf-8")
+        check_texts(svg, names[name], (*both, "normal inputs", "2026-"))
+    pictures = {path.stem for path in Path(folder).iterdir()}
+    same(sorted(path.name for path in Path(folder).iterdir()), sorted(suffixed(pictures)))
+    for name in ("sizes", "sustained"):
+        require(name in pictures or f"{name}: not drawn: " in output, output)
+
+
+def suffixed(names):
+    """The files of pictures."""
+    return [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
+
+
+def test_same_twice(folder):
+    """The same results give the same files, byte for byte."""
+    same(run("--out", folder).returncode, 0)
+    for path in Path(drawn()[0].name).iterdir():
+        other = Path(folder) / path.name
+        require(path.read_bytes() == other.read_bytes(), f"two drawings of {path.name} differ")
+
+
+def test_committed(_):
+    """The pictures in plots/ say what the recorded runs say."""
+    for path in Path(drawn()[0].name).glob("*.svg"):
+        there = ROOT / "plots" / path.name
+        require(there.exists(), f"plots/{path.name} is missing ('make plots')")
+        fresh, old = (texts_of(file.read_text(encoding="utf-8")) for file in (path, there))
+        require(fresh == old, f"plots/{path.name} is of other results ('make plots')")
+        check_png(there.with_suffix(".png"))
+
+
+def test_one_file(folder):
+    """From one chosen file comes what it holds; the rest says what is missing."""
+    out = Path(folder) / "out"
+    result = run("--results", files_of((4096,) * 3)[-1], "--out", out)
+    same((result.returncode, result.stderr), (0, ""))
+    same(sorted(path.name for path in out.iterdir()), sorted(suffixed(ALWAYS[:2])))
+    check_texts((out / "ladder.svg").read_text(encoding="utf-8"), track("v"), ["4096³"])
+    for words in (
+        "roofline: not drawn: no counters",
+        "sizes: not drawn: burst runs of the v track at 3 or more square sizes; recorded: 4096³",
+        "sustained: not drawn: no sustained run",
+        "ladder-a: not drawn: no finished burst run of a02",
+        "ladder-t: not drawn: no finished burst run of t02",
+    ):
+        require(words in result.stdout, f"'{words}' isn't in {result.stdout}")
+
+
+def test_failed(folder):
+    """A rung that failed is labelled and has no bar; nor has what could not be read."""
+    from draw import ladder, records, share_and_clock
+
+    run_of = headline()
+    run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
+    run_of["rungs"][3]["timing"]["step"].update(tensor_core_share=None, sm_clock_ghz=None)
+    chosen = records.Records((run_of,), chosen=True)
+    check_texts(draw(ladder, chosen, folder)[0], [*track("v"), "failed"], [])
+    check_texts(draw(share_and_clock, chosen, folder)[0], track("v"), [])
+
+
+def test_nothing(folder):
+    """Nothing to draw: every picture says why, exit 2, no file."""
+    out = Path(folder) / "out"
+    result = run("--results", recorded.newest_counters(), "--out", out)
+    same((result.returncode, list(out.iterdir())), (2, []))
+    same(result.stdout.count(": not drawn: "), 7)
+    same(result.stderr, "plot: no picture can be drawn from these results\n")
+
+
+def test_refuses(folder):
+    """What can't be read is one line on stderr, exit 2, no file."""
+    folder = Path(folder)
+    out, garbled = folder / "out", folder / "garbled.json"
+    cases = (
+        ("nothing there", None),
+        ("no JSON", "{"),
+        ("no record", '{"kind": "step"}'),
+        ("another schema", '{"kind": "ladder", "schema": 99}'),
+        ("no rungs", '{"kind": "ladder", "schema": 1}'),
+        ("no timing", json.dumps({**headline(), "rungs": [{"step": "v01"}]})),
+        ("cut short", json.dumps(headline())[:5000]),
+    )
+    for name, text in cases:
+        if text:
+            garbled.write_text(text)
+        result = run("--results", garbled, "--out", out)
+        same((name, result.returncode, result.stderr.count("\n")), (name, 2, 1))
+        require(result.stderr.startswith("plot: "), f"{name}: {result.stderr}")
+        require(not out.exists() or not list(out.iterdir()), f"{name}: wrote a file")
+    result = run("--results", files_of((8192,) * 3)[-1], "--out", garbled)
+    same((result.returncode, result.stderr.count("\n")), (2, 1))
+
+
+def test_whole(folder):
+    """If drawing fails halfway, what was there before stays."""
+    import plot
+    from draw import ladder, style
+
+    old = {name: f"old {name}".encode() for name in suffixed(["ladder"])}
+    for name, data in old.items():
+        (Path(folder) / name).write_bytes(data)
+    svg_of, style.svg_of = style.svg_of, None
+    try:
+        plot.draw(plot.import_pyplot(), ladder, records_of(headline()), Path(folder))
+    except TypeError:
+        pass
+    else:
+        raise AssertionError("drew without svg_of")
+    finally:
+        style.svg_of = svg_of
+    same({path.name: path.read_bytes() for path in Path(folder).iterdir()}, old)
+
+
+def scaled(ladder, factor, **changes):
+    """A made-up ladder: the same, so many times as fast."""
+    ladder = copy.deepcopy(ladder)
+    ladder.update(changes)
+    timings = [rung["timing"]["step"] for rung in recorded.measured(ladder)]
+    for timing in (*timings, ladder["cublas"]):
+        for key in timing["tflops"]:
+            timing["tflops"][key] *= factor
+    return ladder
+
+
+def sustained_of(ladder):
+    """A made-up sustained run of the same rungs, with joules."""
+    ladder = scaled(ladder, 0.83, protocol="sustained")
+    timings = [rung["timing"]["step"] for rung in recorded.measured(ladder)]
+    for timing in (*timings, ladder["cublas"]):
+        timing["joules"] = 700 * 1.1e12 / (1e12 * timing["tflops"]["median"])
+        timing["watts"] = 700.0
+    return ladder
+
+
+def test_sustained(folder):
+    """Burst beside sustained, with joules, from a made-up sustained run."""
+    from draw import records, sustained
+
+    burst = headline()
+    svg, _ = draw(sustained, records_of(burst, sustained_of(burst)), folder)
+    joules = sustained_of(burst)["rungs"][-1]["timing"]["step"]["joules"]
+    rate = burst["rungs"][-1]["timing"]["step"]["tflops"]["median"]
+    names = [*track("v"), "cuBLAS", f"{joules:.2f}", f"{rate:.0f}", f"{0.83 * rate:.0f}"]
+    check_texts(svg, names, [burst["gpu"]["name"], "burst and sustained protocol"])
+    other = sustained_of(burst)
+    other["gpu"]["name"] = "another"
+    try:
+        sustained.find(records_of(burst, other))
+    except records.Missing:
+        return
+    raise AssertionError("compared two GPUs")
+
+
+def test_sizes(folder):
+    """Curves over sizes, from made-up runs at four of them; two are too few."""
+    from draw import records, sizes
+
+    runs = []
+    for size, factor in ((1024, 0.4), (2048, 0.8), (4096, 0.97), (8192, 1)):
+        ladder = scaled(headline(), factor)
+        ladder["problem"].update(m=size, n=size, k=size)
+        runs.append(ladder)
+    svg, _ = draw(sizes, records_of(*runs), folder)
+    names = ["v02", "v07", track("v")[-1], "cuBLAS", "1024", "8192"]
+    check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol"])
+    try:
+        sizes.find(records_of(*runs[:2]))
+    except records.Missing as missing:
+        require("recorded: 1024³, 2048³" in str(missing), str(missing))
+        return
+    raise AssertionError("two sizes made a curve")
+
+
+def test_roofline(folder):
+    """The roofline with every rung counted, and no point for a rung that wasn't."""
+    from draw import roofline
+
+    ladder, counters = headline(), counted()
+    first = copy.deepcopy(counters["steps"][0])
+    for i, name in enumerate(track("v")):
+        step = copy.deepcopy(first)
+        step["step"] = name
+        for metric in ("dram__bytes_read.sum", "lts__t_sectors_srcunit_tex.sum"):
+            step["counters"][metric] *= 1 + 4 / (1 + i)
+        counters["steps"].append(step)
+    svg, notes = draw(roofline, records_of(ladder, counters), folder)
+    same(notes, [])
+    check_texts(svg, [*track("v"), "cuBLAS"], [ladder["gpu"]["name"], "burst protocol"])
+    counters["steps"] = [first]
+    first["counters"]["dram__bytes_read.sum"] = None
+    counters["steps"].append({**copy.deepcopy(counted()["steps"][-1]), "step": "v12"})
+    _, notes = draw(roofline, records_of(ladder, counters), folder)
+    require(len(notes) == 1 and "v07" in notes[0] and "v12" not in notes[0], notes)
+
+
+def test_cublaslt(folder):
+    """The best cuBLASLt is a line, where it is recorded."""
+    from draw import ladder
+
+    run_of = headline()
+    run_of["cublaslt"] = scaled(run_of, 1.025)["cublas"]
+    svg, notes = draw(ladder, records_of(run_of), folder)
+    same(notes, [])
+    rate = run_of["cublaslt"]["tflops"]["median"]
+    check_texts(svg, track("v"), [f"best cuBLASLt, median: {rate:.0f} TFLOPS"])
+
+
+def both(one, two):
+    """Two ladders as if each were alone in a file that the user named."""
+    from draw import records
+
+    return records.Records((one, two), True, ((one,), (two,)))
+
+
+def test_side_by_side(folder):
+    """Two files, side by side, the same each time."""
+    files = files_of((8192,) * 3)[:2]
+    commits = [recorded.records_of(path)[0]["commit"] for path in files]
+    pictures = []
+    for out in (Path(folder) / "a", Path(folder) / "b"):
+        result = run("--results", ",".join(map(str, files)), "--out", out)
+        same((result.returncode, result.stderr), (0, ""))
+        same(sorted(path.name for path in out.iterdir()), suffixed(["side-by-side"]))
+        pictures.append([path.read_bytes() for path in sorted(out.iterdir())])
+    require(pictures[0] == pictures[1], "two drawings differ")
+    check_png(out / "side-by-side.png")
+    svg = (out / "side-by-side.svg").read_text(encoding="utf-8")
+    check_texts(svg, [*track("v"), "cuBLAS"], ["burst protocol", *commits])
+
+
+def test_two_gpus(folder):
+    """Two GPUs, side by side: names, dates and every rung of either."""
+    from draw import side_by_side
+
+    one, two = headline(), scaled(headline(), 0.7, date="2027-01-02T00:00:00Z", commit="7654321")
+    two["gpu"].update(name="Another GPU", power_limit_watts=350.0)
+    del one["rungs"][0], two["rungs"][-1]
+    svg, _ = draw(side_by_side, both(one, two), folder)
+    words = (one["gpu"]["name"], "Another GPU, 350 W", "burst protocol", "2027-01-02")
+    check_texts(svg, [*track("v"), "cuBLAS"], (*words, "commit 7654321"))
+
+
+def test_side_by_side_moves(folder):
+    """Two runs that move words, in GB/s."""
+    from draw import side_by_side
+
+    names = track("t", 2)
+    ladder = recorded.load_ladder(recorded.newest_with(names, (32768, 32768)))
+    svg, _ = draw(side_by_side, both(ladder, ladder), folder)
+    check_texts(svg, [*names, "device copy"], ["GB/s", "32768²"])
+
+
+def test_side_by_side_refuses(folder):
+    """Runs that measured different things don't go side by side."""
+    from draw import side_by_side
+
+    large, small = files_of((8192,) * 3)[0], files_of((4096,) * 3)[0]
+    for words, files in (
+        ("not side by side: shape 8192³ in one, 4096³ in the other", (large, small)),
+        ("one of these files has none", (large, recorded.newest_counters())),
+        ("side by side go two files, not 3", (large, large, large)),
+    ):
+        result = run("--results", ",".join(map(str, files)), "--out", folder)
+        same((words, result.returncode, result.stderr.count("\n")), (words, 2, 1))
+        require(words in result.stderr, result.stderr)
+    same(list(Path(folder).iterdir()), [])
+    try:
+        side_by_side.find(both(headline(), sustained_of(headline())))
+    except ValueError as error:
+        require("protocol burst in one, sustained in the other" in str(error), str(error))
+        return
+    raise AssertionError("burst beside sustained")
+
+
+def test_apart(_):
+    """Labels are moved apart, no further than needed, and keep their order."""
+    from draw import style
+
+    same(style.apart([], 1), [])
+    same(style.apart([5, 1], 1), [5, 1])
+    same(style.apart([1, 1], 1), [0.5, 1.5])
+    same(style.apart([0, 10, 10, 10], 2), [0, 8, 10, 12])
+    places = style.apart([3.0, 1.0, 2.9, 1.2, 2.0], 1)
+    order = sorted(places)
+    require(all(order[i] - order[i - 1] >= 1 - 1e-9 for i in range(1, 5)), places)
+
+
+def case(test):
+    """Runs one test in a folder of its own; returns True if it failed."""
+    name = f"plots: {test.__doc__.splitlines()[0].rstrip('.')}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
+        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
+        return True
+    print(f"ok - {name}", flush=True)
+    return False
+
+
+TESTS = [
+    test_recorded,
+    test_same_twice,
+    test_committed,
+    test_one_file,
+    test_failed,
+    test_nothing,
+    test_refuses,
+    test_whole,
+    test_sustained,
+    test_sizes,
+    test_roofline,
+    test_cublaslt,
+    test_side_by_side,
+    test_two_gpus,
+    test_side_by_side_moves,
+    test_side_by_side_refuses,
+    test_apart,
+]
+
+
+def enter_venv():
+    """Starts this program again with the Python that has matplotlib; returns if it can't be had."""
+    command = ["make", "-s", "build/venv/plots.stamp"]
+    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
+    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
+        os.execv(PYTHON, [str(PYTHON), __file__])
+
+
+def main():
+    """All cases; returns the exit status."""
+    enter_venv()
+    if importlib.util.find_spec("matplotlib") is None:
+        print("skip - plots: plots/requirements.txt could not be installed")
+        return 0
+    failures = [case(test) for test in TESTS]
+    return 1 if any(failures) else 0
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(main())
