@@ -56,8 +56,10 @@ EMULATED := $(filter 1,$(EMULATE))
 HOPPER := -gencode=arch=compute_90a,code=sm_90a
 AMPERE := $(foreach sm,80 86 89,-gencode=arch=compute_$(sm),code=sm_$(sm)) \
     -gencode=arch=compute_90,code=[sm_90,compute_90]
-# $(call arch_of,RUNG)
-arch_of = $(if $(filter a%,$(1)),$(AMPERE),$(HOPPER))
+# An experiment with an Ampere rung is machine code for one GPU, and translated by all others.
+AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 -gencode=arch=compute_90,code=sm_90
+# $(call arch_of,RUNG or VARIANT)
+arch_of = $(if $(filter a%,$(1)),$(if $(findstring -,$(1)),$(AMPERE_VARIANT),$(AMPERE)),$(HOPPER))
 WARN := -Wall -Wextra
 # A rung names the fields of its step record that it needs; the others are 0.
 RUNG_WARN := -Wno-missing-field-initializers

@@ -158,6 +158,17 @@ def check_coverage(touched: dict[str, set[int]]) -> None:
         case(f"{rung}: each of its {len(calls)} synchronising lines has a planted bug", why)
 
 
+def without_repetitions(pairs: list[Pair]) -> list[Pair]:
+    """Of rungs that synchronise by the same lines in the same order, the first is enough for a bug."""
+    found = {}
+    for pair in pairs:
+        source = emulated.rungs()[pair.rung].read_text()
+        lines = source.splitlines()
+        calls = tuple(lines[number - 1] for number in synchronising_calls(source))
+        found.setdefault((pair.bug.name, calls), pair)
+    return list(found.values())
+
+
 def build(which: str, pairs: list[Pair]) -> None:
     """Builds the programs; one that does not build is missed when it is to run."""
     targets = [str(program(which, pair).relative_to(ROOT)) for pair in pairs]
@@ -278,7 +289,10 @@ def main() -> int:
     check_coverage(touched)
     check_note(bugs)
     thorough = options.table is not None
-    findings = judge([pair for pair in pairs if wanted(pair, options.words)], thorough)
+    chosen = [pair for pair in pairs if wanted(pair, options.words)]
+    if not thorough and not options.words:
+        chosen = without_repetitions(chosen)
+    findings = judge(chosen, thorough)
     for found in findings:
         report(found)
     if options.table:
