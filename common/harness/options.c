@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/heuristics.h"
 #include "harness/shape.h"
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
@@ -14,6 +15,7 @@ static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --check 
                                   "--help";
 static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
 static const char SCALAR_OPTIONS[] = " --alpha --beta";
+static const char HEURISTIC_OPTIONS[] = " --heuristics --heuristic";
 static const char ALL_POLICIES[] = "all";
 
 /* Names in the order of their enums. */
@@ -185,7 +187,11 @@ static int parse_policy(parser *parser, const char *name, const char *value) {
 /* Options that the other machine has, and what is said about them here. */
 static int check_machine(parser *parser, const char *name, const char *value) {
     const char *why = NULL;
-    if (!parser->rules->emulated) {
+    const bool heuristics = strncmp(name, "--heuristic", strlen("--heuristic")) == 0;
+    if (heuristics && !parser->rules->has_heuristics) {
+        why = parser->rules->emulated ? "the emulator has no cuBLASLt"
+                                      : "cuBLASLt is timed beside plain products alone";
+    } else if (!parser->rules->emulated) {
         why = strcmp(name, "--policy") == 0 ? "a GPU orders events by itself; this is for the "
                                               "emulator (make step EMULATE=1)"
                                             : NULL;
@@ -237,6 +243,13 @@ static int parse_option(parser *parser, const char *name, const char *value) {
     if (strcmp(name, "--device") == 0) {
         return parse_int(parser, name, value, 0, INT_MAX, &o->device);
     }
+    if (strcmp(name, "--heuristics") == 0) {
+        return parse_int(parser, name, value, 1, MOST_HEURISTICS, &o->heuristics);
+    }
+    if (strcmp(name, "--heuristic") == 0) {
+        o->takes_heuristic = true;
+        return parse_int(parser, name, value, 0, MOST_HEURISTICS - 1, &o->heuristic);
+    }
     if (strcmp(name, "--json") == 0) {
         return parse_path(parser, name, value);
     }
@@ -245,9 +258,10 @@ static int parse_option(parser *parser, const char *name, const char *value) {
 
 /* The option called text (of the given length), or NULL. */
 static const char *known_option(const char *text, size_t length) {
-    static const char *const names[] = {"--size",   "--m",      "--n",     "--k",        "--inputs",
-                                        "--seed",   "--check",  "--json",  "--protocol", "--rounds",
-                                        "--device", "--policy", "--alpha", "--beta"};
+    static const char *const names[] = {"--size",       "--m",         "--n",      "--k",
+                                        "--inputs",     "--seed",      "--check",  "--json",
+                                        "--protocol",   "--rounds",    "--device", "--policy",
+                                        "--heuristics", "--heuristic", "--alpha",  "--beta"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -263,6 +277,11 @@ static int finish(parser *parser) {
                  parser->rules->moves
                      ? "--size sets m and n together: give either --size or --m and --n"
                      : "--size sets m, n and k together: give either --size or --m, --n and --k");
+        return 1;
+    }
+    if (o->heuristics > 0 && o->takes_heuristic) {
+        snprintf(parser->error, parser->error_size,
+                 "--heuristics looks for the best one and --heuristic names one: give either");
         return 1;
     }
     if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
@@ -293,9 +312,11 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         const size_t length = strcspn(argv[i], "=");
         const char *name = known_option(argv[i], length);
         if (name == NULL) {
-            snprintf(error, size, "unknown argument '%s'; there are --size --m --n%s%s%s", argv[i],
-                     rules->moves ? "" : " --k", rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
-                     rules->takes_scalars ? SCALAR_OPTIONS : "");
+            snprintf(error, size, "unknown argument '%s'; there are --size --m --n%s%s%s%s",
+                     argv[i], rules->moves ? "" : " --k",
+                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
+                     rules->takes_scalars ? SCALAR_OPTIONS : "",
+                     rules->has_heuristics ? HEURISTIC_OPTIONS : "");
             return 1;
         }
         const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
@@ -319,6 +340,15 @@ static void print_gpu_options(FILE *out) {
             "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
             "  --device I                        which GPU (default 0)\n",
             BURST_ROUNDS, SUSTAINED_ROUNDS);
+}
+
+static void print_heuristic_options(FILE *out) {
+    fprintf(
+        out,
+        "  --heuristics N                    time N of cuBLASLt's algorithms (at most %d), and\n"
+        "                                    the fastest of them beside the rung as well\n"
+        "  --heuristic I                     time number I of them beside the rung\n",
+        MOST_HEURISTICS);
 }
 
 static void print_emulator_options(FILE *out, const option_rules *rules) {
@@ -395,6 +425,9 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
         print_emulator_options(out, rules);
     } else {
         print_gpu_options(out);
+    }
+    if (rules->has_heuristics) {
+        print_heuristic_options(out);
     }
     fputs("  --json FILE                       also write the result to FILE\n"
           "  --help                            this text\n"

@@ -17,6 +17,7 @@ enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 typedef struct option_rules {
     bool emulated;               /* then nothing is timed, and there is no GPU to choose */
     int m, n, k;                 /* the shape if none is given; k is 0 if there is none */
+    bool has_heuristics;         /* cuBLASLt can be timed beside the step */
     bool takes_scalars;          /* the step's computation has alpha and beta */
     bool moves;                  /* it moves words: there is no k, and all of them are checked */
     const char *const *policies; /* names that --policy takes beside "all", a NULL behind the last;
@@ -31,6 +32,9 @@ typedef struct options {
     enum protocol protocol;
     int rounds;
     enum check_extent check;
+    int heuristics;       /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
+    bool takes_heuristic; /* one alone, by its number: */
+    int heuristic;
     const char *json; /* the file to write, or NULL; points into argv */
     int device;
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */

@@ -80,6 +80,9 @@ static void print_right(FILE *out, const report *report) {
 
 /* Of one of those that the step is compared with. */
 static const char *name_of(const report *report, int contender) {
+    if (contender == CONTENDER_HEURISTIC) {
+        return "cuBLASLt's best";
+    }
     return contender == CONTENDER_OTHER ? report->second_opinion : report->third;
 }
 
@@ -87,9 +90,9 @@ static void print_wrong(FILE *out, const report *report) {
     const verification *verification = report->verification;
     static const char *const when[PHASES] = {"", "", " (after timing)"};
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < verification->contenders && verification->made[phase]; ++who) {
+        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
             const verdict *verdict = &verification->verdicts[phase][who];
-            if (!verdict_right(verdict)) {
+            if (has_contender(verification->contenders, who) && !verdict_right(verdict)) {
                 char text[320];
                 verdict_format(verdict, text, sizeof text);
                 fprintf(out, "WRONG      %s%s%s%s\n",
@@ -182,11 +185,25 @@ static timing_summary print_beside(FILE *out, const report *report, const char *
     return times;
 }
 
+/* Which algorithm it was, and of how many. */
+static void print_heuristics(FILE *out, const heuristics *found) {
+    fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
+            found->winner.name);
+    if (found->count > 0) {
+        fprintf(out, "; the fastest of %d that were timed", found->count);
+    }
+    fputc('\n', out);
+}
+
 static void print_product_timing(FILE *out, const report *report, const timing_summary *step) {
     const timing *timing = report->timing;
     const timing_summary cublas = print_beside(out, report, "cuBLAS", CONTENDER_OTHER);
-    if (timing->contenders > CONTENDER_FP16_SUMS) {
+    if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
         print_beside(out, report, "cuBLAS 16", CONTENDER_FP16_SUMS);
+    }
+    if (has_contender(timing->contenders, CONTENDER_HEURISTIC)) {
+        print_beside(out, report, "cuBLASLt", CONTENDER_HEURISTIC);
+        print_heuristics(out, &timing->heuristics);
     }
     print_share(out, step, &cublas);
     if (timing->protocol == PROTOCOL_SUSTAINED) {

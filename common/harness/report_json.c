@@ -147,8 +147,11 @@ static void write_verification(json *json, const report *report) {
     write_verdict(json, keys->timed, verification, PHASE_TIMED);
     write_opinion(json, report->device->emulated ? keys->host : keys->other, report,
                   CONTENDER_OTHER);
-    if (verification->contenders == CONTENDERS) {
-        write_opinion(json, keys->third, report, CONTENDERS - 1);
+    if (has_contender(verification->contenders, CONTENDER_FP16_SUMS)) {
+        write_opinion(json, keys->third, report, CONTENDER_FP16_SUMS);
+    }
+    if (has_contender(verification->contenders, CONTENDER_HEURISTIC)) {
+        write_opinion(json, "cublaslt", report, CONTENDER_HEURISTIC);
     }
     write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
     json_bool(json, "guards_intact", verification->guards_intact);
@@ -203,6 +206,29 @@ static void write_ratio(json *json, const char *key, const timing *timing, int c
     free(ratios);
 }
 
+static void write_heuristic(json *json, const char *key, const heuristic *heuristic) {
+    json_object_begin(json, key);
+    json_unsigned(json, "number", (uint64_t)heuristic->number);
+    json_string(json, "name", heuristic->name);
+    json_double(json, "seconds", heuristic->seconds);
+    json_object_end(json);
+}
+
+/* Which of cuBLASLt's algorithms was timed beside the step, and, if they were timed to find it, how
+ * long all of them took. */
+static void write_heuristics(json *json, const heuristics *found) {
+    json_object_begin(json, "heuristics");
+    json_unsigned(json, "asked", MOST_HEURISTICS);
+    json_unsigned(json, "returned", (uint64_t)found->returned);
+    write_heuristic(json, "winner", &found->winner);
+    json_array_begin(json, "timed");
+    for (int i = 0; i < found->count; ++i) {
+        write_heuristic(json, NULL, &found->tried[i]);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
 static void write_timing(json *json, const report *report) {
     const timing *timing = report->timing;
     if (timing == NULL) {
@@ -226,9 +252,14 @@ static void write_timing(json *json, const report *report) {
     write_contender(json, "step", report, CONTENDER_STEP);
     write_contender(json, keys->other, report, CONTENDER_OTHER);
     write_ratio(json, keys->other_ratio, timing, CONTENDER_OTHER);
-    if (timing->contenders == CONTENDERS) {
-        write_contender(json, keys->third, report, CONTENDERS - 1);
-        write_ratio(json, keys->third_ratio, timing, CONTENDERS - 1);
+    if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
+        write_contender(json, keys->third, report, CONTENDER_FP16_SUMS);
+        write_ratio(json, keys->third_ratio, timing, CONTENDER_FP16_SUMS);
+    }
+    if (has_contender(timing->contenders, CONTENDER_HEURISTIC)) {
+        write_contender(json, "cublaslt", report, CONTENDER_HEURISTIC);
+        write_ratio(json, "ratio_to_cublaslt", timing, CONTENDER_HEURISTIC);
+        write_heuristics(json, &timing->heuristics);
     }
     json_object_end(json);
 }

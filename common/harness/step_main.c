@@ -69,7 +69,7 @@ static int run_workload(workload *workload, const options *o) {
                      .copies = workload->copies,
                      .operand_bytes = workload_operand_bytes(workload),
                      .second_opinion = workload->contenders[CONTENDER_OTHER].name,
-                     .third = workload->contenders[CONTENDERS - 1].name};
+                     .third = workload->contenders[CONTENDER_FP16_SUMS].name};
     verification verification;
     report_print_setup(stdout, &report);
     int status = verify(workload, o, &verification, &report);

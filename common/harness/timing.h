@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "harness/device.h"
+#include "harness/heuristics.h"
 #include "harness/options.h"
 #include "harness/statistics.h"
 
@@ -29,14 +30,24 @@ typedef struct contender {
 } contender;
 
 /* The other one is the second opinion. Beside some steps there is a third, which is one of two
- * things: for fp16 sums cuBLAS with fp16 sums, and for what moves words a plain copy of A. */
+ * things: for fp16 sums cuBLAS with fp16 sums, and for what moves words a plain copy of A. If it is
+ * asked for, there is one of the algorithms that cuBLASLt has for a product. */
 enum {
     CONTENDER_STEP,
     CONTENDER_OTHER,
     CONTENDER_FP16_SUMS,
     CONTENDER_COPY = CONTENDER_FP16_SUMS,
+    CONTENDER_HEURISTIC,
     CONTENDERS
 };
+
+/* Some of them: bit i is contender i. The first two are always there. */
+typedef unsigned contender_set;
+enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
+
+static inline bool has_contender(contender_set set, int contender) {
+    return (set >> contender & 1) != 0;
+}
 
 /* What one launch does; one of the two is 0. */
 typedef struct work {
@@ -55,19 +66,21 @@ typedef struct contender_samples {
 
 typedef struct timing {
     enum protocol protocol;
-    size_t rounds;         /* finished */
-    bool interrupted;      /* by Ctrl-C, before all rounds were done */
-    work work;             /* of one launch */
-    size_t burst_launches; /* timed ones of a round, of each contender; 0 when sustained */
-    int contenders;        /* that were timed: the first so many */
+    size_t rounds;            /* finished */
+    bool interrupted;         /* by Ctrl-C, before all rounds were done */
+    work work;                /* of one launch */
+    size_t burst_launches;    /* timed ones of a round, of each contender; 0 when sustained */
+    contender_set contenders; /* that were timed */
     contender_samples samples[CONTENDERS];
+    heuristics heuristics; /* of CONTENDER_HEURISTIC; its caller's */
 } timing;
 
-/* Runs the protocol in options (not PROTOCOL_NONE) with the first `count` contenders. Ctrl-C ends
+/* Runs the protocol in options (not PROTOCOL_NONE) with the contenders of the set. Ctrl-C ends
  * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
- * non-zero after printing one line. timing_free() the result in either case. */
+ * non-zero after printing one line. *timing is zeros before, but for its heuristics.
+ * timing_free() the result in either case. */
 int timing_run(const device *device, const options *options, size_t copies, work work,
-               const contender contenders[CONTENDERS], int count, timing *timing);
+               const contender contenders[CONTENDERS], contender_set set, timing *timing);
 
 /* Frees the arrays of samples. */
 void timing_free(timing *timing);

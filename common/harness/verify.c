@@ -13,8 +13,9 @@ enum { COPIES_CHECKED_FIRST = 2 };
 bool verification_right(const verification *verification) {
     bool right = verification->guards_intact;
     for (int phase = 0; phase < PHASES; ++phase) {
-        for (int who = 0; who < verification->contenders && verification->made[phase]; ++who) {
-            right = right && verdict_right(&verification->verdicts[phase][who]);
+        for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
+            right = right && (!has_contender(verification->contenders, who) ||
+                              verdict_right(&verification->verdicts[phase][who]));
         }
     }
     return right;
@@ -45,10 +46,10 @@ static int update_guards(const workload *workload, verification *verification) {
                                   sizeof verification->guards_text);
 }
 
-static int launch_all(const workload *workload, size_t count, int contenders) {
-    for (int who = 0; who < contenders; ++who) {
+static int launch_all(const workload *workload, size_t count, contender_set contenders) {
+    for (int who = 0; who < CONTENDERS; ++who) {
         const contender *contender = &workload->contenders[who];
-        for (size_t i = 0; i < count; ++i) {
+        for (size_t i = 0; i < count && has_contender(contenders, who); ++i) {
             if (contender->launch(contender->context, i) != 0) {
                 return 1;
             }
@@ -62,13 +63,14 @@ static int launch_all(const workload *workload, size_t count, int contenders) {
 }
 
 /* NaN, launch, check; in the order of events that was chosen. */
-static int try_order(workload *workload, enum check_phase phase, size_t count, int contenders,
-                     enum check_kind kind, verification *verification) {
+static int try_order(workload *workload, enum check_phase phase, size_t count,
+                     contender_set contenders, enum check_kind kind, verification *verification) {
     if (workload_poison(workload) != 0 || launch_all(workload, count, contenders) != 0) {
         return 1;
     }
-    for (int who = 0; who < contenders; ++who) {
-        if (check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]) != 0) {
+    for (int who = 0; who < CONTENDERS; ++who) {
+        if (has_contender(contenders, who) &&
+            check_outputs(workload, who, count, kind, &verification->verdicts[phase][who]) != 0) {
             return 1;
         }
     }
@@ -98,7 +100,7 @@ static int run_phase(workload *workload, const options *o, enum check_phase phas
         const char *name = machine_choose_order(o, i);
         name_order(verification, phase, name);
         if (try_order(workload, phase, count,
-                      i == 0 ? workload->contender_count : CONTENDER_STEP + 1, kind,
+                      i == 0 ? workload->contender_set : 1U << CONTENDER_STEP, kind,
                       verification) != 0) {
             return 1;
         }
@@ -139,7 +141,7 @@ static enum check_kind timed_kind(const workload *workload, const options *o,
 
 int verify_before_timing(workload *workload, const options *o, verification *verification) {
     memset(verification, 0, sizeof *verification);
-    verification->contenders = workload->contender_count;
+    verification->contenders = workload->contender_set;
     verification->guards_intact = true;
     verification->integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta);
     const integers *integers = &verification->integers;
@@ -162,7 +164,10 @@ int verify_before_timing(workload *workload, const options *o, verification *ver
 int verify_after_timing(workload *workload, const options *o, const timing *timing,
                         verification *verification) {
     const enum check_kind kind = timed_kind(workload, o, verification);
-    for (int who = 0; who < verification->contenders; ++who) {
+    for (int who = 0; who < CONTENDERS; ++who) {
+        if (!has_contender(verification->contenders, who)) {
+            continue;
+        }
         const size_t launches = timing->samples[who].launches;
         const size_t written = launches < workload->copies ? launches : workload->copies;
         if (check_outputs(workload, who, written, kind,

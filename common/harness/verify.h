@@ -15,8 +15,8 @@
 enum check_phase { PHASE_EXACT, PHASE_TIMED, PHASE_AFTER_TIMING, PHASES };
 
 typedef struct verification {
-    int contenders;    /* that are checked: the first so many */
-    integers integers; /* the exact check's inputs */
+    contender_set contenders; /* that are checked */
+    integers integers;        /* the exact check's inputs */
     bool made[PHASES]; /* with the exact check's own inputs there is no second one, and with an
                         * alpha or beta that makes sums inexact no exact one */
     verdict verdicts[PHASES][CONTENDERS];

@@ -31,6 +31,14 @@ static bool add(size_t *total, size_t bytes) {
     return !__builtin_add_overflow(*total, bytes, total);
 }
 
+static int count_contenders(contender_set set) {
+    int count = 0;
+    for (int i = 0; i < CONTENDERS; ++i) {
+        count += has_contender(set, i) ? 1 : 0;
+    }
+    return count;
+}
+
 static bool compute_sizes(const workload *workload, const options *o, sizes *sizes) {
     const arithmetic *arithmetic = &workload->arithmetic;
     const size_t operand = number_bytes(arithmetic->operands);
@@ -46,7 +54,7 @@ static bool compute_sizes(const workload *workload, const options *o, sizes *siz
     bool fits = add(&sizes->copy, buffer_footprint(sizes->a)) &&
                 (arithmetic->moves || add(&sizes->copy, buffer_footprint(sizes->b))) &&
                 add(&sizes->once, reference);
-    const int like_d = workload->contender_count + (arithmetic->takes_c ? 1 : 0);
+    const int like_d = count_contenders(workload->contender_set) + (arithmetic->takes_c ? 1 : 0);
     for (int i = 0; i < like_d; ++i) {
         fits = fits && add(&sizes->copy, buffer_footprint(sizes->d));
     }
@@ -78,7 +86,8 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
         const double n = o->n;
         const double k = o->k;
         const double output = (double)number_bytes(workload->arithmetic.output);
-        const double like_d = workload->arithmetic.moves ? 2 + workload->contender_count : 2;
+        const int outputs = count_contenders(workload->contender_set);
+        const double like_d = workload->arithmetic.moves ? 2 + outputs : 2;
         return refuse(workload, o, 2 * (m * k + n * k) + like_d * output * m * n, available);
     }
     if (sizes->once > available || sizes->copy > available - sizes->once) {
@@ -115,8 +124,11 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
         (workload->arithmetic.takes_c && buffer_create(&copy->c, sizes->d, "C") != 0)) {
         return 1;
     }
-    for (int i = 0; i < workload->contender_count; ++i) {
+    for (int i = 0; i < CONTENDERS; ++i) {
         const char *what = i == CONTENDER_STEP ? "D" : "D of the second opinion";
+        if (!has_contender(workload->contender_set, i)) {
+            continue;
+        }
         if (buffer_create(&copy->d[i], sizes->d, what) != 0) {
             return 1;
         }
@@ -151,14 +163,30 @@ static int open_copies(workload *workload, const options *o, const sizes *sizes)
     return 0;
 }
 
-static int open_contenders(workload *workload) {
-    const step *step = workload->step;
+/* Whom the options and the computation ask for, without those whom this machine does not have. */
+static contender_set choose_contenders(const workload *workload, const options *o) {
+    const enum computation computes = workload->step->computes;
     const arithmetic *arithmetic = &workload->arithmetic;
-    const bool third = (arithmetic->fp16_sums || arithmetic->moves) &&
-                       second_opinion_name(step->computes, CONTENDERS - 1) != NULL;
-    workload->contender_count = third ? CONTENDERS : CONTENDERS - 1;
-    for (int i = 0; i < workload->contender_count; ++i) {
+    contender_set set = STEP_AND_OTHER;
+    if ((arithmetic->fp16_sums || arithmetic->moves) &&
+        second_opinion_name(computes, CONTENDER_FP16_SUMS) != NULL) {
+        set |= 1U << CONTENDER_FP16_SUMS;
+    }
+    if ((o->heuristics > 0 || o->takes_heuristic) &&
+        second_opinion_name(computes, CONTENDER_HEURISTIC) != NULL) {
+        set |= 1U << CONTENDER_HEURISTIC;
+    }
+    return set;
+}
+
+static int open_contenders(workload *workload, const options *o) {
+    const step *step = workload->step;
+    workload->contender_set = choose_contenders(workload, o);
+    for (int i = 0; i < CONTENDERS; ++i) {
         const bool is_step = i == CONTENDER_STEP;
+        if (!has_contender(workload->contender_set, i)) {
+            continue;
+        }
         workload->seats[i] = (seat){workload, i};
         workload->contenders[i] =
             (contender){is_step ? step->name : second_opinion_name(step->computes, i),
@@ -180,7 +208,7 @@ int workload_open(workload *workload, const step *step, const device *device,
     workload->step = step;
     workload->device = device;
     workload->arithmetic = arithmetic_of(step);
-    if (open_contenders(workload) != 0) {
+    if (open_contenders(workload, options) != 0) {
         return STATUS_FAILED;
     }
     sizes sizes;
@@ -290,8 +318,9 @@ int workload_fill(workload *workload, size_t count, const options *o, enum input
 
 int workload_poison(workload *workload) {
     for (size_t i = 0; i < workload->copies; ++i) {
-        for (int j = 0; j < workload->contender_count; ++j) {
-            if (buffer_poison(&workload->copy[i].d[j], workload->device->stream) != 0) {
+        for (int j = 0; j < CONTENDERS; ++j) {
+            if (has_contender(workload->contender_set, j) &&
+                buffer_poison(&workload->copy[i].d[j], workload->device->stream) != 0) {
                 return 1;
             }
         }
@@ -326,7 +355,10 @@ int workload_guards_intact(const workload *workload, bool *intact, char *text, s
             check_guards(&copy->c, "C", i, intact, text, size) != 0) {
             return 1;
         }
-        for (int j = 0; j < workload->contender_count; ++j) {
+        for (int j = 0; j < CONTENDERS; ++j) {
+            if (!has_contender(workload->contender_set, j)) {
+                continue;
+            }
             snprintf(name, sizeof name, "D of %s", workload->contenders[j].name);
             if (check_guards(&copy->d[j], j == CONTENDER_STEP ? "D" : name, i, intact, text,
                              size) != 0) {

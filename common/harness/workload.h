@@ -37,7 +37,7 @@ typedef struct workload {
     reference reference;
     size_t copies;
     operand_copy *copy;               /* [copies] */
-    int contender_count;              /* 2, or 3 with CONTENDER_FP16_SUMS or CONTENDER_COPY */
+    contender_set contender_set;      /* that there are */
     contender contenders[CONTENDERS]; /* launch(context, copy number) */
     seat seats[CONTENDERS];
 } workload;

@@ -296,6 +296,17 @@ static void burst(void) {
                "1 round of 4 launches, burst");
 }
 
+static void heuristics_of_cublaslt(void) {
+    expect_run(NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristics 5", STATUS_VERIFIED,
+               "of cuBLASLt's best");
+    EXPECT(strstr(output, "that were timed") != NULL, "%s", output);
+    expect_run(NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristic 1", STATUS_VERIFIED,
+               "number 1 of ");
+    subject = &fake_fp16;
+    expect_run(NONE, "--size 512 --rounds 1 --heuristics 3", STATUS_VERIFIED, "of cuBLASLt's best");
+    subject = &fake;
+}
+
 static void sustained(void) { timed("sustained", "1", "1 round, sustained"); }
 
 #define SMALL "--m 200 --n 264 --k 72 --rounds 1"
@@ -356,6 +367,7 @@ static const test_case CASES[] = {
     {"gpu program: matrices that are moved", moves},
     {"gpu program: burst timing", burst},
     {"gpu program: sustained timing", sustained},
+    {"gpu program: the best of cuBLASLt's algorithms", heuristics_of_cublaslt},
     {"gpu program: a wrong element is found", wrong_element},
     {"gpu program: a NaN is found", nan_element},
     {"gpu program: an output that is not written is found", unwritten},

@@ -10,7 +10,7 @@ static char error[512];
 static options parsed;
 
 static const char *const POLICIES[] = {"eager", "lazy", "random", NULL};
-static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192};
+static const option_rules GPU = {.m = 8192, .n = 8192, .k = 8192, .has_heuristics = true};
 static const option_rules EMULATOR = {
     .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
 static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
@@ -63,6 +63,19 @@ static void rounds_follow_the_protocol(void) {
     EXPECT(parse("--protocol sustained") == 0 && parsed.rounds == 3, "rounds=%d", parsed.rounds);
     EXPECT(parse("--rounds 5 --protocol sustained") == 0 && parsed.rounds == 5, "rounds=%d",
            parsed.rounds);
+}
+
+static void heuristics_of_cublaslt(void) {
+    EXPECT(parse("") == 0 && parsed.heuristics == 0 && !parsed.takes_heuristic, "default");
+    EXPECT(parse("--heuristics 64") == 0 && parsed.heuristics == 64, "%s", error);
+    EXPECT(parse("--heuristic 0") == 0 && parsed.takes_heuristic && parsed.heuristic == 0, "0");
+    EXPECT(parse("--heuristics 65") != 0 && parse("--heuristics 0") != 0, "taken");
+    EXPECT(parse("--heuristic 64") != 0 && parse("--heuristic 3 --heuristics 4") != 0, "taken");
+    rules = &ADDMM;
+    EXPECT(parse("--heuristics 64") != 0, "taken");
+    EXPECT(strcmp(error, "--heuristics 64: cuBLASLt is timed beside plain products alone") == 0,
+           "%s", error);
+    rules = &GPU;
 }
 
 static void last_one_counts(void) {
@@ -218,6 +231,7 @@ int main(void) {
     run_case("options: defaults", defaults);
     run_case("options: every option is read", every_option);
     run_case("options: rounds follow the protocol", rounds_follow_the_protocol);
+    run_case("options: cuBLASLt's algorithms", heuristics_of_cublaslt);
     run_case("options: the last of several counts", last_one_counts);
     run_case("options: --help ends reading", help_ends_reading);
     run_case("options: bad numbers are refused", bad_numbers);

@@ -24,15 +24,16 @@ static double clock_ghz[] = {1.5, 1.5};
 static double unknown[] = {NAN, NAN};
 static timing measured = {.rounds = 2,
                           .burst_launches = 14,
-                          .contenders = 2,
+                          .contenders = STEP_AND_OTHER,
                           .work = {.flop = 8e11},
                           .samples = {{seconds, clock_ghz, unknown, unknown, 10},
                                       {cublas_seconds, clock_ghz, unknown, unknown, 10},
                                       {half_seconds, clock_ghz, unknown, unknown, 10}}};
 
 static verification right_result(void) {
-    verification result = {
-        .contenders = 2, .integers = {.exact = true, .range = 4}, .guards_intact = true};
+    verification result = {.contenders = STEP_AND_OTHER,
+                           .integers = {.exact = true, .range = 4},
+                           .guards_intact = true};
     for (int phase = 0; phase < PHASES; ++phase) {
         result.made[phase] = true;
         for (int who = 0; who < CONTENDERS; ++who) {
@@ -130,7 +131,7 @@ static void every_verdict_counts(void) {
     for (int phase = 0; phase < PHASES; ++phase) {
         for (int who = 0; who < CONTENDERS; ++who) {
             result = right_result();
-            result.contenders = CONTENDERS;
+            result.contenders = (1U << CONTENDERS) - 1;
             result.verdicts[phase][who].wrong = 1;
             EXPECT(!verification_right(&result), "phase %d, contender %d", phase, who);
             result.made[phase] = false;
@@ -162,8 +163,8 @@ static const step addmm_rung = {.name = "a01", .computes = ADDMM_FP16};
 static void third_contender(void) {
     verification result = right_result();
     timing three = measured;
-    result.contenders = CONTENDERS;
-    three.contenders = CONTENDERS;
+    result.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
+    three.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
     report report = make_report(&result, &three);
     report.step = &fp16_rung;
     print(report_print_setup, &report);
@@ -183,13 +184,44 @@ static void third_contender(void) {
     expect_line("WRONG      cuBLAS with fp16 sums exact: 1 of 32768");
 }
 
+/* One of cuBLASLt's algorithms, without and with the search that found it. */
+static void heuristic_contender(void) {
+    verification result = right_result();
+    timing with = measured;
+    const heuristic winner = {.number = 7, .name = "algorithm 66, tile 20", .seconds = 5e-4};
+    result.contenders = STEP_AND_OTHER | 1U << CONTENDER_HEURISTIC;
+    with.contenders = result.contenders;
+    with.samples[CONTENDER_HEURISTIC] = measured.samples[CONTENDER_FP16_SUMS];
+    with.heuristics = (heuristics){.returned = 9, .winner = winner};
+    report report = make_report(&result, &with);
+    print(report_print_timing, &report);
+    expect_line("cuBLASLt   0.5 ms  1600.0 TFLOPS");
+    expect_line("ratio      0.500 of cuBLASLt's best  (0.500 to 0.500)\n");
+    expect_line("           number 7 of 9: algorithm 66, tile 20\n");
+    with.heuristics.count = 2;
+    with.heuristics.tried[0] = winner;
+    with.heuristics.tried[1] = (heuristic){.number = 0, .name = "x", .seconds = 6e-4};
+    print(report_print_timing, &report);
+    expect_line("algorithm 66, tile 20; the fastest of 2 that were timed\n");
+    read_json(&report);
+    expect_line("\"ratio_to_cublaslt\": {\n      \"median\": 0.5,");
+    expect_line("\"cublaslt\": {\n      \"exact_wrong\": 0");
+    expect_line(
+        "\"winner\": {\n        \"number\": 7,\n        \"name\": \"algorithm 66, tile 20\"");
+    EXPECT(strstr(text, "fp16_sums") == NULL, "%s", text);
+    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_HEURISTIC].wrong = 1;
+    result.made[PHASE_AFTER_TIMING] = true;
+    print(report_print_verification, &report);
+    expect_line("WRONG      cuBLASLt's best bounded: 1 of 32768");
+}
+
 /* Of a rung that moves words: a plain copy is the third. */
 static const step moving_rung = {.name = "t02", .idea = "a transpose", .computes = TRANSPOSE_FP32};
 static const options moved = {.m = 128, .n = 256, .seed = 1, .rounds = 2};
 
 static verification right_move(void) {
     verification result = right_result();
-    result.contenders = CONTENDERS;
+    result.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
     for (int i = 0; i < PHASES * CONTENDERS; ++i) {
         verdict *verdict = &result.verdicts[i / CONTENDERS][i % CONTENDERS];
         verdict->kind = CHECK_WORDS;
@@ -210,7 +242,7 @@ static report make_move_report(const verification *verification, timing *timing)
 static void moved_lines(void) {
     const verification result = right_move();
     timing times = measured;
-    times.contenders = CONTENDERS;
+    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
     times.work = (work){.bytes = 3e9};
     device_info fast = gpu;
     fast.memory_bytes_per_second = 8e12;
@@ -237,7 +269,7 @@ static void moved_lines(void) {
 static void moved_json(void) {
     const verification result = right_move();
     timing times = measured;
-    times.contenders = CONTENDERS;
+    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
     times.work = (work){.bytes = 3e9};
     const report report = make_move_report(&result, &times);
     read_json(&report);
@@ -402,6 +434,7 @@ int main(void) {
     run_case("report: the lines of a wrong result", wrong_lines);
     run_case("report: every check counts", every_verdict_counts);
     run_case("report: cuBLAS with fp16 sums beside it", third_contender);
+    run_case("report: one of cuBLASLt's algorithms", heuristic_contender);
     run_case("report: the lines of what moves words", moved_lines);
     run_case("report: JSON of what moves words", moved_json);
     run_case("report: words that are wrong", wrong_moves);

@@ -2,11 +2,15 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "harness/gpu/addmm.h"
+#include "harness/gpu/cublas.h"
+#include "harness/gpu/heuristics.h"
+#include "harness/gpu/lt_matmul.h"
 #include "harness/gpu/moves.h"
 #include "harness/message.h"
 
@@ -14,19 +18,29 @@ struct second_opinion {
     enum computation computes;
     int contender;
     cublasHandle_t handle;
-    addmm *addmm; /* of ADDMM_FP16 */
+    lt_matmul *matmul; /* of ADDMM_FP16 and CONTENDER_HEURISTIC */
 };
+
+static const char *move_name(int contender, const char *other) {
+    if (contender == CONTENDER_HEURISTIC) {
+        return NULL;
+    }
+    return contender == CONTENDER_COPY ? "the device copy" : other;
+}
 
 const char *second_opinion_name(enum computation computes, int contender) {
     switch (computes) {
     case ADD_ONE_INT32:
-        return contender == CONTENDER_COPY ? "the device copy" : "a plain kernel";
+        return move_name(contender, "a plain kernel");
     case TRANSPOSE_FP32:
-        return contender == CONTENDER_COPY ? "the device copy" : "cublasSgeam";
+        return move_name(contender, "cublasSgeam");
     case GEMM_BF16:
     case GEMM_FP16:
     case ADDMM_FP16:
         break;
+    }
+    if (contender == CONTENDER_HEURISTIC) {
+        return computes == ADDMM_FP16 ? NULL : "cuBLASLt's best";
     }
     return contender == CONTENDER_FP16_SUMS ? "cuBLAS with fp16 sums" : "cuBLAS";
 }
@@ -62,7 +76,8 @@ second_opinion *second_opinion_open(enum computation computes, int contender,
         second_opinion_close(cublas);
         return NULL;
     }
-    if (computes == ADDMM_FP16 && (cublas->addmm = addmm_open(stream)) == NULL) {
+    if ((computes == ADDMM_FP16 || contender == CONTENDER_HEURISTIC) &&
+        (cublas->matmul = lt_matmul_open(computes, stream)) == NULL) {
         second_opinion_close(cublas);
         return NULL;
     }
@@ -72,7 +87,7 @@ second_opinion *second_opinion_open(enum computation computes, int contender,
 void second_opinion_close(second_opinion *cublas) {
     if (cublas != NULL) {
         /* After a fault every call repeats the error that was reported already. */
-        addmm_close(cublas->addmm);
+        lt_matmul_close(cublas->matmul);
         (void)cublasDestroy(cublas->handle);
         free(cublas);
     }
@@ -110,7 +125,8 @@ static cublasStatus_t scale_c(const second_opinion *cublas, const problem *probl
 }
 
 static cublasStatus_t addmm_or_less(const second_opinion *cublas, const problem *problem) {
-    return problem->alpha == 0 ? scale_c(cublas, problem) : addmm_launch(cublas->addmm, problem);
+    return problem->alpha == 0 ? scale_c(cublas, problem)
+                               : lt_matmul_launch(cublas->matmul, problem);
 }
 
 /* Columns first, A is an n x m matrix and D the m x n one that is its transpose; nothing is added
@@ -131,7 +147,8 @@ static cublasStatus_t compute(const second_opinion *cublas, const problem *probl
     case ADDMM_FP16:
         return addmm_or_less(cublas, problem);
     default:
-        return gemm(cublas, problem);
+        return cublas->contender == CONTENDER_HEURISTIC ? lt_matmul_launch(cublas->matmul, problem)
+                                                        : gemm(cublas, problem);
     }
 }
 
@@ -149,5 +166,28 @@ int second_opinion_launch(second_opinion *cublas, const problem *problem) {
                 cublasGetStatusName(status), cublasGetStatusString(status));
         return 1;
     }
+    return 0;
+}
+
+int cublas_search(second_opinion *cublas, const problem *const *problems, size_t copies, int most,
+                  heuristics *found) {
+    return heuristics_search(cublas->matmul, problems, copies, most, found);
+}
+
+int cublas_take(second_opinion *cublas, const problem *problem, int number, heuristics *found) {
+    memset(found, 0, sizeof *found);
+    const cublasStatus_t status = lt_matmul_count(cublas->matmul, problem, &found->returned);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        message("asking cuBLASLt for its algorithms failed: %s", cublasGetStatusString(status));
+        return 1;
+    }
+    if (number >= found->returned) {
+        message("--heuristic %d: cuBLASLt has %d for this shape, numbered from 0", number,
+                found->returned);
+        return 1;
+    }
+    found->winner = (heuristic){.number = number, .seconds = NAN};
+    lt_matmul_choose(cublas->matmul, number);
+    lt_matmul_describe(cublas->matmul, number, found->winner.name, sizeof found->winner.name);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "harness/arithmetic.h"
 #include "harness/exit_status.h"
+#include "harness/gpu/cublas.h"
 #include "harness/message.h"
 #include "harness/shape.h"
 #include "harness/timing.h"
@@ -19,7 +20,8 @@ option_rules machine_option_rules(const step *step) {
     return (option_rules){.m = DEFAULT_SIZE,
                           .n = DEFAULT_SIZE,
                           .k = DEFAULT_SIZE,
-                          .takes_scalars = arithmetic.takes_c};
+                          .takes_scalars = arithmetic.takes_c,
+                          .has_heuristics = !arithmetic.takes_c};
 }
 
 size_t machine_orders(const options *options) {
@@ -39,13 +41,36 @@ static work work_of(const workload *workload, const options *o) {
                              : (work){.flop = shape_flop(o->m, o->n, o->k)};
 }
 
+/* Decides which of cuBLASLt's algorithms is timed beside the step, if one is. */
+static int choose_heuristic(const workload *workload, const options *o, heuristics *found) {
+    if (!has_contender(workload->contender_set, CONTENDER_HEURISTIC)) {
+        return 0;
+    }
+    second_opinion *cublas = workload->second_opinion[CONTENDER_HEURISTIC];
+    if (o->takes_heuristic) {
+        return cublas_take(cublas, &workload->copy[0].problem[CONTENDER_HEURISTIC], o->heuristic,
+                           found);
+    }
+    const problem **problems = malloc(workload->copies * sizeof *problems);
+    if (problems == NULL) {
+        message("no memory for a list of %zu copies", workload->copies);
+        return 1;
+    }
+    for (size_t i = 0; i < workload->copies; ++i) {
+        problems[i] = &workload->copy[i].problem[CONTENDER_HEURISTIC];
+    }
+    const int failed = cublas_search(cublas, problems, workload->copies, o->heuristics, found);
+    free(problems);
+    return failed;
+}
+
 /* Times, and checks what the timed launches wrote. */
 static int time_and_verify(workload *workload, const options *o, timing *timing,
                            verification *verification) {
     /* What is found in a buffer afterwards was written by a timed launch. */
-    if (workload_poison(workload) != 0 ||
+    if (choose_heuristic(workload, o, &timing->heuristics) != 0 || workload_poison(workload) != 0 ||
         timing_run(workload->device, o, workload->copies, work_of(workload, o),
-                   workload->contenders, workload->contender_count, timing) != 0 ||
+                   workload->contenders, workload->contender_set, timing) != 0 ||
         verify_after_timing(workload, o, timing, verification) != 0) {
         return STATUS_FAILED;
     }

@@ -152,8 +152,11 @@ static size_t launches_in(double time, double seconds, size_t least, size_t most
 static int choose_burst_launches(const stopwatch *watch, const contender contenders[CONTENDERS],
                                  timing *timing) {
     timing->burst_launches = BURST_LEAST_LAUNCHES;
-    for (int i = 0; i < timing->contenders; ++i) {
+    for (int i = 0; i < CONTENDERS; ++i) {
         double seconds;
+        if (!has_contender(timing->contenders, i)) {
+            continue;
+        }
         if (calibrate(watch, &contenders[i], &timing->samples[i], &seconds) != 0) {
             return 1;
         }
@@ -215,12 +218,24 @@ static int sustained(const stopwatch *watch, const contender *who, contender_sam
     return clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz);
 }
 
+/* Into list, in order; returns how many they are. */
+static size_t list_contenders(contender_set set, int list[CONTENDERS]) {
+    size_t count = 0;
+    for (int i = 0; i < CONTENDERS; ++i) {
+        if (has_contender(set, i)) {
+            list[count++] = i;
+        }
+    }
+    return count;
+}
+
 static int run_round(const stopwatch *watch, const contender contenders[CONTENDERS],
                      timing *timing) {
     const size_t round = timing->rounds;
-    const size_t count = (size_t)timing->contenders;
+    int present[CONTENDERS];
+    const size_t count = list_contenders(timing->contenders, present);
     for (size_t i = 0; i < count; ++i) {
-        const size_t turn = (i + round) % count;
+        const int turn = present[(i + round) % count];
         contender_samples *samples = &timing->samples[turn];
         sample result = {NAN, NAN, NAN, NAN};
         const int failed =
@@ -274,9 +289,8 @@ static int allocate_samples(timing *timing, size_t rounds) {
 }
 
 int timing_run(const device *device, const options *options, size_t copies, work work,
-               const contender contenders[CONTENDERS], int count, timing *timing) {
-    memset(timing, 0, sizeof *timing);
-    timing->contenders = count;
+               const contender contenders[CONTENDERS], contender_set set, timing *timing) {
+    timing->contenders = set;
     timing->protocol = options->protocol;
     timing->work = work;
     const size_t rounds = (size_t)options->rounds;

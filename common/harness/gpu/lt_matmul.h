@@ -1,0 +1,32 @@
+/* Products by cuBLASLt, which, unlike cuBLAS, can be asked for several algorithms and told which of
+ * them to use; and D = alpha * A * B^T + beta * C, where cuBLAS itself would overwrite C. */
+#ifndef GEMM_LADDER_HARNESS_LT_MATMUL_H
+#define GEMM_LADDER_HARNESS_LT_MATMUL_H
+
+#include <cublas_v2.h>
+#include <stddef.h>
+
+#include "harness/heuristics.h"
+#include "step.h"
+
+typedef struct lt_matmul lt_matmul;
+
+/* NULL after printing one line if it cannot be started. The computation is a product or ADDMM. */
+lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream);
+void lt_matmul_close(lt_matmul *matmul);
+
+/* How many algorithms, of MOST_HEURISTICS asked for, cuBLASLt has for this shape, the one it deems
+ * best first. Sums and partial sums stay in fp32. */
+cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *count);
+
+/* Which one of them launches use; the first unless this says otherwise. One that does not exist
+ * makes the next launch fail. */
+void lt_matmul_choose(lt_matmul *matmul, int algorithm);
+
+/* Names one of those that were counted, by the numbers that cuBLASLt has for its parts. */
+void lt_matmul_describe(const lt_matmul *matmul, int algorithm, char *text, size_t size);
+
+/* Starts the computation on the stream, by the algorithm that was chosen. */
+cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);
+
+#endif
