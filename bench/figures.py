@@ -174,6 +174,19 @@ def neighbours(ladder, where):
         require(good, f"{field}.faster", f"{pair['faster']}, at {pair['paired_ratio']}")
 
 
+def heuristics(ladder, where):
+    """The winner is one of those that were timed, and they are not more than there are."""
+    if "heuristics" not in ladder:
+        return
+    found, field = ladder["heuristics"], f"{where}heuristics"
+    require("cublaslt" in ladder, field, "but no rung has cublaslt beside it")
+    require(found["winner"] in found["timed"], f"{field}.winner", "is not among those timed")
+    enough = len(found["timed"]) <= found["returned"] <= found["asked"]
+    require(enough, f"{field}.timed", f"holds {len(found['timed'])} of {found['returned']}")
+    numbers = [one["number"] for one in found["timed"]]
+    require(len(set(numbers)) == len(numbers), f"{field}.timed", "one stands there twice")
+
+
 def wide_spread(ladder, where):
     """The rungs whose ratio has a wide spread, and only they."""
     limit, stored = ladder["wide_spread"]["limit"], ladder["wide_spread"]["steps"]
@@ -206,6 +219,7 @@ def ladder(version, record, where=""):
     neighbours(record, where)
     if version == 2:
         wide_spread(record, where)
+        heuristics(record, where)
 
 
 def counted(record, step, where):

@@ -72,6 +72,14 @@ def make_parser():
         help="how every pass checks (default: full in the first pass, sample afterwards; track t: "
         "always full)",
     )
+    add(
+        "--heuristics",
+        type=selection.up_to_64,
+        default=64,
+        metavar="N",
+        help="how many of cuBLASLt's algorithms to time to find the best, which then runs beside "
+        "every rung that multiplies (default and most: 64; 0: none)",
+    )
     add("--device", type=int, default=0, metavar="I")
     add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
     add(
@@ -92,8 +100,11 @@ def print_plan(options, tasks):
     for entry in plan:
         if len(tasks) > 1 and entry.task is not last:
             print(entry.task.title)
+        found = {"winner": {"number": "<the fastest>"}} if entry.task is last else None
         last = entry.task
-        words = rung_run.command_of(last.options, entry.path, entry.index, "<temporary file>")
+        words = rung_run.command_of(
+            last.options, entry.path, entry.index, "<temporary file>", found
+        )
         print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
     where = options.out or recorded.RESULTS / f"<gpu>-{name_words(tasks)}-<date>.json"
     print(f"{len(plan)} runs, then {where}")
@@ -110,6 +121,7 @@ class Collected:
         self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
         self.not_taken = {}
+        self.heuristics = None  # what the search among cuBLASLt's algorithms found
         self.interrupted = False
 
     def without(self, name):
@@ -140,6 +152,8 @@ class Measured:
         runs = self.of(task).runs
         merge.require_same(next((r for those in runs.values() for r in those), run), run)
         runs[run["step"]].append(run)
+        of_task = self.of(task)
+        of_task.heuristics = of_task.heuristics or run["timing"].get("heuristics")
 
     def interrupt(self, passes):
         """Marks it, and the ladder that isn't finished."""
@@ -177,7 +191,7 @@ def run_one(entry, measured, progress, folder):
     task, name = entry.task, entry.name
     collected = measured.of(task)
     try:
-        run = rung_run.run_rung(task.options, name, entry.path, entry.index, folder)
+        run = rung_run.run_rung(task.options, entry, folder, collected.heuristics)
         outcome = outcome_of(run)
         measured.add(task, run)
         return outcome

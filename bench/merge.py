@@ -185,6 +185,7 @@ def combine_ladder(task, collected):
         "rounds": options.rounds,
         "interrupted": collected.interrupted,
         **compared_with(measure, every_run),
+        **({"heuristics": collected.heuristics} if collected.heuristics else {}),
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],
         "wide_spread": wide_spread(rungs, measure.ratio),

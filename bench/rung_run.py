@@ -7,7 +7,17 @@ import recorded
 from process import CannotRun, DoesNotTake, RungFailed
 
 
-def command_of(options, path, index, json_path):
+def heuristic_options(options, heuristics):
+    """The first program of a ladder looks for the best of cuBLASLt's algorithms; the others, which
+    know what it found (None: nothing yet), time that one."""
+    if options.measure is recorded.MOVES or options.heuristics == 0:
+        return {}
+    if heuristics is None:
+        return {"--heuristics": options.heuristics}
+    return {"--heuristic": heuristics["winner"]["number"]}
+
+
+def command_of(options, path, index, json_path, heuristics=None):
     """The command line of one run of one rung."""
     moves = options.measure is recorded.MOVES
     check = options.check or ("full" if index == 0 or moves else "sample")
@@ -19,16 +29,18 @@ def command_of(options, path, index, json_path):
         "--rounds": options.rounds,
         "--check": check,
         "--device": options.device,
+        **heuristic_options(options, heuristics),
         "--json": json_path,
     }
     return [str(path)] + [str(word) for pair in pairs.items() for word in pair]
 
 
-def run_rung(options, name, path, index, folder):
-    """One run of one rung: its JSON, checked. Raises RungFailed,
-    CannotRun or DoesNotTake."""
-    json_path = folder / f"{name}-{index}.json"
-    command = command_of(options, path, index, json_path)
+def run_rung(options, entry, folder, heuristics=None):
+    """One run of one rung: its JSON, checked. `heuristics` is what an earlier program of the ladder
+    found, or None. Raises RungFailed, CannotRun or DoesNotTake."""
+    name = entry.name
+    json_path = folder / f"{name}-{entry.index}.json"
+    command = command_of(options, entry.path, entry.index, json_path, heuristics)
     status, output, errors = process.execute(command, options.timeout)
     if status == process.CANNOT_RUN_HERE:
         raise CannotRun(process.complaint(output, errors))
@@ -36,15 +48,16 @@ def run_rung(options, name, path, index, folder):
         raise DoesNotTake(process.complaint(output, errors).removeprefix(f"{name}: "))
     if status != 0:
         raise RungFailed(process.explain(status, output, errors))
-    return read_run(options, name, json_path)
+    return read_run(options, name, json_path, heuristics)
 
 
-def read_run(options, name, json_path):
+def read_run(options, name, json_path, heuristics):
     """Reads what a rung recorded and refuses anything that isn't the run that was asked for."""
     try:
         run = recorded.parse(json_path.read_text(encoding="utf-8"))
         check_run(options, name, run)
         check_timing(options, run["timing"])
+        check_heuristics(options, run["timing"], heuristics)
     except (OSError, ValueError) as error:
         raise RungFailed(f"its JSON: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -84,3 +97,21 @@ def check_timing(options, timing):
                 raise TypeError(f"{key} is {contender[key]!r}")
     if not timing[measure.work] > 0:
         raise ValueError(f"{measure.work} is {timing[measure.work]}")
+
+
+def check_heuristics(options, timing, heuristics):
+    """ValueError, KeyError or TypeError unless the algorithm that was asked for is beside the rung."""
+    if not heuristic_options(options, heuristics):
+        return
+    found = timing["heuristics"]
+    winner = {key: found["winner"][key] for key in ("number", "name")}
+    if "cublaslt" not in timing:
+        raise ValueError("cuBLASLt was not timed")
+    if heuristics is None:
+        tried = [{key: one[key] for key in winner} for one in found["timed"]]
+        if winner not in tried or not len(tried) <= found["returned"] <= found["asked"]:
+            raise ValueError(f"cuBLASLt: {winner} of {found['returned']}, {len(tried)} timed")
+        return
+    wanted = {key: heuristics["winner"][key] for key in winner}
+    if winner != wanted:
+        raise ValueError(f"beside it ran {winner}, asked was {wanted}")

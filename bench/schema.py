@@ -289,6 +289,12 @@ def ladder_1(measure):
     return fields(always, dict.fromkeys(measure.besides, named))
 
 
+HEURISTIC = fields({"number": whole, "name": text, "seconds": positive})
+HEURISTICS = fields(
+    {"asked": count, "returned": count, "winner": HEURISTIC, "timed": list_of(HEURISTIC, 1)}
+)
+
+
 def ladder_2(measure):
     """A ladder in a run: its samples stand in the rungs alone, its passes hold what is read once
     per process."""
@@ -311,7 +317,7 @@ def ladder_2(measure):
     all_rungs = rungs(measure, one_pass, verification=verification)
     named = fields({measure.rate: fields(SUMMARY), **readings(measure)}, {"name": text})
     always = ladder(measure, all_rungs, **own, **{measure.other: contender(measure)})
-    return fields(always, dict.fromkeys(measure.besides, named))
+    return fields(always, {**dict.fromkeys(measure.besides, named), "heuristics": HEURISTICS})
 
 
 def by_measure(make):

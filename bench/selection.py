@@ -24,6 +24,13 @@ def positive(text):
     return int(text)
 
 
+def up_to_64(text):
+    """An argparse type: an integer from 0 to 64."""
+    if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > 64:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an integer from 0 to 64")
+    return int(text)
+
+
 def unsigned64(text):
     """An argparse type: an integer from 0 to 2^64 - 1."""
     if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) >= 2**64:

@@ -69,6 +69,12 @@ def table_row(rung, columns):
     return [rung["step"], rung["idea"], *(column(timing["step"], timing) for _, column in columns)]
 
 
+def winner_text(heuristics):
+    """'number 7 of 64, nvjet_...'"""
+    winner = heuristics["winner"]
+    return f"number {winner['number']} of {heuristics['returned']}, {winner['name']}"
+
+
 def other_rows(ladder, measure, columns):
     """Those whom the rungs are compared with, over all rounds of the rungs that they ran beside."""
     rows = []
@@ -76,6 +82,8 @@ def other_rows(ladder, measure, columns):
         words = OTHERS[name]
         if "name" in ladder[name]:
             words = (words[0], ladder[name]["name"])
+        if name == "cublaslt" and "heuristics" in ladder:
+            words = (words[0], f"{words[1]}, {winner_text(ladder['heuristics'])}")
         itself = {recorded.ratio_to(name): "1"}
         rows.append([*words, *(column(ladder[name], itself) for _, column in columns)])
     return rows
@@ -132,7 +140,16 @@ def at_a_glance_rows(ladders):
     rows = [["rung", *(recorded.shape_text(ladder) for ladder in ladders)]]
     for name in sorted(names, key=recorded.name_order):
         rows.append([name, *(glance(ladder, name) for ladder in ladders)])
+    if any("cublaslt" in ladder for ladder in ladders):
+        rows.append(["cuBLASLt", *map(glance_at_cublaslt, ladders)])
     return rows
+
+
+def glance_at_cublaslt(ladder):
+    """How much faster its best algorithm is than cuBLAS's choice."""
+    if "cublaslt" not in ladder:
+        return "-"
+    return f"{ladder['cublaslt']['tflops']['median'] / ladder['cublas']['tflops']['median']:.3f}"
 
 
 def glance(ladder, name):

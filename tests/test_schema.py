@@ -87,6 +87,10 @@ RUN_EDITS = (
     ("ladders.0.cublas.tflops.low", 9.0, "ladders[0].cublas.tflops.low"),
     ("ladders.0.cublas.watts", 9.0, "ladders[0].cublas.watts"),
     ("ladders.0.cublaslt", GONE, "ladders[0].cublaslt: is missing"),
+    ("ladders.0.heuristics.winner.seconds", 9.5, "ladders[0].heuristics.winner"),
+    ("ladders.0.heuristics.returned", 63, "ladders[0].heuristics.timed: holds 64 of 63"),
+    ("ladders.0.heuristics.timed.1.number", 0, "ladders[0].heuristics.timed: one stands there"),
+    ("ladders.0.heuristics.asked", GONE, "ladders[0].heuristics.asked: is missing"),
     ("ladders.0.rungs.1.passes.0.step.sm_clock_ghz", 9, "rungs[1].timing.step.sm_clock_ghz"),
     ("ladders.0.rungs.1.passes.0.cublas", GONE, "ladders[0].rungs[1].passes[0].cublas"),
     ("ladders.0.rungs.1.timing.step.seconds.0", 9, "rungs[1].timing.step.tflops.median"),
@@ -138,20 +142,23 @@ def check_edits(record, edits, folder):
         require((named or field) in why, f"{field} = {value!r}: {why}")
 
 
-def newest_of(words):
-    """The last recorded file with these words in its name."""
-    return max(RESULTS.glob(f"*{words}*.json"))
+def newest_of(words, kind):
+    """The last recorded file of that kind with these words in its name."""
+    paths = RESULTS.glob(f"*{words}*.json")
+    return max(path for path in paths if recorded.load_record(path)["kind"] == kind)
 
 
 def edits_of_ladder(folder):
     """A ladder of schema 1 that was edited by hand is refused, and the field named."""
-    record = recorded.load_record(newest_of("8192x8192x8192-burst-2026"))
+    record = recorded.load_record(newest_of("8192x8192x8192-burst-2026", "ladder"))
     check_edits(record, LADDER_EDITS, folder)
 
 
 def edits_of_counters(folder):
     """Counters that were edited by hand are refused, and the field named."""
-    check_edits(recorded.load_record(newest_of("x8192-counters")), COUNTERS_EDITS, folder)
+    check_edits(
+        recorded.load_record(newest_of("x8192-counters", "counters")), COUNTERS_EDITS, folder
+    )
 
 
 def edits_of_run(folder):
@@ -166,7 +173,7 @@ def edits_of_run(folder):
 
 def cut_short(folder):
     """A file that is cut short anywhere is refused, and the line named."""
-    text = newest_of("4096x4096x4096-burst-a-2026").read_text()
+    text = newest_of("4096x4096x4096-burst-a-2026", "ladder").read_text()
     for index, length in enumerate((0, 1, 100, len(text) // 2, len(text) - 3)):
         why = refused(Path(folder) / f"{index}.json", text[:length])
         require("cut short or damaged at line" in why, why)

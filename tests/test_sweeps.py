@@ -57,7 +57,7 @@ def test_one_file(folder):
     same([call[0] for call in calls], ["v01", "v02", "v02", "v01"])  # a shape's passes
     burst, sustained = record["ladders"][0], record["ladders"][2]
     same((burst["cublas"]["watts"], sustained["cublas"]["watts"]), (None, 650.0))
-    for words in ("650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "rung  256x256x256"):
+    for words in ("650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "rung      256x256x256"):
         require(words in result.stdout, f"no '{words}' in {result.stdout}")
 
 
@@ -221,19 +221,48 @@ def test_dry_run(folder):
     same(house.calls(), [])
 
 
+def heuristics_asked(command):
+    """'s 64' for --heuristics 64, ' 7' for --heuristic 7."""
+    return command.split(" --json")[0].split("--heuristic")[-1]
+
+
 def test_cublaslt(folder):
-    """The best of cuBLASLt is recorded and shown beside cuBLAS wherever a program timed it."""
-    house = House(folder, v01={"cublaslt": 1.25}, v02={"cublaslt": 1.25, "speed": 0.5}, v03={})
-    result = house.ladder()
-    same(result.returncode, 0)
+    """The first program of a ladder finds the best of cuBLASLt; all have it beside them."""
+    house = House(folder, v01={"exit": 1}, v02={"speed": 0.5, "winner": 7}, v03={}, t02={})
+    result = house.ladder("--sizes", "256,512", "--passes", "2", "--track", "all")
+    same(result.returncode, 1)
+    asked = [heuristics_asked(command) for command in house.commands()]
+    one_ladder = ["s 64", "s 64", " 7", " 7", " 7"]  # v01 fails, and is not run again
+    same(asked[:10], 2 * one_ladder)
+    require(all("t02" in command for command in asked[10:]), "nothing to multiply in t02")
     require("of cuBLASLt (p10 to p90)" in result.stdout and "its best heuristic" in result.stdout)
-    ladder = house.result()
+    require("number 7 of 64, kernel of number 7" in result.stdout, result.stdout)
+    ladder = recorded.ladders_in(house.record())[0]
     close(ladder["rungs"][1]["timing"]["ratio_to_cublaslt"]["median"], 0.4)
-    require("cublaslt" not in ladder["rungs"][2]["timing"], "nobody timed it")
-    same([one["cublaslt"]["algorithm"] for one in ladder["rungs"][0]["passes"]], [0, 1, 2])
     close(ladder["cublaslt"]["tensor_core_share"], 0.625)
+    same((ladder["heuristics"]["winner"]["number"], len(ladder["heuristics"]["timed"])), (7, 64))
     rows = "\n".join(readme_table.table(ladder, house.folder))
     require("| cuBLASLt | its best heuristic |" in rows, rows)
+
+
+def test_heuristics_option(folder):
+    """--heuristics says how many are timed; 0 times none, and more than 64 is refused."""
+    house = House(folder, v01={"winner": 1}, v02={})
+    same(house.ladder("--heuristics", "2", "--passes", "1").returncode, 0)
+    same([heuristics_asked(command) for command in house.commands()], ["s 2", " 1"])
+    same(house.ladder("--heuristics", "0", "--passes", "1").returncode, 0)
+    require("--heuristic" not in house.commands()[-1], house.commands()[-1])
+    require("cublaslt" not in house.result() and "heuristics" not in house.result())
+    same(house.ladder("--heuristics", "65").returncode, 2)
+
+
+def test_other_heuristic(folder):
+    """A program that timed another algorithm than the one asked for has failed."""
+    house = House(folder, v01={"winner": 1}, v02={"takes": 2})
+    result = house.ladder("--passes", "1")
+    same(result.returncode, 1)
+    require("asked was {'number': 1, 'name': 'kernel of number 1'}" in result.stderr, result.stderr)
+    same([rung["step"] for rung in recorded.measured(house.result())], ["v01"])
 
 
 def test_wide_spread(folder):
@@ -374,7 +403,8 @@ def test_at_a_glance(folder):
     ladders = recorded.ladders_in(house.record())
     rows = tables.at_a_glance_rows(ladders)
     same(rows[0], ["rung", "256x256x256", "512x512x512"])
-    same(rows[2:], [["v02", "-", "1.000"], ["v03", "FAILED", "FAILED"]])
+    same(rows[2:4], [["v02", "-", "1.000"], ["v03", "FAILED", "FAILED"]])
+    same(rows[4:], [["cuBLASLt", "1.250", "1.250"]])
 
 
 TESTS = [test for name, test in list(globals().items()) if name.startswith("test_")]

@@ -6,12 +6,12 @@
 extern "C" {
 #endif
 
-enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 96 };
+enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 160 };
 
 typedef struct heuristic {
     int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice */
-    char name[HEURISTIC_NAME_SIZE];
-    double seconds; /* per launch, the median; NAN if it was not timed */
+    char name[HEURISTIC_NAME_SIZE]; /* of its kernels */
+    double seconds;                 /* per launch, the median; NAN if it was not timed */
 } heuristic;
 
 typedef struct heuristics {

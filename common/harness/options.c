@@ -190,7 +190,7 @@ static int check_machine(parser *parser, const char *name, const char *value) {
     const bool heuristics = strncmp(name, "--heuristic", strlen("--heuristic")) == 0;
     if (heuristics && !parser->rules->has_heuristics) {
         why = parser->rules->emulated ? "the emulator has no cuBLASLt"
-                                      : "cuBLASLt is timed beside plain products alone";
+                                      : "cuBLASLt multiplies; this rung moves words";
     } else if (!parser->rules->emulated) {
         why = strcmp(name, "--policy") == 0 ? "a GPU orders events by itself; this is for the "
                                               "emulator (make step EMULATE=1)"

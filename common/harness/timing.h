@@ -45,6 +45,7 @@ enum {
 typedef unsigned contender_set;
 enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
 
+/* True if it is one of the set. */
 static inline bool has_contender(contender_set set, int contender) {
     return (set >> contender & 1) != 0;
 }

@@ -300,6 +300,8 @@ static void heuristics_of_cublaslt(void) {
     expect_run(NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristics 5", STATUS_VERIFIED,
                "of cuBLASLt's best");
     EXPECT(strstr(output, "that were timed") != NULL, "%s", output);
+    EXPECT(strstr(output, ": nvjet_") != NULL || strstr(output, "gemm") != NULL, "no name: %s",
+           output);
     expect_run(NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristic 1", STATUS_VERIFIED,
                "number 1 of ");
     subject = &fake_fp16;

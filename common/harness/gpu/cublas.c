@@ -40,7 +40,7 @@ const char *second_opinion_name(enum computation computes, int contender) {
         break;
     }
     if (contender == CONTENDER_HEURISTIC) {
-        return computes == ADDMM_FP16 ? NULL : "cuBLASLt's best";
+        return "cuBLASLt's best";
     }
     return contender == CONTENDER_FP16_SUMS ? "cuBLAS with fp16 sums" : "cuBLAS";
 }
@@ -188,6 +188,7 @@ int cublas_take(second_opinion *cublas, const problem *problem, int number, heur
     }
     found->winner = (heuristic){.number = number, .seconds = NAN};
     lt_matmul_choose(cublas->matmul, number);
-    lt_matmul_describe(cublas->matmul, number, found->winner.name, sizeof found->winner.name);
-    return 0;
+    return second_opinion_launch(cublas, problem) != 0 ||
+           lt_matmul_describe(cublas->matmul, problem, found->winner.name,
+                              sizeof found->winner.name) != 0;
 }

@@ -12,8 +12,8 @@
 int cublas_search(second_opinion *opinion, const problem *const *problems, size_t copies, int most,
                   heuristics *found);
 
-/* Takes the one of that number, and times nothing. Returns 0, or non-zero after printing one line
- * if there is none. */
+/* Takes the one of that number, runs it once and times nothing. Returns 0, or non-zero after
+ * printing one line if there is none. */
 int cublas_take(second_opinion *opinion, const problem *problem, int number, heuristics *found);
 
 #endif

@@ -124,19 +124,24 @@ static int further_turns(search *search, runner *runners, int finalists) {
     return 0;
 }
 
-static void record(const search *search, const runner *runners, int count, int finalists,
-                   heuristics *found) {
+static int record(const search *search, const runner *runners, int count, int finalists,
+                  heuristics *found) {
     found->count = count;
     for (int i = 0; i < count; ++i) {
         heuristic *tried = &found->tried[i];
         tried->number = runners[i].number;
         tried->seconds =
             i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
-        lt_matmul_describe(search->matmul, tried->number, tried->name, sizeof tried->name);
+        lt_matmul_choose(search->matmul, tried->number);
+        if (lt_matmul_describe(search->matmul, search->problems[0], tried->name,
+                               sizeof tried->name) != 0) {
+            return 1;
+        }
         if (i == 0 || (i < finalists && tried->seconds < found->winner.seconds)) {
             found->winner = *tried;
         }
     }
+    return 0;
 }
 
 static int run(search *search, int most, heuristics *found) {
@@ -150,10 +155,10 @@ static int run(search *search, int most, heuristics *found) {
         return 1;
     }
     const int finalists = count < FINALISTS ? count : FINALISTS;
-    if (further_turns(search, runners, finalists) != 0) {
+    if (further_turns(search, runners, finalists) != 0 ||
+        record(search, runners, count, finalists, found) != 0) {
         return 1;
     }
-    record(search, runners, count, finalists, found);
     lt_matmul_choose(search->matmul, found->winner.number);
     return 0;
 }

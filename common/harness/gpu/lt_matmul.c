@@ -2,13 +2,12 @@
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/cuda_failed.h"
+#include "harness/gpu/kernel_names.h"
 #include "harness/message.h"
 
 /* What cuBLAS's documentation recommends for Hopper. */
@@ -166,30 +165,6 @@ cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *c
 
 void lt_matmul_choose(lt_matmul *matmul, int algorithm) { matmul->chosen = algorithm; }
 
-void lt_matmul_describe(const lt_matmul *matmul, int algorithm, char *text, size_t size) {
-    static const struct part {
-        const char *name;
-        cublasLtMatmulAlgoConfigAttributes_t attribute;
-    } parts[] = {{"algorithm", CUBLASLT_ALGO_CONFIG_ID},
-                 {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID},
-                 {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID},
-                 {"split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM},
-                 {"custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION}};
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && used < size; ++i) {
-        uint32_t value = 0;
-        size_t written = 0;
-        const bool known = cublasLtMatmulAlgoConfigGetAttribute(
-                               &matmul->algorithms[algorithm].algo, parts[i].attribute, &value,
-                               sizeof value, &written) == CUBLAS_STATUS_SUCCESS;
-        const int length = known ? snprintf(text + used, size - used, "%s%s %" PRIu32,
-                                            used == 0 ? "" : ", ", parts[i].name, value)
-                                 : 0;
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
     const float one = 1.0f;
     const float zero = 0.0f;
@@ -206,4 +181,23 @@ cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
         problem->a, matmul->a, scaled ? &problem->beta : &zero, scaled ? problem->c : problem->d,
         matmul->d, problem->d, matmul->d, &matmul->algorithms[matmul->chosen].algo,
         matmul->workspace, WORKSPACE_BYTES, matmul->stream);
+}
+
+typedef struct call {
+    lt_matmul *matmul;
+    const problem *problem;
+} call;
+
+static int enqueue(void *context) {
+    const call *call = context;
+    const cublasStatus_t status = lt_matmul_launch(call->matmul, call->problem);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        message("asking cuBLASLt for its kernels failed: %s", cublasGetStatusString(status));
+    }
+    return status != CUBLAS_STATUS_SUCCESS;
+}
+
+int lt_matmul_describe(lt_matmul *matmul, const problem *problem, char *text, size_t size) {
+    call call = {matmul, problem};
+    return kernel_names(matmul->stream, enqueue, &call, text, size);
 }

@@ -23,8 +23,10 @@ cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *c
  * makes the next launch fail. */
 void lt_matmul_choose(lt_matmul *matmul, int algorithm);
 
-/* Names one of those that were counted, by the numbers that cuBLASLt has for its parts. */
-void lt_matmul_describe(const lt_matmul *matmul, int algorithm, char *text, size_t size);
+/* The names of the kernels by which the chosen algorithm computes this product. It has to have been
+ * launched before: loading a kernel does not go into a graph. Returns 0, or non-zero after printing
+ * one line. See kernel_names(). */
+int lt_matmul_describe(lt_matmul *matmul, const problem *problem, char *text, size_t size);
 
 /* Starts the computation on the stream, by the algorithm that was chosen. */
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);

@@ -21,7 +21,7 @@ option_rules machine_option_rules(const step *step) {
                           .n = DEFAULT_SIZE,
                           .k = DEFAULT_SIZE,
                           .takes_scalars = arithmetic.takes_c,
-                          .has_heuristics = !arithmetic.takes_c};
+                          .has_heuristics = true};
 }
 
 size_t machine_orders(const options *options) {
