@@ -8,7 +8,7 @@ A table stands between two lines, which may name what to show (all of it if they
 
 `variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it,
 or with `variants@1234abc` from the one of that commit; `counters` are counts of hardware events,
-from the newest counters at that size; `source` (or `source@1234abc`) says which runs these are.
+from the newest counters with variants at that size; `source` (or `source@1234abc`) says which runs these are.
 `shapes` are times of the programs named at some shapes, from the newest run at each that has all of
 them; `events` are the counts of the programs named at 4096 x 4096 x 4096 or, of t rungs, at
 8192 x 8192.

@@ -221,12 +221,26 @@ def all_of_kind(folder, kind):
             yield path, record
 
 
+def rounds_of(record):
+    """How often each of its rungs was timed; 1 where nothing was."""
+    return record.get("passes", 1) * record.get("rounds", 1)
+
+
+def precedence(records):
+    """A sort key by which the record to be shown comes last: one of the commit that was measured
+    last, with the most rounds of those (a sweep has fewer at each shape), and the newest of these."""
+    last = {}
+    for record in records:
+        last[record["commit"]] = max(last.get(record["commit"], ""), record["date"])
+    return lambda record: (last[record["commit"]], rounds_of(record), record["date"])
+
+
 def newest(folder, kind, wanted):
-    """Place of the newest record of that kind in `folder` for which wanted(record), or None."""
-    found = [
-        (record["date"], place) for place, record in all_of_kind(folder, kind) if wanted(record)
-    ]
-    return max(found)[1] if found else None
+    """Place of the newest record of that kind in `folder` for which wanted(record), or None. Of one
+    commit's records it is the one with the most rounds."""
+    found = [(place, record) for place, record in all_of_kind(folder, kind) if wanted(record)]
+    order = precedence([record for _, record in found])
+    return max(found, key=lambda pair: order(pair[1]))[0] if found else None
 
 
 def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
@@ -246,13 +260,15 @@ def newest_variants(folder=RESULTS, commit=None):
 
 
 def newest_counters(folder=RESULTS):
-    """Place of the newest counters of v rungs at m = n = k = 8192 in `folder`, or None."""
+    """Place of the newest counters at m = n = k = 8192 with variants of v rungs in them, or None."""
     square = (HEADLINE_SIZE,) * 3
-    return newest(
-        folder,
-        "counters",
-        lambda record: shape_of(record) == square and tracks(record) == {"v"},
-    )
+
+    def wanted(record):
+        if shape_of(record) != square or tracks(record) != {"v"}:
+            return False
+        return any(is_variant(entry["step"]) for entry in entries(record))
+
+    return newest(folder, "counters", wanted)
 
 
 def newest_with(names, mnk, kind="ladder", folder=RESULTS):
@@ -308,7 +324,7 @@ def records_of(path):
 
 
 def all_records(folder=RESULTS):
-    """All records of a folder, oldest first. ValueError for a broken file."""
+    """All records of a folder, the one to be shown last. ValueError for a broken file."""
     paths = sorted(Path(folder).glob("*.json"))
     found = [record for path in paths for record in records_of(path)]
-    return sorted(found, key=lambda record: record["date"])
+    return sorted(found, key=precedence(found))

@@ -7,6 +7,7 @@ Needs no GPU. Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -181,6 +182,21 @@ def test_interval(_):
     close(compared.interval(one_pass, ratio([1.0]))[0], 1 / 1.1)
     change = compared.Change("v01", "x", 1.0, 0.98, 0.95, 1.01)
     require("measure again" in compared.remark(change), compared.remark(change))
+
+
+TWICE = "nvidia-h200-8192x8192x8192-burst-20261121"
+
+
+def test_recorded_agreement(_):
+    """Two burst runs on one GPU agree within 0.5 % per rung, and the recorded report says so."""
+    paths = [RESULTS / f"{TWICE}T{clock}Z.json" for clock in ("200243", "200407")]
+    result = run(sys.executable, str(ROOT / "bench" / "compare.py"), *map(str, paths))
+    same(result.returncode, 0)
+    same((RESULTS / f"{TWICE}-agreement.txt").read_text(), result.stdout)
+    found = re.findall(r"(v[0-9]{2}) ([0-9.]+) %[,\n]", result.stdout.split("disagreement:")[1])
+    same(len(found), 12)
+    for name, percent in found:
+        require(float(percent) <= 0.5, f"{name}: {percent} %")
 
 
 TESTS = [test for name, test in list(globals().items()) if name.startswith("test_")]

@@ -13,7 +13,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Records:
-    """The runs to draw from, oldest first."""
+    """The runs to draw from, in the order of recorded.precedence()."""
 
     runs: tuple
     chosen: bool  # named by the user, who may have measured less than all rungs at any size

@@ -1,4 +1,5 @@
-"""TFLOPS against size for some v rungs and cuBLAS: which idea pays at which size?"""
+"""TFLOPS against size for some v rungs, cuBLAS and the best of cuBLASLt: which idea pays at which
+size, and which is not there yet?"""
 
 from __future__ import annotations
 
@@ -9,6 +10,10 @@ from draw.records import Missing, alike, fullest
 
 NAME = "sizes"
 FEWEST = 3  # sizes that make a curve
+OTHERS = {  # whom the rungs are compared with, by their names in a ladder
+    "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
+    "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
+}
 CHOSEN = ("v01", "v02", "v04", "v06", "v07")  # and the highest
 MARKS = (
     {"marker": "o", "color": style.GREY, "linestyle": "-"},
@@ -47,11 +52,11 @@ def names_of(ladders):
 
 
 def curve(ladders, name):
-    """[(size, TFLOPS)] of a rung, or of cuBLAS."""
+    """[(size, TFLOPS)] of a rung, or of one of OTHERS."""
     points = []
     for ladder in ladders:
-        if name == "cuBLAS":
-            points.append((ladder["problem"]["m"], ladder["cublas"]["tflops"]["median"]))
+        if name in OTHERS and name in ladder:
+            points.append((ladder["problem"]["m"], ladder[name]["tflops"]["median"]))
         for rung in recorded.measured(ladder):
             if rung["step"] == name:
                 points.append((ladder["problem"]["m"], rung["timing"]["step"]["tflops"]["median"]))
@@ -59,15 +64,18 @@ def curve(ladders, name):
 
 
 def draw_curves(axes, ladders):
-    """All curves; returns (name, its last point) of each, to be labelled."""
-    ends = []
+    """All curves; returns {words: its points}, to be labelled."""
+    drawn = {}
     for name, how in zip(names_of(ladders), MARKS[-len(names_of(ladders)) :]):
         points = curve(ladders, name)
         axes.plot(*zip(*points), zorder=3, label=name, markeredgecolor="black", **how)
-        ends.append((name, points[-1]))
-    points = curve(ladders, "cuBLAS")
-    axes.plot(*zip(*points), zorder=4, marker="x", label="cuBLAS", **style.CUBLAS)
-    return [*ends, ("cuBLAS", points[-1])]
+        drawn[name] = points
+    for name, (words, how) in OTHERS.items():
+        points = curve(ladders, name)
+        if points:
+            axes.plot(*zip(*points), zorder=4, label=words, **how)
+            drawn[words] = points
+    return drawn
 
 
 def label_ends(axes, ends, top):
@@ -89,16 +97,16 @@ def draw(pyplot, ladders, records):
     """The whole figure."""
     figure, axes = style.figure_of(pyplot, 5.4)
     axes.set_xscale("log", base=2)
-    ends = draw_curves(axes, ladders)
+    drawn = draw_curves(axes, ladders)
     peak = style.peak_tflops(records, ladders[-1])
-    highs = [y for name, _ in ends for _, y in curve(ladders, name)]
+    highs = [y for points in drawn.values() for _, y in points]
     if peak:
         highs.append(peak[0])
         words = f"dense peak at {peak[1]:.2f} GHz"
         axes.axhline(peak[0], label=words, zorder=2, **style.PEAK)
     top = 1.06 * max(highs)
     axes.set_ylim(0, top)
-    label_ends(axes, ends, top)
+    label_ends(axes, [(words, points[-1]) for words, points in drawn.items()], top)
     sizes = [ladder["problem"]["m"] for ladder in ladders]
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import recorded
 
 from draw import bars, style
-from draw.records import Missing, fullest
+from draw.records import Missing, best_cublaslt, fullest
 
 NAME = "sustained"
 SIDES = {
@@ -56,9 +56,10 @@ def find(records):
 
 
 def table(ladder):
-    """{name: timing} of what was measured, cuBLAS last."""
+    """{name: timing} of what was measured, cuBLAS and the best of cuBLASLt last."""
     timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
-    return {**timings, "cuBLAS": ladder["cublas"]}
+    others = {"cuBLAS": ladder["cublas"], "best\ncuBLASLt": best_cublaslt(ladder)}
+    return {**timings, **{name: timing for name, timing in others.items() if timing}}
 
 
 def rate_panel(axes, tables, names):
@@ -119,14 +120,14 @@ def cut(known):
 def draw(pyplot, ladders, _):
     """The whole figure."""
     tables = {protocol: table(ladder) for protocol, ladder in ladders.items()}
-    names = list(tables["sustained"])
+    names = [name for name in tables["sustained"] if name in tables["burst"]]
     figure, (rate, joules) = style.figure_of(
         pyplot, 6.6, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.05}
     )
     rate_panel(rate, tables, names)
     joule_panel(joules, tables["sustained"], names)
     joules.set_xlabel("step")
-    style.name_ticks(joules, names)
+    style.name_ticks(joules, names, fontsize=10)
     both = [ladders[protocol] for protocol in SIDES]
     title = f"{style.what(both[0]).rpartition(',')[0]}, burst and sustained protocol"
     style.frame(figure, title, style.details(*both))
