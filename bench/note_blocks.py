@@ -32,7 +32,7 @@ COLUMNS = {
 }
 COMMON_COLUMNS = (
     ("SM clock", "clock", ""),
-    ("cycles", "cycles", ""),
+    ("10⁶ cycles", "cycles", "million bare"),
     ("watts", "watts", ""),
     ("joules", "joules", ""),
     ("L2 to SMs", "l2_bytes", ""),

@@ -86,10 +86,11 @@ class Quantity:
 
 
 def add(left, right, sign):
-    """left + sign * right: both of one kind."""
-    if left.kind != right.kind:
+    """left + sign * right: both of one kind, or one a plain number, which then is of the other's."""
+    kinds = {left.kind, right.kind} - {"number"}
+    if len(kinds) > 1:
         raise ExpressionError(f"a {left.kind} and a {right.kind} cannot be added or subtracted")
-    return Quantity(left.value + sign * right.value, left.kind)
+    return Quantity(left.value + sign * right.value, kinds.pop() if kinds else "number")
 
 
 def multiply(left, right):

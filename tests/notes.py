@@ -148,6 +148,7 @@ ARITHMETIC = {
     "2 * 128 * 256 * 64 / const flop_per_cycle as cycles": "1024 cycles",
     "const flop_per_cycle": "4096",
     "7 / 2 as .1": "3.5",
+    "v07 cycles - v07 cycles + 1024 as cycles": "1024 cycles",
 }
 REFUSED = (
     "",
