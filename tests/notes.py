@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools import planted_bugs, planted_reports
 from tools.emulated import ROOT, case, exit_status
 from tools.typed_figures import typed_figures
 
@@ -299,6 +300,37 @@ def check_markers():
     case("a note's segments add up to it", "" if whole == RIGHT else whole)
 
 
+# --- reports of planted bugs ----------------------------------------------------------------
+
+
+def check_reports():
+    """What is recorded of planted bugs is of the bugs that are planted now, and would be missed."""
+    bugs = {bug.name: bug for bug in planted_bugs.read_bugs()}
+    for path in sorted(planted_reports.REPORTS.glob("*.json")):
+        wrong = []
+        for name, record in (planted_reports.of_rung(path.stem) or {}).items():
+            if path.stem not in getattr(bugs.get(name), "changes", {}):
+                wrong.append(f"{name} is not in bugs.txt")
+            else:
+                pair = planted_bugs.Pair(path.stem, bugs[name])
+                wrong.append(planted_reports.difference(record, pair, {}, {}))
+        case(f"{path.relative_to(ROOT)} is of bugs.txt", "; ".join(filter(None, wrong)))
+    pair = planted_bugs.Pair("v07", bugs["no-wait-on-full"])
+    record = planted_reports.of_pair(pair)
+    policy, text = record["policy"], "\n".join(record["report"])
+    found = record["found"][policy]
+    for what, differs, arguments in (
+        ("the same", False, (record, pair, {policy: found}, {policy: text})),
+        ("another kind", True, (record, pair, {policy: "wrong"}, {policy: text})),
+        ("other words", True, (record, pair, {policy: found}, {policy: "v07: hazard: other"})),
+        ("another change", True, ({**record, "change": ["-x"]}, pair, {}, {})),
+        ("nothing", True, ({}, pair, {}, {})),
+    ):
+        good = bool(planted_reports.difference(*arguments)) == differs
+        words = "differs" if differs else "does not differ"
+        case(f"a report with {what} {words}", "" if good else "it is taken for the opposite")
+
+
 def check_committed():
     """All notes and the README say what the records say."""
     said = io.StringIO()
@@ -314,6 +346,7 @@ def main():
     check_formats()
     check_expressions()
     check_markers()
+    check_reports()
     check_committed()
     return exit_status()
 
