@@ -155,7 +155,7 @@ help:
 	  'make variants        build the experiments of bench/variants' \
 	  'make plots           draw the recorded results into plots/; RESULTS=a.json,b.json lays two runs' \
 	  '                     side by side, in build/plots/' \
-	  'make notes           fill the tables of notes/ from the recorded results' \
+	  'make notes           fill notes/ and the README from the recorded results' \
 	  'make test            run every test that this machine can run' \
 	  'make sass N=7        the machine code of rung 7' \
 	  'make resources N=7   its registers, shared memory, stack and spills' \

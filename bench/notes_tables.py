@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fills the tables of notes/*.md, between markers, from recorded results.
+"""Fills notes/**/*.md and the README from recorded results: tables, blocks, single figures.
 
-A table stands between two lines, which may name what to show (all of it if they do not):
+notes/README.md describes the markers of blocks (<!-- rung v07 -->) and of figures in a line of text
+(<!--=v07 tflops-->). A table stands between two lines, which may name what to show (all of it if they do not):
 
     <!-- table:variants v07 v07-balanced:begin -->
     <!-- table:variants:end -->
@@ -25,6 +26,11 @@ import re
 import sys
 from pathlib import Path
 
+import expressions
+import markdown
+import note_blocks
+import notes_captions
+import readings
 import readme_table
 import recorded
 import shapes_table
@@ -54,10 +60,11 @@ COLUMNS = (
 
 
 class Recorded:
-    """The runs that the notes show; any may be None."""
+    """The runs that the tables show (any may be None), and the library of all others."""
 
     def __init__(self, variants, counters, folder):
         self.folder = folder
+        self.library = readings.Library(folder)
         self.variants = recorded.load_ladder(variants) if variants else None
         self.counters = recorded.load_record(counters) if counters else None
         if self.counters and self.counters["kind"] != "counters":
@@ -160,21 +167,14 @@ def counters_table(results, names):
     return aligned(["program", *(column[0] for column in COLUMNS)], 1) + rows
 
 
-def counters_caption(record):
-    """What was counted, on what, when."""
-    gpu, problem = record["gpu"], record["problem"]
-    shape = ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
-    return (
-        f"Counts: {gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
-        f"{gpu['driver']}, ncu {record['ncu'] or 'unknown'}; {shape}; {problem['inputs']} inputs, "
-        f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
-    )
-
-
 def source(results, _names):
     """Which runs the tables of a note are from."""
     times = readme_table.caption(results.variants) if results.variants else NOT_RECORDED
-    counts = counters_caption(results.counters) if results.counters else f"Counts: {NOT_RECORDED}"
+    counts = (
+        notes_captions.counters_caption(results.counters)
+        if results.counters
+        else f"Counts: {NOT_RECORDED}"
+    )
     return [f"Times: {times}", "", counts]
 
 
@@ -197,7 +197,7 @@ def events(results, names):
         return [NOT_RECORDED]
     there = copy.copy(results)
     there.counters = recorded.load_record(path)
-    return [*counters_table(there, names), "", counters_caption(there.counters)]
+    return [*counters_table(there, names), "", notes_captions.counters_caption(there.counters)]
 
 
 TABLES = {
@@ -209,7 +209,7 @@ TABLES = {
 }
 
 
-def fill(note, results):
+def fill_tables(note, results):
     """The note with its tables filled. ValueError for a marker that isn't understood."""
 
     def replace(match):
@@ -226,13 +226,53 @@ def fill(note, results):
     return filled
 
 
+def fill_block(segment, library):
+    """A block's markers with what belongs between them."""
+    head = segment.text.splitlines()[0]
+    try:
+        lines = note_blocks.lines_of(library, segment.words)
+    except ValueError as error:
+        raise ValueError(f"line {segment.line}: {error}") from error
+    return "\n".join([head, *lines, markdown.END, ""])
+
+
+def fill_figures(note, library):
+    """The note with its single figures and its blocks filled; the blocks of sources at the end, when
+    all that was used is known."""
+    evaluator = expressions.Evaluator(library)
+    parts = markdown.segments(note)
+    texts = [segment.text for segment in parts]
+    sources = [index for index, segment in enumerate(parts) if segment.words[:1] == ("sources",)]
+    for index, segment in enumerate(parts):
+        if segment.kind == "text":
+            texts[index] = markdown.replace_figures(segment, evaluator.text)
+        elif segment.kind == "block" and index not in sources:
+            texts[index] = fill_block(segment, library)
+    for index in sources:
+        texts[index] = fill_block(parts[index], library)
+    return "".join(texts)
+
+
+def fill(note, results):
+    """The note with everything filled. ValueError for a marker that isn't understood."""
+    results.library.used = []
+    return fill_figures(fill_tables(note, results), results.library)
+
+
+def pages(notes):
+    """All notes, and the README beside their folder if there is one."""
+    found = sorted(notes.glob("**/*.md"))
+    readme = notes.parent / "README.md"
+    return [*found, readme] if readme.exists() else found
+
+
 def update(options):
     """Writes or compares all notes; returns the exit status."""
     variants = options.variants or recorded.newest_variants(options.results)
     counters = options.counters or recorded.newest_counters(options.results)
     results = Recorded(variants, counters, options.results)
     status = 0
-    for path in sorted(options.notes.glob("*.md")):
+    for path in pages(options.notes):
         note = path.read_text(encoding="utf-8")
         try:
             wanted = fill(note, results)
@@ -245,11 +285,11 @@ def update(options):
             status = 1
         else:
             recorded.write_whole(path, wanted.encode("utf-8"))
-            print(f"{path}: tables updated")
+            print(f"{path}: filled")
     return status
 
 
-def main():
+def main(arguments=None):
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(
         description="Fill the tables of the notes from recorded results.", allow_abbrev=False
@@ -261,7 +301,7 @@ def main():
     add("--notes", metavar="DIR", type=Path, default=recorded.ROOT / "notes")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     try:
-        return update(parser.parse_args())
+        return update(parser.parse_args(arguments))
     except (OSError, ValueError) as error:
         print(f"notes_tables: {error}", file=sys.stderr)
         return 2

@@ -7,8 +7,10 @@ A bug counts as found if one of the fixed policies finds it, or the race detecto
 the random ones; luck is not enough. The race detector runs where the policies found nothing, and
 where bugs.txt says that it must find it by itself.
 
---table FILE writes what found what, as a page of notes/. Everything runs for it: without it the runs of a
-copy end with the first policy that finds the bug. Prints one line per case; exits 1 if any failed.
+--table FILE writes what found what, as a page of notes/. --reports writes what was said, of each
+rung to tests/planted/reports/; the notes show it, and a run without --reports compares. Everything
+runs for both: without them the runs of a copy end with the first policy that finds the bug. Prints
+one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools import emulated
+from tools import emulated, planted_reports
 from tools.emulated import (
     BUILD,
     FIXED_POLICIES,
@@ -59,6 +61,7 @@ class Findings:
     fixed: dict[str, str] = field(default_factory=dict)  # by policy
     seeds: dict[int, str] = field(default_factory=dict)
     race: str | None = None  # None: was not asked
+    texts: dict[str, str] = field(default_factory=dict)  # what was said, by policy
 
     def by_kind(self) -> dict[str, list[str]]:
         """Which runs found what."""
@@ -102,7 +105,8 @@ def run_counting(pair: Pair, thorough: bool) -> Findings:
     copy = program("emulated", pair)
     shape = shape_of(pair)
     for policy in FIXED_POLICIES if thorough else QUICKEST:
-        found.fixed[policy] = emulated.run(copy, shape, policy).kind
+        outcome = emulated.run(copy, shape, policy)
+        found.fixed[policy], found.texts[policy] = outcome.kind, outcome.text
         if found.fixed[policy] and not thorough:
             return found
     for seed in SEEDS:
@@ -272,11 +276,16 @@ def report(found: Findings) -> None:
         skip(name, NO_RACE_DETECTOR)
     else:
         case(name, found.why())
+    recorded = planted_reports.of_pair(found.pair)
+    if recorded is not None:
+        why = planted_reports.difference(recorded, found.pair, found.fixed, found.texts)
+        case(f"{found.pair.name} is reported as recorded", why)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=Path, metavar="FILE")
+    parser.add_argument("--reports", action="store_true")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args()
     start = time.monotonic()
@@ -288,11 +297,13 @@ def main() -> int:
         return 1
     check_coverage(touched)
     check_note(bugs)
-    thorough = options.table is not None
+    thorough = options.table is not None or options.reports
     chosen = [pair for pair in pairs if wanted(pair, options.words)]
     if not thorough and not options.words:
         chosen = without_repetitions(chosen)
     findings = judge(chosen, thorough)
+    if options.reports:
+        planted_reports.write(findings, QUICKEST)
     for found in findings:
         report(found)
     if options.table:

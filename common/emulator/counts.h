@@ -13,7 +13,7 @@ struct Counts {
     std::uint64_t copied_bytes;    // by cp.async, from global memory
     std::uint64_t wgmmas, mmas;    // instructions: per warpgroup, per warp
     std::uint64_t multiply_adds;   // on the tensor cores
-    std::uint64_t mbarrier_waits, mbarrier_waits_blocked;
+    std::uint64_t mbarrier_arrivals, mbarrier_waits, mbarrier_waits_blocked;
     std::uint64_t barrier_waits, barrier_waits_blocked; // bar.sync and barrier.cluster
     std::uint64_t ring_slots;      // mbarriers that loads complete on, in one CTA
     std::uint64_t ring_ahead_most; // phases of loads issued before a consumer waited for them

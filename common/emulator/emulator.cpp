@@ -70,6 +70,7 @@ void emulator_get_counts(emulator_counts *c) {
     c->wgmmas = counts.wgmmas;
     c->mmas = counts.mmas;
     c->multiply_adds = counts.multiply_adds;
+    c->mbarrier_arrivals = counts.mbarrier_arrivals;
     c->mbarrier_waits = counts.mbarrier_waits;
     c->mbarrier_waits_blocked = counts.mbarrier_waits_blocked;
     c->barrier_waits = counts.barrier_waits;

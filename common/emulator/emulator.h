@@ -37,7 +37,7 @@ typedef struct emulator_counts {
     uint64_t tma_read_bytes, tma_written_bytes, tma_loads, tma_stores, multicast_bytes;
     uint64_t copied_bytes;
     uint64_t wgmmas, mmas, multiply_adds;
-    uint64_t mbarrier_waits, mbarrier_waits_blocked;
+    uint64_t mbarrier_arrivals, mbarrier_waits, mbarrier_waits_blocked;
     uint64_t barrier_waits, barrier_waits_blocked;
     uint64_t ring_slots, ring_ahead_most;
     double ring_ahead_mean;

@@ -57,6 +57,7 @@ std::uint64_t arrive(Barrier &barrier, int bytes, Site where) {
              notes_of(barrier, where, "arrived"));
     const std::uint64_t phase = barrier.phase;
     races::release(barrier.order[phase & 1].carrier());
+    ++counts.mbarrier_arrivals;
     --barrier.pending;
     complete_phase_if_done(barrier);
     return phase;

@@ -71,9 +71,9 @@ static void print_work(FILE *out, const emulator_counts *c) {
         fputs("tensor     not used\n", out);
     }
     fprintf(out,
-            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked; %" PRIu64
-            " at other barriers, %" PRIu64 " blocked\n",
-            c->mbarrier_waits, c->mbarrier_waits_blocked, c->barrier_waits,
+            "waits      %" PRIu64 " for mbarriers, %" PRIu64 " of them blocked, with %" PRIu64
+            " arrivals; %" PRIu64 " at other barriers, %" PRIu64 " blocked\n",
+            c->mbarrier_waits, c->mbarrier_waits_blocked, c->mbarrier_arrivals, c->barrier_waits,
             c->barrier_waits_blocked);
     if (c->ring_slots > 0) {
         fprintf(out,
@@ -151,6 +151,7 @@ static void write_counts(json *json, const emulator_counts *c) {
                   {"wgmmas", c->wgmmas},
                   {"mmas", c->mmas},
                   {"multiply_adds", c->multiply_adds},
+                  {"mbarrier_arrivals", c->mbarrier_arrivals},
                   {"mbarrier_waits", c->mbarrier_waits},
                   {"mbarrier_waits_blocked", c->mbarrier_waits_blocked},
                   {"barrier_waits", c->barrier_waits},

@@ -28,6 +28,7 @@ static void phases() {
         mbarrier_wait_parity(barrier(), 1, here());
         mbarrier_wait_token(barrier(), second, here());
         EXPECT(counts.mbarrier_waits == 5 && counts.mbarrier_waits_blocked == 0, "waits");
+        EXPECT(counts.mbarrier_arrivals == 4, "%d arrivals", int(counts.mbarrier_arrivals));
     });
 }
 

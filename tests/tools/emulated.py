@@ -159,10 +159,12 @@ NO_RACE_DETECTOR = "this compiler has no ThreadSanitizer"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: a kind of report, NOTHING, or what else happened; and its first line."""
+    """How a run ended: a kind of report, NOTHING, or what else happened; its first line, and all
+    that was said."""
 
     kind: str
     line: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
         return self.line or self.kind
@@ -175,11 +177,11 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     if result.returncode < 0:
         return Outcome(f"signal {-result.returncode}")
     if found := REPORT.search(text):
-        return Outcome(found.group(1), found.group())
+        return Outcome(found.group(1), found.group(), text[found.start() :])
     if found := RACE.search(text):
         return Outcome("race", found.group())
     if result.returncode == 1 and (found := WRONG.search(text)):
-        return Outcome("wrong", found.group())
+        return Outcome("wrong", found.group(), found.group())
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
 
 

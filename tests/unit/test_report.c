@@ -352,6 +352,7 @@ static emulation counted = {.order = "eager",
                                        .multicast_bytes = 1500000,
                                        .wgmmas = 512,
                                        .multiply_adds = 33554432,
+                                       .mbarrier_arrivals = 150,
                                        .mbarrier_waits = 100,
                                        .mbarrier_waits_blocked = 40,
                                        .barrier_waits = 24,
@@ -397,8 +398,8 @@ static void emulated_counts(void) {
                 "CTAs\n");
     expect_line("written    262.1 kB by threads\n");
     expect_line("tensor     512 wgmma instructions, 33554432 multiply-adds\n");
-    expect_line("waits      100 for mbarriers, 40 of them blocked; 24 at other barriers, 0 "
-                "blocked\n");
+    expect_line("waits      100 for mbarriers, 40 of them blocked, with 150 arrivals; 24 at other "
+                "barriers, 0 blocked\n");
     expect_line("ring       the loads ran at most 3 of 4 stages ahead, 2.5 on average\n");
     expect_line("banks      conflicts in 1 of the 2 lines that access shared memory:\n");
     expect_line("              8         512            448  write   steps/v07.cu:120\n");

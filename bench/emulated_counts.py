@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Records what the emulator counts of one launch of every rung, for the notes.
+
+Every rung runs once, under the policy eager, on one small shape: several tiles for each of the
+emulated multiprocessors, and more k-tiles than a ring has stages. The counts depend on nothing but
+the rung and the emulator. They go to bench/results/emulator/counts.json, which is left alone if
+nothing in it would change. --check writes nothing and says which counts differ.
+
+Exit status: 0 done (or equal), 1 a rung failed or a count differs, 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+import emulated_ladder
+import readings
+import recorded
+
+RECORD = recorded.RESULTS / readings.EMULATOR_COUNTS
+SIZES = "256x1536x512,512x512"  # of products; of what moves words
+ARGUMENTS = ("--policy", "eager", "--inputs", "integers", "--sizes", SIZES)
+NOT_KEPT = ("file", "line")  # of an access: they change with every comment above it
+
+
+def trimmed(rung):
+    """What is kept of a rung that ran."""
+    accesses = [
+        {key: value for key, value in access.items() if key not in NOT_KEPT}
+        for access in rung["emulator"]["shared_memory_accesses"]
+    ]
+    emulator = {"counts": rung["emulator"]["counts"], "shared_memory_accesses": accesses}
+    kept = {key: rung[key] for key in ("step", "idea", "problem")}
+    return {**kept, "verification": {"verified": True}, "emulator": emulator}
+
+
+def counted(options):
+    """A new record. ValueError, with what the ladder printed, if a rung failed."""
+    arguments = list(ARGUMENTS)
+    if options.build:
+        arguments += ["--build", str(options.build)]
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "counts.json"
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = emulated_ladder.emulated_main([*arguments, "--out", str(path)])
+        if status != 0:
+            raise ValueError(f"the emulated ladder ended with {status}: {said.getvalue()}")
+        record = recorded.load_record(path)
+    ladders = [
+        {**ladder, "rungs": [trimmed(rung) for rung in ladder["rungs"]]}
+        for ladder in record["ladders"]
+    ]
+    return {**record, "ladders": ladders}
+
+
+def counts_of(record):
+    """{(rung, count): number}, and the shapes, of a record."""
+    found = {}
+    for ladder in record["ladders"]:
+        for rung in ladder["rungs"]:
+            for name, value in rung["emulator"]["counts"].items():
+                found[rung["step"], name] = value
+            for key in readings.EMULATED_DIMENSIONS:
+                found[rung["step"], key] = rung["problem"].get(key)
+            accesses = rung["emulator"]["shared_memory_accesses"]
+            extra = sum(access[readings.EXTRA_WAVEFRONTS] for access in accesses)
+            found[rung["step"], readings.EXTRA_WAVEFRONTS] = extra
+    return found
+
+
+def differences(old, new):
+    """A line for each count in which they differ."""
+    before, after = counts_of(old), counts_of(new)
+    return [
+        f"{name}: {count} is {after.get((name, count))}, recorded {before.get((name, count))}"
+        for name, count in sorted({*before, *after})
+        if before.get((name, count)) != after.get((name, count))
+    ]
+
+
+def update(options):
+    """Writes or compares; returns the exit status."""
+    new = counted(options)
+    known = recorded.load_record(options.record) if options.record.exists() else {"ladders": []}
+    lines = differences(known, new)
+    if not lines:
+        return 0
+    if options.check:
+        print("\n".join(lines), file=sys.stderr)
+        print("run python3 bench/emulated_counts.py and make notes", file=sys.stderr)
+        return 1
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    recorded.write_json(options.record, new)
+    print(f"{options.record}: {len(lines)} counts updated")
+    return 0
+
+
+def main(arguments=None):
+    """Parses the command line; expected errors become one line."""
+    parser = argparse.ArgumentParser(
+        description="Record what the emulator counts of every rung.", allow_abbrev=False
+    )
+    parser.add_argument("--build", metavar="DIR", type=Path, help="default: build")
+    parser.add_argument("--record", metavar="FILE", type=Path, default=RECORD)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 on a difference"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        return update(options)
+    except emulated_ladder.selection.UsageError as error:
+        print(f"emulated_counts: {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
+        print(f"emulated_counts: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""The blocks of the notes: a rung's table, what the emulator says of a planted bug, and sources."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import notes_captions
+import quantities
+import readings
+import recorded
+from quantities import ExpressionError
+from readings import Request
+from readme_table import row
+
+REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
+NOT_KNOWN = "–"
+# Columns: head, figure, format. The first three have percentiles or are relative.
+COLUMNS = {
+    "tflops": (
+        ("time", "time", ""),
+        ("TFLOPS", "tflops", "bare .1"),
+        ("of cuBLAS", "ratio", ""),
+        ("tensor-core share", "share", ""),
+    ),
+    "gb_per_s": (
+        ("time", "time", ""),
+        ("GB/s", "gb_per_s", "bare"),
+        ("of device copy", "ratio", ""),
+        ("memory share", "share", ""),
+    ),
+}
+COMMON_COLUMNS = (
+    ("SM clock", "clock", ""),
+    ("10⁶ cycles", "cycles", "million bare"),
+    ("watts", "watts", ""),
+    ("joules", "joules", ""),
+    ("L2 to SMs", "l2_bytes", ""),
+    ("DRAM", "dram_bytes", ""),
+)
+DROPPED_IF_UNKNOWN = ("watts", "joules")  # only the sustained protocol has them
+
+
+def below(name):
+    """The rung below, of those that compute the same, or None."""
+    rung = recorded.rung_of(name)
+    if name != rung:
+        return rung
+    track = recorded.rung_names(track=name[0])
+    names = track if name in readings.APART else [one for one in track if one not in readings.APART]
+    if name in readings.APART or name not in names or names.index(name) == 0:
+        return None
+    return names[names.index(name) - 1]
+
+
+def cell(library, names, name, column, selectors):
+    """One figure, looked for where all of `names` have a result, or a dash."""
+    _, figure, form = column
+    track = () if name in names else (names[-1][0],)  # a rung's is in its name
+    own = Request(name, figure, (*selectors, *track))
+    for together in ([*(Request(one, figure, selectors) for one in names), own], [own]):
+        try:
+            return quantities.write_as(readings.answer(together, library)[own], form.split())
+        except ExpressionError:
+            continue
+    return NOT_KNOWN
+
+
+def shape_selector(request):
+    """The shape that a request looks at, as a selector: counts are shown of no other one."""
+    return "x".join(map(str, readings.place_of(request).shape))
+
+
+def rung_rows(library, name, selectors, columns):
+    """The cells of the rung below, of the rung, and of whom they are compared with."""
+    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
+    rungs = [one for one in (below(name), name) if one]
+    rows = [
+        [one, *(cell(library, rungs, one, column, selectors) for column in columns)]
+        for one in rungs
+    ]
+    other = [cell(library, rungs, measure.other, column, selectors) for column in columns]
+    heads = [column[0] for column in columns]
+    other[heads.index(f"of {measure.other_name}")] = "1"
+    return [*rows, [measure.other_name, *other]]
+
+
+def rung_block(library, words):
+    """The table of a rung beside the one below it and whom it is compared with."""
+    name, *more = words or [""]
+    if not recorded.NAME.fullmatch(name) or not all(word.startswith("@") for word in more):
+        raise ValueError(f"'rung {' '.join(words)}': write rung v07, or rung v07 @4096")
+    selectors = tuple(word[1:] for word in more)
+    request = Request(name, "time", selectors)
+    readings.answer([request], library)  # or say what is missing
+    if not any(readings.SHAPE.fullmatch(word) for word in selectors):
+        selectors = (*selectors, shape_selector(request))
+    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
+    columns = (*COLUMNS[measure.rate], *COMMON_COLUMNS)
+    rows = rung_rows(library, name, selectors, columns)
+    kept = [
+        index
+        for index, column in enumerate(columns, 1)
+        if column[0] not in DROPPED_IF_UNKNOWN or any(line[index] != NOT_KNOWN for line in rows)
+    ]
+    head = ["program", *(columns[index - 1][0] for index in kept)]
+    lines = [[line[0], *(line[index] for index in kept)] for line in rows]
+    return [row(head), row(["---", *["---:"] * len(kept)]), *map(row, lines)]
+
+
+# --- planted bugs ---------------------------------------------------------------------------
+
+
+def grouped(found):
+    """'lazy and late-reads: hazard; eager: nothing'."""
+    by_kind = {}
+    for who, kind in found.items():
+        if kind is not None:
+            by_kind.setdefault(kind or "nothing", []).append(who)
+    return "; ".join(f"{', '.join(who)}: {kind}" for kind, who in by_kind.items())
+
+
+def hazard_block(_library, words):
+    """A planted bug: what is wrong, the change, who found what, and one report."""
+    if len(words) != 2:
+        raise ValueError(f"'hazard {' '.join(words)}': write hazard v07 no-wait-on-full")
+    rung, name = words
+    path = REPORTS / f"{rung}.json"
+    if not re.fullmatch(r"[vat][0-9]{2}", rung) or not path.exists():
+        raise ValueError(f"no reports of {rung}: python3 tests/planted.py --reports {rung}-")
+    bugs = json.loads(path.read_text(encoding="utf-8"))["bugs"]
+    if name not in bugs:
+        raise ValueError(
+            f"{rung} has no planted bug {name} with a report; there are {', '.join(bugs)}"
+        )
+    bug = bugs[name]
+    lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *unindented(bug["change"]), "```", ""]
+    lines.append(f"The emulator, by policy: {grouped(bug['found'])}.")
+    if bug["report"]:
+        lines += [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
+    return lines
+
+
+def unindented(change):
+    """The lines of a change without the blanks that all of them begin with."""
+    blanks = min((len(line[1:]) - len(line[1:].lstrip()) for line in change), default=0)
+    return [line[0] + line[1 + blanks :] for line in change]
+
+
+# --- where figures are from -----------------------------------------------------------------
+
+
+def sources_block(library, words):
+    """Which recorded results the figures of the page are from."""
+    if words:
+        raise ValueError("'sources' takes no words")
+    return [f"- {text}" for text in notes_captions.captions(library)] or ["Nothing recorded."]
+
+
+BLOCKS = {"rung": rung_block, "hazard": hazard_block, "sources": sources_block}
+
+
+def lines_of(library, words):
+    """What stands between the markers of a block."""
+    return BLOCKS[words[0]](library, list(words[1:]))

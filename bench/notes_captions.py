@@ -1,0 +1,48 @@
+"""What was measured, on what, when: captions of recorded results."""
+
+from __future__ import annotations
+
+import readme_table
+import recorded
+import shapes_table
+
+
+def counters_caption(record):
+    """Of counters."""
+    gpu, problem = record["gpu"], record["problem"]
+    shape = ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
+    return (
+        f"Counts: {gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
+        f"{gpu['driver']}, ncu {record['ncu'] or 'unknown'}; {shape}; {problem['inputs']} inputs, "
+        f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
+    )
+
+
+def ladder_caption(ladder):
+    """Of times."""
+    if recorded.measure_of(ladder) is recorded.PRODUCTS:
+        return f"Times: {readme_table.caption(ladder)}"
+    shape = shapes_table.title(recorded.shape_of(ladder))
+    return f"Times: {shape}; {ladder['protocol']} protocol; {shapes_table.origin(ladder)}"
+
+
+def emulator_caption(record):
+    """Of the emulator's counts."""
+    places = [
+        f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
+        for ladder in record["ladders"]
+    ]
+    return (
+        f"The emulator's counts, of one launch: {', '.join(places)}; policy {record['policy']}; "
+        f"{record['inputs']} inputs."
+    )
+
+
+CAPTIONS = {"ladder": ladder_caption, "counters": counters_caption, "emulated": emulator_caption}
+
+
+def captions(library):
+    """Of all records that a library answered from: times, counts, the emulator."""
+    order = list(CAPTIONS)
+    used = sorted(library.used, key=lambda record: (order.index(record["kind"]), record["date"]))
+    return list(dict.fromkeys(CAPTIONS[record["kind"]](record) for record in used))

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Every rung and every idea has its page in notes/, with the headings that a page has.
+
+Not a test yet: the pages are being written. It becomes one by
+`git mv tests/tools/pages.py tests/pages.py`. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent if HERE.name == "tests" else HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "bench"))
+import markdown
+from tools.emulated import case, exit_status, rungs
+
+NOTES = ROOT / "notes"
+HEADINGS = (
+    "The idea",
+    "What the hardware does",
+    "Prediction",
+    "Measurement",
+    "Why they differ",
+    "What to try",
+    "Hazards",
+)
+LAST = "Sources"  # may follow them: where the figures are from
+IDEAS = (
+    "shared-memory-banks-and-swizzles",
+    "matrix-descriptors",
+    "fragments",
+    "ldmatrix-and-stmatrix",
+    "tma-and-tensor-maps",
+    "mbarrier-and-phases",
+    "proxies-and-fences",
+    "clusters",
+    "setmaxnreg",
+    "tile-order-and-the-l2",
+    "power-and-clocks",
+    "how-to-measure",
+    "ptxas-warnings",
+)
+HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
+SHORTEST = 100  # words of an idea's page
+
+
+def prose_of(note):
+    """A note without code and without what make notes writes."""
+    return "".join(part.text for part in markdown.segments(note) if part.kind == "text")
+
+
+def sections(note):
+    """[(level, heading, text up to the next heading)] of a note; the heading's level is 1 to 6."""
+    text = prose_of(note)
+    found = list(HEADING.finditer(text))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [(len(m[1]), m[2], text[m.end() : end]) for m, end in zip(found, ends)]
+
+
+def wrong_with_rung(name, note):
+    """What a rung's page lacks; empty if nothing."""
+    found = sections(note)
+    if not found or found[0][0] != 1 or not found[0][1].startswith(f"{name}: "):
+        return f"the first heading is not '# {name}: ...'"
+    chapters = [heading for level, heading, _ in found if level == 2]
+    if chapters not in ([*HEADINGS], [*HEADINGS, LAST]):
+        return f"its chapters are {', '.join(chapters) or 'none'}, not {', '.join(HEADINGS)}"
+    if not re.search(rf"^<!-- rung {name}( @\w+)* -->$", note, re.MULTILINE):
+        return f"there is no <!-- rung {name} -->"
+    if "<!-- sources -->" not in note:
+        return "there is no <!-- sources -->: where its figures are from"
+    return ""
+
+
+def wrong_with_idea(note):
+    """What an idea's page lacks."""
+    found = sections(note)
+    if not found or found[0][0] != 1:
+        return "it does not begin with a heading"
+    if len(prose_of(note).split()) < SHORTEST:
+        return "there is next to nothing in it"
+    return ""
+
+
+def check(path, wrong):
+    """One page: it is there and as it should be."""
+    name = f"{path.relative_to(ROOT)} is a page"
+    if not path.exists():
+        case(name, "it is missing")
+        return
+    try:
+        case(name, wrong(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        case(name, str(error))
+
+
+def check_strangers(folder, known):
+    """Every page belongs to a rung or to an idea of the list."""
+    found = {path.stem for path in (NOTES / folder).glob("*.md")}
+    strangers = sorted(found - set(known))
+    case(f"notes/{folder} holds no page beside the list", ", ".join(strangers))
+
+
+def page(*chapters, first="# v07: x", rung="<!-- rung v07 -->\n<!-- end -->"):
+    """A made-up page."""
+    return "\n\n".join([first, rung, *(f"## {chapter}\n\ntext" for chapter in chapters), SOURCES])
+
+
+SOURCES = "<!-- sources -->\n<!-- end -->\n"
+
+
+def check_itself():
+    """What is wrong with made-up pages."""
+    good = page(*HEADINGS)
+    case("a whole page is right", wrong_with_rung("v07", good))
+    for what, note in {
+        "another title": page(*HEADINGS, first="# v08: x"),
+        "a chapter too few": page(*HEADINGS[:-1]),
+        "chapters in another order": page(*reversed(HEADINGS)),
+        "no table of the rung": page(*HEADINGS, rung=""),
+        "no sources": good.replace(SOURCES, ""),
+        "chapters in code alone": page("```\n" + "\n".join(f"## {h}" for h in HEADINGS) + "\n```"),
+        "nothing": "",
+    }.items():
+        case(f"a page with {what} is not", "" if wrong_with_rung("v07", note) else "nobody minds")
+    case("an empty page of an idea is not", "" if wrong_with_idea("# x\n") else "nobody minds")
+
+
+def main():
+    check_itself()
+    for name in rungs():
+        check(NOTES / "rungs" / f"{name}.md", lambda note, name=name: wrong_with_rung(name, note))
+    for idea in IDEAS:
+        check(NOTES / "ideas" / f"{idea}.md", wrong_with_idea)
+    check_strangers("rungs", rungs())
+    check_strangers("ideas", IDEAS)
+    return exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
