@@ -31,24 +31,30 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "book"), str(ROOT / "tests" / "t
 import browser as browsers
 import recorded
 
-# What a page says of itself. A picture that is not there has no width. `sides` is true if the first
-# change that has both has the old line left of the new one, false if it is above.
+# What a page says of itself. A picture that is not there has no width. `sides` says how the first
+# change with lines on both sides shows them; `over` how many lines cover the one before them, where
+# they are stacked.
 LOOK = """(() => {
-  const shown = one => { const box = one.getBoundingClientRect(); return box.width && box.height; };
+  const box = one => one.getBoundingClientRect();
+  const shown = one => box(one).width && box(one).height;
   const clear = one => getComputedStyle(one).backgroundColor === "rgba(0, 0, 0, 0)";
+  const place = (old, fresh) => old.right <= fresh.left + 1 && old.top === fresh.top ? "beside"
+    : old.bottom <= fresh.top + 1 && old.left === fresh.left ? "stacked" : "neither";
+  const all = (what, where) => where ? [...where.querySelectorAll(what)] : [];
   const diff = document.querySelector(".sides");
-  const marks = diff ? [...diff.querySelectorAll("del, ins")] : [];
-  const both = diff && [...diff.querySelectorAll(".change")].find(
+  const marks = all("del, ins", diff);
+  const lines = all(".change code", diff);
+  const both = all(".change", diff).find(
     one => one.querySelector(".old") && one.querySelector(".new"));
-  const left = name => both.querySelector(name).getBoundingClientRect().left;
   return {
     width: document.documentElement.scrollWidth,
     pictures: [...document.images].filter(one => !one.naturalWidth).map(one => one.src),
-    diff: diff ? !!shown(diff) : null,
-    lines: diff ? [...diff.querySelectorAll(".change code")].filter(one => !shown(one)).length : 0,
+    diff: !!diff && !!shown(diff),
+    hidden: lines.filter(one => !shown(one)).length,
     marks: marks.length,
     unmarked: marks.filter(one => !shown(one) || clear(one)).length,
-    sides: both ? left(".old") < left(".new") : null,
+    sides: both ? place(box(both.querySelector(".old")), box(both.querySelector(".new"))) : "",
+    over: lines.filter((one, i) => i && box(one).top < box(lines[i - 1]).bottom - 1).length,
   };
 })()"""
 
@@ -251,7 +257,7 @@ def test_diffs(_):
             shown = [(number, text) for number, text, _ in sides[side]]
             same((name, shown), (name, list(enumerate(lines, 1))[first:]))
         kept = [WORD.findall("\n".join(line[2] for line in sides[side])) for side in sides]
-        same((name, kept[0]), (name, kept[1]))
+        require(kept[0] == kept[1], f"{name}: the unmarked words of both sides differ")
         marked = [any(text != rest for _, text, rest in sides[side]) for side in sides]
         require(any(marked), f"{name}: no word is marked")
 
@@ -265,6 +271,7 @@ def test_marks(_):
         ("a b c\nd e f", "a b\nc d e f", "", ""),
         ("same", "same\nadded line", "", "added line"),
         ('.name = "v09",', '.name = "v10",', "v09", "v10"),
+        ("x = f(a);", "if (b) g(c, d);", "x = f(a);", "if (b) g(c, d);"),
     )
     from pages import changes
 
@@ -456,13 +463,16 @@ def look_problems(browser, width, wants_diff):
         return problems
     if not look["diff"]:
         return [*problems, "its diff is not shown"]
-    if look["lines"] or look["unmarked"] or not look["marks"]:
+    if look["hidden"] or look["unmarked"] or not look["marks"]:
         problems.append(
-            f"{look['lines']} changed lines are not shown, {look['unmarked']} of {look['marks']} "
+            f"{look['hidden']} changed lines are not shown, {look['unmarked']} of {look['marks']} "
             "changed words not marked"
         )
-    if look["sides"] is (width == PHONE):
-        problems.append("the diff is not " + ("stacked" if width == PHONE else "side by side"))
+    wanted = "stacked" if width == PHONE else "beside"
+    if look["sides"] not in ("", wanted):
+        problems.append(f"old and new lines should be {wanted}, and are {look['sides']}")
+    if look["over"] and width == PHONE:
+        problems.append(f"{look['over']} lines cover the one above them")
     return problems
 
 
@@ -496,10 +506,9 @@ def test_finds_faults(folder):
     """The check in the browser finds what is planted."""
     folder = Path(folder).resolve()
     cell = '<code class="old">a <del>b</del></code><code class="new">a <ins>c</ins></code>'
-    hunk = f'<div class="hunk change">{cell}</div>'
+    hunk = f'<div class="sides"><div class="hunk change">{cell}</div></div>'
     style = "<style>del{background:red} ins{background:green} @media (max-width:500px)"
-    style += "{code{display:block}}</style>"
-    good = f'{style}<div class="sides">{hunk}</div>'
+    good = f"{style}{{code{{display:block}}}}</style>{hunk}"
     planted = (
         (good, None),
         (good + "<script>console.error('told')</script>", "told"),
@@ -508,12 +517,13 @@ def test_finds_faults(folder):
         (good + '<img src="http://network.invalid/x.png" alt="x">', "it asked for http://network"),
         (good + '<div style="width: 500px">x</div>', f"{PHONE} wide: it is 5"),
         (good.replace('class="sides"', 'class="sides" hidden'), "its diff is not shown"),
-        (hunk, "its diff is not shown"),
+        (good.replace('class="sides"', ""), "its diff is not shown"),
         (good.replace("del{background:red}", "del{background:none}"), "1 of 2 changed words not"),
         (good.replace("<del>", "").replace("<ins>", ""), "0 of 0 changed words not marked"),
         (good.replace('class="old"', 'class="old" hidden'), "1 changed lines are not shown"),
-        (good.replace("code{display", "x{display"), f"{PHONE} wide: the diff is not stacked"),
-        (good.replace("@media (max-width:500px)", "@media all"), "the diff is not side by side"),
+        (good.replace("code{display", "x{display"), f"{PHONE} wide: old and new lines should be"),
+        (good.replace("(max-width:500px)", "all"), f"{DESKTOP} wide: old and new lines should be"),
+        (good + "<style>.new{margin-top:-9px}</style>", "1 lines cover the one above"),
     )
     with browsers.Browser() as browser:
         for number, (text, why) in enumerate(planted):
