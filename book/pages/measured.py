@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import notes_tables
@@ -156,8 +157,60 @@ def counts_table(record, rung):
     if cublas:
         rows.append(counts_row("cuBLAS", cublas["counters"]))
     header = ["program", *(column[0] for column in notes_tables.COLUMNS)]
-    caption = notes_tables.counters_caption(record).replace("`", "")
-    return Table(header, rows, 1, caption, bold)
+    return Table(header, rows, 1, counts_caption(record), bold)
+
+
+def counts_caption(record):
+    """Where counts are from."""
+    gpu, problem = record["gpu"], record["problem"]
+    return (
+        f"One launch at {shapes_table.title(recorded.shape_of(record))} with cold caches. "
+        f"{gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver {gpu['driver']}, ncu "
+        f"{record['ncu'] or 'unknown'}; {problem['inputs']} inputs, seed {problem['seed']}; "
+        f"{record['date'][:10]}, commit {record['commit']}."
+    )
+
+
+@cache
+def newest_emulated():
+    """What the emulator counted, as it was recorded last; None if nothing is."""
+    paths = sorted(recorded.RESULTS.glob("**/*.json"))
+    found = [path for path in paths if kind_of(path) == "emulated"]
+    records = [recorded.load_record(path) for path in found]
+    return max(records, key=lambda record: record["date"], default=None)
+
+
+def emulated(rung):
+    """What the emulator counted of the rung, beside the rung below; None if nothing is recorded."""
+    record = newest_emulated()
+    for ladder in record["ladders"] if record else ():
+        entries = {one["step"]: one for one in ladder["rungs"] if "failed" not in one}
+        if rung.name in entries:
+            names = [rung.below.name] if rung.below and rung.below.name in entries else []
+            names.append(rung.name)
+            return emulated_table(record, ladder, [entries[name] for name in names])
+    return None
+
+
+def emulated_table(record, ladder, entries):
+    """The counts of some rungs, a row for each kind that is not 0 in all of them."""
+    counts = [entry["emulator"]["counts"] for entry in entries]
+    rows = [
+        [name.replace("_", " "), *(whole(one.get(name)) for one in counts)]
+        for name in counts[-1]
+        if any(one.get(name) for one in counts)
+    ]
+    shape = ladder["shape"] or recorded.shape_of(entries[-1])
+    caption = (
+        f"One launch at {shapes_table.title(shape)} on the emulator, policy {record['policy']}, "
+        f"{record['inputs']} inputs; {record['date'][:10]}, commit {record['commit']}."
+    )
+    return Table(["count", *(entry["step"] for entry in entries)], rows, 1, caption)
+
+
+def whole(number):
+    """'6,291,456', or '2.5' for a mean; a dash for none."""
+    return DASH if number is None else f"{number:,}" if number == int(number) else f"{number:,.2f}"
 
 
 def experiments(rung):
@@ -249,7 +302,7 @@ def counters_table(record):
         else:
             rows.append([name, *counts_row("", entry["counters"])[1:]])
     header = ["program", *(column[0] for column in notes_tables.COLUMNS)]
-    return Table(header, rows, 1, notes_tables.counters_caption(record).replace("`", ""))
+    return Table(header, rows, 1, counts_caption(record))
 
 
 def ladder_words(ladder):
@@ -261,10 +314,15 @@ def ladder_words(ladder):
     return ", ".join(words)
 
 
+def kind_of(path):
+    """What kind of record is in a file."""
+    return json.loads(Path(path).read_text(encoding="utf-8")).get("kind")
+
+
 def record_of(path):
     """(what is recorded in a file, the tables that show it): its kind and none for what has no
     table."""
-    kind = json.loads(Path(path).read_text(encoding="utf-8")).get("kind")
+    kind = kind_of(path)
     if kind == "counters":
         record = recorded.load_record(path)
         shape = shapes_table.title(recorded.shape_of(record))

@@ -223,6 +223,7 @@ class Site:
             diff=self.diff(rung) if rung.below else None,
             times=measured.times(rung),
             counts=measured.counts(rung),
+            emulated=measured.emulated(rung),
             experiments=measured.experiments(rung),
             resources=table,
             resources_said=said,
