@@ -38,7 +38,7 @@ LOOK = """(() => {
   const box = one => one.getBoundingClientRect();
   const shown = one => box(one).width && box(one).height;
   const clear = one => getComputedStyle(one).backgroundColor === "rgba(0, 0, 0, 0)";
-  const place = (old, fresh) => old.right <= fresh.left + 1 && old.top === fresh.top ? "beside"
+  const place = (old, fresh) => old.right <= fresh.left + 1 ? "beside"
     : old.bottom <= fresh.top + 1 && old.left === fresh.left ? "stacked" : "neither";
   const all = (what, where) => where ? [...where.querySelectorAll(what)] : [];
   const diff = document.querySelector(".sides");
