@@ -108,8 +108,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races diff sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes test \
-    format clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes book \
+    test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -156,6 +156,7 @@ help:
 	  'make plots           draw the recorded results into plots/; RESULTS=a.json,b.json lays two runs' \
 	  '                     side by side, in build/plots/' \
 	  'make notes           fill notes/ and the README from the recorded results' \
+	  'make book            the whole as a site of static pages: build/book/index.html' \
 	  'make test            run every test that this machine can run' \
 	  'make sass N=7        the machine code of rung 7' \
 	  'make resources N=7   its registers, shared memory, stack and spills' \
@@ -243,6 +244,9 @@ plots: $(BUILD)/venv/plots.stamp
 notes:
 	@$(PYTHON) bench/notes_tables.py $(ARGS)
 
+book: $(BUILD)/venv/book.stamp
+	@$(BUILD)/venv/bin/python book/make_book.py $(ARGS)
+
 # A program that does not build must not keep the tests from running: run.sh counts it as failed.
 test:
 	+@$(MAKE) --no-print-directory -k $(parallel) test-programs || \
@@ -300,7 +304,7 @@ export RESOURCES
 
 # They are rewritten only if their text has changed, so that what depends on them is rebuilt only
 # then. The commit has +dirty if what the programs are made of differs from it.
-ifneq ($(filter-out help list diff diffstat compare notes clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+ifneq ($(filter-out help list diff diffstat compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
     DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants Makefile \

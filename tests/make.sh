@@ -43,8 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step races diff diffstat list ladder compare emulated variants plots notes test sass \
-    resources sanitize format clean; do
+for verb in step races diff diffstat list ladder compare emulated variants plots notes book test \
+    sass resources sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 

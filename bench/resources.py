@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Records what ptxas said of every rung's kernel: registers, shared memory, stack and spills.
+
+    make rungs && python3 bench/resources.py
+
+reads the logs of the build (build/steps/*.ptxas.log), asks the host's compiler for the size of each
+rung's SharedStorage, and writes bench/results/resources/<nvcc's release>.json. The book shows it.
+--check writes nothing and exits 1 if what is recorded differs from the build.
+
+Exit status: 0 written (or equal), 1 what is recorded differs, 2 something is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import recorded
+
+SCHEMA = 1
+FOLDER = recorded.RESULTS / "resources"
+COMMON = recorded.ROOT / "common"
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+KERNEL = re.compile(
+    r"Compiling entry function '(?P<name>[^']+)' for '(?P<arch>sm_\w+)'.*?"
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
+    r"(?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers(?P<rest>[^\n]*)",
+    re.DOTALL,
+)
+# A rung's shared memory; it may depend on the kernel's parameters.
+STORAGE = re.compile(r"^(?P<template>template [^\n]*\n)?struct SharedStorage\b", re.MULTILINE)
+STATIC = re.compile(r"(\d+) bytes smem")
+# A rung as part of another file, which says how large its shared memory is.
+PROBE = """#define main rung_main
+#include "{rung}"
+extern const unsigned long shared_storage_bytes;
+const unsigned long shared_storage_bytes = sizeof({type});
+"""
+PROBED = re.compile(r"^shared_storage_bytes:\s*\.(?:quad|xword|8byte)\s+(\d+)", re.MULTILINE)
+
+
+class Missing(Exception):
+    """Something that is needed is not there: exit status 2."""
+
+
+def newest():
+    """What was recorded last; None if nothing is."""
+    records = [recorded.parse(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+    return max(records, key=lambda record: record["date"], default=None)
+
+
+def sources(path, known=()):
+    """A file and all of common/ that it includes, directly or not, in order."""
+    found = [path]
+    for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        header = COMMON / name
+        if header.exists() and header not in (*known, *found):
+            found += sources(header, (*known, *found))
+    return found
+
+
+def digest(path):
+    """A hash of the code that a rung is made of. Comments and blanks do not count."""
+    total = hashlib.sha256()
+    for source in sources(Path(path)):
+        code = COMMENT.sub(" ", source.read_text(encoding="utf-8"))
+        total.update(" ".join(code.split()).encode("utf-8") + b"\n")
+    return total.hexdigest()[:16]
+
+
+def kernels(log):
+    """One record per kernel and GPU of a ptxas log."""
+    return [
+        {
+            "name": match["name"].partition("(")[0].removeprefix("void "),
+            "arch": match["arch"],
+            "registers": int(match["registers"]),
+            "static_shared_bytes": sum(map(int, STATIC.findall(match["rest"]))),
+            "stack_bytes": int(match["stack"]),
+            "spill_store_bytes": int(match["stores"]),
+            "spill_load_bytes": int(match["loads"]),
+        }
+        for match in KERNEL.finditer(log)
+    ]
+
+
+def output_of(*command, text=None):
+    """What a program printed. Missing, naming it, if it failed."""
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True, cwd=recorded.ROOT
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        raise Missing(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
+    return done.stdout
+
+
+def shared_storage(rung, kernel):
+    """The size of the SharedStorage of a rung's kernel in bytes; None if it has none."""
+    found = STORAGE.search(rung.read_text(encoding="utf-8"))
+    if not found:
+        return None
+    parameters = kernel[len(kernel.partition("<")[0]) :] if found["template"] else ""
+    flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/emulator -Icommon -I."
+    include = ("-isystem", "common/emulator/include")
+    probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), type=f"SharedStorage{parameters}")
+    size = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
+    if size is None:
+        raise Missing(f"{rung.name}: the compiler did not say how large its SharedStorage is")
+    return int(size[1])
+
+
+def sizes_of(rung, found, known):
+    """The size of SharedStorage by kernel. What is `known` of the same code holds still."""
+    if known and known["digest"] == digest(rung):
+        return {one["name"]: one["shared_storage_bytes"] for one in known["kernels"]}
+    return {name: shared_storage(rung, name) for name in {one["name"] for one in found}}
+
+
+def resources_of(rung, build, known):
+    """What is to be recorded of a rung; `known` is what was recorded last, or None."""
+    name = rung.name.partition("_")[0]
+    log = build / "steps" / f"{name}.ptxas.log"
+    if not log.exists():
+        raise Missing(f"{log} is not there: run 'make rungs' first")
+    if any(source.stat().st_mtime > log.stat().st_mtime for source in sources(rung)):
+        raise Missing(f"{log} is older than what {name} is made of: run 'make rungs' again")
+    found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
+    if not found:
+        raise Missing(f"{log} names no kernel")
+    sizes = sizes_of(rung, found, known)
+    for one in found:
+        one["shared_storage_bytes"] = sizes[one["name"]]
+    return {"digest": digest(rung), "kernels": found}
+
+
+def nvcc_version():
+    """'13.0.88'"""
+    home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    nvcc = shutil.which("nvcc") or home / "bin" / "nvcc"
+    version = re.search(r"\bV([0-9.]+)", output_of(str(nvcc), "--version"))
+    if version is None:
+        raise Missing(f"{nvcc} does not say which version it is")
+    return version[1]
+
+
+def record(build):
+    """All rungs."""
+    rungs = sorted((recorded.ROOT / "steps").glob("[vat][0-9][0-9]_*.cu"))
+    old = newest()
+    known = old["rungs"] if old else {}
+    names = [rung.name.partition("_")[0] for rung in rungs]
+    return {
+        "schema": SCHEMA,
+        "kind": "resources",
+        "cuda": nvcc_version(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "rungs": {
+            name: resources_of(rung, build, known.get(name)) for name, rung in zip(names, rungs)
+        },
+    }
+
+
+def check(made):
+    """Says which rungs differ from what the same compiler is recorded to have said."""
+    old = newest()
+    if old is None or old["cuda"] != made["cuda"]:
+        raise Missing(f"nothing is recorded with CUDA {made['cuda']}")
+    differ = [name for name in made["rungs"] if old["rungs"].get(name) != made["rungs"][name]]
+    if differ:
+        names = ", ".join(differ)
+        print(f"resources: {names}: not what is recorded; run bench/resources.py", file=sys.stderr)
+    return 1 if differ else 0
+
+
+def main():
+    """Parses the command line; expected errors become one line and exit status 2."""
+    parser = argparse.ArgumentParser(
+        description="Record registers, shared memory and spills of every rung.", allow_abbrev=False
+    )
+    parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
+    options = parser.parse_args()
+    try:
+        made = record(options.build)
+        if options.check:
+            return check(made)
+        FOLDER.mkdir(exist_ok=True)
+        path = FOLDER / f"nvcc-{made['cuda']}.json"
+        recorded.write_json(path, made)
+        print(path.relative_to(recorded.ROOT))
+        return 0
+    except (OSError, ValueError, Missing) as error:
+        print(f"resources: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Makes the book: the rungs, the notes and the recorded results as a static site (`make book`).
+
+It is written to build/book, or where --out says, whole or not at all; begin with index.html there.
+No page needs a server, the network or JavaScript. The same tree gives the same files, byte for byte,
+with the libraries in book/requirements.txt.
+
+Exit status: 0 written, 1 a note links to what is not there, 2 bad usage or a file that cannot be
+read, 77 a library isn't installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+try:
+    from pages import site
+except ModuleNotFoundError as error:
+    if error.name not in ("jinja2", "markdown_it", "pygments"):
+        raise
+    print(f"book: needs {error.name}; 'make book' sets it up", file=sys.stderr)
+    sys.exit(77)
+
+
+def write_site(files, out):
+    """Writes all files into a new folder beside `out`, and puts it in its place."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        for place, data in files.items():
+            path = fresh / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        fresh.chmod(0o755)
+        old = fresh.with_name(f"{fresh.name}.old")
+        if out.exists():
+            out.rename(old)
+        fresh.rename(out)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+def check_destination(out):
+    """ValueError for a folder that holds something else: it would be deleted."""
+    if out.exists() and not (out / site.STYLE).exists() and any(out.iterdir()):
+        raise ValueError(f"--out {out}: it holds something that is no book; name another folder")
+
+
+def main():
+    """Parses the command line; expected errors become one line each."""
+    parser = argparse.ArgumentParser(description="Make the book.", allow_abbrev=False)
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=ROOT / "build/book", help="default: build/book"
+    )
+    options = parser.parse_args()
+    try:
+        out = options.out.resolve()
+        check_destination(out)
+        book = site.Site(ROOT)
+        book.make()
+        files = book.files()
+        write_site(files, out)
+    except site.Broken as error:
+        print("\n".join(f"book: {line}" for line in str(error).splitlines()), file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 2
+    pages = sum(place.endswith(".html") for place in files)
+    print(f"{out}/index.html: {pages} pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
