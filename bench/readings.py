@@ -3,7 +3,7 @@
 A request names who (a rung, a variant, cuBLAS), which figure, and where to look. Requests that stand
 in one expression and look in the same place are answered from one record, so that a quotient never
 mixes two runs. Of the records that fit, one of the whole track goes before one of a part of it, and
-then the newest is taken.
+of these recorded.precedence() says which is taken.
 """
 
 from __future__ import annotations
@@ -325,15 +325,15 @@ class Library:
         if place.kind == "emulator":
             return self.emulated()
         found = [
-            (good_names(record) >= whole_track(place.track), record["date"], where)
-            for where, record in self.all_of(place.kind)
+            record
+            for _, record in self.all_of(place.kind)
             if fits(record, place, names, contenders)
         ]
         if not found:
             who = ", ".join(sorted([*names, *contenders])) or "anybody"
             raise ExpressionError(f"nothing recorded has {who} in {place}")
-        where = max(found)[2]
-        record = next(record for path, record in self.all_of(place.kind) if path == where)
+        whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
+        record = max(whole, key=recorded.precedence(whole))
         if not any(record is other for other in self.used):
             self.used.append(record)
         return record
