@@ -531,6 +531,7 @@ $(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalo
 	$(Q)$(PYTHON) tests/tools/standalone_emulated.py $< $@
 
 DAMAGE := tests/standalone_shims/damage.cpp
+$(STANDALONE_EMULATED): KERNEL_FLAGS += -g1
 $(STANDALONE_EMULATED): %: %.cu $(DAMAGE) $(EMULATOR) $(BUILD)/emulated-flags
 	@echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -include tests/standalone_shims/events.h -x c++ -c $< -o $@.o

@@ -207,7 +207,7 @@ def piece(name: str, record: Record, element: str) -> list[str]:
     """A piece of the program, with the rung's own names."""
     words = {"RUNG": record.name}
     if element:
-        words.update(zip(("ELEMENT", "TO_ELEMENT", "FROM_ELEMENT"), ELEMENTS[element], strict=True))
+        words.update(zip(("ELEMENT", "TO_ELEMENT", "FROM_ELEMENT"), ELEMENTS[element]))
     text = (PIECES / f"{name}.cu").read_text()
     return re.sub(r"\b[A-Z_]+\b", lambda word: words.get(word[0], word[0]), text).splitlines()
 
@@ -245,11 +245,11 @@ def opening(record: Record, contents: list[tuple[int, str]]) -> list[str]:
         f"//     nvcc -std=c++20 {options} -o {name} {name}.cu",
         f"//     ./{name}",
         "//",
-        f"// It needs the CUDA Toolkit, 12.8 or later, and to run an NVIDIA GPU of {gpus}.",
-        "// It checks the result bit for bit against that of a plain kernel, then times a few",
-        f"// launches; ./{name} {shape} takes another shape. Its exit status is 0 if the result is",
-        "// right; 1 if it is wrong, or a call failed; 2 for a shape that the rung does not take or",
-        "// that does not fit in memory; 77 if this machine cannot run it.",
+        "// Compiling it takes the CUDA Toolkit 12.8 or later; running it, an NVIDIA GPU of",
+        f"// {gpus}. It compares the result with a plain kernel's, bit for bit, then",
+        f"// times a few launches. ./{name} {shape} does so at another shape. Exit status: 0 if the",
+        "// result is right; 1 if it is wrong, or a call failed; 2 for a shape that the rung does not",
+        "// take or that does not fit in memory; 77 if this machine cannot run it.",
         "//",
         f"// `make standalone N={name}` wrote it. In it, from line",
         *[f"//   {line:4d}  {title}" for line, title in contents],

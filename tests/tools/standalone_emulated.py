@@ -18,7 +18,7 @@ DEVICE = "common/device/"
 def sections(text: str) -> list[tuple[str, str]]:
     """The name and the text of each section. The first has no name: it is what stands above."""
     parts = ["", *BANNER.split(text)]
-    return list(zip(parts[0::2], parts[1::2], strict=True))
+    return list(zip(parts[0::2], parts[1::2]))
 
 
 def for_emulator(text: str) -> str:
