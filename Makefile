@@ -1,7 +1,7 @@
 # gemm-ladder's front door: `make` alone prints the verbs.
 #
 # Everything built goes to build/. V=1 shows the commands. Variables that may be set:
-#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same
+#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all
 #   EMULATE=1   `step` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is set, on a
 #               GPU if there are one and nvcc
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
@@ -107,7 +107,7 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
     $(sort $(wildcard bench/variants/*.patch)))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
-VERBS_ON_A_RUNG := step races diff sass resources sanitize
+VERBS_ON_A_RUNG := step races diff standalone sass resources sanitize
 VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes book \
     test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
@@ -126,6 +126,9 @@ ifneq ($(VERB),)
   pad = $(foreach t,$(TRACKS),$(patsubst $(t)%,$(t)0%,$(filter $(t)%,$(1))))
   ifeq ($(words $(N))$(findstring %,$(N)),1)
     RUNG := $(firstword $(filter $(N) v$(N) v0$(N) $(call pad,$(N)),$(RUNGS)))
+  endif
+  ifeq ($(VERB)-$(strip $(N)),standalone-all)
+    RUNG := $(RUNGS)
   endif
   ifeq ($(RUNG),)
     $(error there is no rung "$(N)"; the rungs are $(RUNGS))
@@ -146,6 +149,8 @@ help:
 	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
 	  'make diff N=7        what changed from the rung below' \
 	  'make diffstat        how many lines changed, rung by rung' \
+	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
+	  '                     N=all writes every rung' \
 	  'make list            the rungs, and the idea of each' \
 	  'make ladder          run all rungs and record the result; on the emulator check them and' \
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
@@ -208,6 +213,10 @@ else
 	    diff -u --color=$(if $(NO_COLOR),never,always) $(ARGS) $(DIFF_FILES); \
 	fi; [ $$? -le 1 ]
 endif
+
+# Says how each file is compiled, as its first comment does.
+standalone: $(RUNG:%=$(BUILD)/standalone/%.cu)
+	@for file in $^; do sed -n "s|^//     nvcc|$$file: nvcc|p" $$file; done
 
 diffstat:
 	@$(PYTHON) tests/diff_budget.py --table
@@ -275,7 +284,7 @@ sanitize: $(BUILD)/steps/$(RUNG)
 	done; exit $$status
 
 format: $(BUILD)/venv/tests.stamp
-	$(Q)find $(wildcard steps common bench plots tests) -name '*.[ch]' -o -name '*.cu' -o \
+	$(Q)find $(wildcard steps common bench plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
 	    -name '*.cuh' -o -name '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
 	$(Q)$(BUILD)/venv/bin/ruff format -q .
 	$(Q)$(BUILD)/venv/bin/ruff check --fix .
@@ -304,7 +313,7 @@ export RESOURCES
 
 # They are rewritten only if their text has changed, so that what depends on them is rebuilt only
 # then. The commit has +dirty if what the programs are made of differs from it.
-ifneq ($(filter-out help list diff diffstat compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
+ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
     DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants Makefile \
@@ -339,16 +348,18 @@ rungs: $(PROGRAMS)
 # wrong in a way that nothing else shows: it is no program at all.
 REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill
 
-# $(call compile_rung,SOURCE,MORE FLAGS) makes the object $@, or no file and an error. $* begins with
-# the rung.
-define compile_rung
-log=$(@:.o=.ptxas.log); rm -f $@; \
-	if ! $(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@ >$$log 2>&1; then \
-	    cat $$log >&2; exit 1; \
+# $(call refuse_by_log,COMMAND) makes the file $@, or no file and an error. The log is beside it.
+define refuse_by_log
+log=$(@:.o=).ptxas.log; rm -f $@; \
+	if ! ($(1)) >$$log 2>&1; then \
+	    cat $$log >&2; rm -f $@; exit 1; \
 	elif grep -E '$(REFUSED)' $$log >&2; then \
 	    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
 	fi
 endef
+
+# $(call compile_rung,SOURCE,MORE FLAGS) makes the object $@ likewise. $* begins with the rung.
+compile_rung = $(call refuse_by_log,$(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@)
 
 $(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
 	$(need_nvcc)
@@ -401,6 +412,23 @@ $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 
 $(BUILD)/commit.o: $(BUILD)/commit.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+# ---------------------------------------------------------------- rungs as files of their own
+
+# A file depends on the headers that are in it.
+STANDALONE := $(RUNGS:%=$(BUILD)/standalone/%.cu)
+$(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py \
+    $(wildcard standalone/*.cu) common/step.h LICENSE
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) standalone/write.py $< $@ $@.d
+
+# Compiled by the command that the file itself names, and strictly.
+STRICTLY := -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN) $(PTXAS)
+NAMED_FLAGS = $$(sed -n 's|^//     nvcc ||p' $(<F))
+$(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
+	$(need_nvcc)
+	@echo 'nvcc $<'
+	$(Q)$(call refuse_by_log,cd $(@D) && $(NVCC) $(STRICTLY) $(NAMED_FLAGS))
 
 # ---------------------------------------------------------------- the emulator
 
@@ -481,13 +509,14 @@ EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
+STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
-    $(if $(LIBTSAN),$(RACE_PROGRAMS)) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU))
+    $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU))
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'cc -fsanitize $<'
@@ -498,6 +527,19 @@ $(EMULATOR_TESTS): $(BUILD)/%: %.cpp $(EMULATOR) $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -c $< -o $@.o
 	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+
+# The standalone programs, with the emulator's headers in the place of the device headers in them.
+$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \
+    tests/tools/standalone_emulated.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) tests/tools/standalone_emulated.py $< $@
+
+DAMAGE := tests/standalone_shims/damage.cpp
+$(STANDALONE_EMULATED): KERNEL_FLAGS += -g1
+$(STANDALONE_EMULATED): %: %.cu $(DAMAGE) $(EMULATOR) $(BUILD)/emulated-flags
+	@echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -include tests/standalone_shims/events.h -x c++ -c $< -o $@.o
+	$(Q)$(CXX) $(EMULATOR_FLAGS) -no-pie -Wl,--wrap=cudaMemcpy -o $@ $@.o $(DAMAGE) $(EMULATOR) -lm
 
 # EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
 POLICY_CPP := tests/device/policy_from_environment.cpp
@@ -543,5 +585,5 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(foreach d,steps ptx emulator emulated tests/* $(foreach h,harness \
+-include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated tests/* $(foreach h,harness \
     harness-asan emulated/harness emulated/harness-asan,$h $h/*),$(BUILD)/$d/*.d))

@@ -43,8 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step races diff diffstat list ladder compare emulated variants plots notes book test \
-    sass resources sanitize format clean; do
+for verb in step races diff standalone diffstat list ladder compare emulated variants plots notes \
+    book test sass resources sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -78,7 +78,7 @@ says "make diff N=2 NO_COLOR=1 marks words" '\{\+'
 run diff N=1
 says "make diff N=1 says that nothing is below" 'nothing below'
 
-for verb in step races diff sass resources sanitize; do
+for verb in step races diff standalone sass resources sanitize; do
     run $verb
     refuses "make $verb asks which rung" 'which rung'
     for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
@@ -103,6 +103,15 @@ for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
     says "make step $spelling EMULATE=1 runs v07 on the emulator" "^$work/plan/emulated/v07 *$"
     planned races "$spelling"
     says "make races $spelling runs v07" "(^|-R )$work/plan/races/v07 *$"
+done
+for spelling in N=7 N=v07 7; do
+    planned standalone "$spelling"
+    says "make standalone $spelling writes v07.cu" "write.py steps/v07_.*\.cu $work/plan/standalone/v07.cu "
+done
+for spelling in N=all all; do
+    planned standalone "$spelling"
+    is "make standalone $spelling writes every rung" "see $work/out" \
+        test "$(grep -c '^python3 standalone/write.py steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
 planned step N=t2 EMULATE=0
 says "make step N=t2 runs t02" "^$work/plan/steps/t02 *$"
@@ -178,6 +187,11 @@ bare_make list
 says "make list needs no nvcc" '^v12 '
 bare_make diff N=2
 says "make diff needs no nvcc" '^v01 -> v02$'
+# The interpreter itself: what stands for it on PATH may be a script that needs more of PATH.
+bare_make standalone N=7 PYTHON="$(python3 -c 'import sys; print(sys.executable)')"
+says "make standalone needs no nvcc, and says how to compile" "^$work/build/standalone/v07.cu: nvcc .* v07.cu$"
+is "make standalone writes the file whole" "it does not end with the licence" \
+    bash -c "tail -n 1 $work/build/standalone/v07.cu | grep -qx '// SOFTWARE.'"
 rm "$bare/git"
 bare_make diff N=2
 says "make diff needs no git" '^v01 -> v02$'
@@ -216,6 +230,21 @@ if [[ -x build/emulated/v12 ]]; then
         "$(rebuilt emulated common/emulator/include/cuda_runtime.h | wc -l)" "$number_of_rungs"
 else
     skip "header changes rebuild what they must, emulated" "the emulated rungs are not built"
+fi
+
+# rewritten FILE: the standalone files that would be written again if FILE changed.
+rewritten() {
+    make -n --no-print-directory -W "$1" standalone N=all 2>/dev/null |
+        sed -nE 's|^python3 standalone/write.py .* build/standalone/([vat][0-9]+)\.cu .*|\1|p'
+}
+if [[ -e build/standalone/v12.cu.d ]]; then
+    same "no standalone file is written again when nothing changed" "$(rewritten README.md)" ""
+    same "device/stmatrix.cuh writes v12's standalone file again, alone" \
+        "$(rewritten common/device/stmatrix.cuh)" v12
+    same "step.h writes every standalone file again" "$(rewritten common/step.h | wc -l)" \
+        "$number_of_rungs"
+else
+    skip "header changes rewrite the standalone files they must" "they are not written"
 fi
 
 if [[ ! -x build/steps/v12 ]]; then

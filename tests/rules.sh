@@ -88,7 +88,7 @@ done
 
 # ---- the tree
 
-mapfile -t tree < <(find Makefile README.md .ci common steps bench plots book tests -type f \
+mapfile -t tree < <(find Makefile README.md .ci common steps bench plots book standalone tests -type f \
     ! -path tests/rules.sh ! -name '*.png' ! -path '*/__pycache__/*' 2>/dev/null)
 absent "no unfinished work" '\b(TODO|FIXME|XXX)\b' "${tree[@]}"
 finish

@@ -13,7 +13,7 @@ check() {
 
 bin=build/venv/bin
 if make -s build/venv/tests.stamp >/dev/null 2>&1; then
-    mapfile -t sources < <(find steps common bench plots tests -name '*.[ch]' -o -name '*.cu' \
+    mapfile -t sources < <(find steps common bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
         -o -name '*.cuh' -o -name '*.cpp' | sort)
     for source in "${sources[@]}"; do
         check "clang-format $source" $bin/clang-format --dry-run --Werror "$source"
