@@ -11,7 +11,7 @@ import math
 import recorded
 
 from draw import bars, style
-from draw.records import Missing, value
+from draw.records import Missing, best_cublaslt, value
 
 NAME = "share-and-clock"
 READINGS = ("tensor_core_share", "sm_clock_ghz")
@@ -59,16 +59,24 @@ def steps_between(values):
     return found
 
 
+def others(ladder):
+    """{words: timing} of whom the rungs are compared with."""
+    found = {"cuBLAS": ladder["cublas"], "best\ncuBLASLt": best_cublaslt(ladder)}
+    return {words: timing for words, timing in found.items() if timing}
+
+
 def panel(axes, ladder, reading, words, how):
-    """The bars of one reading, cuBLAS's last and white."""
+    """The bars of one reading, those of whom the rungs are compared with last and white."""
     scale, digits = words
-    values = [value(rung, reading) for rung in ladder["rungs"]] + [ladder["cublas"][reading]]
+    values = [value(rung, reading) for rung in ladder["rungs"]]
+    rungs = len(values)
+    values += [timing[reading] for timing in others(ladder).values()]
     values = [None if v is None else scale * v for v in values]
     places = range(len(values))
     show = f"{{:.{digits}f}}".format
-    bars.labelled(axes, places[:-1], values[:-1], show, size=10, width=0.74, **how)
+    bars.labelled(axes, places[:rungs], values[:rungs], show, size=10, width=0.74, **how)
     white = {**how, "color": "white", "edgecolor": "0.25", "linewidth": 0.8, "label": None}
-    bars.labelled(axes, places[-1:], values[-1:], show, size=10, width=0.74, **white)
+    bars.labelled(axes, places[rungs:], values[rungs:], show, size=10, width=0.74, **white)
     axes.set_ylim(0, 1.2 * max(v for v in values if v is not None))
     axes.grid(axis="y")
 
@@ -77,9 +85,9 @@ def limits(values):
     """The lowest and highest change to show whole."""
     order = sorted(values)
     high, low = max(order[-1], 0), min(order[0], 0)
-    others = [v for v in order[:-1] if v > 0]
-    if others and order[-1] > OUTLIER * others[-1]:
-        high = 1.25 * others[-1]
+    rest = [v for v in order[:-1] if v > 0]
+    if rest and order[-1] > OUTLIER * rest[-1]:
+        high = 1.25 * rest[-1]
     room = 0.16 * (high - low)
     return low - room, high + 0.5 * room
 
@@ -137,7 +145,7 @@ def draw(pyplot, ladder, _):
     change.set_ylabel("change on the\nstep below, %")
     change.set_yticks([])
     change.set_xlabel("step")
-    style.name_ticks(change, [*recorded.all_names(ladder), "cuBLAS"])
+    style.name_ticks(change, [*recorded.all_names(ladder), *others(ladder)], fontsize=10)
     title = f"Speed = share × clock. {style.what(ladder)}"
     style.frame(figure, title, style.details(ladder))
     return figure
