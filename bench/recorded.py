@@ -333,6 +333,12 @@ def records_of(path):
     return ladders_in(record) or ([record] if record["kind"] == "counters" else [])
 
 
+def trace_name(record):
+    """'v07-emulator' or 'v07-nvidia-h200': what the files of a trace are called."""
+    machine = "emulator" if record["gpu"] is None else slug(record["gpu"])
+    return f"{record['step']}-{machine}"
+
+
 def traces_of(path):
     """The trace in one file, if it is one: a list. Raises ValueError, naming a broken file."""
     record = load_record(path)

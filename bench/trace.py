@@ -290,16 +290,10 @@ def shares(trace, warp):
     return "; " + ", ".join(f"{kind} {percent(time, trace.end)}" for kind, time in long.items())
 
 
-def base_name(record):
-    """'v07-emulator' or 'v07-nvidia-h200'"""
-    machine = "emulator" if record["gpu"] is None else recorded.slug(record["gpu"])
-    return f"{record['step']}-{machine}"
-
-
 def write_both(record, folder):
     """Writes the record and what a trace viewer opens; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{base_name(record)}{end}.json" for end in ("", ".perfetto")]
+    paths = [folder / f"{recorded.trace_name(record)}{end}.json" for end in ("", ".perfetto")]
     recorded.write_json(paths[0], record)
     viewer = chrome_trace.export(traces.Trace(record))
     chrome_trace.check(viewer)

@@ -51,8 +51,7 @@ class Picture:
 
     def __init__(self, record):
         self.record = record
-        machine = "emulator" if record["gpu"] is None else recorded.slug(record["gpu"])
-        self.NAME = f"trace-{record['step']}-{machine}"
+        self.NAME = f"trace-{recorded.trace_name(record)}"
 
     def find(self, _):
         """The trace, taken apart."""
