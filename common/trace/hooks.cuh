@@ -104,6 +104,7 @@ DEVICE void lay_out_all(const T &smem, Site where) {
 
 } // namespace trace
 
+// dynamic_smem: thread 0 says where the members of SharedStorage lie.
 template <typename T>
 DEVICE T &traced_dynamic_smem(TRACE_SITE) {
     T &smem = TRACE_FORWARD(dynamic_smem<T>);
@@ -115,24 +116,28 @@ DEVICE T &traced_dynamic_smem(TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- mbarriers
 
+// mbarrier_init.
 DEVICE void traced_mbarrier_init(uint64_t *barrier, int arrivals, TRACE_SITE) {
     TRACE_EVENT(TRACE_INIT, TRACE_FORWARD(mbarrier_init, barrier, arrivals),
                 shared_address(barrier), uint32_t(arrivals));
 }
 #define mbarrier_init traced_mbarrier_init
 
+// mbarrier_arrive, on the own CTA.
 DEVICE void traced_mbarrier_arrive(uint64_t *barrier, TRACE_SITE) {
     TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive, barrier), shared_address(barrier),
                 TRACE_OWN);
 }
 #define mbarrier_arrive traced_mbarrier_arrive
 
+// mbarrier_arrive_cluster: with the rank of the CTA.
 DEVICE void traced_mbarrier_arrive_cluster(uint64_t *barrier, int cta_rank, TRACE_SITE) {
     TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive_cluster, barrier, cta_rank),
                 shared_address(barrier), uint32_t(cta_rank));
 }
 #define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
 
+// mbarrier_arrive_expect_tx: from now on the loads are looked after.
 DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -144,6 +149,7 @@ DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE
 }
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
+// mbarrier_wait.
 DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -192,17 +198,20 @@ struct TracedBarrier : Barrier {
 
 // ---------------------------------------------------------------------------- barriers
 
+// __syncthreads is barrier 0.
 DEVICE void traced_syncthreads(TRACE_SITE) {
     TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(__syncthreads), TRACE_NOWHERE, 0);
 }
 #define __syncthreads traced_syncthreads
 
+// named_barrier_sync.
 DEVICE void traced_named_barrier_sync(int id, int threads, TRACE_SITE) {
     TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(named_barrier_sync, id, threads), TRACE_NOWHERE,
                 uint32_t(id));
 }
 #define named_barrier_sync traced_named_barrier_sync
 
+// cluster_sync.
 DEVICE void traced_cluster_sync(TRACE_SITE) {
     TRACE_EVENT(TRACE_CLUSTER, TRACE_FORWARD(cluster_sync));
 }
@@ -210,6 +219,7 @@ DEVICE void traced_cluster_sync(TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- TMA
 
+// TMA loads: the mbarrier and the tile.
 DEVICE void traced_tma_load_2d(void *tile, const TensorMap *map, int column, int row,
                                uint64_t *barrier, TRACE_SITE) {
     TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d, tile, map, column, row, barrier),
@@ -217,6 +227,7 @@ DEVICE void traced_tma_load_2d(void *tile, const TensorMap *map, int column, int
 }
 #define tma_load_2d traced_tma_load_2d
 
+// The same with a cache hint.
 DEVICE void traced_tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
                                           uint64_t *barrier, TRACE_SITE) {
     TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d_evict_last, tile, map, column, row, barrier),
@@ -224,6 +235,7 @@ DEVICE void traced_tma_load_2d_evict_last(void *tile, const TensorMap *map, int 
 }
 #define tma_load_2d_evict_last traced_tma_load_2d_evict_last
 
+// The same of a whole operand stage.
 DEVICE void traced_tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row,
                                uint64_t *barrier, TRACE_SITE) {
     TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_3d, tile, map, column, row, barrier),
@@ -231,6 +243,7 @@ DEVICE void traced_tma_load_3d(bf16 *tile, const TensorMap *map, int column, int
 }
 #define tma_load_3d traced_tma_load_3d
 
+// The same into several CTAs: with the mask.
 DEVICE void traced_tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
                                          uint64_t *barrier, uint16_t cta_mask, TRACE_SITE) {
     TRACE_EVENT(TRACE_LOAD,
@@ -239,6 +252,7 @@ DEVICE void traced_tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int c
 }
 #define tma_load_3d_multicast traced_tma_load_3d_multicast
 
+// TMA stores: the tile.
 DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
                                 TRACE_SITE) {
     TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d, map, tile, column, row), TRACE_NOWHERE, 0,
@@ -246,6 +260,7 @@ DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int colu
 }
 #define tma_store_2d traced_tma_store_2d
 
+// The same without a cache hint.
 DEVICE void traced_tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row,
                                        TRACE_SITE) {
     TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d_normal, map, tile, column, row),
@@ -253,11 +268,13 @@ DEVICE void traced_tma_store_2d_normal(const TensorMap *map, const void *tile, i
 }
 #define tma_store_2d_normal traced_tma_store_2d_normal
 
+// bulk_commit.
 DEVICE void traced_bulk_commit(TRACE_SITE) {
     TRACE_EVENT(TRACE_STORE_COMMIT, TRACE_FORWARD(bulk_commit));
 }
 #define bulk_commit traced_bulk_commit
 
+// Waits for TMA stores: until they have read ...
 template <int PENDING>
 DEVICE void traced_bulk_wait_read(TRACE_SITE) {
     TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait_read<PENDING>), TRACE_NOWHERE, PENDING,
@@ -265,6 +282,7 @@ DEVICE void traced_bulk_wait_read(TRACE_SITE) {
 }
 #define bulk_wait_read traced_bulk_wait_read
 
+// ... and until they are written.
 template <int PENDING>
 DEVICE void traced_bulk_wait(TRACE_SITE) {
     TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait<PENDING>), TRACE_NOWHERE, PENDING,
@@ -282,6 +300,7 @@ DEVICE void traced_wgmma_fence(TRACE_SITE) {
 }
 #define wgmma_fence traced_wgmma_fence
 
+// wgmma: where its operands lie.
 template <int N>
 DEVICE void traced_wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                          TRACE_SITE) {
@@ -292,6 +311,7 @@ DEVICE void traced_wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accum
 }
 #define wgmma traced_wgmma
 
+// wgmma_commit: the event of the whole group, from its fence on.
 DEVICE void traced_wgmma_commit(TRACE_SITE) {
     TRACE_FORWARD(wgmma_commit);
     if (trace::on()) {
@@ -304,6 +324,7 @@ DEVICE void traced_wgmma_commit(TRACE_SITE) {
 }
 #define wgmma_commit traced_wgmma_commit
 
+// wgmma_wait.
 template <int PENDING, int COUNT>
 DEVICE void traced_wgmma_wait(float (&acc)[COUNT], TRACE_SITE) {
     TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
@@ -313,6 +334,7 @@ DEVICE void traced_wgmma_wait(float (&acc)[COUNT], TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- cp.async
 
+// cp.async: where to.
 DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_bytes = 16,
                                TRACE_SITE) {
     trace::touch(TRACE_COPY, shared_address(shared));
@@ -320,6 +342,7 @@ DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_byte
 }
 #define cp_async_cg traced_cp_async_cg
 
+// The same through the L1.
 template <int BYTES>
 DEVICE void traced_cp_async_ca(void *shared, const void *global, int source_bytes = BYTES,
                                TRACE_SITE) {
@@ -328,17 +351,20 @@ DEVICE void traced_cp_async_ca(void *shared, const void *global, int source_byte
 }
 #define cp_async_ca traced_cp_async_ca
 
+// cp_async_commit.
 DEVICE void traced_cp_async_commit(TRACE_SITE) {
     TRACE_EVENT(TRACE_COPY_COMMIT, TRACE_FORWARD(cp_async_commit));
 }
 #define cp_async_commit traced_cp_async_commit
 
+// Waits for groups of cp.async ...
 template <int PENDING>
 DEVICE void traced_cp_async_wait(TRACE_SITE) {
     TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait<PENDING>), TRACE_NOWHERE, PENDING);
 }
 #define cp_async_wait traced_cp_async_wait
 
+// ... and for all of them.
 DEVICE void traced_cp_async_wait_all(TRACE_SITE) {
     TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait_all), TRACE_NOWHERE, 0);
 }
@@ -410,12 +436,14 @@ DEVICE void traced_load8(float (&values)[8], const T *source) {
 }
 #define load8 traced_load8
 
+// The same of four, of which rungs only read from the tile.
 DEVICE void traced_load4(float (&values)[4], const float *source) {
     load4(values, source);
     trace::touch(TRACE_READ, trace::place_of(source));
 }
 #define load4 traced_load4
 
+// Operands straight from global memory.
 DEVICE uint32_t traced_load_pair_inside(const fp16 *matrix, int row, int rows, int column, int k) {
     const uint32_t pair = load_pair_inside(matrix, row, rows, column, k);
     trace::touch(TRACE_READ);
@@ -435,36 +463,42 @@ DEVICE void traced_copy8(fp16 *to, const void *from) {
 }
 #define copy8 traced_copy8
 
+// Zeros in place of what lies outside of the matrix.
 DEVICE void traced_zero8(fp16 *to) {
     zero8(to);
     trace::touch(TRACE_COPY, trace::place_of(to));
 }
 #define zero8 traced_zero8
 
+// Results on their way out, from here on.
 DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
     trace::touch(TRACE_WRITE);
     store_pair(to, pair);
 }
 #define store_pair traced_store_pair
 
+// Eight of them.
 DEVICE void traced_store8(bf16 *destination, const float (&values)[8]) {
     store8(destination, values);
     trace::touch(TRACE_WRITE);
 }
 #define store8 traced_store8
 
+// Four, to staging memory.
 DEVICE void traced_store4_shared(float *destination, const float (&values)[4]) {
     store4_shared(destination, values);
     trace::touch(TRACE_WRITE);
 }
 #define store4_shared traced_store4_shared
 
+// Two, to staging memory.
 DEVICE void traced_store2_shared(bf16 *destination, float low, float high) {
     store2_shared(destination, low, high);
     trace::touch_in_line(TRACE_WRITE);
 }
 #define store2_shared traced_store2_shared
 
+// One, to staging memory.
 template <typename T>
 DEVICE void traced_store_shared(T *destination, T value) {
     store_shared(destination, value);
@@ -472,12 +506,14 @@ DEVICE void traced_store_shared(T *destination, T value) {
 }
 #define store_shared traced_store_shared
 
+// A fragment, to staging memory.
 DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
     TRACE_FORWARD(stmatrix_x4, row, values);
     trace::touch_in_line(TRACE_WRITE);
 }
 #define stmatrix_x4 traced_stmatrix_x4
 
+// A row of fragments, to global memory.
 DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float right0,
                                       float right1) {
     store_fragment_row(row, left0, left1, right0, right1);
@@ -485,6 +521,7 @@ DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float
 }
 #define store_fragment_row traced_store_fragment_row
 
+// The same past the caches.
 DEVICE void traced_store_fragment_row_write_through(bf16 *row, float left0, float left1,
                                                     float right0, float right1) {
     store_fragment_row_write_through(row, left0, left1, right0, right1);

@@ -27,8 +27,10 @@ DEVICE bool on() {
 
 // The functions below are for a thread that writes.
 
+// The number of the calling thread's warp.
 DEVICE int my_number() { return int(threadIdx.x) / WARP_THREADS; }
 
+// The room of that warp.
 DEVICE trace_warp &my_warp() { return control.warps[my_number()]; }
 
 // Writes the event of that number down, if there is room left.

@@ -11,6 +11,7 @@
 
 namespace trace {
 
+// The line of the rung that calls; the emulator's reports want its file as well.
 using Site = emulator::Site;
 #define TRACE_HERE emulator::Site::current()
 DEVICE uint32_t line_of(Site where) { return where.line(); }
@@ -18,6 +19,7 @@ DEVICE uint32_t line_of(Site where) { return where.line(); }
 // The emulator's reports name the line of the rung, not of the hook.
 #define TRACE_FORWARD(function, ...) function(__VA_ARGS__ __VA_OPT__(, ) where)
 
+// The next step.
 DEVICE uint32_t now() { return emulator::next_step(); }
 
 // There is no other clock, and there are no multiprocessors.
@@ -33,7 +35,8 @@ DEVICE void note_time(uint32_t *place) {
     if (place != nullptr)
         *place = now();
 }
-// They are counted: which operations of the tensor cores a group is made of is told by their number.
+// They are counted: which operations of the tensor cores a group is made of is told by their
+// number.
 DEVICE void note_wgmma(trace_warp *warp, uint32_t operands) {
     if (warp != nullptr) {
         warp->operands = operands;
@@ -41,6 +44,7 @@ DEVICE void note_wgmma(trace_warp *warp, uint32_t operands) {
     }
 }
 
+// Whether the pointer is one into the CTA's shared memory.
 DEVICE bool is_shared(const void *address) { return emulator::is_shared(address); }
 
 // Nobody has to look whether loads have landed: the emulator tells the harness.
