@@ -2,8 +2,8 @@
 #
 # Everything built goes to build/. V=1 shows the commands. Variables that may be set:
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all
-#   EMULATE=1   `step` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is set, on a
-#               GPU if there are one and nvcc
+#   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
+#               set, on a GPU if there are one and nvcc
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both
 #   OLD, NEW    the recorded files that `compare` compares
@@ -41,7 +41,7 @@ need = $(or $(shell PATH="$$PATH:$(CUDA_TOOL_PATH)" command -v $(1)),$(call miss
 missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install $(TOOLKIT))
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
 
-# The machine that `step` and `ladder` run on. /dev/dxg is the GPU of a Linux inside Windows.
+# The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU of a Linux inside Windows.
 GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
 EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
 ifeq ($(filter 0 1,$(EMULATE)),)
@@ -102,12 +102,14 @@ endif
 PROGRAMS := $(RUNGS:%=$(BUILD)/steps/%)
 PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
 EMULATED_PROGRAMS := $(RUNGS:%=$(BUILD)/emulated/%)
+TRACED_PROGRAMS := $(RUNGS:%=$(BUILD)/trace/steps/%)
+EMULATED_TRACED_PROGRAMS := $(RUNGS:%=$(BUILD)/trace/emulated/%)
 RACE_PROGRAMS := $(RUNGS:%=$(BUILD)/races/%)
 VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
     $(sort $(wildcard bench/variants/*.patch)))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
-VERBS_ON_A_RUNG := step races diff standalone sass resources sanitize
+VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize
 VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes book \
     test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
@@ -147,6 +149,8 @@ help:
 	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more);' \
 	  '                     without a GPU, or with EMULATE=1: check it on the emulator' \
 	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
+	  'make trace N=7       write down what the warps of one CTA do, and when: for Perfetto or' \
+	  '                     chrome://tracing, and for a picture (ARGS="--cta 5 --k 512" for more)' \
 	  'make diff N=7        what changed from the rung below' \
 	  'make diffstat        how many lines changed, rung by rung' \
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
@@ -190,6 +194,12 @@ NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
 races:
 	+@$(MAKE) $(quietly_parallel) $(BUILD)/races/$(RUNG)
 	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
+
+# The program that traces is one of its own; the script behind it needs Python and nothing else.
+TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
+trace:
+	+@$(MAKE) $(quietly_parallel) $(TRACED)
+	@$(PYTHON) bench/trace.py $(TRACED) --out $(BUILD)/trace $(ARGS)
 
 # The rung's own opening comment, whole, and then what changed below it, word by word. Coloured even
 # when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
@@ -346,6 +356,7 @@ C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
 CU_OBJECTS := $(HARNESS_CU:common/harness/%.cu=$(BUILD)/harness/%.cu.o)
 ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 HARNESS := $(BUILD)/harness/libharness.a
+TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/listen.o
 
 rungs: $(PROGRAMS)
 
@@ -375,6 +386,24 @@ $(PROGRAMS) $(VARIANTS): %: %.o $(HARNESS) $(BUILD)/commit.o
 	@echo 'link $@'
 	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
 
+# A traced rung is the rung's source behind a header that gives other functions to the names that it
+# calls. The warps of a warpgroup do the same: one of the four is traced.
+TRACE_FLAGS = -include trace/hooks.cuh \
+    -DTRACE_WARPS=$(if $(shell grep -l 'device/wgmma\.cuh' $(call source_of,$*)),4,1) \
+    -DTRACE_NEVER_WAITS=$(if $(shell grep -lE '__syncthreads|cluster_sync' $(call source_of,$*)),0,1)
+# Where a rung has no register left, what is added to it may spill a word or two.
+$(TRACED_PROGRAMS:%=%.o): PTXAS := -Xptxas -v
+$(TRACED_PROGRAMS:%=%.o): REFUSED := warning|C75[0-9][0-9]
+$(TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $< (traced)'
+	$(Q)$(call compile_rung,$<,$(TRACE_FLAGS) $(DEPS) -MT $@)
+
+# What stands before the harness takes the place of its measure.o.
+$(TRACED_PROGRAMS): %: %.o $(TRACE_MEASURE) $(HARNESS) $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
+
 $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc -ptx $<'
@@ -400,7 +429,7 @@ $(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIAN
 $(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
 	$(Q)rm -f $@; ar rcs $@ $^
 
-$(C_OBJECTS): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
+$(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'cc $<'
 	$(Q)$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) -c $< -o $@
@@ -449,6 +478,8 @@ EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
 EMULATED_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness/%.o)
 EMULATED_ASAN_OBJECTS := $(EMULATED_C:common/harness/%.c=$(BUILD)/emulated/harness-asan/%.o)
 EMULATED_HARNESS := $(BUILD)/emulated/harness/libharness.a
+EMULATED_TRACE_MEASURE := $(BUILD)/emulated/harness/trace/measure.o \
+    $(BUILD)/emulated/harness/trace/emulated/listen.o
 
 emulated: $(EMULATED_PROGRAMS)
 
@@ -463,7 +494,7 @@ $(EMULATOR): $(call emulator_without,$(ONLY_RACES))
 $(EMULATOR_RACES): $(call emulator_without,$(ONLY_COUNTING))
 	$(Q)rm -f $@; ar rcs $@ $^
 
-$(EMULATED_OBJECTS): $(BUILD)/emulated/harness/%.o: common/harness/%.c $(BUILD)/emulated-flags
+$(EMULATED_OBJECTS) $(EMULATED_TRACE_MEASURE): $(BUILD)/emulated/harness/%.o: common/harness/%.c $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'cc $<'
 	$(Q)$(CC) $(CFLAGS) $(EMULATOR_INCLUDE) $(ALL_DEPS) -c $< -o $@
 
@@ -477,6 +508,16 @@ $(EMULATED_HARNESS): $(EMULATED_OBJECTS)
 $(EMULATED_PROGRAMS:%=%.o): $(BUILD)/emulated/%.o: $$(call source_of,$$*) $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+
+$(EMULATED_TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/emulated/%.o: $$(call source_of,$$*) \
+    $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $< (traced)'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(TRACE_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+
+$(EMULATED_TRACED_PROGRAMS): %: %.o $(EMULATED_TRACE_MEASURE) $(EMULATED_HARNESS) $(EMULATOR) \
+    $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -no-pie -o $@ $^ -lm
 
 # The copies of rungs with planted bugs that tests/planted.py writes, compiled as the rungs are.
 PLANTED := $(patsubst $(BUILD)/%.cu,%,$(wildcard $(BUILD)/planted/*.cu))
@@ -544,13 +585,17 @@ DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 
+# Some rungs of each kind are traced in tests.
+TESTED_TRACES := v04 v07 v12 a02 a05 t08
+
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
-    $(PROBES) \
+    $(PROBES) $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU))
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
+    $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'cc -fsanitize $<'
@@ -619,5 +664,6 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated probes tests/* $(foreach h,harness \
-    harness-asan emulated/harness emulated/harness-asan,$h $h/*),$(BUILD)/$d/*.d))
+-include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated probes trace/* \
+    tests/* $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
+    $(BUILD)/$d/*.d))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 
+import traces
 from schema import Invalid, in_order, one_measure, require
 from vocabulary import MOVES, WIDE, is_variant, measure_of, ratio_to, rung_of
 
@@ -247,7 +248,8 @@ def counters(record):
 
 
 def check(record):
-    """Invalid, naming the field, unless all figures of the record, whose form is right, follow."""
+    """Invalid, naming the field, unless all figures of the record, whose form is right, follow. Of a
+    trace: unless its events can be true."""
     if record["kind"] == "ladder":
         ladder(1, record)
     elif record["kind"] == "counters":
@@ -255,3 +257,5 @@ def check(record):
     elif record["kind"] == "run":
         for index, one in enumerate(record["ladders"]):
             ladder(2, one, f"ladders[{index}].")
+    elif record["kind"] == "trace":
+        traces.check(record)

@@ -34,6 +34,7 @@ from vocabulary import (  # noqa: F401 (the programs that use recorded.py find t
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
+TRACES = ROOT / "bench" / "traces"
 SCHEMA = 1  # of what a program writes, and of counters
 RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
@@ -87,10 +88,14 @@ def write_json(path, record):
     write_whole(path, (text + "\n").encode("utf-8"))
 
 
+def slug(gpu):
+    """nvidia-h200"""
+    return re.sub(r"[^a-z0-9]+", "-", gpu["name"].lower()).strip("-")
+
+
 def file_name(gpu, words, date):
     """nvidia-h200-<words>-20250131T120000Z.json"""
-    slug = re.sub(r"[^a-z0-9]+", "-", gpu["name"].lower()).strip("-")
-    return f"{slug}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
+    return f"{slug(gpu)}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
 
 
 def refuse_constant(text):
@@ -107,12 +112,17 @@ def parse(text):
         raise ValueError(f"no whole JSON, cut short or damaged at {place}: {error.msg}") from error
 
 
+def check(record):
+    """ValueError, naming the field, unless the record is of its schema and can be true."""
+    schema.check(record)
+    figures.check(record)
+
+
 @cache
 def load_checked(path, _changed):
     """The record in that file, which was changed at that time. ValueError if it isn't right."""
     record = parse(Path(path).read_text(encoding="utf-8"))
-    schema.check(record)
-    figures.check(record)
+    check(record)
     return record
 
 
@@ -321,6 +331,23 @@ def records_of(path):
     """All records in one file. Raises ValueError, naming the file, if there is none."""
     record = load_record(path)
     return ladders_in(record) or ([record] if record["kind"] == "counters" else [])
+
+
+def trace_name(record):
+    """'v07-emulator' or 'v07-nvidia-h200': what the files of a trace are called."""
+    machine = "emulator" if record["gpu"] is None else slug(record["gpu"])
+    return f"{record['step']}-{machine}"
+
+
+def traces_of(path):
+    """The trace in one file, if it is one: a list. Raises ValueError, naming a broken file."""
+    record = load_record(path)
+    return [record] if record["kind"] == "trace" else []
+
+
+def all_traces(folder=TRACES):
+    """All traces of a folder, by their names. ValueError for a broken file."""
+    return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
 
 
 def all_records(folder=RESULTS):

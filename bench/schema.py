@@ -8,6 +8,7 @@ ladder          1       some rungs on one shape by one protocol; each pass as it
 counters        1       what one launch of each program counted
 run             2       everything that one `make ladder` measured: a list of ladders
 emulated        2       everything that one `make ladder` counted on the emulator
+trace           1       what the warps of one CTA did in one launch
 """
 
 from __future__ import annotations
@@ -28,7 +29,13 @@ from vocabulary import (
 )
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
-SCHEMAS = {"ladder": 1, "counters": 1, "run": 2, "emulated": 2}  # kind -> the one that is read
+SCHEMAS = {
+    "ladder": 1,
+    "counters": 1,
+    "run": 2,
+    "emulated": 2,
+    "trace": 1,
+}  # kind -> the one that is read
 
 
 class Invalid(ValueError):
@@ -409,6 +416,50 @@ EMULATED = fields(
     }
 )
 
+WHOLES = list_of(whole)
+THREE = list_of(count, 3)
+
+
+def numbers(*names):
+    """A table that is stored column by column."""
+    return fields(dict.fromkeys(names, WHOLES))
+
+
+EVENTS = numbers("what", "begin", "end", "line", "address", "other", "value", "extra")
+TRACE = {
+    "schema": one_of(1),
+    "kind": one_of("trace"),
+    "step": step_name,
+    "idea": text,
+    "commit": text,
+    "date": date,
+    "gpu": nullable(GPU),
+    "verification": fields({"verified": one_of(True)}, others=True),
+    "time": fields(
+        {
+            "unit": one_of("SM cycles", "emulated steps"),
+            "policy": nullable(text),
+            "end": whole,
+            "cycles": whole,
+            "nanoseconds": whole,
+        }
+    ),
+    "launch": fields(
+        {"grid": THREE, "block": THREE, "block_index": WHOLES, "cta": whole, "ctas": count}
+    ),
+    "sm": whole,
+    "shared": list_of(
+        fields({"name": text, "address": whole, "bytes": count, "count": count}),
+    ),
+    "source": map_to(lambda value, where: None if value == "" else text(value, where)),
+    "whats": list_of(text, 1),
+    "operation_kinds": list_of(text, 1),
+    "warps": list_of(fields({"warp": whole, "events": EVENTS}), 1),
+    "operations": numbers("kind", "own", "warp", "started", "happened", "tile", "barrier"),
+    "landed": numbers("barrier", "after", "by"),
+    "events_left_out": whole,
+}
+
 FORMS = {
     "ladder": by_measure(ladder_1),
     "counters": by_measure(
@@ -416,6 +467,7 @@ FORMS = {
     ),
     "run": RUN,
     "emulated": EMULATED,
+    "trace": by_measure(lambda measure: fields({**TRACE, "problem": problem(measure.dimensions)})),
 }
 
 

@@ -22,6 +22,7 @@ from draw import (
     ladder_a,
     ladder_t,
     records,
+    ring,
     roofline,
     share_and_clock,
     side_by_side,
@@ -71,7 +72,7 @@ def plot(options):
     """Draws everything that can be drawn; returns the exit status."""
     runs = records.load(options.results)
     folder = options.out or recorded.ROOT / ("build/plots" if options.results else "plots")
-    pictures = PICTURES if len(options.results) < 2 else (side_by_side,)
+    pictures = pictures_for(runs, len(options.results))
     pyplot = import_pyplot()
     if pyplot is None:
         print("plot: needs matplotlib; 'make plots' sets it up", file=sys.stderr)
@@ -82,6 +83,14 @@ def plot(options):
         print("plot: no picture can be drawn from these results", file=sys.stderr)
         return 2
     return 0
+
+
+def pictures_for(runs, files):
+    """What is drawn: of a trace its picture alone; of two files the two side by side."""
+    rings = ring.pictures(runs)
+    if runs.chosen and rings and not runs.runs:
+        return rings
+    return (*PICTURES, *rings) if files < 2 else (side_by_side,)
 
 
 def paths(text):

@@ -43,7 +43,7 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step races diff standalone diffstat list ladder compare emulated variants plots notes \
+for verb in step races trace diff standalone diffstat list ladder compare emulated variants plots notes \
     book test sass resources sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
@@ -78,7 +78,7 @@ says "make diff N=2 NO_COLOR=1 marks words" '\{\+'
 run diff N=1
 says "make diff N=1 says that nothing is below" 'nothing below'
 
-for verb in step races diff standalone sass resources sanitize; do
+for verb in step races trace diff standalone sass resources sanitize; do
     run $verb
     refuses "make $verb asks which rung" 'which rung'
     for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
@@ -113,6 +113,11 @@ for spelling in N=all all; do
     is "make standalone $spelling writes every rung" "see $work/out" \
         test "$(grep -c '^python3 standalone/write.py steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
+planned trace N=7 EMULATE=1 ARGS='--cta 3'
+says "make trace runs the script on the emulated program" \
+    "bench/trace.py $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3$"
+planned trace 7 EMULATE=0
+says "make trace 7 EMULATE=0 traces on the GPU" "bench/trace.py $work/plan/trace/steps/v07 "
 planned step N=t2 EMULATE=0
 says "make step N=t2 runs t02" "^$work/plan/steps/t02 *$"
 planned step N=7 EMULATE=0 ARGS='--size 4096'

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PLOTS = ROOT / "plots"
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+MOST_TRACE_BYTES = 200_000
 SMALLEST_PNG = 10_000  # bytes; an empty picture of this size takes less
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -63,6 +64,15 @@ def check_png():
     require(len(data) >= SMALLEST_PNG, f"only {len(data)} bytes")
 
 
+def check_trace(path):
+    """A recorded trace can be true, is small, and stands under its own name."""
+    record = recorded.load_record(path)
+    require(record["kind"] == "trace", f"its kind is {record['kind']}")
+    require(path.stat().st_size < MOST_TRACE_BYTES, f"{path.stat().st_size} bytes")
+    require(not record["commit"].endswith("+dirty"), "recorded from a tree with changes")
+    require(path.name == f"{recorded.trace_name(record)}.json", recorded.trace_name(record))
+
+
 def check_svg(headline):
     """plots/ladder.svg names every rung and was drawn from the headline run."""
     ladder = recorded.load_ladder(headline)
@@ -86,6 +96,8 @@ def main():
     for path in files:
         name = path.relative_to(RESULTS)
         case(f"{name} is of its schema and follows from its samples", recorded.load_record, path)
+    for path in sorted(recorded.TRACES.glob("*.json")):
+        case(f"traces/{path.name} can be true", check_trace, path)
     try:
         headline = recorded.newest_headline()
     except (ValueError, KeyError, TypeError):

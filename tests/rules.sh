@@ -58,9 +58,9 @@ absent "nothing in common/ is compiled for one machine only" \
 mapfile -t both < <(find common/harness -maxdepth 1 -type f | sort)
 absent "common/harness includes no machine's own files" '# *include +"harness/(gpu|emulated)/' \
     "${both[@]}"
-for shadow in common/emulator/device/*; do
-    is "${shadow##*/} stands for a device header" "there is no common/device/${shadow##*/}" \
-        test -e "common/device/${shadow##*/}"
+for shadow in common/emulator/device/* common/emulator/trace/*; do
+    stands_for=common/${shadow#common/emulator/}
+    is "$shadow stands for $stands_for" "there is no $stands_for" test -e "$stands_for"
 done
 
 # A line that starts a declaration with a parameter list must stand under a comment, in a block

@@ -23,6 +23,7 @@ ALWAYS = ("ladder", "share-and-clock", "roofline", "ladder-a", "ladder-t")  # ha
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "plots")]
 import recorded
+import traces
 from tools import pictures
 from tools.pictures import check_png, check_texts, require, same, suffixed, texts_of
 
@@ -146,6 +147,95 @@ def test_one_file(folder):
         "ladder-t: not drawn: no finished burst run of t02",
     ):
         require(words in result.stdout, f"'{words}' isn't in {result.stdout}")
+
+
+def rows_of(trace):
+    """The texts of a trace's rows."""
+    titles = [trace.title(warp) for warp in trace.warps[:8]]
+    return [stage.name for stage in traces.stages(trace)] + [t.partition(" (")[0] for t in titles]
+
+
+def test_traces(_):
+    """Every recorded trace has its picture: a row per stage and per warp, with a legend."""
+    folder = Path(drawn()[0].name)
+    records = recorded.all_traces()
+    require(records, "none is recorded")
+    for record in records:
+        path = folder / f"trace-{recorded.trace_name(record)}.svg"
+        check_png(path.with_suffix(".png"))
+        trace = traces.Trace(record)
+        words = [record["idea"], f"CTA {trace.record['launch']['cta']} of", record["commit"]]
+        words += ["multiplies", "waits", "starts loads", "writes results", "being filled", "empty"]
+        words.append("emulated steps" if trace.exact else "cycles of the SM's clock")
+        words.append("CPU emulator, policy" if trace.exact else record["gpu"]["name"])
+        check_texts(path.read_text(encoding="utf-8"), rows_of(trace), words)
+
+
+def on_a_gpu(record):
+    """A made-up record: the same trace as if a GPU had written it."""
+    record = copy.deepcopy(record)
+    gpu = dict.fromkeys(("power_limit_watts", "driver", "cuda", "cublas"))
+    record["gpu"] = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": 132, **gpu}
+    record["time"].update(unit="SM cycles", policy=None, cycles=1700, nanoseconds=1000)
+    for column in record["operations"].values():
+        del column[:]
+    return record
+
+
+def without_ring(record):
+    """A made-up record: warps that neither load nor wait, as where there is no shared memory."""
+    record = copy.deepcopy(record)
+    codes = {traces.WHATS.index(what) for what in ("multiply", "multiply wait", "write")}
+    for warp in record["warps"]:
+        events = warp["events"]
+        kept = [i for i, what in enumerate(events["what"]) if what in codes]
+        warp["events"] = {name: [column[i] for i in kept] for name, column in events.items()}
+    return record
+
+
+def test_chosen_trace(folder):
+    """From a trace that is named its picture alone; of a GPU's with the clock, and without a ring."""
+    record = next(one for one in recorded.all_traces() if one["step"] == "v07")
+    for name, made, words in (
+        ("trace-v07-nvidia-h200", on_a_gpu(record), ["at about 1.70 GHz", "NVIDIA H200; bf16"]),
+        ("trace-v07-emulator", without_ring(record), ["emulated steps"]),
+    ):
+        path, out = Path(folder) / f"{name}.json", Path(folder) / name
+        recorded.write_json(path, made)
+        result = run("--results", path, "--out", out)
+        same((result.returncode, result.stderr, result.stdout.count("\n")), (0, "", 1))
+        same(sorted(file.name for file in out.iterdir()), suffixed([name]))
+        check_png(out / f"{name}.png")
+        svg = (out / f"{name}.svg").read_text(encoding="utf-8")
+        check_texts(svg, rows_of(traces.Trace(made)), words)
+        same("stage 0" in texts_of(svg), made["gpu"] is not None)
+
+
+def test_damaged_trace(folder):
+    """A damaged trace is not drawn: one line that says what cannot be."""
+    record = copy.deepcopy(recorded.all_traces()[0])
+    record["warps"][0]["events"]["end"][0] = record["time"]["end"] + 1
+    path, out = Path(folder) / "damaged.json", Path(folder) / "out"
+    recorded.write_json(path, record)
+    result = run("--results", path, "--out", out)
+    same((result.returncode, result.stderr.count("\n"), out.exists()), (2, 1, False))
+    require("behind the trace's end" in result.stderr, result.stderr)
+
+
+def test_grey(_):
+    """In grey, no two states of a stage and no two doings of a warp look alike."""
+    from draw import ring
+    from matplotlib import colors
+
+    for looks in (ring.STATES, ring.DOES):
+        greys = []
+        for how in looks.values():
+            red, green, blue = colors.to_rgb(how["facecolor"])
+            greys.append((0.299 * red + 0.587 * green + 0.114 * blue, how.get("hatch")))
+        for i, (grey, hatch) in enumerate(greys):
+            for other, other_hatch in greys[:i]:
+                alike = abs(grey - other) < 0.15 and hatch == other_hatch
+                require(not alike, f"{grey:.2f} and {other:.2f} look alike")
 
 
 def test_failed(folder):
@@ -391,6 +481,10 @@ TESTS = [
     test_recorded,
     test_same_twice,
     test_committed,
+    test_traces,
+    test_chosen_trace,
+    test_damaged_trace,
+    test_grey,
     test_one_file,
     test_failed,
     test_nothing,

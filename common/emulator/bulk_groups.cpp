@@ -119,6 +119,7 @@ Operation operation_of(const std::shared_ptr<Store> &store, OperationKind kind, 
     operation.issuer = store->thread;
     operation.site = store->site;
     operation.name = name;
+    operation.tile = store->tile;
     return operation;
 }
 

@@ -45,6 +45,28 @@ typedef struct emulator_counts {
 } emulator_counts;
 void emulator_get_counts(emulator_counts *counts);
 
+/* What a CTA's threads start and what happens by itself later: for traces. */
+typedef enum emulator_operation_kind {
+    EMULATOR_LOAD,       /* a TMA load, into one CTA */
+    EMULATOR_MULTIPLY,   /* a wgmma */
+    EMULATOR_STORE_READ, /* a TMA store reads shared memory, */
+    EMULATOR_STORE_WRITE /* and writes global memory */
+} emulator_operation_kind;
+
+typedef struct emulator_operation {
+    emulator_operation_kind kind;
+    unsigned cta[3];            /* blockIdx of the CTA whose shared memory it reads or writes */
+    bool is_own;                /* whether that CTA's own threads started it */
+    int warp;                   /* of who started it */
+    uint32_t started, happened; /* in emulated steps */
+    uint32_t tile, barrier;     /* shared addresses of what it reads or writes and of the mbarrier
+                                 * that it completes on; 0 if there is none */
+} emulator_operation;
+
+/* Has every operation told to the listener when it has happened; NULL for nobody. */
+typedef void (*emulator_listener)(const emulator_operation *operation, void *context);
+void emulator_listen(emulator_listener listener, void *context);
+
 /* One line of source that reads or writes shared memory. */
 typedef struct emulator_access_site {
     char file[256];

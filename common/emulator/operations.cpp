@@ -1,6 +1,7 @@
 #include "emulator/operations.h"
 
 #include "emulator/machine.h"
+#include "emulator/steps.h"
 
 #include <cstring>
 #include <deque>
@@ -53,6 +54,7 @@ void complete(const Operation &operation) {
     in_progress = &operation;
     operation.complete();
     in_progress = nullptr;
+    tell_operation(operation);
     races::release(current_cluster);
     races::enter(before);
     races::destroy(own);
@@ -129,6 +131,7 @@ bool completes_now(const Operation &operation) {
 void submit(Operation operation) {
     operation.issued = races::Token::make();
     races::release(operation.issued.carrier());
+    start_operation(operation);
     if (completes_now(operation))
         complete(operation);
     else

@@ -23,7 +23,13 @@ struct Operation {
     std::string name;     // "TMA load", for reports
     std::function<void()> complete;
     std::function<bool()> ready; // may it complete yet? empty: yes. (wgmmas complete in order)
-    races::Token issued;         // set by submit()
+    races::Token issued;         // set by submit(), as is
+    std::uint32_t started = 0;   // the step (steps.h)
+
+    // For who listens: offsets in the CTA's shared memory.
+    static constexpr std::uint32_t NOWHERE = 0xffffffff;
+    std::uint32_t tile = NOWHERE;    // what it reads or writes
+    std::uint32_t barrier = NOWHERE; // the mbarrier that it completes on
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing

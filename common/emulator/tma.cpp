@@ -151,6 +151,8 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
         operation.site = where;
         operation.name = "TMA load";
         operation.complete = [load] { land(load); };
+        operation.tile = to;
+        operation.barrier = barrier_offset;
         submit(std::move(operation));
     }
 }

@@ -146,8 +146,8 @@ void check_agreement(const Wgmma &slot, const Thread &thread, int n, std::uint64
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     Wgmma &slot = slot_of(group, number);
-    slot.a_held =
-        check_operand(*group.cta, decode_operand(*group.cta, 'A', slot.a, WGMMA_M, where), where);
+    const MatrixOperand a = decode_operand(*group.cta, 'A', slot.a, WGMMA_M, where);
+    slot.a_held = check_operand(*group.cta, a, where);
     slot.b_held =
         check_operand(*group.cta, decode_operand(*group.cta, 'B', slot.b, slot.n, where), where);
     ++counts.wgmmas;
@@ -160,6 +160,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     operation.name = "wgmma";
     operation.ready = [&group, number] { return group.executed == number; };
     operation.complete = [&group] { execute(group); };
+    operation.tile = a.start - SHARED_BASE;
     submit(std::move(operation));
 }
 

@@ -1,9 +1,11 @@
 /* The machine that a rung's program is linked for. The files of gpu/ and of emulated/ are two
  * implementations of this header and of device.h, operands.h, reference.h, check.h and
- * second_opinion.h; all others are the same in both programs. */
+ * second_opinion.h; all others are the same in both programs. A traced rung's program has
+ * trace/measure.c in place of the machine's own measure.c. */
 #ifndef GEMM_LADDER_HARNESS_MACHINE_H
 #define GEMM_LADDER_HARNESS_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/options.h"
@@ -22,8 +24,11 @@ size_t machine_orders(const options *options);
 /* The next launch of the step happens in this order. Returns its name; on a GPU NULL. */
 const char *machine_choose_order(const options *options, size_t order);
 
+/* Whether machine_measure() traces a launch. */
+bool machine_traces(void);
+
 /* Measures a step whose result is right: times on a GPU, unless the options say none; counts on the
- * emulator. They are put in the report, machine_forget() frees them. Returns an enum exit_status;
+ * emulator; the events of one CTA in a program that traces. They are put in the report, machine_forget() frees them. Returns an enum exit_status;
  * if it is not STATUS_VERIFIED, either one line has been printed or the verification says what is
  * wrong now. */
 int machine_measure(workload *workload, const options *options, verification *verification,

@@ -10,11 +10,13 @@
 #include "harness/shape.h"
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
+enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
 
 static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --check --json --device "
                                   "--help";
 static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
 static const char SCALAR_OPTIONS[] = " --alpha --beta";
+static const char TRACE_OPTIONS[] = " --cta --events";
 static const char HEURISTIC_OPTIONS[] = " --heuristics --heuristic";
 static const char ALL_POLICIES[] = "all";
 
@@ -188,7 +190,14 @@ static int parse_policy(parser *parser, const char *name, const char *value) {
 static int check_machine(parser *parser, const char *name, const char *value) {
     const char *why = NULL;
     const bool heuristics = strncmp(name, "--heuristic", strlen("--heuristic")) == 0;
-    if (heuristics && !parser->rules->has_heuristics) {
+    const bool timed = heuristics || strcmp(name, "--rounds") == 0 ||
+                       (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0);
+    if (parser->rules->traces && timed) {
+        why = "a traced rung is not timed";
+    } else if (!parser->rules->traces &&
+               (strcmp(name, "--cta") == 0 || strcmp(name, "--events") == 0)) {
+        why = "this program traces nothing (make trace)";
+    } else if (heuristics && !parser->rules->has_heuristics) {
         why = parser->rules->emulated ? "the emulator has no cuBLASLt"
                                       : "cuBLASLt multiplies; this rung moves words";
     } else if (!parser->rules->emulated) {
@@ -250,6 +259,12 @@ static int parse_option(parser *parser, const char *name, const char *value) {
         o->takes_heuristic = true;
         return parse_int(parser, name, value, 0, MOST_HEURISTICS - 1, &o->heuristic);
     }
+    if (strcmp(name, "--cta") == 0) {
+        return parse_int(parser, name, value, 0, INT_MAX, &o->cta);
+    }
+    if (strcmp(name, "--events") == 0) {
+        return parse_int(parser, name, value, 1, MOST_EVENTS, &o->events);
+    }
     if (strcmp(name, "--json") == 0) {
         return parse_path(parser, name, value);
     }
@@ -258,10 +273,10 @@ static int parse_option(parser *parser, const char *name, const char *value) {
 
 /* The option called text (of the given length), or NULL. */
 static const char *known_option(const char *text, size_t length) {
-    static const char *const names[] = {"--size",       "--m",         "--n",      "--k",
-                                        "--inputs",     "--seed",      "--check",  "--json",
-                                        "--protocol",   "--rounds",    "--device", "--policy",
-                                        "--heuristics", "--heuristic", "--alpha",  "--beta"};
+    static const char *const names[] = {
+        "--size",       "--m",         "--n",        "--k",      "--inputs", "--seed",
+        "--check",      "--json",      "--protocol", "--rounds", "--device", "--policy",
+        "--heuristics", "--heuristic", "--alpha",    "--beta",   "--cta",    "--events"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -299,10 +314,12 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
                    .beta = 1,
                    .inputs = INPUTS_NORMAL,
                    .seed = 1,
-                   .protocol = rules->emulated ? PROTOCOL_NONE : PROTOCOL_BURST,
+                   .protocol = rules->emulated || rules->traces ? PROTOCOL_NONE : PROTOCOL_BURST,
                    .rounds = BURST_ROUNDS,
                    .check = CHECK_FULL,
-                   .policy = rules->policies == NULL ? NULL : ALL_POLICIES};
+                   .policy = rules->policies == NULL ? NULL : ALL_POLICIES,
+                   .cta = MIDDLE_CTA,
+                   .events = TRACED_EVENTS};
     parser parser = {.rules = rules, .options = o, .error = error, .error_size = size};
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -312,11 +329,11 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
         const size_t length = strcspn(argv[i], "=");
         const char *name = known_option(argv[i], length);
         if (name == NULL) {
-            snprintf(error, size, "unknown argument '%s'; there are --size --m --n%s%s%s%s",
-                     argv[i], rules->moves ? "" : " --k",
-                     rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
-                     rules->takes_scalars ? SCALAR_OPTIONS : "",
-                     rules->has_heuristics ? HEURISTIC_OPTIONS : "");
+            snprintf(
+                error, size, "unknown argument '%s'; there are --size --m --n%s%s%s%s%s", argv[i],
+                rules->moves ? "" : " --k", rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
+                rules->takes_scalars ? SCALAR_OPTIONS : "",
+                rules->has_heuristics ? HEURISTIC_OPTIONS : "", rules->traces ? TRACE_OPTIONS : "");
             return 1;
         }
         const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
@@ -334,12 +351,22 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
     return finish(&parser);
 }
 
-static void print_gpu_options(FILE *out) {
+static void print_gpu_options(FILE *out, const option_rules *rules) {
+    if (!rules->traces) {
+        fprintf(out,
+                "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
+                "  --rounds R                        timed rounds (default %d; sustained: %d)\n",
+                BURST_ROUNDS, SUSTAINED_ROUNDS);
+    }
+    fputs("  --device I                        which GPU (default 0)\n", out);
+}
+
+static void print_trace_options(FILE *out) {
     fprintf(out,
-            "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
-            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
-            "  --device I                        which GPU (default 0)\n",
-            BURST_ROUNDS, SUSTAINED_ROUNDS);
+            "  --cta C                           the CTA to trace, from 0 (default: the middle "
+            "one)\n"
+            "  --events E                        of each warp, that many are kept (default %d)\n",
+            TRACED_EVENTS);
 }
 
 static void print_heuristic_options(FILE *out) {
@@ -366,6 +393,12 @@ static void print_emulator_options(FILE *out, const option_rules *rules) {
 
 /* What the program does. */
 static const char *purpose(const option_rules *rules) {
+    if (rules->traces) {
+        return "Runs the rung, checks its result against an independent reference, and writes down "
+               "what the warps\nof one CTA do in one more launch: who loads, multiplies, stores "
+               "and "
+               "waits, and when.";
+    }
     if (rules->emulated) {
         return "Runs the rung on the emulator, a CPU, and checks its result against an independent "
                "reference.";
@@ -424,7 +457,10 @@ void options_print_help(FILE *out, const step *step, const option_rules *rules) 
     if (rules->emulated) {
         print_emulator_options(out, rules);
     } else {
-        print_gpu_options(out);
+        print_gpu_options(out, rules);
+    }
+    if (rules->traces) {
+        print_trace_options(out);
     }
     if (rules->has_heuristics) {
         print_heuristic_options(out);

@@ -12,6 +12,7 @@
 
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_NONE };
 enum check_extent { CHECK_FULL, CHECK_SAMPLE };
+enum { MIDDLE_CTA = -1 };
 
 /* What differs between the command lines of the two machines. */
 typedef struct option_rules {
@@ -20,6 +21,7 @@ typedef struct option_rules {
     bool has_heuristics;         /* cuBLASLt can be timed beside the step */
     bool takes_scalars;          /* the step's computation has alpha and beta */
     bool moves;                  /* it moves words: there is no k, and all of them are checked */
+    bool traces;                 /* one launch is traced, and nothing is timed or counted */
     const char *const *policies; /* names that --policy takes beside "all", a NULL behind the last;
                                   * NULL where there is no such option */
 } option_rules;
@@ -38,6 +40,8 @@ typedef struct options {
     const char *json; /* the file to write, or NULL; points into argv */
     int device;
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
+    int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
+    int events;         /* of each warp that are kept */
     bool help;
 } options;
 

@@ -71,8 +71,10 @@ static void print_right(FILE *out, const report *report) {
                     verdict->kind == CHECK_WORDS ? " " : "", text);
         }
     }
+    const char *again =
+        report->trace != NULL ? "; the traced launch is right" : "; timed buffers checked again";
     fprintf(out, "%s agrees; guards intact%s\n", report->second_opinion,
-            verification->made[PHASE_AFTER_TIMING] ? "; timed buffers checked again" : "");
+            verification->made[PHASE_AFTER_TIMING] ? again : "");
     if (verification->orders[0] != '\0') {
         fprintf(out, "policies   %s\n", verification->orders);
     }

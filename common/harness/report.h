@@ -9,6 +9,7 @@
 #include "harness/emulation.h"
 #include "harness/options.h"
 #include "harness/timing.h"
+#include "harness/trace.h"
 #include "harness/verify.h"
 #include "step.h"
 
@@ -23,6 +24,7 @@ typedef struct report {
     const verification *verification;
     timing *timing;       /* NULL if nothing was timed */
     emulation *emulation; /* NULL on a GPU, or if something is wrong */
+    trace *trace;         /* NULL unless the program traces, or if something is wrong */
 } report;
 
 /* The parts of the output, each as soon as it is known; the last one if something was timed. */

@@ -293,6 +293,9 @@ int report_write_json(const report *report, const char *path, char *error, size_
     write_problem(&json, report);
     write_verification(&json, report);
     write_timing(&json, report);
+    if (report->trace != NULL) {
+        trace_write_json(&json, report->trace);
+    }
     if (report->emulation != NULL) {
         emulation_write_json(&json, report->emulation);
     } else if (report->device->emulated) {

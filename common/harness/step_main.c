@@ -54,6 +54,9 @@ static int publish(const report *report) {
     if (report->emulation != NULL) {
         emulation_print(stdout, report->emulation);
     }
+    if (report->trace != NULL) {
+        trace_print(stdout, report->trace);
+    }
     const char *path = report->options->json;
     if (path != NULL && report_write_json(report, path, error, sizeof error) != 0) {
         message("--json: %s", error);

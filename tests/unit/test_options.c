@@ -15,6 +15,7 @@ static const option_rules EMULATOR = {
     .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
 static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
 static const option_rules MOVES = {.m = 32768, .n = 32768, .moves = true};
+static const option_rules TRACED = {.m = 8192, .n = 8192, .k = 8192, .traces = true};
 static const option_rules *rules = &GPU; /* of the case that runs */
 
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
@@ -63,6 +64,23 @@ static void rounds_follow_the_protocol(void) {
     EXPECT(parse("--protocol sustained") == 0 && parsed.rounds == 3, "rounds=%d", parsed.rounds);
     EXPECT(parse("--rounds 5 --protocol sustained") == 0 && parsed.rounds == 5, "rounds=%d",
            parsed.rounds);
+}
+
+static void traces(void) {
+    EXPECT(parse("") == 0 && parsed.cta == MIDDLE_CTA && parsed.events > 0, "default");
+    expect_refused("--cta 3", "--cta 3: this program traces nothing (make trace)");
+    expect_refused("--events 100", "traces nothing");
+    rules = &TRACED;
+    EXPECT(parse("--cta 3 --events=100") == 0, "%s", error);
+    EXPECT(parsed.cta == 3 && parsed.events == 100, "cta=%d events=%d", parsed.cta, parsed.events);
+    EXPECT(parsed.protocol == PROTOCOL_NONE && parse("--protocol none") == 0, "%s", error);
+    expect_refused("--protocol burst", "a traced rung is not timed");
+    expect_refused("--rounds 3", "a traced rung is not timed");
+    expect_refused("--heuristics 3", "a traced rung is not timed");
+    expect_refused("--cta -1", "whole number from 0");
+    expect_refused("--events 0", "whole number from 1");
+    expect_refused("--nothing 1", "--cta --events");
+    rules = &GPU;
 }
 
 static void heuristics_of_cublaslt(void) {
@@ -232,6 +250,7 @@ int main(void) {
     run_case("options: every option is read", every_option);
     run_case("options: rounds follow the protocol", rounds_follow_the_protocol);
     run_case("options: cuBLASLt's algorithms", heuristics_of_cublaslt);
+    run_case("options: of a traced rung, and only of it", traces);
     run_case("options: the last of several counts", last_one_counts);
     run_case("options: --help ends reading", help_ends_reading);
     run_case("options: bad numbers are refused", bad_numbers);

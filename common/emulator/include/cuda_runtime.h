@@ -200,6 +200,12 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
     return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
 }
 
+// Writes to a __device__ or __constant__ variable: here one of this process.
+template <typename T>
+cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes) {
+    return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
+}
+
 // How many clusters of the launch can be resident at once.
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, void (*kernel)(Parameters...),

@@ -1,4 +1,4 @@
-/* The emulator: every order of events that its policies make, and counts. */
+/* The emulator: every order of events that its policies make. */
 #include "harness/machine.h"
 
 #include <inttypes.h>
@@ -9,8 +9,6 @@
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
 #include "harness/emulated/launch_progress.h"
-#include "harness/exit_status.h"
-#include "harness/message.h"
 #include "harness/shape.h"
 
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
@@ -29,7 +27,8 @@ option_rules machine_option_rules(const step *step) {
                           .k = arithmetic.moves ? 0 : DEFAULT_K,
                           .takes_scalars = arithmetic.takes_c,
                           .moves = arithmetic.moves,
-                          .policies = emulator_policies()};
+                          .policies = emulator_policies(),
+                          .traces = machine_traces()};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
 }
@@ -48,7 +47,7 @@ size_t machine_orders(const options *options) {
     return is_policy(options->policy) ? 1 : emulator_fixed_policies();
 }
 
-/* The exact check, the bounded one if there is one, and the launch that is counted. */
+/* The exact check, the bounded one if there is one, and the launch that is counted or traced. */
 static size_t launches_in_all(const options *o) {
     const enum inputs exact = o->k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
     const size_t checks = o->inputs == exact ? 1 : 2;
@@ -73,43 +72,4 @@ const char *machine_choose_order(const options *options, size_t order) {
     }
     snprintf(random_name, sizeof random_name, "random with seed %" PRIu64, options->seed);
     return random_name;
-}
-
-/* Launches once more, under the first policy, so that what is counted depends on it alone. */
-static int count_a_launch(workload *workload, const options *o, emulation *emulation) {
-    const contender *step = &workload->contenders[CONTENDER_STEP];
-    emulation->order = machine_choose_order(o, 0);
-    if (step->launch(step->context, 0) != 0 || device_wait(workload->device, step->name) != 0) {
-        return 1;
-    }
-    emulation->detects_races = emulator_detects_races();
-    emulator_get_counts(&emulation->counts);
-    emulation->sites = emulator_get_access_sites(NULL, 0);
-    emulation->site = calloc(emulation->sites + 1, sizeof *emulation->site);
-    if (emulation->site == NULL) {
-        message("no memory for the counts of %zu lines of source", emulation->sites);
-        return 1;
-    }
-    emulator_get_access_sites(emulation->site, emulation->sites);
-    return 0;
-}
-
-int machine_measure(workload *workload, const options *options, verification *verification,
-                    report *report) {
-    (void)verification; /* the launch that is counted writes nothing that is checked */
-    emulation *emulation = calloc(1, sizeof *emulation);
-    if (emulation == NULL) {
-        message("no memory for the counts");
-        return STATUS_FAILED;
-    }
-    report->emulation = emulation;
-    return count_a_launch(workload, options, emulation) == 0 ? STATUS_VERIFIED : STATUS_FAILED;
-}
-
-void machine_forget(report *report) {
-    if (report->emulation != NULL) {
-        free(report->emulation->site);
-        free(report->emulation);
-        report->emulation = NULL;
-    }
 }

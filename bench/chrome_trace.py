@@ -1,0 +1,226 @@
+"""A trace as Chrome's trace events, which https://ui.perfetto.dev and chrome://tracing open.
+
+The ring and the warps are two processes there. Each stage is a track of the first: filled, full,
+read. Each warp is a track of the second: what it does. Copies on their way are asynchronous slices.
+
+A viewer counts microseconds; a cycle, or an emulated step, is shown as a nanosecond. (Trace Event
+Format, the JSON object form.)
+"""
+
+from __future__ import annotations
+
+import traces
+from schema import Invalid, require
+
+RING, WARPS, COPIES = 1, 2, 3  # process ids
+PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}
+STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
+PER_NANOSECOND = 1000  # the viewer's unit is a thousand nanoseconds
+PHASES = {"M", "X", "i", "b", "e"}
+
+
+def ts(time):
+    """A time of the trace as the viewer counts it."""
+    return time / PER_NANOSECOND
+
+
+def meta(kind, pid, tid, name):
+    """The name of a process or of a thread."""
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
+
+
+def slice_of(pid, tid, name, begin, end, **arguments):
+    """Something with a length, or an instant if it has none."""
+    event = {"name": name, "pid": pid, "tid": tid, "ts": ts(begin), "args": arguments}
+    if end > begin:
+        return {"ph": "X", "dur": ts(end - begin), **event}
+    return {"ph": "i", "s": "t", **event}
+
+
+def flight(identity, name, begin, end, arguments):
+    """Something on its way: its begin and its end."""
+    both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
+    return [
+        {"ph": "b", "ts": ts(begin), "args": arguments, **both},
+        {"ph": "e", "ts": ts(end), **both},
+    ]
+
+
+# --- what the slices are called ---------------------------------------------------------------
+
+
+def title(trace, event):
+    """'wait full[2]', 'load a[2]', 'barrier 1'."""
+    if event.what in ("load", "store"):
+        return f"{event.what} {trace.name(event.other)}"
+    if event.what in traces.ON_MBARRIERS:
+        return f"{event.what} {trace.name(event.address)}"
+    if event.what == "multiply":
+        return f"start wgmmas on {trace.name(event.address)}"
+    if event.what == "barrier":
+        return f"barrier {event.value}"
+    if event.address and event.what in traces.TOUCHES:
+        return f"{event.what} {trace.name(event.address)}"
+    return event.what
+
+
+def arguments(trace, event):
+    """What a viewer shows of the slice that was chosen."""
+    found = {"line": event.line, "source": trace.source(event.line)} if event.line else {}
+    if event.what == "wait" and event.value != traces.TOKEN:
+        found["parity"] = event.value
+    elif event.what == "expect":
+        found["bytes"] = event.value
+    elif event.what.endswith(" wait"):
+        found["groups left"] = event.value
+    elif event.what == "multiply":
+        found.update(a=trace.name(event.address), b=trace.name(event.other))
+    return found
+
+
+# --- the parts --------------------------------------------------------------------------------
+
+
+def ring_events(trace):
+    """A track per stage."""
+    found = []
+    for number, stage in enumerate(traces.stages(trace)):
+        found.append(meta("thread_name", RING, number, stage.name))
+        for state, begin, end in traces.states(stage, trace.end):
+            found.append(slice_of(RING, number, STATES[state], begin, end))
+    return found
+
+
+def warp_events(trace):
+    """A track per warp. What a group of wgmmas takes is asynchronous: other things go on."""
+    found = []
+    for warp in trace.warps:
+        found.append(meta("thread_name", WARPS, warp.number, trace.title(warp)))
+        for event in warp.events:
+            name = title(trace, event)
+            found.append(
+                slice_of(
+                    WARPS, warp.number, name, event.begin, event.end, **arguments(trace, event)
+                )
+            )
+    return found
+
+
+def flights(trace):
+    """Loads, stores and wgmmas on their way: (name, begin, end, arguments)."""
+    found = []
+    for stage in traces.stages(trace):
+        for number, fill in enumerate(stage.fills):
+            end = trace.end if fill.landed is None else fill.landed
+            found.append((f"fill of {stage.name}", fill.begin, end, {"number": number + 1}))
+    for warp in trace.warps:
+        for event, done in zip(warp.of("multiply"), traces.completion(trace, warp)):
+            end = trace.end if done is None else done
+            words = {"by": trace.title(warp), "a": trace.name(event.address)}
+            found.append(("wgmmas", event.begin, end, words))
+    for warp, tile, begin, done in traces.stores(trace):
+        end = trace.end if done is None else done
+        found.append((f"store of {trace.name(tile)}", begin, end, {"by": trace.title(warp)}))
+    return sorted(found, key=lambda one: one[1:3])
+
+
+def export(trace):
+    """The whole file, as an object."""
+    events = [
+        meta("process_name", pid, 0, f"{name}, CTA {trace.record['launch']['cta']}")
+        for pid, name in PROCESSES.items()
+    ]
+    events += ring_events(trace) + warp_events(trace)
+    for identity, one in enumerate(flights(trace)):
+        events += flight(identity, *one)
+    unit = trace.record["time"]["unit"]
+    return {
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "step": trace.record["step"],
+            "time": f"1 ns in the viewer stands for one of the {unit}",
+            "commit": trace.record["commit"],
+            "date": trace.record["date"],
+            "machine": trace.record["gpu"]["name"] if trace.record["gpu"] else "CPU emulator",
+        },
+    }
+
+
+# --- whether a viewer would take it ------------------------------------------------------------
+
+
+def number(value, where):
+    """Invalid unless it is a number from 0 upwards."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+    require(good, where, f"{value!r} is no time")
+
+
+def check_event(event, where, tracks):
+    """One event by itself."""
+    require(isinstance(event, dict), where, "is no object")
+    require(event.get("ph") in PHASES, f"{where}.ph", f"{event.get('ph')!r} is no phase known here")
+    for key in ("pid", "tid"):
+        require(isinstance(event.get(key), int), f"{where}.{key}", "is no number")
+    require(isinstance(event.get("name"), str) and event["name"], f"{where}.name", "is missing")
+    if event["ph"] == "M":
+        require("name" in event.get("args", {}), f"{where}.args", "name nothing")
+        return
+    number(event.get("ts"), f"{where}.ts")
+    if event["ph"] == "X":
+        number(event.get("dur"), f"{where}.dur")
+    if event["ph"] in "Xi":
+        track = (event["pid"], event["tid"])
+        require(track in tracks, where, f"a slice of track {track}, which has no name")
+
+
+def check_nesting(slices, track):
+    """The slices of one track lie side by side or inside of each other."""
+    open_until = []
+    for begin, end, name in sorted(slices, key=lambda one: (one[0], -one[1])):
+        while open_until and open_until[-1] <= begin:
+            open_until.pop()
+        why = f"'{name}' at {begin} overlaps with the slice before it"
+        require(not open_until or end <= open_until[-1], f"track {track}", why)
+        open_until.append(end)
+
+
+def check_flights(events):
+    """Every asynchronous begin has its end, later."""
+    begun = {}
+    for index, event in enumerate(events):
+        where = f"traceEvents[{index}]"
+        if event["ph"] == "b":
+            require(event.get("id") not in begun, where, f"id {event.get('id')} begins twice")
+            begun[event.get("id")] = event
+        elif event["ph"] == "e":
+            start = begun.pop(event.get("id"), None)
+            require(start is not None, where, f"id {event.get('id')} ends without a begin")
+            require(start["ts"] <= event["ts"], where, "ends before it begins")
+    require(not begun, "traceEvents", f"ids {sorted(begun)[:5]} begin and never end")
+
+
+def check(viewer):
+    """Invalid, saying where, unless a viewer would take the file and show all of it."""
+    require(isinstance(viewer, dict), "", "is no object")
+    events = viewer.get("traceEvents")
+    require(isinstance(events, list) and events, "traceEvents", "is no list of events")
+    named = [e for e in events if isinstance(e, dict) and e.get("name") == "thread_name"]
+    tracks = {(event.get("pid"), event.get("tid")) for event in named}
+    for index, event in enumerate(events):
+        check_event(event, f"traceEvents[{index}]", tracks)
+    for track in sorted(tracks):
+        slices = [
+            (
+                round(e["ts"] * PER_NANOSECOND),
+                round((e["ts"] + e["dur"]) * PER_NANOSECOND),
+                e["name"],
+            )
+            for e in events
+            if e["ph"] == "X" and (e["pid"], e["tid"]) == track
+        ]
+        check_nesting(slices, track)
+    check_flights(events)
+
+
+__all__ = ["Invalid", "check", "export"]

@@ -1,0 +1,55 @@
+/* What one launch of a traced rung wrote down about one of its CTAs. */
+#ifndef GEMM_LADDER_HARNESS_TRACE_H
+#define GEMM_LADDER_HARNESS_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "harness/json.h"
+#include "trace/events.h"
+
+enum { TRACE_MOST_WARPS = 32 };
+
+/* What was started and went on by itself, as the emulator tells it; unknown of a GPU. */
+typedef struct trace_operation {
+    const char *kind; /* "load", "multiply", "store read", "store write" */
+    bool is_own;      /* the CTA's own threads started it: a peer's loads come here by multicast */
+    int warp;         /* of who started it */
+    uint32_t started, happened;
+    uint32_t tile, barrier; /* shared addresses; 0 if there is none */
+} trace_operation;
+
+typedef struct trace {
+    const char *time_unit; /* of all times: "SM cycles" or "emulated steps" */
+    const char *order;     /* the emulator's policy; NULL on a GPU */
+    uint32_t grid[3];      /* CTAs */
+    uint32_t block[3];     /* threads of one */
+    uint32_t cta[3];       /* the blockIdx of the one that was traced */
+    uint64_t number;       /* the same, counted from 0, x fastest */
+    uint64_t ctas;
+    uint32_t capacity;                 /* events of a warp that were kept */
+    trace_warp warp[TRACE_MOST_WARPS]; /* those of the CTA */
+    trace_event *event;                /* [warps][capacity], in the order in which they ended */
+    size_t operations;
+    size_t operations_room;
+    trace_operation *operation; /* [operations], in the order in which they happened */
+} trace;
+
+/* How many warps the CTA has. */
+size_t trace_warps(const trace *trace);
+
+/* Adds an operation. Returns 0, or non-zero if there is no memory for it. */
+int trace_add_operation(trace *trace, const trace_operation *operation);
+
+/* Frees what the trace holds. */
+void trace_free(trace *trace);
+
+/* Prints which CTA it is, how much is there and what is not. */
+void trace_print(FILE *out, const trace *trace);
+
+/* Writes all of it as the object "trace"; times count from the earliest one. */
+void trace_write_json(json *json, const trace *trace);
+
+#endif

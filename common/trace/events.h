@@ -1,0 +1,112 @@
+/* What a traced kernel writes down, and where: shared by the kernel, which writes, and by the
+ * harness, which makes the room and reads it. C.
+ *
+ * One lane of a warp writes for it: lane 0. Every warp has room of its own, so that no warp waits
+ * for another's turn. Times are the low 32 bits of a clock (machine.cuh). */
+#ifndef GEMM_LADDER_TRACE_EVENTS_H
+#define GEMM_LADDER_TRACE_EVENTS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What happened. Addresses are shared addresses; NOWHERE stands for none. An event without a length
+ * has the time before and the time after the instruction. */
+enum trace_what {
+    TRACE_LAYOUT,        /* a member of SharedStorage; value: its initial, address, other: bytes of
+                          * one, extra: how many of them */
+    TRACE_INIT,          /* an mbarrier; address, value: arrivals */
+    TRACE_WAIT,          /* for an mbarrier; address, value: the parity, or TRACE_TOKEN */
+    TRACE_ARRIVE,        /* at an mbarrier; address, value: the CTA's rank, or TRACE_OWN */
+    TRACE_EXPECT,        /* an arrival that announces bytes; address, value: the bytes */
+    TRACE_LOAD,          /* TMA load started; address: its mbarrier, other: the tile, value: mask */
+    TRACE_LANDED,        /* a phase of loads; address: their mbarrier; begin: when it was seen
+                          * incomplete last, end: when it was seen complete */
+    TRACE_MULTIPLY,      /* wgmmas started, fence to commit; address, other: A and B of the last;
+                          * value: how many, or 0 if nobody counts them */
+    TRACE_MULTIPLY_WAIT, /* for groups of wgmmas; value: how many may remain */
+    TRACE_STORE,         /* TMA store started; other: the tile */
+    TRACE_STORE_COMMIT,  /* of a bulk group */
+    TRACE_STORE_WAIT,    /* for bulk groups; value: how many may remain, extra: 1 until they have
+                          * read, 0 until they are written */
+    TRACE_COPY_COMMIT,   /* of a group of cp.async */
+    TRACE_COPY_WAIT,     /* for groups of cp.async; value: how many may remain */
+    TRACE_BARRIER,       /* of the CTA; value: its id */
+    TRACE_CLUSTER,       /* the cluster's barrier */
+    TRACE_COPY,  /* copies into shared memory; address: where the last one goes. From here on
+                  * what a warp does many times in a row: only the last time is known */
+    TRACE_READ,  /* operands to registers; address: the last one's, NOWHERE: global memory */
+    TRACE_WRITE, /* results on their way out, to staging or to global memory */
+    TRACE_WHATS
+};
+enum { TRACE_FIRST_TOUCH = TRACE_COPY, TRACE_TOUCHES = TRACE_WHATS - TRACE_COPY };
+
+/* Values that say that there is none. A shared address is never NOWHERE. */
+enum { TRACE_NOWHERE = 0, TRACE_TOKEN = 2, TRACE_OWN = 0xffff };
+
+/* In trace_touch.mark, beside an address. */
+#define TRACE_TOUCHED 0x80000000u
+
+/* One event, 32 bytes: two stores. */
+typedef struct __attribute__((aligned(16))) trace_event {
+    uint32_t begin;
+    uint32_t end;
+    uint32_t what;
+    uint32_t line; /* of the rung */
+    uint32_t address;
+    uint32_t other;
+    uint32_t value;
+    uint32_t extra;
+} trace_event;
+
+/* Something that was done at `time`; the next event writes it down. 8 bytes: one store. */
+typedef struct trace_touch {
+    uint32_t time;
+    uint32_t mark; /* TRACE_TOUCHED and the address; 0 if there is nothing to write down */
+} trace_touch;
+
+/* Loads of which nobody has seen yet that they have landed. */
+typedef struct trace_flight {
+    uint64_t token;   /* of the phase of their mbarrier */
+    uint32_t barrier; /* its shared address */
+    uint32_t seen;    /* when it was seen incomplete last */
+} trace_flight;
+
+enum { TRACE_FLIGHTS = 8 };
+
+/* What is known of a warp beside its events. The first 32 bytes are read at every event. */
+typedef struct __attribute__((aligned(32))) trace_warp {
+    uint32_t events;   /* that happened; only the first trace_control.capacity are kept */
+    uint32_t operands; /* of the last wgmma: A's address / 16, and B's shifted by 16 */
+    trace_touch touch[TRACE_TOUCHES];
+    uint32_t fence;  /* time of the last wgmma_fence */
+    uint32_t wgmmas; /* since the last commit, if somebody counts them */
+    uint32_t sm;     /* the multiprocessor */
+    uint32_t flown;  /* flights that have ended; the oldest stands at flown % TRACE_FLIGHTS */
+    uint32_t flights;
+    uint32_t first_time; /* the clock at the first event, and the wall clock then */
+    uint32_t last_time;  /* and at the last event that asked: one in so many */
+    uint64_t first_ns;
+    uint64_t last_ns;
+    trace_flight flight[TRACE_FLIGHTS];
+} trace_warp;
+
+/* What a launch is to write down. All 0: nothing. */
+typedef struct trace_control {
+    trace_warp *warps;   /* [warps of the CTA], zeroed */
+    trace_event *events; /* [warps of the CTA][capacity] */
+    uint32_t capacity;
+    uint32_t cta[3]; /* the blockIdx of the CTA that is traced */
+} trace_control;
+
+/* The harness: what the launch that comes is to write down. A traced rung asks before each of its
+ * launches, and passes on the grid, in CTAs, and the CTA, in threads. */
+trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,530 @@
+// What turns a rung into a traced rung, without a word in the rung: the compiler reads this file
+// before the rung (-include). It includes every device header, and then gives the names that a rung
+// calls to functions of its own, which write down what happens and call what the rung meant. The
+// device headers stay as they are, and an ordinary build never reads this file.
+//
+// Waits and barriers are written down with their begin and end. What is started and goes on by
+// itself, a copy or a wgmma, is written down when it is started; its end is seen by whoever waits.
+#pragma once
+
+#include "trace/recorder.cuh"
+
+#include <cuda_runtime.h>
+#include <type_traits>
+
+// ---------------------------------------------------------------------------- launches
+
+namespace trace {
+
+// In place of cudaLaunchKernelEx: first tells the kernel what this launch is to write down.
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
+                          Arguments &&...arguments) {
+    const dim3 grid = config->gridDim;
+    const dim3 block = config->blockDim;
+    const uint32_t grid_size[3] = {grid.x, grid.y, grid.z};
+    const uint32_t block_size[3] = {block.x, block.y, block.z};
+    const trace_control next = trace_next_launch(grid_size, block_size);
+    const cudaError_t status = cudaMemcpyToSymbol(control, &next, sizeof next);
+    if (status != cudaSuccess)
+        return status;
+    return cudaLaunchKernelEx(config, kernel, static_cast<Arguments &&>(arguments)...);
+}
+
+} // namespace trace
+
+#define cudaLaunchKernelEx trace::launch_kernel
+#include "device/launch.cuh"
+#undef cudaLaunchKernelEx
+
+// ---------------------------------------------------------------------------- device headers
+
+#include "device/barrier.cuh"
+#include "device/cluster.cuh"
+#include "device/cp_async.cuh"
+#include "device/fp16.cuh"
+#include "device/fragment.cuh"
+#include "device/ldmatrix.cuh"
+#include "device/matrix_descriptor.cuh"
+#include "device/mbarrier.cuh"
+#include "device/mma_sync.cuh"
+#include "device/named_barrier.cuh"
+#include "device/registers.cuh"
+#include "device/shared_memory.cuh"
+#include "device/stmatrix.cuh"
+#include "device/swizzle.cuh"
+#include "device/tensor_map.cuh"
+#include "device/tile_chunks.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/vector.cuh"
+#include "device/wgmma.cuh"
+#include "device/wmma.cuh"
+
+// For a hook that writes one event: the time before, the instruction, the event.
+#define TRACE_EVENT(what, call, ...)                                                               \
+    const bool writes = trace::on();                                                               \
+    const uint32_t begin = writes ? trace::now() : 0;                                              \
+    call;                                                                                          \
+    if (writes)                                                                                    \
+    trace::write(what, begin, where, ##__VA_ARGS__)
+
+// The last argument of every hook.
+#define TRACE_SITE trace::Site where = TRACE_HERE
+
+// ---------------------------------------------------------------------------- shared memory
+
+namespace trace {
+
+// Writes down where a member of SharedStorage lies: one of so many bytes, if it is a ring of stages
+// (an array of arrays, or of barriers), or all of it.
+template <typename Member>
+DEVICE void lay_out(char initial, const Member &member, bool is_barrier, Site where) {
+    constexpr bool is_ring = std::rank_v < Member >> 1;
+    const bool several = is_ring || (is_barrier && std::rank_v<Member> == 1);
+    const uint32_t count = several ? uint32_t(std::extent_v<Member>) : 1;
+    write(TRACE_LAYOUT, now(), where, shared_address(&member), uint32_t(initial),
+          uint32_t(sizeof member) / count, count);
+}
+
+// The same for all members that rungs have.
+template <typename T>
+DEVICE void lay_out_all(const T &smem, Site where) {
+    if constexpr (requires { smem.a; })
+        lay_out('a', smem.a, false, where);
+    if constexpr (requires { smem.b; })
+        lay_out('b', smem.b, false, where);
+    if constexpr (requires { smem.d; })
+        lay_out('d', smem.d, false, where);
+    if constexpr (requires { smem.full; })
+        lay_out('f', smem.full, true, where);
+    if constexpr (requires { smem.empty; })
+        lay_out('e', smem.empty, true, where);
+}
+
+} // namespace trace
+
+// dynamic_smem: thread 0 says where the members of SharedStorage lie.
+template <typename T>
+DEVICE T &traced_dynamic_smem(TRACE_SITE) {
+    T &smem = TRACE_FORWARD(dynamic_smem<T>);
+    if (threadIdx.x == 0 && trace::on())
+        trace::lay_out_all(smem, where);
+    return smem;
+}
+#define dynamic_smem traced_dynamic_smem
+
+// ---------------------------------------------------------------------------- mbarriers
+
+// mbarrier_init.
+DEVICE void traced_mbarrier_init(uint64_t *barrier, int arrivals, TRACE_SITE) {
+    TRACE_EVENT(TRACE_INIT, TRACE_FORWARD(mbarrier_init, barrier, arrivals),
+                shared_address(barrier), uint32_t(arrivals));
+}
+#define mbarrier_init traced_mbarrier_init
+
+// mbarrier_arrive, on the own CTA.
+DEVICE void traced_mbarrier_arrive(uint64_t *barrier, TRACE_SITE) {
+    TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive, barrier), shared_address(barrier),
+                TRACE_OWN);
+}
+#define mbarrier_arrive traced_mbarrier_arrive
+
+// mbarrier_arrive_cluster: with the rank of the CTA.
+DEVICE void traced_mbarrier_arrive_cluster(uint64_t *barrier, int cta_rank, TRACE_SITE) {
+    TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive_cluster, barrier, cta_rank),
+                shared_address(barrier), uint32_t(cta_rank));
+}
+#define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
+
+// mbarrier_arrive_expect_tx: from now on the loads are looked after.
+DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE_SITE) {
+    if (trace::on()) {
+        const uint32_t begin = trace::now();
+        trace::arrive_expect(trace::my_warp(), barrier, bytes, trace::Landed{}, where);
+        trace::write(TRACE_EXPECT, begin, where, shared_address(barrier), uint32_t(bytes));
+    } else {
+        TRACE_FORWARD(mbarrier_arrive_expect_tx, barrier, bytes);
+    }
+}
+#define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
+
+// mbarrier_wait.
+DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
+    if (trace::on()) {
+        const uint32_t begin = trace::now();
+        trace::wait(trace::my_warp(), barrier, parity, trace::Landed{}, where);
+        trace::write(TRACE_WAIT, begin, where, shared_address(barrier), uint32_t(parity));
+    } else {
+        TRACE_FORWARD(mbarrier_wait, barrier, parity);
+    }
+}
+#define mbarrier_wait traced_mbarrier_wait
+
+// The barrier with tokens: the same object, and hooks where it has functions.
+struct TracedBarrier : Barrier {
+    DEVICE void init(int arrivals, TRACE_SITE) {
+        TRACE_EVENT(TRACE_INIT, TRACE_FORWARD(Barrier::init, arrivals), shared_address(&word),
+                    uint32_t(arrivals));
+    }
+
+    DEVICE Token arrive(TRACE_SITE) {
+        TRACE_EVENT(TRACE_ARRIVE, const Token token = TRACE_FORWARD(Barrier::arrive),
+                    shared_address(&word), TRACE_OWN);
+        return token;
+    }
+
+    DEVICE Token arrive_tx(int bytes, TRACE_SITE) {
+        if (!trace::on())
+            return TRACE_FORWARD(Barrier::arrive_tx, bytes);
+        const uint32_t begin = trace::now();
+        const Token token =
+            trace::arrive_expect(trace::my_warp(), &word, bytes, trace::Landed{}, where);
+        trace::write(TRACE_EXPECT, begin, where, shared_address(&word), uint32_t(bytes));
+        return token;
+    }
+
+    DEVICE void wait(Token token, TRACE_SITE) {
+        if (trace::on()) {
+            const uint32_t begin = trace::now();
+            trace::wait_token(trace::my_warp(), &word, token, trace::Landed{}, where);
+            trace::write(TRACE_WAIT, begin, where, shared_address(&word), TRACE_TOKEN);
+        } else {
+            TRACE_FORWARD(Barrier::wait, token);
+        }
+    }
+};
+#define Barrier TracedBarrier
+
+// ---------------------------------------------------------------------------- barriers
+
+// __syncthreads is barrier 0.
+DEVICE void traced_syncthreads(TRACE_SITE) {
+    TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(__syncthreads), TRACE_NOWHERE, 0);
+}
+#define __syncthreads traced_syncthreads
+
+// named_barrier_sync.
+DEVICE void traced_named_barrier_sync(int id, int threads, TRACE_SITE) {
+    TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(named_barrier_sync, id, threads), TRACE_NOWHERE,
+                uint32_t(id));
+}
+#define named_barrier_sync traced_named_barrier_sync
+
+// cluster_sync.
+DEVICE void traced_cluster_sync(TRACE_SITE) {
+    TRACE_EVENT(TRACE_CLUSTER, TRACE_FORWARD(cluster_sync));
+}
+#define cluster_sync traced_cluster_sync
+
+// ---------------------------------------------------------------------------- TMA
+
+// TMA loads: the mbarrier and the tile.
+DEVICE void traced_tma_load_2d(void *tile, const TensorMap *map, int column, int row,
+                               uint64_t *barrier, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d, tile, map, column, row, barrier),
+                shared_address(barrier), 0, shared_address(tile));
+}
+#define tma_load_2d traced_tma_load_2d
+
+// The same with a cache hint.
+DEVICE void traced_tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
+                                          uint64_t *barrier, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d_evict_last, tile, map, column, row, barrier),
+                shared_address(barrier), 0, shared_address(tile));
+}
+#define tma_load_2d_evict_last traced_tma_load_2d_evict_last
+
+// The same of a whole operand stage.
+DEVICE void traced_tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row,
+                               uint64_t *barrier, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_3d, tile, map, column, row, barrier),
+                shared_address(barrier), 0, shared_address(tile));
+}
+#define tma_load_3d traced_tma_load_3d
+
+// The same into several CTAs: with the mask.
+DEVICE void traced_tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
+                                         uint64_t *barrier, uint16_t cta_mask, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD,
+                TRACE_FORWARD(tma_load_3d_multicast, tile, map, column, row, barrier, cta_mask),
+                shared_address(barrier), cta_mask, shared_address(tile));
+}
+#define tma_load_3d_multicast traced_tma_load_3d_multicast
+
+// TMA stores: the tile.
+DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
+                                TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d, map, tile, column, row), TRACE_NOWHERE, 0,
+                shared_address(tile));
+}
+#define tma_store_2d traced_tma_store_2d
+
+// The same without a cache hint.
+DEVICE void traced_tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row,
+                                       TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d_normal, map, tile, column, row),
+                TRACE_NOWHERE, 0, shared_address(tile));
+}
+#define tma_store_2d_normal traced_tma_store_2d_normal
+
+// bulk_commit.
+DEVICE void traced_bulk_commit(TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE_COMMIT, TRACE_FORWARD(bulk_commit));
+}
+#define bulk_commit traced_bulk_commit
+
+// Waits for TMA stores: until they have read ...
+template <int PENDING>
+DEVICE void traced_bulk_wait_read(TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait_read<PENDING>), TRACE_NOWHERE, PENDING,
+                TRACE_NOWHERE, 1);
+}
+#define bulk_wait_read traced_bulk_wait_read
+
+// ... and until they are written.
+template <int PENDING>
+DEVICE void traced_bulk_wait(TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait<PENDING>), TRACE_NOWHERE, PENDING,
+                TRACE_NOWHERE, 0);
+}
+#define bulk_wait traced_bulk_wait
+
+// ---------------------------------------------------------------------------- wgmma
+
+// Between the fence and the commit nothing but stores is added: the compiler must not take a wgmma
+// in flight for one that has to be waited for.
+DEVICE void traced_wgmma_fence(TRACE_SITE) {
+    trace::note_time(trace::on() ? &trace::my_warp().fence : nullptr);
+    TRACE_FORWARD(wgmma_fence);
+}
+#define wgmma_fence traced_wgmma_fence
+
+// wgmma: where its operands lie.
+template <int N>
+DEVICE void traced_wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
+                         TRACE_SITE) {
+    constexpr uint64_t ADDRESS = 0x3fff; // of a matrix descriptor: in units of 16 bytes
+    trace::note_wgmma(trace::on() ? &trace::my_warp() : nullptr,
+                      uint32_t(a & ADDRESS) | uint32_t(b & ADDRESS) << 16);
+    TRACE_FORWARD(wgmma<N>, acc, a, b, accumulate);
+}
+#define wgmma traced_wgmma
+
+// wgmma_commit: the event of the whole group, from its fence on.
+DEVICE void traced_wgmma_commit(TRACE_SITE) {
+    TRACE_FORWARD(wgmma_commit);
+    if (trace::on()) {
+        trace_warp &warp = trace::my_warp();
+        const uint32_t operands = warp.operands;
+        trace::write(TRACE_MULTIPLY, warp.fence, where, (operands & 0xffff) * 16, warp.wgmmas,
+                     (operands >> 16) * 16);
+        warp.wgmmas = 0;
+    }
+}
+#define wgmma_commit traced_wgmma_commit
+
+// wgmma_wait.
+template <int PENDING, int COUNT>
+DEVICE void traced_wgmma_wait(float (&acc)[COUNT], TRACE_SITE) {
+    TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
+                PENDING);
+}
+#define wgmma_wait traced_wgmma_wait
+
+// ---------------------------------------------------------------------------- cp.async
+
+// cp.async: where to.
+DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_bytes = 16,
+                               TRACE_SITE) {
+    trace::touch(TRACE_COPY, shared_address(shared));
+    TRACE_FORWARD(cp_async_cg, shared, global, source_bytes);
+}
+#define cp_async_cg traced_cp_async_cg
+
+// The same through the L1.
+template <int BYTES>
+DEVICE void traced_cp_async_ca(void *shared, const void *global, int source_bytes = BYTES,
+                               TRACE_SITE) {
+    trace::touch(TRACE_COPY, shared_address(shared));
+    TRACE_FORWARD(cp_async_ca<BYTES>, shared, global, source_bytes);
+}
+#define cp_async_ca traced_cp_async_ca
+
+// cp_async_commit.
+DEVICE void traced_cp_async_commit(TRACE_SITE) {
+    TRACE_EVENT(TRACE_COPY_COMMIT, TRACE_FORWARD(cp_async_commit));
+}
+#define cp_async_commit traced_cp_async_commit
+
+// Waits for groups of cp.async ...
+template <int PENDING>
+DEVICE void traced_cp_async_wait(TRACE_SITE) {
+    TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait<PENDING>), TRACE_NOWHERE, PENDING);
+}
+#define cp_async_wait traced_cp_async_wait
+
+// ... and for all of them.
+DEVICE void traced_cp_async_wait_all(TRACE_SITE) {
+    TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait_all), TRACE_NOWHERE, 0);
+}
+#define cp_async_wait_all traced_cp_async_wait_all
+
+// ---------------------------------------------------------------------------- operands
+
+// An mma.sync takes a few cycles, and there are hundreds of them between two waits: an event each
+// would be the longer part. What stands before them, the reading of their operands, is noted, and
+// with it when the last was read. It is noted first: an address that lives longer takes a register.
+DEVICE void traced_ldmatrix_x1(uint32_t (&registers)[1], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x1, registers, row);
+}
+DEVICE void traced_ldmatrix_x2(uint32_t (&registers)[2], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x2, registers, row);
+}
+DEVICE void traced_ldmatrix_x4(uint32_t (&registers)[4], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x4, registers, row);
+}
+DEVICE void traced_ldmatrix_x1_trans(uint32_t (&registers)[1], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x1_trans, registers, row);
+}
+DEVICE void traced_ldmatrix_x2_trans(uint32_t (&registers)[2], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x2_trans, registers, row);
+}
+DEVICE void traced_ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row, TRACE_SITE) {
+    trace::touch(TRACE_READ, shared_address(row));
+    TRACE_FORWARD(ldmatrix_x4_trans, registers, row);
+}
+#define ldmatrix_x1 traced_ldmatrix_x1
+#define ldmatrix_x2 traced_ldmatrix_x2
+#define ldmatrix_x4 traced_ldmatrix_x4
+#define ldmatrix_x1_trans traced_ldmatrix_x1_trans
+#define ldmatrix_x2_trans traced_ldmatrix_x2_trans
+#define ldmatrix_x4_trans traced_ldmatrix_x4_trans
+
+// WMMA's operands; its accumulators are results.
+namespace nvcuda::wmma {
+template <typename Fragment, typename T, typename... More>
+DEVICE void traced_load_matrix_sync(Fragment &fragment, const T *matrix, unsigned stride,
+                                    More... more) {
+    load_matrix_sync(fragment, matrix, stride, more...);
+    if (sizeof...(More) == 0)
+        trace::touch(TRACE_READ, trace::place_of(matrix));
+}
+template <typename Fragment, typename T>
+DEVICE void traced_store_matrix_sync(T *matrix, const Fragment &fragment, unsigned stride,
+                                     layout_t layout) {
+    store_matrix_sync(matrix, fragment, stride, layout);
+    trace::touch(TRACE_WRITE);
+}
+} // namespace nvcuda::wmma
+#define load_matrix_sync traced_load_matrix_sync
+#define store_matrix_sync traced_store_matrix_sync
+
+// From the tile in shared memory it is an operand; from global memory it is on its way there.
+template <typename T>
+DEVICE void traced_load8(float (&values)[8], const T *source) {
+    load8(values, source);
+    if (trace::is_shared(source))
+        trace::touch(TRACE_READ, shared_address(source));
+    else
+        trace::touch(TRACE_COPY);
+}
+#define load8 traced_load8
+
+// The same of four, of which rungs only read from the tile.
+DEVICE void traced_load4(float (&values)[4], const float *source) {
+    load4(values, source);
+    trace::touch(TRACE_READ, trace::place_of(source));
+}
+#define load4 traced_load4
+
+// Operands straight from global memory.
+DEVICE uint32_t traced_load_pair_inside(const fp16 *matrix, int row, int rows, int column, int k) {
+    const uint32_t pair = load_pair_inside(matrix, row, rows, column, k);
+    trace::touch(TRACE_READ);
+    return pair;
+}
+#define load_pair_inside traced_load_pair_inside
+
+// ---------------------------------------------------------------------------- threads' copies
+
+// Into shared memory it is an operand on its way in; to global memory a result on its way out.
+DEVICE void traced_copy8(fp16 *to, const void *from) {
+    copy8(to, from);
+    if (trace::is_shared(to))
+        trace::touch(TRACE_COPY, shared_address(to));
+    else
+        trace::touch(TRACE_WRITE);
+}
+#define copy8 traced_copy8
+
+// Zeros in place of what lies outside of the matrix.
+DEVICE void traced_zero8(fp16 *to) {
+    zero8(to);
+    trace::touch(TRACE_COPY, trace::place_of(to));
+}
+#define zero8 traced_zero8
+
+// Results on their way out, from here on.
+DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
+    trace::touch(TRACE_WRITE);
+    store_pair(to, pair);
+}
+#define store_pair traced_store_pair
+
+// Eight of them.
+DEVICE void traced_store8(bf16 *destination, const float (&values)[8]) {
+    store8(destination, values);
+    trace::touch(TRACE_WRITE);
+}
+#define store8 traced_store8
+
+// Four, to staging memory.
+DEVICE void traced_store4_shared(float *destination, const float (&values)[4]) {
+    store4_shared(destination, values);
+    trace::touch(TRACE_WRITE);
+}
+#define store4_shared traced_store4_shared
+
+// Two, to staging memory.
+DEVICE void traced_store2_shared(bf16 *destination, float low, float high) {
+    store2_shared(destination, low, high);
+    trace::touch_in_line(TRACE_WRITE);
+}
+#define store2_shared traced_store2_shared
+
+// One, to staging memory.
+template <typename T>
+DEVICE void traced_store_shared(T *destination, T value) {
+    store_shared(destination, value);
+    trace::touch(TRACE_WRITE);
+}
+#define store_shared traced_store_shared
+
+// A fragment, to staging memory.
+DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
+    TRACE_FORWARD(stmatrix_x4, row, values);
+    trace::touch_in_line(TRACE_WRITE);
+}
+#define stmatrix_x4 traced_stmatrix_x4
+
+// A row of fragments, to global memory.
+DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float right0,
+                                      float right1) {
+    store_fragment_row(row, left0, left1, right0, right1);
+    trace::touch_in_line(TRACE_WRITE);
+}
+#define store_fragment_row traced_store_fragment_row
+
+// The same past the caches.
+DEVICE void traced_store_fragment_row_write_through(bf16 *row, float left0, float left1,
+                                                    float right0, float right1) {
+    store_fragment_row_write_through(row, left0, left1, right0, right1);
+    trace::touch_in_line(TRACE_WRITE);
+}
+#define store_fragment_row_write_through traced_store_fragment_row_write_through

@@ -1,0 +1,208 @@
+"""What the warps of one CTA do over time, and what becomes of each stage of their ring.
+
+One picture for each recorded trace: above a row per stage, below a row per warp, or per warpgroup
+where the warps of one do the same.
+"""
+
+from __future__ import annotations
+
+import recorded
+import traces
+
+from draw import style
+
+MOST_ROWS = 8  # of warps; more do what these do
+ROW_INCHES = 0.34
+HEIGHT = (3.9, 8.6)  # inches, the least and the most
+THIN = 0.7  # points, of an edge
+NARROW = 0.006  # of the axis: what is shorter has neither edge nor hatch, but can be seen
+MOST_NUMBERS = 14  # in a row
+BAR = 0.76  # of a row
+
+EDGE = {"edgecolor": "0.2", "linewidth": THIN}
+STATES = {
+    "filled": {"facecolor": style.SKY, "hatch": "////"},
+    "full": {"facecolor": style.YELLOW},
+    "read": {"facecolor": style.BLUE},
+}
+STATE_WORDS = {
+    "filled": "being filled",
+    "full": "full, and nobody reads it yet",
+    "read": "being multiplied",
+}
+BY_TMA = {**STATE_WORDS, "filled": "being filled by TMA"}
+DOES = {
+    "waits": {"facecolor": "0.88"},
+    "loads": {"facecolor": style.SKY, "hatch": "////"},
+    "stores": {"facecolor": style.ORANGE, "hatch": "\\\\\\\\"},
+    "multiplies": {"facecolor": style.BLUE},
+}
+DOES_WORDS = {
+    "waits": "waits",
+    "loads": "starts loads",
+    "stores": "writes results",
+    "multiplies": "multiplies",
+}
+MOVER_WORDS = {**DOES_WORDS, "multiplies": "reads the tile"}
+
+
+class Picture:
+    """The picture of one trace, as plot.py wants it."""
+
+    def __init__(self, record):
+        self.record = record
+        self.NAME = f"trace-{recorded.trace_name(record)}"
+
+    def find(self, _):
+        """The trace, taken apart."""
+        return traces.Trace(self.record)
+
+    @staticmethod
+    def draw(pyplot, trace, _):
+        """The whole figure."""
+        return draw(pyplot, trace)
+
+
+def pictures(records):
+    """One for each trace."""
+    return tuple(Picture(record) for record in records.traces)
+
+
+def moves(trace):
+    """Whether the rung moves words: it multiplies nothing."""
+    return recorded.measure_of(trace.record) is recorded.MOVES
+
+
+def bars(axes, row, spans, looks, end):
+    """What one row shows: (kind, begin, end)."""
+    for kind, how in looks.items():
+        mine = [(begin, end - begin) for what, begin, end in spans if what == kind]
+        wide = [one for one in mine if one[1] >= NARROW * end]
+        narrow = [one for one in mine if one[1] < NARROW * end]
+        colour = how["facecolor"]
+        place = (row - BAR / 2, BAR)
+        if wide:
+            axes.broken_barh(wide, place, **EDGE, **how)
+        if narrow:
+            axes.broken_barh(narrow, place, facecolor=colour, edgecolor=colour, linewidth=THIN)
+
+
+def legend(axes, trace, has_stages):
+    """Two lines of entries, the stages' above the warps'; they are filled column by column."""
+    upper = [(state_words(trace)[kind], how) for kind, how in STATES.items()]
+    upper.append(("empty", {"facecolor": "white"}))
+    lower = [(does_words(trace)[kind], how) for kind, how in DOES.items()]
+    for column in zip(upper, lower) if has_stages else zip(lower):
+        for text, how in column:
+            axes.broken_barh([], (0, 0), label=text, **EDGE, **how)
+
+
+def state_words(trace):
+    """What the states of a stage are called."""
+    words = BY_TMA if any(warp.loads for warp in trace.warps) else STATE_WORDS
+    return {**words, "read": "being read"} if moves(trace) else words
+
+
+def does_words(trace):
+    """What the doings of a warp are called."""
+    return MOVER_WORDS if moves(trace) else DOES_WORDS
+
+
+def number_fills(axes, row, stage):
+    """Which fill it is, where there is room."""
+    if len(stage.fills) > MOST_NUMBERS:
+        return
+    for number, fill in enumerate(stage.fills, 1):
+        if fill.taken is None or fill.done is None:
+            continue
+        axes.text(
+            (fill.taken + fill.done) / 2,
+            row,
+            str(number),
+            ha="center",
+            va="center",
+            color="white",
+            fontsize=8,
+        )
+
+
+def rows_of(axes, names):
+    """A labelled row for each name, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+
+
+def draw_stages(axes, trace, stages):
+    """The upper rows."""
+    for row, stage in enumerate(stages):
+        bars(axes, row, traces.states(stage, trace.end), STATES, trace.end)
+        number_fills(axes, row, stage)
+    rows_of(axes, [stage.name for stage in stages])
+
+
+def shown_warps(trace):
+    """Those that have a row."""
+    return trace.warps[:MOST_ROWS]
+
+
+def draw_warps(axes, trace):
+    """The lower rows."""
+    for row, warp in enumerate(shown_warps(trace)):
+        bars(axes, row, traces.spans(trace, warp), DOES, trace.end)
+    rows_of(axes, [trace.title(warp).replace(" (", "\n(") for warp in shown_warps(trace)])
+
+
+def time_words(trace):
+    """What the axis shows."""
+    if trace.exact:
+        return "emulated steps: they tell what came before what, and no length means anything"
+    time = trace.record["time"]
+    clock = time["cycles"] / time["nanoseconds"] if time["nanoseconds"] else None
+    words = "cycles of the SM's clock since the CTA's first event"
+    return words if clock is None else f"{words}, at about {clock:.2f} GHz"
+
+
+def machine_words(trace):
+    """'NVIDIA H200' or 'CPU emulator, policy lazy'"""
+    if trace.record["gpu"] is None:
+        return f"CPU emulator, policy {trace.record['time']['policy']}"
+    return trace.record["gpu"]["name"]
+
+
+def notes_below(trace):
+    """What the picture does not show by itself."""
+    found = []
+    hidden = len(trace.warps) - len(shown_warps(trace))
+    if hidden:
+        found.append(f"{hidden} more warps do what warp {shown_warps(trace)[-1].number} does.")
+    if not trace.exact and any(warp.loads for warp in trace.warps):
+        found.append("A stage counts as filled until somebody sees that its loads have landed.")
+    return found
+
+
+def draw(pyplot, trace):
+    """The whole figure."""
+    record = trace.record
+    stages = traces.stages(trace)
+    rows = [max(len(stages), 1), len(shown_warps(trace))]
+    height = min(max(ROW_INCHES * sum(rows) + 2.2, HEIGHT[0]), HEIGHT[1])
+    grid = {"height_ratios": [row + 0.4 for row in rows], "hspace": 0.04}
+    if stages:
+        figure, (upper, lower) = style.figure_of(
+            pyplot, height, 2, 1, sharex=True, gridspec_kw=grid
+        )
+        draw_stages(upper, trace, stages)
+    else:
+        figure, lower = style.figure_of(pyplot, height, 1, 1)
+    draw_warps(lower, trace)
+    legend(lower, trace, bool(stages))
+    lower.set_xlim(0, trace.end)
+    lower.set_xlabel(time_words(trace))
+    launch = record["launch"]
+    title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
+    problem = f"{style.computation(record)} {style.shape_words(record)}"
+    second = f"{machine_words(trace)}; {problem}, {style.when(record)}"
+    style.frame(figure, title, second, columns=4, more=notes_below(trace))
+    return figure
