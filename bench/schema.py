@@ -447,7 +447,7 @@ TRACE = {
     "launch": fields(
         {"grid": THREE, "block": THREE, "block_index": WHOLES, "cta": whole, "ctas": count}
     ),
-    "sm": whole,
+    "sm": nullable(whole),
     "shared": list_of(
         fields({"name": text, "address": whole, "bytes": count, "count": count}),
     ),

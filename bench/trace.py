@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and writes down what the warps of one CTA did, and when.
 
-    python3 bench/trace.py build/trace/emulated/v07 [--out DIR] [--fills N] [options of the rung]
+    python3 bench/trace.py build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR, both whole or not
 at all: v07-emulator.json, the record, from which `make plots RESULTS=that` draws a picture, and
-v07-emulator.perfetto.json, which https://ui.perfetto.dev and chrome://tracing open.
+v07-emulator.perfetto.json, which https://ui.perfetto.dev and chrome://tracing open. With --keep the
+record is written to bench/traces/ too, from where `make plots` draws it.
 
 Standard library only: where the program was built before, nothing else is needed.
 
@@ -168,6 +169,13 @@ def cut(rows, end):
 # --- the record -------------------------------------------------------------------------------
 
 
+def clocks_of(answer):
+    """How long both clocks of a GPU were read; the emulator has no two."""
+    clocks = answer["trace"]["clocks"]
+    known = answer["gpu"] is not None
+    return {name: clocks[name] if known else 0 for name in ("cycles", "nanoseconds")}
+
+
 def record_of(answer, rows, end, shared, lines):
     """The record with these events, up to that time."""
     trace = answer["trace"]
@@ -196,11 +204,10 @@ def record_of(answer, rows, end, shared, lines):
             "unit": trace["time_unit"],
             "policy": trace["policy"],
             "end": end,
-            "cycles": trace["clocks"]["cycles"],
-            "nanoseconds": trace["clocks"]["nanoseconds"],
+            **clocks_of(answer),
         },
         "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
-        "sm": trace["clocks"]["sm"],
+        "sm": None if answer["gpu"] is None else trace["clocks"]["sm"],
         "shared": shared,
         "source": {str(number): line_of(lines, number) for number in used},
         "whats": list(traces.WHATS),
@@ -290,16 +297,32 @@ def shares(trace, warp):
     return "; " + ", ".join(f"{kind} {percent(time, trace.end)}" for kind, time in long.items())
 
 
-def write_both(record, folder):
-    """Writes the record and what a trace viewer opens; returns their paths."""
+def write_record(record, folder):
+    """Writes the record; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{recorded.trace_name(record)}{end}.json" for end in ("", ".perfetto")]
-    recorded.write_json(paths[0], record)
+    path = folder / f"{recorded.trace_name(record)}.json"
+    recorded.write_json(path, record)
+    return path
+
+
+def write_viewer(record, folder):
+    """Writes what a trace viewer opens; returns its path."""
     viewer = chrome_trace.export(traces.Trace(record))
     chrome_trace.check(viewer)
     text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    recorded.write_whole(paths[1], text.encode("utf-8"))
-    return paths
+    path = folder / f"{recorded.trace_name(record)}.perfetto.json"
+    recorded.write_whole(path, text.encode("utf-8"))
+    return path
+
+
+def write_all(record, options):
+    """Writes the files, and says what they are for."""
+    path = write_record(record, options.out)
+    print(f"{path}  (make plots RESULTS={path} draws it)")
+    path = write_viewer(record, options.out)
+    print(f"{path}  (open it in https://ui.perfetto.dev or chrome://tracing)")
+    if options.keep:
+        print(f"{write_record(record, recorded.TRACES)}  (kept: make plots draws it)")
 
 
 def trace(options, rest):
@@ -316,9 +339,7 @@ def trace(options, rest):
     record = make_record(answer, options.fills)
     recorded.check(record)
     print_summary(record)
-    paths = write_both(record, options.out)
-    print(f"{paths[0]}  (make plots RESULTS={paths[0]} draws it)")
-    print(f"{paths[1]}  (open it in https://ui.perfetto.dev or chrome://tracing)")
+    write_all(record, options)
     return 0
 
 
@@ -337,6 +358,9 @@ def main():
         type=selection.positive,
         default=FILLS,
         help=f"how many fills of the ring are kept (default {FILLS})",
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="also write the record to bench/traces/"
     )
     options, rest = parser.parse_known_args()
     try:
