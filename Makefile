@@ -360,9 +360,10 @@ TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/lis
 
 rungs: $(PROGRAMS)
 
-# A rung with a warning, a spill or ptxas' C75xx (wgmma serialised, setmaxnreg ignored) is slow or
-# wrong in a way that nothing else shows: it is no program at all.
-REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill
+# A rung with a warning, a spill, an array in local memory (a stack frame) or ptxas' C75xx (wgmma
+# serialised, setmaxnreg ignored) is slow or wrong in a way that nothing else shows: it is no program
+# at all.
+REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)
 
 # $(call refuse_by_log,COMMAND) makes the file $@, or no file and an error. The log is beside it.
 define refuse_by_log

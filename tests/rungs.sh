@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every rung compiles without a warning, a spill or ptxas' C75xx, and the build refuses one that
-# doesn't: rungs with each fault are planted, and must not come out as objects.
+# Every rung compiles without a warning, a spill, a stack frame or ptxas' C75xx, and the build
+# refuses one that doesn't: rungs with each fault are planted, and must not come out as objects.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -29,11 +29,11 @@ for source in steps/*.cu; do
     found=$(sed -n "s/.*for '\(sm_[0-9a-z]*\)'.*/\1/p" "$log" | sort -u | paste -sd ' ')
     is "$rung is compiled for $wanted" "it is for $found" test "$found" = "$wanted"
     # The log must say that nothing spills; that it says nothing else is not enough.
-    if grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$log" &&
-        ! grep -q '[1-9][0-9]* bytes spill' "$log"; then
-        ok "$rung: no spills"
+    if grep -q ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$log" &&
+        ! grep -qE '[1-9][0-9]* bytes (spill|stack)' "$log"; then
+        ok "$rung: no spills, nothing in local memory"
     else
-        not_ok "$rung: no spills" "$(grep -m 1 'bytes spill' "$log")"
+        not_ok "$rung: no spills, nothing in local memory" "$(grep -m 1 'bytes spill' "$log")"
     fi
 done
 
@@ -87,6 +87,16 @@ __global__ void __launch_bounds__(128) gemm(float *d, unsigned long long a, unsi
 }
 END
 
+# Registers have no index: an array that is indexed by what is known at run time lies in memory.
+cat >$dir/steps/v06_stack.cu <<'END'
+__global__ void __launch_bounds__(32) gemm(float *d, const int *at) {
+    float acc[32] = {};
+    for (int i = 0; i < 32; ++i)
+        acc[at[i] % 32] += 1;
+    d[threadIdx.x] = acc[threadIdx.x % 32];
+}
+END
+
 echo '__global__ void gemm(int *d) { int unused; *d = 1; }' >$dir/steps/v04_warning.cu
 echo '__global__ void __launch_bounds__(32) gemm(int *d) { *d = 1; }' >$dir/steps/v05_clean.cu
 
@@ -107,6 +117,7 @@ planted v01 "a spill" 'spill'
 planted v02 "setmaxnreg ignored" 'C7508'
 planted v03 "wgmma serialised" 'C751[0-9]'
 planted v04 "a warning" 'unused'
+planted v06 "an array in local memory" '[1-9][0-9]* bytes stack frame, 0 bytes spill stores'
 is "a planted rung without a fault is built" "see $dir/v05.out" \
     make -s STEPS=$dir/steps BUILD=$dir/build $dir/build/steps/v05.o
 finish

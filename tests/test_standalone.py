@@ -304,7 +304,7 @@ def check_log(name: str) -> str:
     if not (FILES / name).exists():
         return "it was not built; make says why"
     log = (FILES / f"{name}.ptxas.log").read_text()
-    if found := re.search(r".*(warning|C75\d\d|[1-9]\d* bytes spill).*", log):
+    if found := re.search(r".*(warning|C75\d\d|[1-9]\d* bytes (spill|stack)).*", log):
         return found.group()
     kernels = log.count("Compiling entry function")
     clean = log.count(" 0 bytes spill stores, 0 bytes spill loads")

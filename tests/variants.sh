@@ -55,7 +55,7 @@ for patch in bench/variants/*.patch; do
     elif ! make -q "build/variants/steps/$variant.o" 2>/dev/null; then
         not_ok "$variant is built" "something changed since it was; make variants"
     elif ! grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$log" ||
-        why=$(grep -m 1 -iE 'warning|C75[0-9][0-9]|[1-9][0-9]* bytes spill' "$log"); then
+        why=$(grep -m 1 -iE 'warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)' "$log"); then
         not_ok "$variant is built" "${why:-its ptxas log does not say that nothing spills}"
     else
         ok "$variant is built"

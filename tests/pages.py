@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Every rung and every idea has its page in notes/, with the headings that a page has.
 
-Not a test yet: the pages are being written. It becomes one by
-`git mv tests/tools/pages.py tests/pages.py`. Prints one line per case; exits 1 if any failed.
+Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent if HERE.name == "tests" else HERE.parent.parent
+ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "bench"))
 import markdown
