@@ -28,9 +28,9 @@ const char *machine_choose_order(const options *options, size_t order);
 bool machine_traces(void);
 
 /* Measures a step whose result is right: times on a GPU, unless the options say none; counts on the
- * emulator; the events of one CTA in a program that traces. They are put in the report, machine_forget() frees them. Returns an enum exit_status;
- * if it is not STATUS_VERIFIED, either one line has been printed or the verification says what is
- * wrong now. */
+ * emulator; the events of one CTA in a program that traces. They are put in the report,
+ * machine_forget() frees them. Returns an enum exit_status; if it is not STATUS_VERIFIED, either
+ * one line has been printed or the verification says what is wrong now. */
 int machine_measure(workload *workload, const options *options, verification *verification,
                     report *report);
 
