@@ -142,7 +142,7 @@ endif
 
 # ---------------------------------------------------------------- verbs
 
-.PHONY: $(VERBS) rungs test-programs
+.PHONY: $(VERBS) rungs probes test-programs
 
 help:
 	@printf '%s\n' \
@@ -162,8 +162,8 @@ help:
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
-	  'make plots           draw the recorded results into plots/; RESULTS=a.json,b.json lays two runs' \
-	  '                     side by side, in build/plots/' \
+	  'make plots           draw the recorded results into plots/, and what lies where into plots/ideas/;' \
+	  '                     RESULTS=a.json,b.json lays two runs side by side, in build/plots/' \
 	  'make notes           fill notes/ and the README from the recorded results' \
 	  'make book            the whole as a site of static pages: build/book/index.html' \
 	  'make test            run every test that this machine can run' \
@@ -257,8 +257,13 @@ endif
 compare:
 	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
+# What lies where is not recorded but asked of the code; it is drawn if no results are named.
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python plots/plot.py $(if $(RESULTS),--results '$(RESULTS)') $(ARGS)
+ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
+	+@$(MAKE) $(quietly_parallel) probes
+	@$(BUILD)/venv/bin/python plots/ideas.py $(ARGS)
+endif
 
 notes:
 	@$(PYTHON) bench/notes_tables.py $(ARGS)
@@ -534,6 +539,34 @@ $(RACE_PROGRAMS) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emula
 	@mkdir -p $(@D); echo 'link $@'
 	$(Q)$(CXX) -fsanitize=thread -o $@ $^ -lm
 
+# ---------------------------------------------------------------- probes
+
+# Programs for the emulator that ask the project's code what lies where; plots/ideas.py draws what
+# they say. bank_conflicts is linked with rungs: it brings a step_main of its own.
+PROBED_RUNGS := a03 a04 t02 t03
+RUNG_PROBES := $(PROBED_RUNGS:%=$(BUILD)/probes/bank_conflicts-%)
+OTHER_PROBES := $(patsubst plots/probes/%.cu,$(BUILD)/probes/%,$(wildcard plots/probes/*.cu))
+PROBE_OBJECTS := $(addsuffix .o,$(OTHER_PROBES)) $(BUILD)/probes/bank_conflicts.o
+PROBES := $(RUNG_PROBES) $(OTHER_PROBES)
+
+probes: $(PROBES)
+
+$(PROBE_OBJECTS): $(BUILD)/probes/%.o: $$(wildcard plots/probes/$$*.c*) $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+
+# No kernel: nobody listens to its accesses.
+$(BUILD)/probes/l2_model.o: plots/probes/l2_model.cpp $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) -c $< -o $@
+
+$(BUILD)/probes/tile_orders: $(BUILD)/probes/l2_model.o
+$(RUNG_PROBES): $(BUILD)/probes/bank_conflicts-%: $(BUILD)/emulated/%.o $(BUILD)/probes/bank_conflicts.o
+$(OTHER_PROBES): %: %.o
+$(PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -no-pie -o $@ $(filter %.o,$^) $(EMULATED_HARNESS) $(EMULATOR) -lm
+
 # ---------------------------------------------------------------- test programs
 
 # tests/unit/*.c         the harness, under sanitizers; needs neither a GPU nor nvcc
@@ -559,7 +592,7 @@ TESTED_TRACES := v04 v07 v12 a02 a05 t08
 # the tests count the rest as skipped.
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
-    $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
+    $(PROBES) $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
     $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
     $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
@@ -631,5 +664,6 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated trace/* tests/* \
-    $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*),$(BUILD)/$d/*.d))
+-include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated probes trace/* \
+    tests/* $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
+    $(BUILD)/$d/*.d))

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,32 +19,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PLOT = ROOT / "plots" / "plot.py"
 RESULTS = ROOT / "bench" / "results"
-VENV = ROOT / "build" / "venv"
-PYTHON = VENV / "bin" / "python"
-WIDTH = 1440  # pixels; GitHub shows 900
-MOST_BYTES = 150_000
 ALWAYS = ("ladder", "share-and-clock", "roofline", "ladder-a", "ladder-t")  # have what they need
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "plots")]
 import recorded
 import traces
+from tools import pictures
+from tools.pictures import check_png, check_texts, require, same, suffixed, texts_of
 
 
 def run(*arguments):
     """Runs the program and returns its result with captured text."""
     command = [sys.executable, str(PLOT), *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-
-
-def require(condition, why="not so"):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
 def headline():
@@ -91,40 +76,6 @@ def draw(picture, runs, folder):
     return svg, plot.notes_of(picture, found)
 
 
-def texts_of(svg):
-    """All texts in a picture, in order."""
-    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
-
-
-def check_png(path):
-    """A picture of the right width, white at its edge, opaque, neither blank nor big."""
-    from matplotlib import image
-
-    pixels = image.imread(path)
-    height, width = pixels.shape[:2]
-    same(width, WIDTH)
-    require(0.4 * WIDTH < height < WIDTH, f"{height} pixels high")
-    colour = pixels[:, :, :3]
-    require(pixels.shape[2] == 3 or pixels[:, :, 3].min() == 1, "not opaque")
-    for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
-        require(colour[y, x].min() == 1, "the corners aren't white")
-    require(colour.std() > 0.1, f"blank? standard deviation {colour.std():.3f}")
-    # Lines and letters everywhere: in every eighth of the height something is dark.
-    for part in range(8):
-        band = colour[part * height // 8 : (part + 1) * height // 8]
-        require(band.min() < 0.5, f"nothing in part {part + 1} of 8 from the top")
-    require(path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes")
-
-
-def check_texts(svg, names, words):
-    """Every rung is labelled, and the words stand somewhere."""
-    texts = texts_of(svg)
-    for name in names:
-        require(name in texts, f"{name} isn't labelled")
-    for word in words:
-        require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
-
-
 def track(letter, first=1):
     """The names of a track's rungs from that number on."""
     names = recorded.rung_names(track=letter)
@@ -161,11 +112,6 @@ def test_recorded(_):
     same(sorted(path.name for path in Path(folder).iterdir()), sorted(suffixed(pictures)))
     for name in ("sizes", "sustained"):
         require(name in pictures or f"{name}: not drawn: " in output, output)
-
-
-def suffixed(names):
-    """The files of pictures."""
-    return [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
 
 
 def test_same_twice(folder):
@@ -531,19 +477,6 @@ def test_apart(_):
     require(all(order[i] - order[i - 1] >= 1 - 1e-9 for i in range(1, 5)), places)
 
 
-def case(test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"plots: {test.__doc__.splitlines()[0].rstrip('.')}"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
-
-
 TESTS = [
     test_recorded,
     test_same_twice,
@@ -569,22 +502,9 @@ TESTS = [
 ]
 
 
-def enter_venv():
-    """Starts this program again with the Python that has matplotlib; returns if it can't be had."""
-    command = ["make", "-s", "build/venv/plots.stamp"]
-    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
-    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
-        os.execv(PYTHON, [str(PYTHON), __file__])
-
-
 def main():
     """All cases; returns the exit status."""
-    enter_venv()
-    if importlib.util.find_spec("matplotlib") is None:
-        print("skip - plots: plots/requirements.txt could not be installed")
-        return 0
-    failures = [case(test) for test in TESTS]
-    return 1 if any(failures) else 0
+    return pictures.run_tests("plots", TESTS, __file__)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 #include "device/base.cuh"
 
 // Gives registers back, down to `REGISTERS` per thread (24 to 256, a multiple of 8). All threads of
-// the warpgroup call it. The kernel needs __launch_bounds__ with a minimum of one CTA, or the
-// compiler ignores it with warning C7508. (PTX ISA: setmaxnreg.)
+// the warpgroup call it. The kernel needs __launch_bounds__, so that its registers at launch are
+// known, or ptxas ignores it with C7508. (PTX ISA: setmaxnreg.)
 template <int REGISTERS>
 DEVICE void setmaxnreg_dec() {
     static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,

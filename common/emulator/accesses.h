@@ -23,6 +23,13 @@ void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is
 // by the order in which each did it. Without that, by the end of the kernel.
 void accesses_warp_met(Cta &cta, int warp);
 
+// What the lanes of a warp touched at once.
+struct WarpAccess {
+    std::uint32_t lanes = 0; // who took part
+    std::uint32_t offsets[32] =
+        {}; // where each of them begins, in bytes of the CTA's shared memory
+};
+
 // Shared-memory accesses of one line of source, over all warps.
 struct AccessSite {
     std::string file;
@@ -33,6 +40,7 @@ struct AccessSite {
     std::uint64_t wavefronts;   // passes over the banks that they took
     std::uint64_t ideal;        // and would have taken without conflicts
     int worst_ways;             // lanes that met in one bank, for different words
+    WarpAccess worst;           // the first access with so many
 };
 
 // All sites of the last launch, the most extra wavefronts first. Asks addr2line.

@@ -21,6 +21,7 @@ constexpr std::uint32_t MOST_OPEN = 1 << 14;
 struct Totals {
     std::uint64_t instructions = 0, wavefronts = 0, ideal = 0;
     int worst_ways = 0;
+    WarpAccess worst;
 };
 
 // An instruction: what the compiler made of one access.
@@ -31,15 +32,10 @@ struct Instruction {
     Totals totals;
 };
 
-// What lanes did at one instruction, each for the k-th time since the warp met.
-struct Group {
-    std::uint32_t lanes = 0;
-    std::uint32_t offsets[WARP_LANES];
-};
-
+// Each group is what lanes did at one instruction, each for the k-th time since the warp met.
 struct OpenInstruction {
     std::uint32_t occurrences[WARP_LANES] = {};
-    std::vector<Group> groups;
+    std::vector<WarpAccess> groups;
     std::size_t used = 0; // of groups; the memory of the others is kept
 };
 
@@ -82,7 +78,7 @@ int passes_over(const std::uint32_t *words, int count) {
 }
 
 // One access of lanes [first, first + lanes) to `bytes` each; 0 if none of them takes part.
-int passes_of_lanes(const Group &group, int first, int lanes, int bytes) {
+int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
     std::uint32_t words[MOST_WORDS];
     int count = 0;
     for (int lane = first; lane < first + lanes; ++lane) {
@@ -96,8 +92,16 @@ int passes_of_lanes(const Group &group, int first, int lanes, int bytes) {
     return passes_over(words, count);
 }
 
+// Keeps the first access of those with the most ways.
+void note_ways(Totals &totals, int ways, const WarpAccess &access) {
+    if (ways <= totals.worst_ways)
+        return;
+    totals.worst_ways = ways;
+    totals.worst = access;
+}
+
 // A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
-void count(const Group &group, int bytes, Totals &totals) {
+void count(const WarpAccess &group, int bytes, Totals &totals) {
     const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
     const int lanes = WARP_LANES / phases;
     ++totals.instructions;
@@ -105,7 +109,7 @@ void count(const Group &group, int bytes, Totals &totals) {
         const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
         totals.wavefronts += static_cast<std::uint64_t>(passes);
         totals.ideal += passes > 0;
-        totals.worst_ways = std::max(totals.worst_ways, passes);
+        note_ways(totals, passes, group);
     }
 }
 
@@ -169,7 +173,7 @@ Warp &warp_of(const Cta &cta, int number) {
     return warp;
 }
 
-Group &group_of(OpenInstruction &open, int lane) {
+WarpAccess &group_of(OpenInstruction &open, int lane) {
     const std::uint32_t occurrence = open.occurrences[lane]++;
     if (occurrence >= open.used) {
         open.used = occurrence + 1;
@@ -184,7 +188,7 @@ void add(Totals &sum, const Totals &part) {
     sum.instructions += part.instructions;
     sum.wavefronts += part.wavefronts;
     sum.ideal += part.ideal;
-    sum.worst_ways = std::max(sum.worst_ways, part.worst_ways);
+    note_ways(sum, part.worst_ways, part.worst);
 }
 
 std::map<SourceLine, Totals> totals_by_line() {
@@ -213,7 +217,7 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
         return;
     if (open.used == 0)
         warp.touched.push_back(number);
-    Group &group = group_of(open, thread.lane());
+    WarpAccess &group = group_of(open, thread.lane());
     group.lanes |= 1u << thread.lane();
     group.offsets[thread.lane()] = offset;
 }
@@ -232,14 +236,14 @@ void bank_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_
     Totals &totals =
         matrix_lines[{where.file_name(), static_cast<int>(where.line()), is_write, ROW_BYTES}];
     ++totals.instructions;
+    WarpAccess rows;
+    rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
+    std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
     for (int matrix = 0; matrix < matrices; ++matrix) {
-        Group rows;
-        rows.lanes = (1u << ROWS) - 1;
-        std::copy_n(row_offsets + matrix * ROWS, ROWS, rows.offsets);
-        const int passes = passes_of_lanes(rows, 0, ROWS, ROW_BYTES);
+        const int passes = passes_of_lanes(rows, matrix * ROWS, ROWS, ROW_BYTES);
         totals.wavefronts += static_cast<std::uint64_t>(passes);
         ++totals.ideal;
-        totals.worst_ways = std::max(totals.worst_ways, passes);
+        note_ways(totals, passes, rows);
     }
 }
 
@@ -250,7 +254,7 @@ std::vector<AccessSite> bank_sites() {
     std::vector<AccessSite> sites;
     for (const auto &[at, totals] : totals_by_line())
         sites.push_back({at.file, at.line, at.is_write, at.bytes, totals.instructions,
-                         totals.wavefronts, totals.ideal, totals.worst_ways});
+                         totals.wavefronts, totals.ideal, totals.worst_ways, totals.worst});
     std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
         return a.wavefronts - a.ideal > b.wavefronts - b.ideal;
     });

@@ -84,6 +84,28 @@ static void matrices() {
     const AccessSite site = access_sites().at(0);
     EXPECT(site.wavefronts == 32 && site.ideal == 4 && site.worst_ways == 8, "%d of %d",
            int(site.wavefronts), int(site.ideal));
+    EXPECT(site.worst.lanes == 0xffffffff && site.worst.offsets[31] == 128 * 31, "lanes %x, %u",
+           site.worst.lanes, site.worst.offsets[31]);
+}
+
+// Lane l of the lower half reads word step * l, with a step of 1, 4, 2 and 4 behind `first`.
+static void worst_access() {
+    run_kernel(1, 32, 32768, [] {
+        constexpr int STEPS[] = {1, 4, 2, 4};
+        if (current->lane() >= 16)
+            return;
+        for (int i = 0; i < 4; ++i) {
+            volatile float *elements = shared_at<volatile float>(4096 * i);
+            [[maybe_unused]] const float value = elements[STEPS[i] * current->lane()];
+        }
+    });
+    const AccessSite site = access_sites().at(0);
+    EXPECT(site.instructions == 4 && site.worst_ways == 2, "%d instructions, %d ways",
+           int(site.instructions), site.worst_ways);
+    EXPECT(site.worst.lanes == 0xffff, "lanes %x", site.worst.lanes);
+    for (int lane = 0; lane < 16; ++lane)
+        EXPECT(site.worst.offsets[lane] == 4096u + 16u * lane, "lane %d touched %u", lane,
+               site.worst.offsets[lane]);
 }
 
 // ---------------------------------------------------------------------------- global memory,
@@ -156,6 +178,7 @@ int main() {
     run_case("banks: 16-byte accesses", sixteen_bytes);
     run_case("banks: the order of a lane's accesses tells which belong together", occurrences);
     run_case("banks: matrices", matrices);
+    run_case("banks: the first access of the worst", worst_access);
     run_case("accesses: global bytes", global_bytes);
     run_case("accesses: outside of what the kernel may touch", outside);
     run_case("accesses: faults", faults);

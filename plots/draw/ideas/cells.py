@@ -1,0 +1,85 @@
+"""Grids of cells with a text in each: what the pictures of ideas are made of."""
+
+from __future__ import annotations
+
+import itertools
+
+from matplotlib.patches import Rectangle
+
+from draw import style
+
+TEXT = 8.5  # points; about 10 pixels at the width at which GitHub shows a picture
+SMALL = 8
+NARROW = 7.6  # 9 pixels: for a cell that has no room for more
+
+HELD = {"facecolor": style.ORANGE, "edgecolor": "black", "linewidth": 1.1, "zorder": 3}
+PLAIN = {"facecolor": "white", "edgecolor": "0.72", "linewidth": 0.5}
+FRAME = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3, "zorder": 4}
+
+EDGED = {"edgecolor": "0.2", "linewidth": 0.9}  # told from its neighbours in grey as well
+
+# How many lanes meet in a bank: the more the darker, also in grey.
+WAYS = {1: "#D3ECFA", 2: "#F2CF5B", 4: "#E69F00", 8: "#B5460F", 16: "#7A2A08", 32: "#4A1505"}
+DARK = 8  # ways from which a text on that colour is white
+
+
+def board(axes, width, height):
+    """Axes that show nothing but what is put on them: x to the right, y downwards."""
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.set_axis_off()
+
+
+def cell(axes, x, y, width, height, words="", *, size=TEXT, color="0.25", weight="normal", **how):
+    """A rectangle with a text in its middle."""
+    axes.add_patch(Rectangle((x, y), width, height, **{**PLAIN, **how}))
+    if words:
+        axes.text(
+            x + width / 2,
+            y + height / 2,
+            words,
+            ha="center",
+            va="center_baseline",
+            fontsize=size,
+            color=color,
+            fontweight=weight,
+            zorder=5,
+        )
+
+
+def held(axes, x, y, width, height, words, **how):
+    """A cell of the thread that the picture is about."""
+    cell(axes, x, y, width, height, words, **{"color": "black", "weight": "bold", **HELD, **how})
+
+
+def frame(axes, x, y, width, height, **how):
+    """A line around several cells."""
+    axes.add_patch(Rectangle((x, y), width, height, **{**FRAME, **how}))
+
+
+def label(axes, x, y, words, *, size=TEXT, **how):
+    """A text beside the cells."""
+    axes.text(x, y, words, fontsize=size, **{"va": "center_baseline", "ha": "center", **how})
+
+
+def ways_cell(axes, x, y, width, height, ways, words="", **how):
+    """A cell in the colour of a conflict of that many ways."""
+    shade = {"facecolor": WAYS[ways], "color": "white" if ways >= DARK else "black"}
+    cell(
+        axes, x, y, width, height, words, **{**shade, "weight": "bold", "zorder": 3, **EDGED, **how}
+    )
+
+
+def index(axes, x, y, number, **how):
+    """The number of a row, a column or a bank, beside the cells."""
+    label(axes, x, y, str(number), **{"color": "0.4", "size": SMALL, **how})
+
+
+def runs(values):
+    """[(first index, how many, value)] of equal neighbours."""
+    found, at = [], 0
+    for value, same in itertools.groupby(values):
+        count = len(list(same))
+        found.append((at, count, value))
+        at += count
+    return found

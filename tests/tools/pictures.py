@@ -1,0 +1,98 @@
+"""What the tests of pictures share: assertions, looks at a PNG and an SVG, and how cases are run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / "build" / "venv"
+PYTHON = VENV / "bin" / "python"
+WIDTH = 1440  # pixels; GitHub shows 900
+MOST_BYTES = 150_000
+
+
+def require(condition, why="not so"):
+    """AssertionError, also under python -O."""
+    if not condition:
+        raise AssertionError(why)
+
+
+def same(found, wanted):
+    """Equal, or an AssertionError that shows both."""
+    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def suffixed(names):
+    """The files of pictures."""
+    return [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
+
+
+def texts_of(svg):
+    """All texts in a picture, in order."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def check_png(path):
+    """A picture of the right width, white at its edge, opaque, neither blank nor big."""
+    from matplotlib import image
+
+    pixels = image.imread(path)
+    height, width = pixels.shape[:2]
+    same(width, WIDTH)
+    require(0.4 * WIDTH < height < WIDTH, f"{height} pixels high")
+    colour = pixels[:, :, :3]
+    require(pixels.shape[2] == 3 or pixels[:, :, 3].min() == 1, "not opaque")
+    for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        require(colour[y, x].min() == 1, "the corners aren't white")
+    require(colour.std() > 0.1, f"blank? standard deviation {colour.std():.3f}")
+    # Lines and letters everywhere: in every eighth of the height something is dark.
+    for part in range(8):
+        band = colour[part * height // 8 : (part + 1) * height // 8]
+        require(band.min() < 0.5, f"nothing in part {part + 1} of 8 from the top")
+    require(path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes")
+
+
+def check_texts(svg, names, words):
+    """Every rung is labelled, and the words stand somewhere."""
+    texts = texts_of(svg)
+    for name in names:
+        require(name in texts, f"{name} isn't labelled")
+    for word in words:
+        require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
+
+
+def case(subject, test):
+    """Runs one test in a folder of its own; returns True if it failed."""
+    name = f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
+        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
+        return True
+    print(f"ok - {name}", flush=True)
+    return False
+
+
+def enter_venv(program):
+    """Starts the program again with the Python that has matplotlib; returns if it can't be had."""
+    command = ["make", "-s", "build/venv/plots.stamp"]
+    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
+    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
+        os.execv(PYTHON, [str(PYTHON), program])
+
+
+def run_tests(subject, tests, program):
+    """All cases, in build/venv; returns the exit status."""
+    enter_venv(program)
+    if importlib.util.find_spec("matplotlib") is None:
+        print(f"skip - {subject}: plots/requirements.txt could not be installed")
+        return 0
+    failures = [case(subject, test) for test in tests]
+    return 1 if any(failures) else 0
