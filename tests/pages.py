@@ -104,6 +104,13 @@ def check_strangers(folder, known):
     case(f"notes/{folder} holds no page beside the list", ", ".join(strangers))
 
 
+def check_index(folder, known):
+    """notes/README.md leads to every page."""
+    index = (NOTES / "README.md").read_text(encoding="utf-8")
+    missing = [name for name in known if f"]({folder}/{name}.md)" not in index]
+    case(f"notes/README.md leads to every page of notes/{folder}", ", ".join(missing))
+
+
 def page(*chapters, first="# v07: x", rung="<!-- rung v07 -->\n<!-- end -->"):
     """A made-up page."""
     return "\n\n".join([first, rung, *(f"## {chapter}\n\ntext" for chapter in chapters), SOURCES])
@@ -137,6 +144,8 @@ def main():
         check(NOTES / "ideas" / f"{idea}.md", wrong_with_idea)
     check_strangers("rungs", rungs())
     check_strangers("ideas", IDEAS)
+    check_index("rungs", rungs())
+    check_index("ideas", IDEAS)
     return exit_status()
 
 
