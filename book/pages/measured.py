@@ -62,18 +62,23 @@ def entry_of(record, name):
 # --- a rung -----------------------------------------------------------------------------------
 
 
+def to_be_shown(places):
+    """Of these (place, record) the one that recorded.precedence() says."""
+    order = recorded.precedence([record for _, record in places])
+    return max(places, key=lambda pair: order(pair[1]))
+
+
 def newest_ladders(name, variants=False):
-    """The newest ladder with a result of that rung at each shape and protocol, with or without
-    variants: a list of (place, ladder)."""
+    """The ladder to be shown of that rung at each shape and protocol, with or without variants: a
+    list of (place, ladder)."""
     found = {}
     for place, ladder in recorded.all_ladders():
         known = ladder["interrupted"] or entry_of(ladder, name) is None
         if known or recorded.has_variants(ladder) != variants:
             continue
         key = (ladder["protocol"], recorded.shape_of(ladder))
-        if key not in found or found[key][1]["date"] < ladder["date"]:
-            found[key] = (place, ladder)
-    return [found[key] for key in sorted(found)]
+        found.setdefault(key, []).append((place, ladder))
+    return [to_be_shown(found[key]) for key in sorted(found)]
 
 
 def against(ladder, name, below):
@@ -131,12 +136,10 @@ def counts(rung):
     """What the rung asked of the hardware, beside the rung below and cuBLAS: a list of tables."""
     found = {}
     for path, record in recorded.all_of_kind(recorded.RESULTS, "counters"):
-        shape = recorded.shape_of(record)
-        if entry_of(record, rung.name) and (
-            shape not in found or found[shape][1]["date"] < record["date"]
-        ):
-            found[shape] = (path, record)
-    return [counts_table(record, rung) for _, (_, record) in sorted(found.items())]
+        if entry_of(record, rung.name):
+            found.setdefault(recorded.shape_of(record), []).append((path, record))
+    shown = [to_be_shown(found[shape]) for shape in sorted(found)]
+    return [counts_table(record, rung) for _, record in shown]
 
 
 def counts_row(name, counters):
