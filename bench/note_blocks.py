@@ -147,6 +147,26 @@ def unindented(change):
     return [line[0] + line[1 + blanks :] for line in change]
 
 
+# --- two runs of the same thing -------------------------------------------------------------
+
+DISAGREEMENT = "largest disagreement: "  # the line of the report from which on it is quoted
+
+
+def agreement_block(library, words):
+    """The end of what make compare said of two runs on one card. tests/test_compare.py compares that
+    file with the two records."""
+    if words:
+        raise ValueError("'agreement' takes no words")
+    found = sorted(library.folder.glob("*-agreement.txt"))
+    if not found:
+        raise ValueError(f"{library.folder} holds no report of two runs, *-agreement.txt")
+    text = found[-1].read_text(encoding="utf-8")
+    begin = text.find(DISAGREEMENT)
+    if begin < 0:
+        raise ValueError(f"{found[-1]} has no line '{DISAGREEMENT.strip()} ...': make compare")
+    return ["```", *text[begin:].splitlines(), "```"]
+
+
 # --- where figures are from -----------------------------------------------------------------
 
 
@@ -157,7 +177,12 @@ def sources_block(library, words):
     return [f"- {text}" for text in notes_captions.captions(library)] or ["Nothing recorded."]
 
 
-BLOCKS = {"rung": rung_block, "hazard": hazard_block, "sources": sources_block}
+BLOCKS = {
+    "rung": rung_block,
+    "hazard": hazard_block,
+    "agreement": agreement_block,
+    "sources": sources_block,
+}
 
 
 def lines_of(library, words):

@@ -257,6 +257,7 @@ BROKEN = (
     "<!-- rung -->\n<!-- end -->\n",
     "<!-- hazard v07 no-such-bug -->\n<!-- end -->\n",
     "<!-- hazard ../v07 x -->\n<!-- end -->\n",
+    "<!-- agreement v07 -->\n<!-- end -->\n",
     "<!-- rung v07 --> <!-- end -->\n",
 )
 
@@ -285,6 +286,7 @@ def check_markers():
     for block, words in (
         ("rung v07", "| v06 |"),
         ("hazard v07 no-wait-on-full", "v07: "),
+        ("agreement", "\nthe two runs agree within "),
         ("sources", "Nothing recorded"),
     ):
         note = f"<!-- {block} -->\nold\n<!-- end -->\n"
@@ -293,6 +295,11 @@ def check_markers():
         case(f"the block '{block}' is filled", "" if good else said or text)
         status, again, said = filled(text, "--check")
         case(f"the block '{block}' stays as it is", said if status or again != text else "")
+        status, again, said = filled(note, "--check")
+        case(
+            f"the block '{block}' is found old",
+            "" if status == 1 and again == note else said or "no",
+        )
     for note in BROKEN:
         status, text, said = filled(note)
         good = status == 2 and text == note and "v07.md" in said and "Traceback" not in said
