@@ -36,7 +36,7 @@ DEVICE void store_fragment_row(bf16 *row, float left0, float left1, float right0
     *reinterpret_cast<uint2 *>(row + mine.column) = mine.packed;
 }
 
-// The same, written through the L2 to memory: st.global.wt. (PTX ISA: Cache Operators, .wt.)
+// The same by st.global.wt, which asks for write-through. (PTX ISA: Cache Operators, .wt.)
 DEVICE void store_fragment_row_write_through(bf16 *row, float left0, float left1, float right0,
                                              float right1) {
     const FragmentRow mine = exchange_fragment_row(left0, left1, right0, right1);
