@@ -1,38 +1,77 @@
 #!/usr/bin/env bash
 # What every rung's two programs do with bad input, and the GPU's on a machine without a GPU or a
-# driver. The GPU, if there is one, is hidden: all of this must be decided without it.
+# driver. The GPU, if there is one, is hidden: all of this must be decided without it, and without
+# cuBLAS.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 
 export CUDA_VISIBLE_DEVICES=-1
+shopt -s nullglob dotglob
+
 work=build/tests/behaviour
-rm -rf $work
-mkdir -p $work
+stubs=$PWD/build/tests/behaviour-stubs
+rm -rf $work "$stubs"
+mkdir -p $work "$stubs"
+
+# Where libraries are looked for before the places that a program names.
+libraries=
 
 # run PROGRAM ARGUMENT...: sets status, and leaves what it printed in out and err.
 run() {
     local program=$PWD/$1
     shift
-    (cd $work && timeout 60 "$program" "$@" >out 2>err </dev/null)
+    (
+        cd $work || exit
+        [[ -z $libraries ]] || export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        exec timeout 60 "$program" "$@" >out 2>err </dev/null
+    )
     status=$?
+}
+
+# make_stub LIBRARY PROGRAM...: a library of that name with the functions that the programs want from
+# it. Whoever calls one dies.
+make_stub() {
+    local library=$1 code=$stubs/$1.c
+    shift
+    echo '#include <stdlib.h>' >"$code"
+    nm -D --undefined-only "$@" | sed -n "s/^ *U \(.*\)@$library\$/void \1(void) { abort(); }/p" |
+        sort -u >>"$code"
+    echo "$library { *; };" >"$stubs/versions"
+    gcc -shared -fPIC -Wl,-soname,"$library" -Wl,--version-script="$stubs/versions" -o "$stubs/$library" \
+        "$code"
+}
+
+# Loading the real ones takes most of a run's time: they are large, and no run here gets to call them.
+make_stubs() {
+    local programs=("$@") library
+    readelf -d "${programs[@]}" | sed -n 's/.*NEEDED.*\[\(libcublas.*\)\]/\1/p' | sort -u >"$stubs/list"
+    while read -r library; do make_stub "$library" "${programs[@]}" || return; done <"$stubs/list"
+    [[ -s $stubs/list ]]
+}
+
+stubs_are_loaded() {
+    local found
+    found=$(LD_LIBRARY_PATH=$stubs LD_TRACE_LOADED_OBJECTS=1 "$1" | grep libcublas) &&
+        not grep -vF "$stubs/" <<<"$found"
 }
 
 # one_line NAME STATUS: the run ended with this status and exactly one line on stderr, said nothing
 # on stdout and left no file behind.
 one_line() {
     local lines files
-    lines=$(wc -l <$work/err)
-    files=$(cd $work && find . -type f ! -name out ! -name err)
+    mapfile lines <$work/err
+    files=("$work"/*)
     if [[ $status -ne $2 ]]; then
-        not_ok "$1" "exit status $status, not $2: $(head -n 1 $work/err)"
-    elif [[ $lines -ne 1 ]]; then
-        not_ok "$1" "$lines lines on stderr, not 1"
+        not_ok "$1" "exit status $status, not $2: ${lines[0]:-}"
+    elif [[ ${#lines[@]} -ne 1 || ${lines[0]} != *$'\n' ]]; then
+        not_ok "$1" "${#lines[@]} lines on stderr, not 1 with its end"
     elif [[ -s $work/out ]]; then
         not_ok "$1" "it printed: $(head -n 1 $work/out)"
-    elif [[ -n $files ]]; then
-        not_ok "$1" "it left $files"
-        (cd $work && rm -f "$files")
+    elif [[ ${files[*]} != "$work/err $work/out" ]]; then
+        not_ok "$1" "it left ${files[*]}"
+        rm -rf $work
+        mkdir -p $work
     else
         ok "$1"
     fi
@@ -166,12 +205,14 @@ refuses_bad_scalars() {
 behaves_for_a_gpu() {
     name=$rung
     has_help --size "${dimensions[@]}" --inputs --seed --protocol --rounds --check --json --device --help
+    libraries=$stubs
     refuses_bad_words
     refuses_bad_numbers
     refuses_bad_shapes
     refuses_bad_scalars
     refuses_what_is_for_products
     refused --policy lazy
+    libraries=
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
     is "... which names the emulator" "it says: $(cat $work/err)" \
@@ -194,6 +235,19 @@ behaves_emulated() {
     refused --device 0
     needs_no 'libcu|libnvidia|libtsan' "library of CUDA, and no ThreadSanitizer,"
 }
+
+programs=()
+for source in steps/*.cu; do
+    program=build/steps/$(basename "${source%%_*}")
+    [[ -x $program ]] && programs+=("$program")
+done
+if [[ ${#programs[@]} -gt 0 ]]; then
+    if make_stubs "${programs[@]}" && stubs_are_loaded "${programs[0]}"; then
+        ok "libraries stand in for cuBLAS'"
+    else
+        not_ok "libraries stand in for cuBLAS'" "they were not built (see $stubs), or are not loaded"
+    fi
+fi
 
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")

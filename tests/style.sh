@@ -12,12 +12,30 @@ check() {
 }
 
 bin=build/venv/bin
+
+# check_formats SOURCE...: one run for all; it names what it would change, as SOURCE:LINE:COLUMN.
+check_formats() {
+    local source said status good=() bad=()
+    said=$($bin/clang-format --dry-run --Werror "$@" 2>&1)
+    status=$?
+    for source; do
+        if [[ $'\n'$said == *$'\n'"$source:"* ]]; then bad+=("$source"); else good+=("$source"); fi
+    done
+    [[ $status -eq 0 ]] || echo "$said"
+    if [[ $status -ne 0 && ${#bad[@]} -eq 0 ]]; then
+        not_ok "clang-format" "exit status $status, and it names none of $# sources"
+        return
+    fi
+    for source in "${good[@]+"${good[@]}"}"; do ok "clang-format $source"; done
+    for source in "${bad[@]+"${bad[@]}"}"; do
+        not_ok "clang-format $source" "see above; make format may repair it"
+    done
+}
+
 if make -s build/venv/tests.stamp >/dev/null 2>&1; then
     mapfile -t sources < <(find steps common bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
         -o -name '*.cuh' -o -name '*.cpp' | sort)
-    for source in "${sources[@]}"; do
-        check "clang-format $source" $bin/clang-format --dry-run --Werror "$source"
-    done
+    check_formats "${sources[@]}"
     check "ruff check" $bin/ruff check --quiet .
     check "ruff format" $bin/ruff format --quiet --check .
 else
