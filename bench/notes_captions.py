@@ -38,11 +38,26 @@ def emulator_caption(record):
     )
 
 
-CAPTIONS = {"ladder": ladder_caption, "counters": counters_caption, "emulated": emulator_caption}
+def trace_caption(record):
+    """Of a trace."""
+    gpu, launch = record["gpu"], record["launch"]
+    return (
+        f"Trace of {record['step']}: CTA {launch['cta']} of {launch['ctas']}; {gpu['name']}, CUDA "
+        f"{gpu['cuda']}, driver {gpu['driver']}; {shapes_table.title(recorded.shape_of(record))}; "
+        f"{record['date'][:10]}, commit `{record['commit']}`."
+    )
+
+
+CAPTIONS = {
+    "ladder": ladder_caption,
+    "counters": counters_caption,
+    "trace": trace_caption,
+    "emulated": emulator_caption,
+}
 
 
 def captions(library):
-    """Of all records that a library answered from: times, counts, the emulator."""
+    """Of all records that a library answered from: times, counts, traces, the emulator."""
     order = list(CAPTIONS)
     used = sorted(library.used, key=lambda record: (order.index(record["kind"]), record["date"]))
     return list(dict.fromkeys(CAPTIONS[record["kind"]](record) for record in used))

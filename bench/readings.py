@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import recorded
+import trace_figures
 from quantities import ExpressionError, Quantity
 
 EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
@@ -200,13 +201,16 @@ def kind_of(figure):
     """In which kind of record a figure stands."""
     if figure.startswith(EMULATED):
         return "emulator"
+    if figure.startswith(trace_figures.PREFIX):
+        return "trace"
     if figure in COUNTED or "__" in figure:
         return "counters"
     if figure in LADDER_FIGURES or figure in GPU_FIGURES:
         return "ladder"
     names = (*LADDER_FIGURES, *GPU_FIGURES, *COUNTED)
     raise ExpressionError(
-        f"'{figure}' is no figure; there are {', '.join(names)}, {EMULATED}<count> and ncu's metrics"
+        f"'{figure}' is no figure; there are {', '.join(names)}, {EMULATED}<count>, "
+        f"{', '.join(trace_figures.FIGURES)} and ncu's metrics"
     )
 
 
@@ -255,6 +259,8 @@ def finished(kind, track, request, found):
     """A place, with what usually holds for all that was not selected."""
     if kind == "emulator" and found:
         raise ExpressionError("the emulator's counts are of one shape each: nothing to select")
+    if kind == "trace" and set(found) - {"gpu"}:
+        raise ExpressionError("of each rung and GPU there is one trace: select no more than the GPU")
     if kind == "counters" and "protocol" in found:
         raise ExpressionError("counters are of one launch: they have no protocol")
     if request.name and "track" in found:
@@ -309,8 +315,9 @@ def fits(record, place, names, contenders):
 class Library:
     """The recorded results of a folder; `used` is every record that answered a request."""
 
-    def __init__(self, folder=recorded.RESULTS):
+    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES):
         self.folder = Path(folder)
+        self.traces = Path(traces)
         self.used = []
         self.places = {}
 
@@ -333,10 +340,24 @@ class Library:
             who = ", ".join(sorted([*names, *contenders])) or "anybody"
             raise ExpressionError(f"nothing recorded has {who} in {place}")
         whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
-        record = max(whole, key=recorded.precedence(whole))
+        return self.answered(max(whole, key=recorded.precedence(whole)))
+
+    def answered(self, record):
+        """The record, which from now on is one of those used."""
         if not any(record is other for other in self.used):
             self.used.append(record)
         return record
+
+    def traced(self, place, name):
+        """A GPU's trace of that rung."""
+        if "trace" not in self.places:
+            self.places["trace"] = recorded.all_traces(self.traces)
+        found = [one for one in self.places["trace"] if one["gpu"] and one["step"] == name]
+        if place.gpu:
+            found = [one for one in found if place.gpu in one["gpu"]["name"].lower().split()]
+        if not found:
+            raise ExpressionError(f"no GPU's trace of {name} lies in {self.traces.name}")
+        return self.answered(max(found, key=lambda one: one["date"]))
 
     def emulated(self):
         """The emulator's counts."""
@@ -344,9 +365,7 @@ class Library:
         record = recorded.load_record(path)
         if record["kind"] != "emulated":
             raise ExpressionError(f"{path}: not counts of the emulator")
-        if not any(record is other for other in self.used):
-            self.used.append(record)
-        return record
+        return self.answered(record)
 
 
 # --- answers --------------------------------------------------------------------------------
@@ -451,6 +470,11 @@ def answer(requests, library):
         groups.setdefault(place_of(request), []).append(request)
     answers = {}
     for place, group in groups.items():
+        if place.kind == "trace":
+            for request in group:
+                record = library.traced(place, request.subject)
+                answers[request] = trace_figures.figure(record, request.figure)
+            continue
         names = {request.name for request in group if request.name}
         contenders = {request.subject for request in group if request.subject in CONTENDERS}
         record = library.find(place, names, contenders)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -177,6 +178,13 @@ REFUSED = (
     "const nothing",
     "__import__('os')",
     "v07.tflops",
+    "v01 trace.gap",
+    "v07 trace.naps",
+    "v07 trace.gap @8192",
+    "v07 trace.gap @sustained",
+    "cublas trace.gap",
+    "v04 trace.out_of_step",
+    "a06 trace.epilogue",
     "2 ** 3",
     "(" * 100 + "1" + ")" * 100,
 )
@@ -232,10 +240,65 @@ def recorded_examples():
     }
 
 
+def rows_of(warp, names):
+    """[(what, begin, end)] of a warp in a recorded trace."""
+    events = warp["events"]
+    return [
+        (names[what], begin, end)
+        for what, begin, end in zip(events["what"], events["begin"], events["end"])
+    ]
+
+
+def epilogues(rows):
+    """[(whole, in events)] of a consumer's epilogues: from an arrival behind the last wgmmas to a wait
+    for the ring."""
+    found, first, inside = [], None, 0
+    for (what, begin, end), before in zip(rows[1:], rows):
+        if before[0] == "multiply wait":
+            first, inside = begin, 0
+        if what == "wait":
+            if first is not None and before[0] != "arrive":
+                found.append((begin - first, inside))
+            first = None
+        inside += end - begin
+    return found
+
+
+def trace_examples():
+    """The same of v12's trace on a GPU, from the columns of the file."""
+    (path,) = recorded.TRACES.glob("v12-nvidia-*.json")
+    record = recorded.load_record(path)
+    warps = [rows_of(warp, record["whats"]) for warp in record["warps"]]
+    consumers = [rows for rows in warps if any(what == "multiply" for what, _, _ in rows)]
+    begins = [[begin for what, begin, _ in rows if what == "multiply"] for rows in consumers]
+    first = [min(pair) for pair in zip(*begins)]
+    steps = [after - before for before, after in zip(first, first[1:])]
+    apart = [abs(one - other) for one, other in zip(*begins)]
+    ends = [one for rows in consumers for one in epilogues(rows)]
+    touched = ("copy", "read", "write")
+    gaps = [
+        after[1] - before[2]
+        for rows in warps
+        for before, after in zip(rows, rows[1:])
+        if before[0] not in touched and after[0] not in touched
+    ]
+    figures = {
+        "v12 trace.k_tile": statistics.median(steps),
+        "v12 trace.k_tile as high": max(steps),
+        "v12 trace.out_of_step": statistics.median(apart),
+        "v12 trace.out_of_step as high": max(apart),
+        "v12 trace.epilogue": statistics.median(whole for whole, _ in ends),
+        "v12 trace.epilogue as low": min(whole for whole, _ in ends),
+        "v12 trace.epilogue_events @h200": statistics.median(inside for _, inside in ends),
+        "v12 trace.gap": statistics.median(gaps),
+    }
+    return {name: f"{value:.0f} cycles" for name, value in figures.items()}
+
+
 def check_expressions():
     """Against records, and what is no expression."""
     evaluator = expressions.Evaluator(readings.Library())
-    for expression, wanted in {**ARITHMETIC, **recorded_examples()}.items():
+    for expression, wanted in {**ARITHMETIC, **recorded_examples(), **trace_examples()}.items():
         found = text_or_error(evaluator.text, expression)
         case(f"'{expression}'", "" if found == wanted else f"'{found}', not '{wanted}'")
     for expression in REFUSED:

@@ -1,0 +1,121 @@
+"""Figures of a GPU's trace: `v12 trace.epilogue` in the notes.
+
+A traced warp stops to write every event down, so that a traced CTA is slower than others. Each figure
+is a time between events of such a CTA, and says nothing about a CTA that nobody traces; `gap` says
+how much of it there is between two events. Every function raises ExpressionError if the trace does
+not show what is asked for.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+import traces
+from quantities import ExpressionError, Quantity
+
+PREFIX = "trace."
+RESULTS = ("write", "store", "store commit")  # what a warp does in an epilogue
+
+
+def some(values, trace, what):
+    """The values, unless there are none."""
+    if not values:
+        raise ExpressionError(f"the trace of {trace.record['step']} shows no {what}")
+    return values
+
+
+def cycles(values):
+    """Their median, with the least and the most as `low` and `high`."""
+    return Quantity(float(statistics.median(values)), "cycles", min(values), max(values))
+
+
+def read_fills(trace):
+    """All fills of the ring that are read, in that order: one for each k-tile."""
+    fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
+    read = [fill for fill in fills if fill.taken is not None]
+    return sorted(some(read, trace, "ring of stages"), key=lambda fill: fill.taken)
+
+
+def k_tile(trace):
+    """From the begin of reading a k-tile to that of the next one."""
+    begins = [fill.taken for fill in read_fills(trace)]
+    steps = [after - before for before, after in zip(begins, begins[1:])]
+    return cycles(some(steps, trace, "two k-tiles"))
+
+
+def filling(trace):
+    """From the first load of a fill until somebody saw that all have landed."""
+    return cycles([fill.landed - fill.begin for fill in read_fills(trace)])
+
+
+def most_full(trace):
+    """How many stages were full at the most when a k-tile was begun, its own among them."""
+    fills = read_fills(trace)
+    counts = [sum(one.landed <= fill.taken <= one.taken for one in fills) for fill in fills]
+    return Quantity(float(max(counts)), "count")
+
+
+def gap(trace):
+    """From the end of an event to the begin of the warp's next one."""
+    pairs = [pair for warp in trace.warps for pair in zip(warp.events, warp.events[1:])]
+    found = [
+        after.begin - before.end
+        for before, after in pairs
+        if not {before.what, after.what} & set(traces.TOUCHES)
+    ]
+    return cycles(some(found, trace, "two events"))
+
+
+def epilogues_of(warp):
+    """The events of each epilogue: behind the last wait for a wgmma, before the next wait for the
+    ring."""
+    found, own = [], None
+    for event in warp.events:
+        if event.what == "multiply wait":
+            own = []
+        elif event.what == "wait" and own and {one.what for one in own} & set(RESULTS):
+            found.append((own, event.begin))
+            own = None
+        elif own is not None:
+            own.append(event)
+    return found
+
+
+def all_epilogues(trace):
+    """Those of all warps that multiply."""
+    found = [one for warp in trace.warps if warp.multiplies for one in epilogues_of(warp)]
+    return some(found, trace, "epilogue")
+
+
+def epilogue(trace):
+    """From the first event behind a tile's last wgmma to the wait for the next tile's first k-tile."""
+    return cycles([behind - events[0].begin for events, behind in all_epilogues(trace)])
+
+
+def epilogue_events(trace):
+    """The same without what lies between the events."""
+    found = all_epilogues(trace)
+    return cycles([sum(one.end - one.begin for one in events) for events, _ in found])
+
+
+def out_of_step(trace):
+    """How far apart two consumers begin the same k-tile."""
+    begins = [
+        [event.begin for event in warp.of("multiply")] for warp in trace.warps if warp.multiplies
+    ]
+    if len(begins) != 2:
+        raise ExpressionError(f"the trace of {trace.record['step']} does not show two consumers")
+    return cycles([abs(one - other) for one, other in zip(*begins)])
+
+
+FIGURES = {
+    PREFIX + function.__name__: function
+    for function in (k_tile, filling, most_full, gap, epilogue, epilogue_events, out_of_step)
+}
+
+
+def figure(record, name):
+    """The figure of that name, of a GPU's trace."""
+    if name not in FIGURES:
+        raise ExpressionError(f"'{name}' is no figure of a trace; there are {', '.join(FIGURES)}")
+    return FIGURES[name](traces.Trace(record))
