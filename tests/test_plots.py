@@ -195,7 +195,7 @@ def without_ring(record):
 
 def test_chosen_trace(folder):
     """From a trace that is named its picture alone; of a GPU's with the clock, and without a ring."""
-    record = next(one for one in recorded.all_traces() if one["step"] == "v07")
+    record = next(one for one in recorded.all_traces() if recorded.trace_name(one) == "v07-emulator")
     for name, made, words in (
         ("trace-v07-nvidia-h200", on_a_gpu(record), ["at about 1.70 GHz", "NVIDIA H200; bf16"]),
         ("trace-v07-emulator", without_ring(record), ["emulated steps"]),
@@ -209,6 +209,25 @@ def test_chosen_trace(folder):
         svg = (out / f"{name}.svg").read_text(encoding="utf-8")
         check_texts(svg, rows_of(traces.Trace(made)), words)
         same("stage 0" in texts_of(svg), made["gpu"] is not None)
+
+
+def test_shown_part(_):
+    """Of a GPU's trace the first fills are shown, and what a warp does at once is one bar."""
+    from draw import ring
+
+    spans = [("loads", 0, 1), ("loads", 3, 4), ("waits", 4, 5), ("loads", 5, 6), ("loads", 9, 10)]
+    merged = [("loads", 0, 4), ("waits", 4, 5), ("loads", 5, 6), ("loads", 9, 10)]
+    same(ring.together(spans, 2), merged)
+    same(ring.together(spans, 0), spans)
+    for record in recorded.all_traces():
+        trace = traces.Trace(record)
+        fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
+        end = ring.shown_end(trace)
+        done = sum(fill.done is not None and fill.done <= end for fill in fills)
+        if trace.exact:
+            same(end, trace.end)
+        else:
+            require(done == min(ring.MOST_FILLS, len(fills)), (record["step"], done, end))
 
 
 def test_damaged_trace(folder):
@@ -483,6 +502,7 @@ TESTS = [
     test_committed,
     test_traces,
     test_chosen_trace,
+    test_shown_part,
     test_damaged_trace,
     test_grey,
     test_one_file,

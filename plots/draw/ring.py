@@ -16,7 +16,8 @@ ROW_INCHES = 0.34
 HEIGHT = (3.9, 8.6)  # inches, the least and the most
 THIN = 0.7  # points, of an edge
 NARROW = 0.006  # of the axis: what is shorter has neither edge nor hatch, but can be seen
-MOST_NUMBERS = 14  # in a row
+MOST_FILLS = 24  # of a GPU's trace: between its events lies much, and more would be a barcode
+DIGIT = 0.009  # of the axis: room for one
 BAR = 0.76  # of a row
 
 EDGE = {"edgecolor": "0.2", "linewidth": THIN}
@@ -32,7 +33,7 @@ STATE_WORDS = {
 }
 BY_TMA = {**STATE_WORDS, "filled": "being filled by TMA"}
 DOES = {
-    "waits": {"facecolor": "0.88"},
+    "waits": {"facecolor": "0.8"},
     "loads": {"facecolor": style.SKY, "hatch": "////"},
     "stores": {"facecolor": style.ORANGE, "hatch": "\\\\\\\\"},
     "multiplies": {"facecolor": style.BLUE},
@@ -73,10 +74,31 @@ def moves(trace):
     return recorded.measure_of(trace.record) is recorded.MOVES
 
 
+def shown_end(trace):
+    """Where the picture ends: of a GPU's trace when so many fills of the ring were read."""
+    done = sorted(
+        fill.done for stage in traces.stages(trace) for fill in stage.fills if fill.done is not None
+    )
+    whole = trace.exact or len(done) <= MOST_FILLS
+    return trace.end if whole else done[MOST_FILLS - 1]
+
+
+def together(spans, near):
+    """The spans in their order, neighbours of one kind that are no further apart as one."""
+    found = []
+    for kind, begin, end in spans:
+        if found and found[-1][0] == kind and begin - found[-1][2] <= near:
+            found[-1] = (kind, found[-1][1], max(end, found[-1][2]))
+        else:
+            found.append((kind, begin, end))
+    return found
+
+
 def bars(axes, row, spans, looks, end):
-    """What one row shows: (kind, begin, end)."""
+    """What one row shows until `end`: (kind, begin, end)."""
+    spans = [(kind, begin, min(last, end)) for kind, begin, last in spans if begin < end]
     for kind, how in looks.items():
-        mine = [(begin, end - begin) for what, begin, end in spans if what == kind]
+        mine = [(begin, last - begin) for what, begin, last in spans if what == kind]
         wide = [one for one in mine if one[1] >= NARROW * end]
         narrow = [one for one in mine if one[1] < NARROW * end]
         colour = how["facecolor"]
@@ -88,7 +110,7 @@ def bars(axes, row, spans, looks, end):
 
 
 def legend(axes, trace, has_stages):
-    """Two lines of entries, the stages' above the warps'; they are filled column by column."""
+    """A line of entries for the stages, one for the warps; they are filled column by column."""
     upper = [(state_words(trace)[kind], how) for kind, how in STATES.items()]
     upper.append(("empty", {"facecolor": "white"}))
     lower = [(does_words(trace)[kind], how) for kind, how in DOES.items()]
@@ -108,12 +130,12 @@ def does_words(trace):
     return MOVER_WORDS if moves(trace) else DOES_WORDS
 
 
-def number_fills(axes, row, stage):
+def number_fills(axes, row, stage, end):
     """Which fill it is, where there is room."""
-    if len(stage.fills) > MOST_NUMBERS:
-        return
     for number, fill in enumerate(stage.fills, 1):
-        if fill.taken is None or fill.done is None:
+        if fill.taken is None or fill.done is None or fill.done > end:
+            continue
+        if fill.done - fill.taken < DIGIT * len(str(number)) * end:
             continue
         axes.text(
             (fill.taken + fill.done) / 2,
@@ -136,9 +158,10 @@ def rows_of(axes, names):
 
 def draw_stages(axes, trace, stages):
     """The upper rows."""
+    end = shown_end(trace)
     for row, stage in enumerate(stages):
-        bars(axes, row, traces.states(stage, trace.end), STATES, trace.end)
-        number_fills(axes, row, stage)
+        bars(axes, row, traces.states(stage, trace.end), STATES, end)
+        number_fills(axes, row, stage, end)
     rows_of(axes, [stage.name for stage in stages])
 
 
@@ -148,9 +171,11 @@ def shown_warps(trace):
 
 
 def draw_warps(axes, trace):
-    """The lower rows."""
+    """The lower rows. What a GPU's warp does at once is cut up by the writing down of events."""
+    end = shown_end(trace)
+    near = 0 if trace.exact else NARROW * end
     for row, warp in enumerate(shown_warps(trace)):
-        bars(axes, row, traces.spans(trace, warp), DOES, trace.end)
+        bars(axes, row, together(traces.spans(trace, warp), near), DOES, end)
     rows_of(axes, [trace.title(warp).replace(" (", "\n(") for warp in shown_warps(trace)])
 
 
@@ -177,8 +202,16 @@ def notes_below(trace):
     hidden = len(trace.warps) - len(shown_warps(trace))
     if hidden:
         found.append(f"{hidden} more warps do what warp {shown_warps(trace)[-1].number} does.")
-    if not trace.exact and any(warp.loads for warp in trace.warps):
-        found.append("A stage counts as filled until somebody sees that its loads have landed.")
+    if trace.exact:
+        return found
+    found.append(
+        "A traced warp stops to write each event down: that is most of what is white in its row."
+    )
+    if traces.stages(trace):
+        found.append(
+            "A stage counts as filled until somebody sees that its loads have landed. Numbers count "
+            "its fills."
+        )
     return found
 
 
@@ -187,7 +220,9 @@ def draw(pyplot, trace):
     record = trace.record
     stages = traces.stages(trace)
     rows = [max(len(stages), 1), len(shown_warps(trace))]
-    height = min(max(ROW_INCHES * sum(rows) + 2.2, HEIGHT[0]), HEIGHT[1])
+    more = notes_below(trace)
+    height = ROW_INCHES * sum(rows) + 2.2 + style.LINE_INCHES * len(more)
+    height = min(max(height, HEIGHT[0]), HEIGHT[1])
     grid = {"height_ratios": [row + 0.4 for row in rows], "hspace": 0.04}
     if stages:
         figure, (upper, lower) = style.figure_of(
@@ -198,11 +233,12 @@ def draw(pyplot, trace):
         figure, lower = style.figure_of(pyplot, height, 1, 1)
     draw_warps(lower, trace)
     legend(lower, trace, bool(stages))
-    lower.set_xlim(0, trace.end)
+    lower.set_xlim(0, shown_end(trace))
+    lower.xaxis.set_major_formatter("{x:,.0f}")
     lower.set_xlabel(time_words(trace))
     launch = record["launch"]
     title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
     problem = f"{style.computation(record)} {style.shape_words(record)}"
     second = f"{machine_words(trace)}; {problem}, {style.when(record)}"
-    style.frame(figure, title, second, columns=4, more=notes_below(trace))
+    style.frame(figure, title, second, columns=4, more=more)
     return figure
