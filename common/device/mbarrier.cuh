@@ -54,8 +54,11 @@ DEVICE void mbarrier_wait(uint64_t *barrier, int parity) {
 
 // One arrival on the same barrier of CTA `cta_rank` of the cluster (which may be the own one). The
 // peer must have initialised it (a cluster barrier after init) and must not have exited (a cluster
-// barrier before exit). Use it to say "I have finished reading": the caller publishes no writes,
-// and the default .release at .cta scope is all that needs. (PTX ISA: mapa, mbarrier.arrive.)
+// barrier before exit). Use it to say "I have finished reading", and nothing else: the default is
+// .release at .cta scope, which by the letter of the manual does not synchronise with a thread of
+// another CTA, so no write of the caller is published to the peer. Rungs rely on the count alone:
+// the caller's reads are done when it arrives. (PTX ISA: mapa, mbarrier.arrive; Memory Consistency
+// Model.)
 DEVICE void mbarrier_arrive_cluster(uint64_t *barrier, int cta_rank) {
     asm volatile("{\n"
                  ".reg .b32 peer;\n"
