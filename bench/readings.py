@@ -260,7 +260,9 @@ def finished(kind, track, request, found):
     if kind == "emulator" and found:
         raise ExpressionError("the emulator's counts are of one shape each: nothing to select")
     if kind == "trace" and set(found) - {"gpu"}:
-        raise ExpressionError("of each rung and GPU there is one trace: select no more than the GPU")
+        raise ExpressionError(
+            "of each rung and GPU there is one trace: select no more than the GPU"
+        )
     if kind == "counters" and "protocol" in found:
         raise ExpressionError("counters are of one launch: they have no protocol")
     if request.name and "track" in found:

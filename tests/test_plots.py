@@ -195,7 +195,9 @@ def without_ring(record):
 
 def test_chosen_trace(folder):
     """From a trace that is named its picture alone; of a GPU's with the clock, and without a ring."""
-    record = next(one for one in recorded.all_traces() if recorded.trace_name(one) == "v07-emulator")
+    record = next(
+        one for one in recorded.all_traces() if recorded.trace_name(one) == "v07-emulator"
+    )
     for name, made, words in (
         ("trace-v07-nvidia-h200", on_a_gpu(record), ["at about 1.70 GHz", "NVIDIA H200; bf16"]),
         ("trace-v07-emulator", without_ring(record), ["emulated steps"]),

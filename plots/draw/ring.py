@@ -205,7 +205,8 @@ def notes_below(trace):
     if trace.exact:
         return found
     found.append(
-        "A traced warp stops to write each event down: that is most of what is white in its row."
+        "A traced warp stops to write each event down: that is most of what is white in its row. "
+        "Bars that nearly touch are one."
     )
     if traces.stages(trace):
         found.append(
