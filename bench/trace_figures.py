@@ -24,6 +24,11 @@ def some(values, trace, what):
     return values
 
 
+def pairwise(items):
+    """Neighbours in a list (itertools has it from Python 3.10 on)."""
+    return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
+
+
 def cycles(values):
     """Their median, with the least and the most as `low` and `high`."""
     return Quantity(float(statistics.median(values)), "cycles", min(values), max(values))
@@ -39,7 +44,7 @@ def read_fills(trace):
 def k_tile(trace):
     """From the begin of reading a k-tile to that of the next one."""
     begins = [fill.taken for fill in read_fills(trace)]
-    steps = [after - before for before, after in zip(begins, begins[1:])]
+    steps = [after - before for before, after in pairwise(begins)]
     return cycles(some(steps, trace, "two k-tiles"))
 
 
@@ -57,7 +62,7 @@ def most_full(trace):
 
 def gap(trace):
     """From the end of an event to the begin of the warp's next one."""
-    pairs = [pair for warp in trace.warps for pair in zip(warp.events, warp.events[1:])]
+    pairs = [pair for warp in trace.warps for pair in pairwise(warp.events)]
     found = [
         after.begin - before.end
         for before, after in pairs

@@ -26,6 +26,7 @@ import notes_tables
 import quantities
 import readings
 import recorded
+import trace_figures
 
 NOTES = ROOT / "notes"
 FOLDERS = ("rungs", "ideas")
@@ -272,14 +273,14 @@ def trace_examples():
     consumers = [rows for rows in warps if any(what == "multiply" for what, _, _ in rows)]
     begins = [[begin for what, begin, _ in rows if what == "multiply"] for rows in consumers]
     first = [min(pair) for pair in zip(*begins)]
-    steps = [after - before for before, after in zip(first, first[1:])]
+    steps = [after - before for before, after in trace_figures.pairwise(first)]
     apart = [abs(one - other) for one, other in zip(*begins)]
     ends = [one for rows in consumers for one in epilogues(rows)]
     touched = ("copy", "read", "write")
     gaps = [
         after[1] - before[2]
         for rows in warps
-        for before, after in zip(rows, rows[1:])
+        for before, after in trace_figures.pairwise(rows)
         if before[0] not in touched and after[0] not in touched
     ]
     figures = {
