@@ -350,6 +350,25 @@ def all_traces(folder=TRACES):
     return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
 
 
+def newest_energy(folder=RESULTS):
+    """The newest finished run of a rung's parts at 8192 x 8192 x 8192 with all that a budget needs,
+    or None. ValueError for a broken file."""
+    found = [record for _, record in all_of_kind(folder, "energy") if is_whole_energy(record)]
+    return max(found, key=lambda record: record["date"], default=None)
+
+
+def is_whole_energy(record):
+    """True if every part of it was measured, at the usual size."""
+    failed = any("failed" in part for part in record["parts"])
+    return shape_of(record) == (HEADLINE_SIZE,) * 3 and not (failed or record["interrupted"])
+
+
+def energy_of(path):
+    """The run of a rung's parts in one file, if it is one: a list. ValueError, naming a broken file."""
+    record = load_record(path)
+    return [record] if record["kind"] == "energy" else []
+
+
 def all_records(folder=RESULTS):
     """All records of a folder, the one to be shown last. ValueError for a broken file."""
     paths = sorted(Path(folder).glob("*.json"))

@@ -344,6 +344,7 @@ static int write_json(const run *run, const metered *metered) {
     json_double(&json, "peak_flop_per_cycle",
                 gpu->sms * tensor_core_flop_per_cycle(gpu->compute_capability));
     json_bool(&json, "zeros", request->part->zeros);
+    json_double(&json, "sm_share", request->part->quarters / 4.0);
     json_double(&json, "pace", request->part->paced ? request->pace : NAN);
     json_double(&json, "warm_up", request->warm_up);
     json_unsigned(&json, "launches", metered->launches);

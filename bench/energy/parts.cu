@@ -489,6 +489,8 @@ const part parts[] = {
      false, true},
     {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true},
     {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false},
+    {"rung-again", "the rung once more: what has drifted since", PART_RUNG, QUARTERS, false, true,
+     false},
 };
 const size_t parts_count = sizeof parts / sizeof parts[0];
 
