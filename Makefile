@@ -630,10 +630,19 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
 
+# The parts of bench/energy are kernels too; what they need and the emulator lacks is in
+# tests/emulator/energy/.
+ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
+$(ENERGY_TEST) $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
+$(ENERGY_TEST)-kernels.o: bench/energy/parts.cu $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o
+
 $(EMULATOR_TESTS): $(BUILD)/%: %.cpp $(EMULATOR) $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -c $< -o $@.o
-	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+	$(Q)$(CXX) -no-pie -o $@ $@.o $(filter %.o,$^) $(EMULATOR) -lm
 
 # The standalone programs, with the emulator's headers in the place of the device headers in them.
 $(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \

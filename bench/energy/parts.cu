@@ -14,6 +14,7 @@
 #include "device/tile_schedule.h"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
+#include "energy/clock.cuh"
 #include "energy/wgmma_a_registers.cuh"
 
 namespace {
@@ -116,20 +117,6 @@ struct Place {
         phase ^= stage == 0;
     }
 };
-
-// The clock that all SMs share, in nanoseconds. (PTX ISA: Special Registers, %globaltimer.)
-DEVICE uint64_t nanoseconds() {
-    uint64_t time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
-
-// Returns at that time; asleep until then, so that the looking costs little.
-DEVICE void wait_until(uint64_t time) {
-    constexpr int NAP = 64; // nanoseconds
-    while (nanoseconds() < time)
-        __nanosleep(NAP);
-}
 
 // The pace of a CTA: it hands over k-tile i at begin + i * picoseconds.
 struct Pace {
