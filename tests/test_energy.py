@@ -18,6 +18,9 @@ RUNNER = ROOT / "bench" / "energy.py"
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import budget
+import note_blocks
+import notes_captions
+import readings
 import recorded
 from tools import fake_energy
 
@@ -157,7 +160,9 @@ def test_error(_):
     small = budget.watts_error(steady)
     require(0 < small < 0.5, small)
     restless = copy.deepcopy(steady)
-    restless["joules"] = [joules + (15 if i % 7 == 0 else 0) for i, joules in enumerate(restless["joules"])]
+    restless["joules"] = [
+        joules + (15 if i % 7 == 0 else 0) for i, joules in enumerate(restless["joules"])
+    ]
     require(budget.watts_error(restless) > 5 * small, budget.watts_error(restless))
     slow = copy.deepcopy(steady)
     slow["before"] = [time - 0.02 for time in slow["before"]]
@@ -187,6 +192,33 @@ def test_record(folder):
             require(named in str(error) and "\n" not in str(error), f"{way}: {error}")
         else:
             raise AssertionError(f"{way} = {value!r} was not refused")
+
+
+def test_blocks(folder):
+    """The page's tables show the newest whole run, and say so where none is recorded."""
+    for words in ("budget", "fit", "parts", "picture"):
+        library = readings.Library(folder)
+        same(note_blocks.lines_of(library, ("energy", words)), ["Not recorded yet."])
+        same(library.used, [])
+    recorded.write_json(Path(folder) / "old.json", fake_energy.record("waiting"))
+    recorded.write_json(Path(folder) / "new.json", fake_energy.record())
+    for words, expected in (
+        ("budget", "| tensor cores | 550.0 | 49.5 % |"),
+        ("fit", "| voltage, per GHz | 0.550"),
+        ("parts", "| no-store | no-store, made up |"),
+        ("picture", "plots/energy.png"),
+    ):
+        library = readings.Library(folder)
+        text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
+        require(expected in text, text)
+        caption = notes_captions.captions(library)
+        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v12"), caption)
+    try:
+        note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
+    except ValueError as error:
+        require("write energy budget" in str(error), str(error))
+    else:
+        raise AssertionError("there is no block 'energy joules'")
 
 
 # --- the runner -----------------------------------------------------------------------------
@@ -314,6 +346,7 @@ TESTS = [
     test_undetermined,
     test_error,
     test_record,
+    test_blocks,
     test_run,
     test_failing,
     test_unpaced,

@@ -177,9 +177,9 @@ static int make_copy(const run *run, copy *copy) {
 static bool is_rung(const run *run) { return run->request->part->kind == PART_RUNG; }
 
 static int prepare(const run *run, copy *copy) {
-    return is_rung(run) ? run->rung->prepare(&copy->problem, &copy->state)
-                        : part_prepare(run->request->part, &copy->problem, run->request->pace,
-                                       &copy->state);
+    return is_rung(run)
+               ? run->rung->prepare(&copy->problem, &copy->state)
+               : part_prepare(run->request->part, &copy->problem, run->request->pace, &copy->state);
 }
 
 static int launch(void *context, size_t number) {

@@ -225,8 +225,9 @@ static int run(state *state, double warm_up, double seconds, metered *result) {
     }
     result->celsius[1] = nvml_celsius(state->device->nvml);
     if (result->edges.count < LEAST_EDGES) {
-        message("the energy counter moved only %zu times in %g s, and %d are needed: measure longer",
-                result->edges.count, seconds, (int)LEAST_EDGES);
+        message(
+            "the energy counter moved only %zu times in %g s, and %d are needed: measure longer",
+            result->edges.count, seconds, (int)LEAST_EDGES);
         return 1;
     }
     return 0;
@@ -234,7 +235,8 @@ static int run(state *state, double warm_up, double seconds, metered *result) {
 
 static int open_all(state *state) {
     state->clocks = clocks_open(state->device->info.sms);
-    int failed = state->clocks == NULL || cuda_failed(cudaEventCreate(&state->begin), "making an event") ||
+    int failed = state->clocks == NULL ||
+                 cuda_failed(cudaEventCreate(&state->begin), "making an event") ||
                  cuda_failed(cudaEventCreate(&state->end), "making an event");
     for (int i = 0; i < CHUNKS_IN_FLIGHT && !failed; ++i) {
         failed = cuda_failed(cudaEventCreateWithFlags(&state->done[i], cudaEventDisableTiming),

@@ -8,8 +8,8 @@
 
 enum { MOST_EDGES = 4096 };
 
-/* The counter moves in steps, about every 100 ms. A step is known by the last look before it and the
- * first one after it, in seconds from the first look. */
+/* The counter moves in steps, about every 100 ms. A step is known by the last look before it and
+ * the first one after it, in seconds from the first look. */
 typedef struct edges {
     size_t count;
     double before[MOST_EDGES];
@@ -18,10 +18,10 @@ typedef struct edges {
 } edges;
 
 typedef struct metered {
-    edges edges;      /* all of them while the GPU did nothing else */
-    size_t launches;  /* that were timed */
-    double seconds;   /* of one launch; NAN if nothing was launched */
-    double clock_ghz; /* mean over the SMs that ran; while nothing runs, what the driver says */
+    edges edges;       /* all of them while the GPU did nothing else */
+    size_t launches;   /* that were timed */
+    double seconds;    /* of one launch; NAN if nothing was launched */
+    double clock_ghz;  /* mean over the SMs that ran; while nothing runs, what the driver says */
     double celsius[2]; /* of the chip, first and last; NAN if unknown */
 } metered;
 

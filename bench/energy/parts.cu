@@ -79,7 +79,8 @@ struct MultiplyN64 {
     static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N64, false, false, false};
 };
 struct MultiplyARegisters {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false, false};
+    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false,
+                                          false};
 };
 struct LoadsUnpaced {
     static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, false};
@@ -150,8 +151,8 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
         mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
         const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
         const int k = (PART.loads == Loads::FEW ? from % FEW_K_TILES : from) * BK;
-        const bool loads = PART.loads == Loads::ONCE ? passed + k_tile < STAGES
-                                                     : PART.loads != Loads::NOTHING;
+        const bool loads =
+            PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
         if (loads)
             load_stage(smem, map_a, map_b, place.stage, tile_m, tile_n, k);
         else
@@ -313,7 +314,8 @@ __global__ void __launch_bounds__(THREADS, 1)
                 const __grid_constant__ TensorMap map_d, const Work work) {
     constexpr Switches PART = Part::SWITCHES;
     static_assert(!PART.store || mma_n(PART.multiply) == BN, "the epilogue takes one accumulator");
-    static_assert(PART.exchange || PART.loads == Loads::ONCE, "a stage is filled once, or given back");
+    static_assert(PART.exchange || PART.loads == Loads::ONCE,
+                  "a stage is filled once, or given back");
     SharedStorage &smem = dynamic_smem<SharedStorage>();
     const int warpgroup = warpgroup_index();
 
@@ -415,8 +417,7 @@ tile_coordinate *make_order(int tiles_m, int tiles_n) {
 
 int prepare_kernel(State *made, const problem *p, double pace) {
     made->variant = variant_of(made->of);
-    if (made->variant == nullptr ||
-        make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+    if (made->variant == nullptr || make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(made->variant->kernel, sizeof(SharedStorage)) ||
@@ -500,8 +501,7 @@ int part_launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     if (made->of->kind == PART_KERNEL)
         return launch_kernel(p, made);
-    return launch(busy, dim3(1), dim3(WARP_THREADS), dim3(1), 0, p->stream,
-                  made->busy_nanoseconds);
+    return launch(busy, dim3(1), dim3(WARP_THREADS), dim3(1), 0, p->stream, made->busy_nanoseconds);
 }
 
 void part_release(void *state) {

@@ -24,7 +24,11 @@ LOOKS = {
     "rest": {"color": "white", "hatch": "oo"},
 }
 EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
-PART_WATTS = {"color": style.SKY, **EDGE, "label": "each part by itself, for seconds: watts, and below them the SM clock in GHz"}
+PART_WATTS = {
+    "color": style.SKY,
+    **EDGE,
+    "label": "each part by itself, for seconds: watts, and below them the SM clock in GHz",
+}
 
 
 def find(records):

@@ -1,6 +1,6 @@
 // The parts of bench/energy on the emulator, under all its fixed policies: every one of them ends,
-// without a hazard, and writes D or leaves it alone as it says. One that waited for ever would cost a
-// GPU's time; the emulator ends the program and says who waits for whom.
+// without a hazard, and writes D or leaves it alone as it says. One that waited for ever would cost
+// a GPU's time; the emulator ends the program and says who waits for whom.
 #include "energy/parts.h"
 
 #include "device/launch.cuh"
@@ -28,7 +28,8 @@ Matrix integers(int rows, int columns, int step) {
 float product(const Matrix &a, const Matrix &b, int row, int column) {
     float sum = 0;
     for (int k = 0; k < K; ++k)
-        sum += __bfloat162float(a[size_t(row) * K + k]) * __bfloat162float(b[size_t(column) * K + k]);
+        sum +=
+            __bfloat162float(a[size_t(row) * K + k]) * __bfloat162float(b[size_t(column) * K + k]);
     return sum;
 }
 
@@ -39,7 +40,8 @@ int wrong(const part &part, const Matrix &a, const Matrix &b, const Matrix &befo
     for (int row = 0; row < M; ++row)
         for (int column = 0; column < N; ++column) {
             const size_t i = size_t(row) * N + column;
-            const bf16 wanted = part.stores ? __float2bfloat16(product(a, b, row, column)) : before[i];
+            const bf16 wanted =
+                part.stores ? __float2bfloat16(product(a, b, row, column)) : before[i];
             count += std::memcmp(&after[i], &wanted, sizeof wanted) != 0;
         }
     return count;
