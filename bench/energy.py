@@ -48,7 +48,7 @@ def make_parser():
     add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
     add("--size", type=selection.positive, default=8192, metavar="N", help="m = n = k = N")
     add("--seed", type=selection.unsigned64, default=1)
-    add("--warm-up", type=float, default=0.8, metavar="S", help="seconds before each part")
+    add("--warm-up", type=float, default=1.0, metavar="S", help="seconds before each part")
     add("--seconds", type=float, default=2.2, metavar="S", help="seconds of each part that count")
     add("--timeout", type=selection.positive, default=30, metavar="S", help="seconds per process")
     add("--deadline", type=selection.positive, default=100, metavar="S", help="seconds for all")

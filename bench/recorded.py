@@ -13,6 +13,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+import budget
 import figures
 import schema
 from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
@@ -351,16 +352,19 @@ def all_traces(folder=TRACES):
 
 
 def newest_energy(folder=RESULTS):
-    """The newest finished run of a rung's parts at 8192 x 8192 x 8192 with all that a budget needs,
-    or None. ValueError for a broken file."""
+    """The newest run of a rung's parts at 8192 x 8192 x 8192 with all that a budget needs, or
+    None. ValueError for a broken file."""
     found = [record for _, record in all_of_kind(folder, "energy") if is_whole_energy(record)]
     return max(found, key=lambda record: record["date"], default=None)
 
 
 def is_whole_energy(record):
-    """True if every part of it was measured, at the usual size."""
-    failed = any("failed" in part for part in record["parts"])
-    return shape_of(record) == (HEADLINE_SIZE,) * 3 and not (failed or record["interrupted"])
+    """True if all parts that a budget needs were measured, at the usual size."""
+    try:
+        budget.require_parts(budget.good_parts(record))
+    except budget.Unsolvable:
+        return False
+    return shape_of(record) == (HEADLINE_SIZE,) * 3
 
 
 def energy_of(path):

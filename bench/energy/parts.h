@@ -40,7 +40,7 @@ typedef struct part {
     bool paced;   /* takes as long as it is told */
 } part;
 
-/* All parts, in the order in which they run best: what heats the chip alike stands together. */
+/* All parts, in the order in which they run: what no budget needs stands last. */
 extern const part parts[];
 extern const size_t parts_count;
 
