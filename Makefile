@@ -110,8 +110,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder compare emulated variants plots notes book \
-    test format clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy compare emulated variants plots notes \
+    book test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -159,6 +159,7 @@ help:
 	  'make ladder          run all rungs and record the result; on the emulator check them and' \
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both' \
+	  'make energy          run the top rung in parts, and record what each takes by the energy counter' \
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
@@ -331,7 +332,7 @@ export RESOURCES
 ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
-    DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants Makefile \
+    DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants bench/energy Makefile \
         2>/dev/null),+dirty)
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
@@ -447,6 +448,32 @@ $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 
 $(BUILD)/commit.o: $(BUILD)/commit.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+# ---------------------------------------------------------------- the energy budget
+
+# The top rung's kernel in parts, linked with the rung itself: its main() calls the step_main() of
+# bench/energy/energy.c.
+ENERGY_RUNG := v12
+ENERGY := $(BUILD)/energy/parts
+ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
+
+energy: $(ENERGY)
+	@$(PYTHON) bench/energy.py $(ARGS)
+
+$(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'cc $<'
+	$(Q)$(CC) $(CFLAGS) -Ibench $(INCLUDE) $(DEPS) -c $< -o $@
+
+$(BUILD)/energy/parts.cu.o: bench/energy/parts.cu $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)$(call refuse_by_log,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) -Ibench $(PTXAS) -c $< -o $@)
+
+$(ENERGY): $(BUILD)/energy/parts.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).o $(HARNESS) \
+    $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
 
 # ---------------------------------------------------------------- rungs as files of their own
 
@@ -595,7 +622,7 @@ LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
     $(PROBES) $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
     $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
 
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
@@ -603,10 +630,19 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
 
+# The parts of bench/energy are kernels too; what they need and the emulator lacks is in
+# tests/emulator/energy/.
+ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
+$(ENERGY_TEST) $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
+$(ENERGY_TEST)-kernels.o: bench/energy/parts.cu $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ $<'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
+$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o
+
 $(EMULATOR_TESTS): $(BUILD)/%: %.cpp $(EMULATOR) $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
 	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -c $< -o $@.o
-	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATOR) -lm
+	$(Q)$(CXX) -no-pie -o $@ $@.o $(filter %.o,$^) $(EMULATOR) -lm
 
 # The standalone programs, with the emulator's headers in the place of the device headers in them.
 $(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \
@@ -665,6 +701,6 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(foreach d,steps ptx standalone standalone/emulated emulator emulated probes trace/* \
+-include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated probes trace/* \
     tests/* $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

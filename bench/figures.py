@@ -6,12 +6,14 @@ function raises schema.Invalid, naming the field, unless stored and recomputed a
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 
+import budget
 import traces
 from schema import Invalid, in_order, one_measure, require
-from vocabulary import MOVES, WIDE, is_variant, measure_of, ratio_to, rung_of
+from vocabulary import MOVES, PRODUCTS, WIDE, is_variant, measure_of, ratio_to, rung_of
 
 KERNELS = {True: ("transpose", "add_one"), False: ("gemm",)}  # what a rung's is called: if it moves
 
@@ -247,6 +249,55 @@ def counters(record):
             counted(record, step, f"steps[{index}]")
 
 
+def counter_steps(edges, where):
+    """The counter's steps: as many in each list, one after the other, and never downwards."""
+    lists = [edges[key] for key in ("before", "after", "joules")]
+    good = len(set(map(len, lists))) == 1 and len(lists[0]) > budget.BLOCKS
+    require(good, where, f"not lists of one length above {budget.BLOCKS}")
+    before, after, joules = lists
+    ordered = all(low <= high for low, high in zip(before, after))
+    ordered = ordered and all(low <= high for low, high in zip(after, before[1:]))
+    require(ordered, where, "not in the order of time")
+    rising = all(low < high for low, high in itertools.pairwise(joules))
+    require(rising, where, "the counter did not rise at every step")
+
+
+def energy_part(record, part, where):
+    """A part's figures from the counter's steps and the time of a launch."""
+    edges, seconds, clock = part["edges"], part["seconds"], part["sm_clock_ghz"]
+    counter_steps(edges, f"{where}.edges")
+    times = [(low + high) / 2 for low, high in zip(edges["before"], edges["after"])]
+    watts = (edges["joules"][-1] - edges["joules"][0]) / (times[-1] - times[0])
+    equal(part["watts"], watts, f"{where}.watts")
+    equal(part["watts_error"], budget.watts_error(edges), f"{where}.watts_error")
+    launched = part["launches"] > 0
+    require((seconds is not None) == launched, f"{where}.seconds", "launches without a time")
+    require((part["joules"] is not None) == launched, f"{where}.joules", "of what was launched")
+    if launched:
+        equal(part["joules"], watts * seconds, f"{where}.joules")
+    flop = part["counts"]["flop"] if part["counts"] else 0
+    peak = record["peak_flop_per_cycle"]
+    if part["tensor_core_share"] is None:
+        require(not (flop and clock and peak), f"{where}.tensor_core_share", "is missing")
+    else:
+        share = flop / (peak * seconds * clock * 1e9)
+        equal(part["tensor_core_share"], share, f"{where}.tensor_core_share")
+
+
+def energy(record):
+    """All parts of an energy run; each stands there once."""
+    names = [part["part"] for part in record["parts"]]
+    require(len(set(names)) == len(names), "parts", "one stands there twice")
+    flop = PRODUCTS.work_of(record["problem"])
+    for index, part in enumerate(record["parts"]):
+        where = f"parts[{index}]"
+        if "failed" not in part:
+            energy_part(record, part, where)
+            counts = part["counts"]
+            good = not counts or counts["flop"] in (0, flop)
+            require(good, f"{where}.counts.flop", f"neither 0 nor {flop}")
+
+
 def check(record):
     """Invalid, naming the field, unless all figures of the record, whose form is right, follow. Of a
     trace: unless its events can be true."""
@@ -257,5 +308,7 @@ def check(record):
     elif record["kind"] == "run":
         for index, one in enumerate(record["ladders"]):
             ladder(2, one, f"ladders[{index}].")
+    elif record["kind"] == "energy":
+        energy(record)
     elif record["kind"] == "trace":
         traces.check(record)

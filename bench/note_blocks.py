@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import budget
 import notes_captions
 import quantities
 import readings
@@ -167,6 +168,104 @@ def agreement_block(library, words):
     return ["```", *text[begin:].splitlines(), "```"]
 
 
+# --- the energy budget ----------------------------------------------------------------------
+
+NO_ENERGY = ["Not recorded yet."]
+
+
+def budget_rows(record):
+    """Where the joules of the whole go. They add up to those of the whole."""
+    made = budget.make(record)
+    head = ["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]
+    rows = [
+        [
+            entry.words,
+            f"{1e3 * entry.joules:.1f}",
+            f"{100 * entry.share(made.joules):.1f} %",
+            f"{1e3 * entry.low:.1f} to {1e3 * entry.high:.1f}",
+        ]
+        for entry in made.entries
+    ]
+    error = f"± {1e3 * made.error:.1f} by the counter's scatter"
+    return [head, *rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
+
+
+def fit_rows(record):
+    """How well the model meets each part, and its two numbers that are no joules."""
+    made = budget.make(record)
+    head = ["part", "model against measurement"]
+    rows = [[name, f"{100 * value:+.1f} %"] for name, value in made.fit.residuals.items()]
+    rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
+    if made.zeros is not None:
+        rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
+    return [
+        [cell.replace("-", "−") if "%" in cell else cell for cell in one] for one in [head, *rows]
+    ]
+
+
+def known_or_dash(value, form, scale=1):
+    """A figure that may not be known."""
+    return NOT_KNOWN if value is None else f"{scale * value:{form}}"
+
+
+def part_row(part):
+    """What was measured of a part."""
+    if "failed" in part:
+        return [part["part"], f"failed: {part['failed']}", *[NOT_KNOWN] * 6]
+    return [
+        part["part"],
+        part["what"],
+        f"{part['watts']:.1f} ± {part['watts_error']:.1f}",
+        known_or_dash(part["seconds"], ".4f", 1e3),
+        known_or_dash(part["joules"], ".4f"),
+        known_or_dash(part["sm_clock_ghz"], ".3f"),
+        known_or_dash(part["tensor_core_share"], ".1f", 100),
+        known_or_dash(part["celsius"][1], ".0f"),
+    ]
+
+
+def part_rows(record):
+    """All parts, in the order in which they ran."""
+    head = [
+        "part",
+        "what it is",
+        "watts",
+        "ms",
+        "joules",
+        "clock, GHz",
+        "tensor-core share, %",
+        "°C",
+    ]
+    return [head, *map(part_row, record["parts"])]
+
+
+ENERGY_TABLES = {"budget": (budget_rows, 1), "fit": (fit_rows, 1), "parts": (part_rows, 2)}
+ENERGY_PICTURE = (
+    '<img src="../plots/energy.png" width="900" alt="The energy budget of the top rung, and the '
+    'watts and clocks of its parts">'
+)
+
+
+def energy_block(library, words):
+    """A table of the newest whole run of the top rung's parts, or its picture."""
+    if len(words) != 1 or words[0] not in (*ENERGY_TABLES, "picture"):
+        raise ValueError(f"'energy {' '.join(words)}': write energy budget, fit, parts or picture")
+    record = recorded.newest_energy(library.folder)
+    if record is None:
+        return NO_ENERGY
+    if not any(record is other for other in library.used):
+        library.used.append(record)
+    if words[0] == "picture":
+        return [ENERGY_PICTURE]
+    make, texts = ENERGY_TABLES[words[0]]
+    try:
+        head, *rows = make(record)
+    except budget.Unsolvable as error:
+        return [f"No budget: {error}."]
+    rule = ["---" if index < texts else "---:" for index in range(len(head))]
+    return [row(head), row(rule), *map(row, rows)]
+
+
 # --- where figures are from -----------------------------------------------------------------
 
 
@@ -181,6 +280,7 @@ BLOCKS = {
     "rung": rung_block,
     "hazard": hazard_block,
     "agreement": agreement_block,
+    "energy": energy_block,
     "sources": sources_block,
 }
 

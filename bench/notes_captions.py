@@ -48,10 +48,24 @@ def trace_caption(record):
     )
 
 
+def energy_caption(record):
+    """Of the parts of a rung."""
+    gpu, problem = record["gpu"], record["problem"]
+    limit = gpu["power_limit_watts"]
+    power = "power limit unknown" if limit is None else f"power limit {limit:.0f} W"
+    return (
+        f"Energy: the parts of {record['rung']}, {gpu['name']}, {power}, CUDA {gpu['cuda']}, "
+        f"driver {gpu['driver']}; "
+        f"m = {problem['m']}, n = {problem['n']}, k = {problem['k']}; {problem['inputs']} inputs, "
+        f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
+    )
+
+
 CAPTIONS = {
     "ladder": ladder_caption,
     "counters": counters_caption,
     "trace": trace_caption,
+    "energy": energy_caption,
     "emulated": emulator_caption,
 }
 

@@ -13,6 +13,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+import budget
 import figures
 import schema
 from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
@@ -348,6 +349,28 @@ def traces_of(path):
 def all_traces(folder=TRACES):
     """All traces of a folder, by their names. ValueError for a broken file."""
     return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
+
+
+def newest_energy(folder=RESULTS):
+    """The newest run of a rung's parts at 8192 x 8192 x 8192 with all that a budget needs, or
+    None. ValueError for a broken file."""
+    found = [record for _, record in all_of_kind(folder, "energy") if is_whole_energy(record)]
+    return max(found, key=lambda record: record["date"], default=None)
+
+
+def is_whole_energy(record):
+    """True if all parts that a budget needs were measured, at the usual size."""
+    try:
+        budget.require_parts(budget.good_parts(record))
+    except budget.Unsolvable:
+        return False
+    return shape_of(record) == (HEADLINE_SIZE,) * 3
+
+
+def energy_of(path):
+    """The run of a rung's parts in one file, if it is one: a list. ValueError, naming a broken file."""
+    record = load_record(path)
+    return [record] if record["kind"] == "energy" else []
 
 
 def all_records(folder=RESULTS):

@@ -9,6 +9,7 @@ counters        1       what one launch of each program counted
 run             2       everything that one `make ladder` measured: a list of ladders
 emulated        2       everything that one `make ladder` counted on the emulator
 trace           1       what the warps of one CTA did in one launch
+energy          1       what the parts of a rung's kernel take by the driver's energy counter
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ SCHEMAS = {
     "run": 2,
     "emulated": 2,
     "trace": 1,
+    "energy": 1,
 }  # kind -> the one that is read
 
 
@@ -460,7 +462,49 @@ TRACE = {
     "events_left_out": whole,
 }
 
+COUNTS = {
+    **dict.fromkeys(
+        ("flop", "operand_bytes", "l2_bytes", "filled_bytes", "stored_bytes", "exchanges"), number
+    ),
+    "operands_in_dram": flag,
+}
+EDGES = {"before": list_of(number, 2), "after": list_of(number, 2), "joules": list_of(number, 2)}
+ENERGY_PART = fields(
+    {
+        "part": text,
+        "what": text,
+        "zeros": flag,
+        "sm_share": positive,
+        "pace": nullable(positive),
+        "launches": whole,
+        "seconds": nullable(positive),
+        "sm_clock_ghz": nullable(positive),
+        "celsius": list_of(nullable(number), 2),
+        "watts": positive,
+        "watts_error": number,
+        "joules": nullable(positive),
+        "tensor_core_share": nullable(number),
+        "counts": nullable(fields(COUNTS)),
+        "edges": fields(EDGES),
+    }
+)
+ENERGY = {
+    "schema": one_of(1),
+    "kind": one_of("energy"),
+    "rung": step_name,
+    "gpu": GPU,
+    "commit": text,
+    "date": date,
+    "interrupted": flag,
+    "gpu_processes": GPU_PROCESSES,
+    "problem": problem("mnk"),
+    "peak_flop_per_cycle": nullable(positive),
+    "warm_up": positive,
+    "parts": list_of(failed_or(ENERGY_PART, fields({"part": text, "failed": text})), 1),
+}
+
 FORMS = {
+    "energy": fields(ENERGY),
     "ladder": by_measure(ladder_1),
     "counters": by_measure(
         lambda measure: fields({**COUNTERS, "problem": problem(measure.dimensions)})

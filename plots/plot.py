@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import recorded
 from draw import (
+    energy,
     ladder,
     ladder_a,
     ladder_t,
@@ -31,7 +32,7 @@ from draw import (
     sustained,
 )
 
-PICTURES = (ladder, share_and_clock, roofline, sizes, sustained, ladder_a, ladder_t)
+PICTURES = (ladder, share_and_clock, roofline, sizes, sustained, ladder_a, ladder_t, energy)
 
 
 def draw(pyplot, picture, runs, folder):

@@ -276,7 +276,7 @@ def test_nothing(folder):
     out = Path(folder) / "out"
     result = run("--results", recorded.newest_counters(), "--out", out)
     same((result.returncode, list(out.iterdir())), (2, []))
-    same(result.stdout.count(": not drawn: "), 7)
+    same(result.stdout.count(": not drawn: "), 8)
     same(result.stderr, "plot: no picture can be drawn from these results\n")
 
 
@@ -418,6 +418,26 @@ def test_cublaslt(folder):
     check_texts(svg, track("v"), [f"best cuBLASLt, median: {rate:.0f} TFLOPS"])
 
 
+def test_energy(folder):
+    """The energy budget, from a made-up run of the parts: every line of it, and every part."""
+    from draw import energy, records
+    from tools import fake_energy
+
+    run_of = fake_energy.record()
+    svg, _ = draw(energy, records.Records((), False, energy=(run_of,)), folder)
+    joules = 1e3 * fake_energy.WHOLE["tensor"]
+    names = ["tensor cores", "not attributed", *fake_energy.NAMES]
+    check_texts(svg, names, [f"{joules:.0f} mJ", "v12: 1.112 J per GEMM", run_of["gpu"]["name"]])
+    for broken in ((), (fake_energy.record("waiting"),)):
+        try:
+            energy.find(records.Records((), True, energy=broken))
+        except records.Missing as missing:
+            why = "the parts waiting" if broken else "make energy"
+            require(why in str(missing), str(missing))
+        else:
+            raise AssertionError("drew a budget from parts that do not give one")
+
+
 def both(one, two):
     """Two ladders as if each were alone in a file that the user named."""
     from draw import records
@@ -516,6 +536,7 @@ TESTS = [
     test_sizes,
     test_roofline,
     test_cublaslt,
+    test_energy,
     test_side_by_side,
     test_two_gpus,
     test_side_by_side_moves,

@@ -7,6 +7,7 @@
 
 #include "harness/device.h"
 #include "harness/emulation.h"
+#include "harness/json.h"
 #include "harness/options.h"
 #include "harness/timing.h"
 #include "harness/trace.h"
@@ -31,6 +32,9 @@ typedef struct report {
 void report_print_setup(FILE *out, const report *report);
 void report_print_verification(FILE *out, const report *report);
 void report_print_timing(FILE *out, const report *report);
+
+/* Writes the object "gpu" of a result; null for the emulator. */
+void report_write_gpu(json *json, const device_info *gpu);
 
 /* Writes the whole result to the path. Returns 0, or non-zero with one sentence in error. */
 int report_write_json(const report *report, const char *path, char *error, size_t size);

@@ -16,7 +16,7 @@ extern const char gemm_ladder_commit[];
 /* An empty text is an unknown one: null. */
 static const char *or_null(const char *text) { return text[0] != '\0' ? text : NULL; }
 
-static void write_gpu(json *json, const device_info *gpu) {
+void report_write_gpu(json *json, const device_info *gpu) {
     char capability[16];
     if (gpu->emulated) {
         json_null(json, "gpu");
@@ -289,7 +289,7 @@ int report_write_json(const report *report, const char *path, char *error, size_
     }
     json_string(&json, "commit", gemm_ladder_commit);
     write_date(&json);
-    write_gpu(&json, report->device);
+    report_write_gpu(&json, report->device);
     write_problem(&json, report);
     write_verification(&json, report);
     write_timing(&json, report);

@@ -19,6 +19,7 @@ class Records:
     chosen: bool  # named by the user, who may have measured less than all rungs at any size
     files: tuple = ()  # the same, file by file, if they were named
     traces: tuple = ()  # of a CTA each
+    energy: tuple = ()  # runs of a rung's parts
 
     def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
         """The ladders of one track without variants, finished unless they were chosen."""
@@ -79,14 +80,16 @@ def load(paths=()):
     """The records in these files, or all in bench/results. ValueError for one that is broken."""
     if not paths:
         traces = tuple(recorded.all_traces())
-        return Records(tuple(recorded.all_records()), chosen=False, traces=traces)
+        energy = tuple(run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy"))
+        return Records(tuple(recorded.all_records()), chosen=False, traces=traces, energy=energy)
     files = [recorded.records_of(path) for path in paths]
     for path, runs in zip(paths, files):
         if runs and all(run["kind"] == "ladder" and recorded.has_variants(run) for run in runs):
             raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
     traces = tuple(trace for path in paths for trace in recorded.traces_of(path))
+    energy = tuple(run for path in paths for run in recorded.energy_of(path))
     runs = tuple(run for runs in files for run in runs)
-    return Records(runs, True, tuple(map(tuple, files)), traces)
+    return Records(runs, True, tuple(map(tuple, files)), traces, energy)
 
 
 def alike(runs):

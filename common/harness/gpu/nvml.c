@@ -9,6 +9,8 @@
 typedef int nvml_status; /* 0 is success */
 typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
+enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
+enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
 
 struct nvml {
     void *library;
@@ -19,6 +21,8 @@ struct nvml {
     nvml_status (*power_limit)(nvml_device, unsigned int *milliwatts);
     nvml_status (*energy)(nvml_device, unsigned long long *millijoules);
     nvml_status (*driver_version)(char *, unsigned int);
+    nvml_status (*temperature)(nvml_device, int sensor, unsigned int *celsius);
+    nvml_status (*clock)(nvml_device, int type, unsigned int *megahertz);
 };
 
 /* A function's address from dlsym. POSIX promises that the bits fit; C has no cast for it. */
@@ -43,6 +47,8 @@ nvml *nvml_open(const char *pci_bus_id) {
     find(nvml, "nvmlDeviceGetEnforcedPowerLimit", &nvml->power_limit);
     find(nvml, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
     find(nvml, "nvmlSystemGetDriverVersion", &nvml->driver_version);
+    find(nvml, "nvmlDeviceGetTemperature", &nvml->temperature);
+    find(nvml, "nvmlDeviceGetClockInfo", &nvml->clock);
     if (nvml->init == NULL || nvml->shutdown == NULL || nvml->init() != 0) {
         dlclose(nvml->library);
         free(nvml);
@@ -78,6 +84,24 @@ double nvml_energy_joules(const nvml *nvml) {
         return NAN;
     }
     return 1e-3 * (double)millijoules;
+}
+
+double nvml_celsius(const nvml *nvml) {
+    unsigned int celsius = 0;
+    if (nvml == NULL || nvml->temperature == NULL ||
+        nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) != 0) {
+        return NAN;
+    }
+    return celsius;
+}
+
+double nvml_sm_clock_ghz(const nvml *nvml) {
+    unsigned int megahertz = 0;
+    if (nvml == NULL || nvml->clock == NULL ||
+        nvml->clock(nvml->device, CLOCK_SM, &megahertz) != 0) {
+        return NAN;
+    }
+    return 1e-3 * megahertz;
 }
 
 void nvml_driver_version(const nvml *nvml, char *text, size_t size) {

@@ -16,6 +16,8 @@ double nvml_power_limit_watts(const nvml *nvml); /* NAN if unknown */
 /* Energy used since the driver was loaded, NAN if unknown. The driver updates it about every
  * 100 ms, so take differences over a second or more. */
 double nvml_energy_joules(const nvml *nvml);
+double nvml_celsius(const nvml *nvml);      /* of the chip; NAN if unknown */
+double nvml_sm_clock_ghz(const nvml *nvml); /* at this moment; NAN if unknown */
 /* "580.65.06", or an empty text if unknown. */
 void nvml_driver_version(const nvml *nvml, char *text, size_t size);
 

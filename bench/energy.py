@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Measures where the joules of the top rung go: runs its parts one by one, and records one JSON.
+
+    make energy
+
+A part is the rung's kernel with some of its work left out; `build/energy/parts --list` names them.
+Each runs in a process of its own, for seconds, and the driver's energy counter says what it takes: a
+part that fails, or does not end, does not take the others along. Paced parts take as long as the
+whole did. Nothing but Python's standard library is needed. bench/results/README.md describes the
+file, and bench/budget.py makes a budget of it.
+
+Exit status: 0 all parts measured, 1 one failed or there was no time left for it, or somebody else
+uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import budget
+import gpu_users
+import process
+import recorded
+import selection
+from process import CannotRun, RungFailed
+from selection import UsageError
+
+PART_SCHEMA = 1
+SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
+OWN = ("what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz", "celsius")
+PACED_BY = ("whole", "rung")  # the first of them that was measured
+
+
+def make_parser():
+    """The options; their names are those of bench/ladder.py wherever both have them."""
+    parser = argparse.ArgumentParser(
+        description="Run the parts of the top rung and record what each takes.",
+        epilog="Exit status: 0 all measured, 1 a part failed, 2 bad usage, "
+        "77 this machine cannot run them, 130 interrupted.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--program", metavar="FILE", type=Path, default=recorded.ROOT / "build/energy/parts")
+    add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
+    add("--size", type=selection.positive, default=8192, metavar="N", help="m = n = k = N")
+    add("--seed", type=selection.unsigned64, default=1)
+    add("--warm-up", type=float, default=1.0, metavar="S", help="seconds before each part")
+    add("--seconds", type=float, default=2.2, metavar="S", help="seconds of each part that count")
+    add("--timeout", type=selection.positive, default=30, metavar="S", help="seconds per process")
+    add("--deadline", type=selection.positive, default=100, metavar="S", help="seconds for all")
+    add("--device", type=int, default=0, metavar="I")
+    add("--share-gpu", action="store_true", help="record even if another process uses the GPU")
+    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
+    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
+    return parser
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def list_parts(options):
+    """[(name, whether it is paced, what it is)], in order. UsageError if there is no program."""
+    if not selection.is_program(options.program):
+        raise UsageError(f"{options.program} is not built: make build/energy/parts")
+    try:
+        status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
+    except RungFailed as error:
+        raise UsageError(str(error)) from error
+    if status != 0:
+        raise UsageError(f"{options.program} --list: {process.complaint(output, errors)}")
+    lines = [line.split("\t") for line in output.splitlines()]
+    found = [(name, paced == "paced", what) for name, paced, what in lines]
+    if options.parts is None:
+        return found
+    wanted = options.parts.split(",")
+    unknown = sorted(set(wanted) - {name for name, _, _ in found})
+    if unknown:
+        raise UsageError(f"--parts: there is no part {', '.join(unknown)}")
+    return [one for one in found if one[0] in wanted]
+
+
+def command_of(options, name, pace, json_path):
+    """The command line of one part."""
+    pairs = {
+        "--part": name,
+        "--size": options.size,
+        "--seed": options.seed,
+        "--device": options.device,
+        "--warm-up": options.warm_up,
+        "--seconds": options.seconds,
+        **({} if pace is None else {"--pace": repr(pace)}),
+        "--json": json_path,
+    }
+    return [str(options.program)] + [str(word) for pair in pairs.items() for word in pair]
+
+
+def read_part(options, name, json_path):
+    """What a part wrote. RungFailed if it is not what was asked for."""
+    try:
+        run = recorded.parse(json_path.read_text(encoding="utf-8"))
+        asked = ("energy part", PART_SCHEMA, name, options.size, options.seed)
+        problem = run["problem"]
+        if (run["kind"], run["schema"], run["part"], problem["m"], problem["seed"]) != asked:
+            raise ValueError(f"it is of {run['kind']} {run['part']}, not of {name}")
+        return run
+    except (OSError, ValueError) as error:
+        raise RungFailed(f"its JSON: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
+
+
+def run_part(options, name, pace, folder):
+    """Runs one part: its JSON. RungFailed or CannotRun."""
+    json_path = folder / f"{name}.json"
+    command = command_of(options, name, pace, json_path)
+    status, output, errors = process.execute(command, options.timeout)
+    if status == process.CANNOT_RUN_HERE:
+        raise CannotRun(process.complaint(output, errors))
+    if status != 0:
+        raise RungFailed(process.explain(status, output, errors))
+    return read_part(options, name, json_path)
+
+
+def figures_of(run):
+    """What follows from what a part wrote down."""
+    edges, seconds, counts = run["edges"], run["seconds"], run["counts"]
+    watts = budget.watts_of(edges)
+    flop = counts["flop"] if counts else 0
+    cycles = seconds and run["sm_clock_ghz"] and seconds * run["sm_clock_ghz"] * 1e9
+    peak = run["peak_flop_per_cycle"]
+    return {
+        "watts": watts,
+        "watts_error": budget.watts_error(edges),
+        "joules": None if seconds is None else watts * seconds,
+        "tensor_core_share": flop / (peak * cycles) if flop and cycles and peak else None,
+    }
+
+
+def entry_of(run):
+    """A part as it stands in the record."""
+    own = {key: run[key] for key in OWN}
+    figures = figures_of(run)
+    return {"part": run["part"], **own, **figures, "counts": run["counts"], "edges": run["edges"]}
+
+
+class Measured:
+    """What has been measured so far."""
+
+    def __init__(self):
+        self.date = time.gmtime()
+        self.first = None  # the JSON of the first part
+        self.entries = []
+        self.interrupted = False
+
+    def add(self, run):
+        """Keeps a part that belongs to the others. RungFailed if it does not."""
+        self.first = self.first or run
+        for key in SHARED:
+            if run[key] != self.first[key]:
+                raise RungFailed(f"its {key} differs from that of {self.first['part']}")
+        self.entries.append(entry_of(run))
+
+    def fail(self, name, why):
+        """Notes that there is no result of a part."""
+        self.entries.append({"part": name, "failed": why})
+
+    def pace(self):
+        """How long a paced part is to take; None if that is not known."""
+        good = {entry["part"]: entry for entry in self.entries if "failed" not in entry}
+        return next((good[name]["seconds"] for name in PACED_BY if name in good), None)
+
+    def failed(self):
+        """True if anything did."""
+        return any("failed" in entry for entry in self.entries)
+
+
+def words_of(entry):
+    """A part in a few words, for the log."""
+    if "failed" in entry:
+        return f"FAILED: {entry['failed']}"
+    clock = entry["sm_clock_ghz"]
+    words = [f"{entry['watts']:.1f} W (+- {entry['watts_error']:.1f})"]
+    words += [] if entry["joules"] is None else [f"{entry['joules']:.4f} J"]
+    words += [] if entry["seconds"] is None else [f"{entry['seconds'] * 1e3:.4f} ms"]
+    words += [] if clock is None else [f"{clock:.3f} GHz"]
+    return ", ".join(words)
+
+
+def run_or_fail(options, part, measured, folder):
+    """One part, measured or failed. CannotRun if the very first one says so."""
+    name, paced, _ = part
+    pace = measured.pace() if paced else None
+    if paced and pace is None:
+        measured.fail(name, "it takes as long as the whole, which was not measured")
+        return
+    try:
+        measured.add(run_part(options, name, pace, folder))
+    except RungFailed as error:
+        measured.fail(name, str(error))
+    except CannotRun as error:
+        if measured.first is None:
+            raise
+        measured.fail(name, f"exit status 77: {error}")
+
+
+def run_parts(options, parts, measured, folder):
+    """All parts in order, as long as there is time. A line for each."""
+    began = time.monotonic()
+    for number, part in enumerate(parts, 1):
+        start = time.monotonic()
+        if start - began + options.warm_up + options.seconds > options.deadline:
+            measured.fail(part[0], f"no time left of {options.deadline} s (--deadline)")
+        else:
+            run_or_fail(options, part, measured, folder)
+        now = time.monotonic()
+        where = f"{number}/{len(parts)} {part[0]}"
+        taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
+        print(f"{where}: {words_of(measured.entries[-1])} {taken}", file=sys.stderr, flush=True)
+
+
+def measure(options, parts):
+    """What was measured, also after a Ctrl-C."""
+    measured = Measured()
+    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+        try:
+            run_parts(options, parts, measured, Path(folder))
+        except KeyboardInterrupt:
+            measured.interrupted = True
+            print("interrupted: keeping the parts that are finished", file=sys.stderr)
+    return measured
+
+
+# --- the file -------------------------------------------------------------------------------
+
+
+def record_of(measured, users):
+    """The whole file's content; None if no part has a result."""
+    if measured.first is None:
+        return None
+    return {
+        "schema": recorded.SCHEMA,
+        "kind": "energy",
+        **{key: measured.first[key] for key in SHARED},
+        "date": time.strftime(gpu_users.DATE, measured.date),
+        "interrupted": measured.interrupted,
+        "gpu_processes": users.record(),
+        "parts": measured.entries,
+    }
+
+
+def write_record(options, record, date):
+    """Writes the record and returns its path."""
+    name = recorded.file_name(record["gpu"], f"{recorded.shape_text(record)}-energy", date)
+    path = options.out or recorded.RESULTS / name
+    recorded.write_json(path, record)
+    return path
+
+
+def show(record):
+    """Prints the budget, if the parts give one."""
+    try:
+        made = budget.make(record)
+    except budget.Unsolvable as error:
+        print(f"energy: {error}")
+        return
+    for entry in made.entries:
+        ends = f"{1e3 * entry.low:7.1f} to {1e3 * entry.high:7.1f}"
+        share = 100 * entry.share(made.joules)
+        print(f"{entry.words:32} {1e3 * entry.joules:7.1f} mJ {share:5.1f} %  ({ends})")
+    print(f"{'the whole':32} {1e3 * made.joules:7.1f} mJ  (+- {1e3 * made.error:.1f})")
+    worst = max(made.fit.residuals.items(), key=lambda pair: abs(pair[1]))
+    print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
+
+
+def report(options, measured, users):
+    """Writes and prints what there is; returns the exit status."""
+    record = record_of(measured, users)
+    if record is None:
+        print("energy: no part has a result; nothing is written", file=sys.stderr)
+    else:
+        path = write_record(options, record, measured.date)
+        print(f"recorded in {path}")
+        show(recorded.load_record(path))
+    if measured.interrupted:
+        return process.INTERRUPTED
+    return 1 if record is None or measured.failed() else 0
+
+
+def energy_main(arguments):
+    """The whole program; returns its exit status."""
+    options = make_parser().parse_args(arguments)
+    if options.show:
+        show(recorded.load_record(options.show))
+        return 0
+    if options.device < 0 or options.warm_up <= 0 or options.seconds <= 0:
+        raise UsageError("--device, --warm-up and --seconds: numbers above 0 are wanted")
+    selection.check_destination(options.out)
+    parts = list_parts(options)
+    process.catch_signals()
+    users = gpu_users.Users(options)
+    users.refuse()
+    measured = measure(options, parts)
+    users.look()
+    process.ignore_signals()
+    return report(options, measured, users)
+
+
+def main():
+    """Turns the errors that are expected into one line and an exit status."""
+    try:
+        return energy_main(sys.argv[1:])
+    except UsageError as error:
+        print(f"energy: {error}", file=sys.stderr)
+        return 2
+    except CannotRun as error:
+        print(error, file=sys.stderr)
+        return process.CANNOT_RUN_HERE
+    except (gpu_users.Busy, OSError, ValueError) as error:
+        print(f"energy: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return process.INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

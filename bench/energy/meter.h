@@ -1,0 +1,40 @@
+/* Keeps the GPU busy with one thing for seconds, and watches the driver's energy counter. */
+#ifndef GEMM_LADDER_ENERGY_METER_H
+#define GEMM_LADDER_ENERGY_METER_H
+
+#include <stddef.h>
+
+#include "harness/device.h"
+
+enum { MOST_EDGES = 4096 };
+
+/* The counter moves in steps, about every 100 ms. A step is known by the last look before it and
+ * the first one after it, in seconds from the first look. */
+typedef struct edges {
+    size_t count;
+    double before[MOST_EDGES];
+    double after[MOST_EDGES];
+    double joules[MOST_EDGES]; /* that the counter shows from then on, less what it showed first */
+} edges;
+
+typedef struct metered {
+    edges edges;       /* all of them while the GPU did nothing else */
+    size_t launches;   /* that were timed */
+    double seconds;    /* of one launch; NAN if nothing was launched */
+    double clock_ghz;  /* mean over the SMs that ran; while nothing runs, what the driver says */
+    double celsius[2]; /* of the chip, first and last; NAN if unknown */
+} metered;
+
+/* What is to be launched. launch enqueues one; NULL: nothing runs. */
+typedef struct metered_work {
+    const char *name;
+    int (*launch)(void *context, size_t number);
+    void *context;
+} metered_work;
+
+/* Launches back to back: warm_up seconds, then `seconds` that count. Returns 0, or 1 after printing
+ * one line. */
+int meter(const device *device, const metered_work *work, double warm_up, double seconds,
+          metered *result);
+
+#endif

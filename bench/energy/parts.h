@@ -1,0 +1,68 @@
+/* The parts of the top rung's kernel: the whole of it, and the same with some of its work left out.
+ * Each runs by itself for seconds, so that the driver's energy counter can tell what it takes. */
+#ifndef GEMM_LADDER_ENERGY_PARTS_H
+#define GEMM_LADDER_ENERGY_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum part_kind {
+    PART_RUNG,   /* the rung itself, through its contract */
+    PART_KERNEL, /* our kernel, with switches */
+    PART_ONE_SM, /* one SM is kept busy, the others have nothing to do */
+    PART_IDLE    /* nothing is launched */
+};
+
+/* What one launch does, by the source: none of it is counted by the hardware. */
+typedef struct part_counts {
+    double flop;           /* multiplied and added by the tensor cores */
+    double operand_bytes;  /* that wgmma reads from shared memory */
+    double l2_bytes;       /* that TMA asks of the L2 */
+    double filled_bytes;   /* that TMA writes to shared memory; multicast: in each CTA */
+    double stored_bytes;   /* of D */
+    double exchanges;      /* k-tiles for which a CTA's producer and consumers meet at barriers */
+    bool operands_in_dram; /* the operands are the whole matrices, which the L2 does not hold */
+} part_counts;
+
+typedef struct part {
+    const char *name;
+    const char *what; /* in words */
+    enum part_kind kind;
+    int quarters; /* of the clusters that the rung would have; the others are not launched */
+    bool zeros;   /* the operands are zeros instead of normal numbers */
+    bool stores;  /* D is the product afterwards; otherwise it is as it was before */
+    bool paced;   /* takes as long as it is told */
+} part;
+
+/* All parts, in the order in which they run: what no budget needs stands last. */
+extern const part parts[];
+extern const size_t parts_count;
+
+/* The part of that name, or NULL. */
+const part *part_named(const char *name);
+
+/* Makes what the launches need. p->m and p->n are multiples of 256, p->k is one of 64 and at least
+ * 256. pace: seconds of a launch, of what is paced. *state may be set also if it fails:
+ * part_release() it. Not for PART_RUNG and PART_IDLE. Returns 0, or 1 after printing one line. */
+int part_prepare(const part *part, const problem *p, double pace, void **state);
+
+/* Starts the kernel on p->stream and returns at once. Returns 0, or 1 after printing one line. */
+int part_launch(const problem *p, void *state);
+
+/* Frees the state, after the last launch has finished; NULL is nothing to free. */
+void part_release(void *state);
+
+/* What a launch of the prepared state does. */
+part_counts part_count(const problem *p, const void *state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Tests of the energy budget: the solver on made-up parts whose joules are known, and the runner with
+a made-up program. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNNER = ROOT / "bench" / "energy.py"
+
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
+import budget
+import note_blocks
+import notes_captions
+import readings
+import recorded
+from tools import fake_energy
+
+# What is edited -> the field that the error names.
+EDITS = (
+    (("kind",), "energies", "kind is 'energies'"),
+    (("schema",), 2, "schema"),
+    (("rung",), "twelve", "rung"),
+    (("remark",), "mine", "remark"),
+    (("parts",), [], "parts"),
+    (("parts", 1, "part"), "rung", "parts: one stands there twice"),
+    (("parts", 1, "watts"), 650.0, "parts[1].watts"),
+    (("parts", 1, "watts_error"), 0.0, "parts[1].watts_error"),
+    (("parts", 1, "joules"), 1.0, "parts[1].joules"),
+    (("parts", 1, "joules"), None, "parts[1].joules"),
+    (("parts", 1, "seconds"), 1e-3, "parts[1].joules"),
+    (("parts", 1, "tensor_core_share"), 0.5, "parts[1].tensor_core_share"),
+    (("parts", 1, "tensor_core_share"), None, "parts[1].tensor_core_share"),
+    (("parts", 1, "counts", "flop"), 1.0, "parts[1].tensor_core_share"),
+    (("parts", 1, "edges", "joules", 3), 0.0, "parts[1].edges"),
+    (("parts", 1, "edges", "after"), [1.0, 2.0], "parts[1].edges"),
+    (("problem", "m"), 4096, "counts.flop"),
+)
+
+
+def require(condition, why="not so"):
+    """AssertionError, also under python -O."""
+    if not condition:
+        raise AssertionError(why)
+
+
+def same(found, wanted):
+    """Equal, or an AssertionError that shows both."""
+    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def close(found, wanted, tolerance, what):
+    """The same, but for a tolerance."""
+    require(abs(found - wanted) <= tolerance, f"{what}: found {found}, wanted {wanted}")
+
+
+# --- the solver -----------------------------------------------------------------------------
+
+
+def test_exact(_):
+    """From parts that follow the model, the numbers that they were made from come back."""
+    made = budget.make(fake_energy.record())
+    found = {entry.name: entry.joules for entry in made.entries}
+    for name, joules in fake_energy.WHOLE.items():
+        close(found[name], joules, 1e-4, name)
+    close(found["idle"], fake_energy.IDLE * fake_energy.SECONDS, 1e-9, "idle")
+    awake = (fake_energy.AWAKE - fake_energy.IDLE) * fake_energy.SECONDS
+    close(found["awake"], awake, 1e-9, "awake")
+    close(found["rest"], 0, 1e-4, "rest")
+    close(made.fit.slope, fake_energy.SLOPE, 0.003, "slope")
+    close(made.zeros, 0.5, 0.001, "zeros")
+    require(max(abs(value) for value in made.fit.residuals.values()) < 1e-3, made.fit.residuals)
+
+
+def scaled(record, factors):
+    """The record with other joules in some parts; not one that a file could have."""
+    for part in record["parts"]:
+        factor = factors.get(part["part"], 1)
+        part["watts"] *= factor
+        part["joules"] = part["joules"] and part["joules"] * factor
+    return record
+
+
+def test_rest(_):
+    """What only the whole takes is not attributed, and the budget adds up all the same."""
+    made = budget.make(scaled(fake_energy.record(), {"whole": 1.05}))
+    total = sum(entry.joules for entry in made.entries)
+    close(total, made.joules, 1e-12, "the sum")
+    rest = next(entry for entry in made.entries if entry.name == "rest")
+    require(rest.joules > 0.005, f"only {rest.joules} J are left over")
+    tensor = next(entry for entry in made.entries if entry.name == "tensor")
+    require(tensor.low < tensor.joules < tensor.high, "no part moves the tensor cores' joules")
+    worst = max(made.fit.residuals, key=lambda name: abs(made.fit.residuals[name]))
+    same(worst, "whole")
+
+
+def test_not_negative(_):
+    """No term is below 0, however the parts lie."""
+    factors = {"multiply-n64": 0.9, "multiply-n128": 0.97, "no-store": 1.03}
+    made = budget.make(scaled(fake_energy.record(), factors))
+    for entry in made.entries:
+        require(entry.joules >= 0 or entry.name == "rest", f"{entry.name}: {entry.joules}")
+
+
+def refused(record, words):
+    """The solver gives no budget, and says why."""
+    try:
+        budget.make(record)
+    except budget.Unsolvable as error:
+        require(words in str(error), str(error))
+        return
+    raise AssertionError(f"it gave a budget; wanted: {words}")
+
+
+def test_missing(_):
+    """Each part that is needed is missed, and named; others are not."""
+    for name in (*budget.FITTED, budget.IDLE, budget.AWAKE):
+        refused(fake_energy.record(name), f"no budget without the parts {name}")
+    for name in ("rung", "loads-unpaced", "multiply-zeros"):
+        budget.make(fake_energy.record(name))
+    same(budget.make(fake_energy.record("multiply-zeros")).zeros, None)
+
+
+def test_failed(_):
+    """A part that failed is a part that is missing; so is one without a clock."""
+    record = fake_energy.record()
+    index = [part["part"] for part in record["parts"]].index("no-dram")
+    clockless = copy.deepcopy(record)
+    clockless["parts"][index]["sm_clock_ghz"] = None
+    refused(clockless, "without the clock of no-dram")
+    record["parts"][index] = {"part": "no-dram", "failed": "exit status 1"}
+    refused(record, "without the parts no-dram")
+
+
+def test_undetermined(_):
+    """Parts that do not tell the terms apart give no budget."""
+    record = fake_energy.record()
+    for part in record["parts"]:
+        if part.get("counts"):
+            part["counts"]["stored_bytes"] = 0.0
+    refused(record, "one of the terms is in none of the parts")
+    record = fake_energy.record()
+    for part in record["parts"]:
+        if part.get("counts"):
+            part["counts"]["operand_bytes"] = part["counts"]["flop"] / 50
+    refused(record, "do not tell all terms apart")
+
+
+def test_error(_):
+    """The error of the watts has the scatter of the counter's steps and the time between looks."""
+    steady = fake_energy.edges_of(700.0)
+    small = budget.watts_error(steady)
+    require(0 < small < 0.5, small)
+    restless = copy.deepcopy(steady)
+    restless["joules"] = [
+        joules + (15 if i % 7 == 0 else 0) for i, joules in enumerate(restless["joules"])
+    ]
+    require(budget.watts_error(restless) > 5 * small, budget.watts_error(restless))
+    slow = copy.deepcopy(steady)
+    slow["before"] = [time - 0.02 for time in slow["before"]]
+    require(budget.watts_error(slow) > 5 * small, budget.watts_error(slow))
+
+
+# --- the record -----------------------------------------------------------------------------
+
+
+def test_record(folder):
+    """A record comes through writing and reading; an edited one is refused, and the field named."""
+    record = fake_energy.record()
+    path = Path(folder) / "energy.json"
+    recorded.write_json(path, record)
+    same(recorded.load_record(path), record)
+    for index, (way, value, named) in enumerate(EDITS):
+        edited = copy.deepcopy(record)
+        inner = edited
+        for key in way[:-1]:
+            inner = inner[key]
+        inner[way[-1]] = value
+        path = Path(folder) / f"{index}.json"
+        path.write_text(json.dumps(edited))
+        try:
+            recorded.load_record(path)
+        except ValueError as error:
+            require(named in str(error) and "\n" not in str(error), f"{way}: {error}")
+        else:
+            raise AssertionError(f"{way} = {value!r} was not refused")
+
+
+def test_blocks(folder):
+    """The page's tables show the newest whole run, and say so where none is recorded."""
+    for words in ("budget", "fit", "parts", "picture"):
+        library = readings.Library(folder)
+        same(note_blocks.lines_of(library, ("energy", words)), ["Not recorded yet."])
+        same(library.used, [])
+    recorded.write_json(Path(folder) / "old.json", fake_energy.record("waiting"))
+    recorded.write_json(Path(folder) / "new.json", fake_energy.record())
+    for words, expected in (
+        ("budget", "| tensor cores | 550.0 | 49.5 % |"),
+        ("fit", "| voltage, per GHz | 0.550"),
+        ("parts", "| no-store | no-store, made up |"),
+        ("picture", "plots/energy.png"),
+    ):
+        library = readings.Library(folder)
+        text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
+        require(expected in text, text)
+        caption = notes_captions.captions(library)
+        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v12"), caption)
+    try:
+        note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
+    except ValueError as error:
+        require("write energy budget" in str(error), str(error))
+    else:
+        raise AssertionError("there is no block 'energy joules'")
+
+
+# --- the runner -----------------------------------------------------------------------------
+
+PROGRAM = """\
+#!{python}
+import json, sys, time
+sys.path[:0] = [{bench!r}, {tests!r}]
+from tools import fake_energy
+
+BROKEN = {broken!r}
+if sys.argv[1:] == ["--list"]:
+    for name in fake_energy.NAMES:
+        paced = fake_energy.part_of(name)["pace"] is not None
+        print(name, "paced" if paced else "", name, sep="\\t")
+    sys.exit(0)
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+name = options["--part"]
+what = BROKEN.get(name, "")
+if what == "hangs":
+    time.sleep(60)
+if what == "fails":
+    print("WRONG      " + name + ": 3 elements of D are not what they have to be")
+    sys.exit(1)
+if what == "cannot":
+    print("parts: cannot run here", file=sys.stderr)
+    sys.exit(77)
+part = fake_energy.part_of(name)
+if part["pace"] is not None:
+    part["pace"] = float(options["--pace"])
+if what == "other commit":
+    part["commit"] = "fffffff"
+with open(options["--json"], "w") as file:
+    file.write(json.dumps(part)[: 100 if what == "cut" else None])
+"""
+
+
+def run(folder, broken, *arguments):
+    """The runner over a made-up program: (its result, what it recorded or None)."""
+    program, out = Path(folder) / "parts", Path(folder) / "out.json"
+    how = {"python": sys.executable, "bench": str(ROOT / "bench"), "tests": str(ROOT / "tests")}
+    program.write_text(PROGRAM.format(**how, broken=broken))
+    program.chmod(0o755)
+    out.unlink(missing_ok=True)
+    command = [sys.executable, RUNNER, "--program", program, "--out", out]
+    command += ["--nvidia-smi", "/nowhere", *arguments]
+    result = subprocess.run(
+        list(map(str, command)), check=False, capture_output=True, text=True, timeout=120
+    )
+    return result, recorded.load_record(out) if out.exists() else None
+
+
+def test_run(folder):
+    """All parts are recorded in order, the paced ones as long as the whole; the budget is printed."""
+    result, record = run(folder, {})
+    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v12"))
+    same([part["part"] for part in record["parts"]], list(fake_energy.NAMES))
+    paces = {part["part"]: part["pace"] for part in record["parts"] if part["pace"]}
+    same(set(paces.values()), {fake_energy.SECONDS})
+    require("tensor cores" in result.stdout and "not attributed" in result.stdout, result.stdout)
+    same(len(result.stderr.splitlines()), len(fake_energy.NAMES))
+
+
+def test_failing(folder):
+    """A part that fails, hangs or writes nonsense does not take the others along."""
+    broken = {"no-store": "fails", "no-dram": "hangs", "no-loads": "cut", "loads": "other commit"}
+    began = time.monotonic()
+    result, record = run(folder, broken, "--timeout", 2)
+    require(time.monotonic() - began < 60, "it waited for what hangs")
+    failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
+    same((result.returncode, sorted(failed)), (1, sorted(broken)))
+    for name, words in (
+        ("no-store", "3 elements of D"),
+        ("no-dram", "not finished after 2 s"),
+        ("no-loads", "cut short"),
+        ("loads", "its commit differs"),
+    ):
+        require(words in failed[name], failed[name])
+    require("no budget without the parts no-store" in result.stdout, result.stdout)
+
+
+def test_unpaced(folder):
+    """Without the whole and the rung nobody knows the pace; without time nothing more is run."""
+    _, record = run(folder, {"whole": "fails", "rung": "fails"})
+    failed = {part["part"] for part in record["parts"] if "failed" in part}
+    same(failed, {"whole", "rung", "loads", "loads-l2", "waiting", "one-sm"})
+    result, record = run(folder, {"rung": "hangs"}, "--timeout", 2, "--deadline", 4)
+    failed = [part["failed"] for part in record["parts"] if "failed" in part] if record else []
+    require(any("no time left of 4 s" in why for why in failed) or record is None, failed)
+    same(result.returncode, 1)
+
+
+def test_nothing(folder):
+    """Where nothing can run, nothing is written: 77, or 2 for bad usage, with one line."""
+    for status, broken, arguments in (
+        (77, dict.fromkeys(fake_energy.NAMES, "cannot"), ()),
+        (2, {}, ("--parts", "nonsense")),
+        (2, {}, ("--program", Path(folder) / "missing")),
+        (1, dict.fromkeys(fake_energy.NAMES, "fails"), ()),
+    ):
+        result, record = run(folder, broken, *arguments)
+        same((result.returncode, record), (status, None))
+        require("Traceback" not in result.stderr, result.stderr)
+
+
+def case(test):
+    """Runs one test in a folder of its own; returns True if it failed."""
+    name = f"energy: {test.__doc__.splitlines()[0].rstrip('.')}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(folder)
+    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
+        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
+        return True
+    print(f"ok - {name}", flush=True)
+    return False
+
+
+TESTS = [
+    test_exact,
+    test_rest,
+    test_not_negative,
+    test_missing,
+    test_failed,
+    test_undetermined,
+    test_error,
+    test_record,
+    test_blocks,
+    test_run,
+    test_failing,
+    test_unpaced,
+    test_nothing,
+]
+
+if __name__ == "__main__":
+    failures = [case(test) for test in TESTS]
+    sys.exit(1 if any(failures) else 0)

@@ -1,0 +1,147 @@
+"""A made-up energy run: parts whose joules follow from numbers that the tests know."""
+
+from __future__ import annotations
+
+import copy
+
+SECONDS = 1.6e-3
+CLOCK = 1.34
+SLOPE = 0.55
+IDLE, AWAKE = 90.0, 120.0
+SIZE = 8192
+FLOP = 2.0 * SIZE**3
+STEPS, PERIOD, LOOK = 21, 0.1, 0.001  # of the counter
+# Joules of each term in the whole.
+WHOLE = {
+    "tensor": 0.55,
+    "operands": 0.08,
+    "l2": 0.11,
+    "dram": 0.05,
+    "store": 0.01,
+    "exchange": 0.02,
+    "waiting": 0.10,
+}
+READ = 10.0  # KB of operands that a wgmma of 256 columns reads
+# What each part does of the whole: (tensor, operands, l2, dram, store, exchange), seconds, clock and
+# share of the SMs.
+PARTS = {
+    "rung": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
+    "whole": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
+    "no-store": ((1, 1, 1, 1, 0, 1), 1.58e-3, 1.35, 1),
+    "no-dram": ((1, 1, 1, 0, 0, 1), 1.54e-3, 1.38, 1),
+    "no-loads": ((1, 1, 0, 0, 0, 1), 1.42e-3, 1.50, 1),
+    "multiply": ((1, 1, 0, 0, 0, 0), 1.38e-3, 1.53, 1),
+    "multiply-n128": ((1, 12 / READ, 0, 0, 0, 0), 1.40e-3, 1.51, 1),
+    "multiply-n64": ((1, 16 / READ, 0, 0, 0, 0), 1.44e-3, 1.47, 1),
+    "multiply-a-registers": ((1, 8 / READ, 0, 0, 0, 0), 1.36e-3, 1.56, 1),
+    "multiply-zeros": ((0.5, 0.5, 0, 0, 0, 0), 1.1e-3, 1.9, 1),
+    "multiply-half": ((1, 1, 0, 0, 0, 0), 2.2e-3, 1.95, 0.5),
+    "whole-three-quarters": ((1, 1, 1, 1, 1, 1), 1.75e-3, 1.6, 0.75),
+    "whole-half": ((1, 1, 1, 1, 1, 1), 2.3e-3, 1.85, 0.5),
+    "loads-unpaced": ((0, 0, 1, 1, 0, 1), 1.3e-3, 1.98, 1),
+    "loads": ((0, 0, 1, 1, 0, 1), SECONDS, 1.98, 1),
+    "loads-l2": ((0, 0, 1, 0, 0, 1), SECONDS, 1.98, 1),
+    "waiting": ((0, 0, 0, 0, 0, 1), SECONDS, 1.98, 1),
+}
+
+
+def edges_of(watts):
+    """What the counter shows at that power."""
+    times = [PERIOD * (i + 1) for i in range(STEPS)]
+    return {
+        "before": [time - LOOK / 2 for time in times],
+        "after": [time + LOOK / 2 for time in times],
+        "joules": [watts * time for time in times],
+    }
+
+
+def counts_of(amounts):
+    """The counts of a part that does so much of the whole."""
+    tensor, operands, l2, dram, store, exchange = amounts
+    return {
+        "flop": FLOP if tensor else 0.0,
+        "operand_bytes": 21e9 * (operands if tensor in (0, 1) else 1),
+        "l2_bytes": 8.6e9 * l2,
+        "filled_bytes": 12.9e9 * l2,
+        "stored_bytes": 2.0 * SIZE**2 * store,
+        "exchanges": 262144.0 * exchange,
+        "operands_in_dram": bool(dram),
+    }
+
+
+def joules_of(amounts, seconds, clock, share):
+    """By the model, with the numbers above."""
+    square = (1 + SLOPE * (clock - CLOCK)) ** 2
+    names = ("tensor", "operands", "l2", "dram", "store", "exchange")
+    parts = dict(zip(names, amounts))
+    dram = WHOLE["dram"] * parts.pop("dram")
+    active = sum(WHOLE[name] * amount for name, amount in parts.items())
+    waiting = WHOLE["waiting"] * seconds * clock * share / (SECONDS * CLOCK)
+    return AWAKE * seconds + square * (active + waiting) + dram
+
+
+def part_of(name):
+    """What the program would write of a part."""
+    if name in ("idle", "one-sm"):
+        launched = name == "one-sm"
+        watts = AWAKE if launched else IDLE
+        seconds, clock, share, amounts = SECONDS if launched else None, 1.98, 1, (0,) * 6
+        counts = counts_of(amounts) if launched else None
+    else:
+        amounts, seconds, clock, share = PARTS[name]
+        watts = joules_of(amounts, seconds, clock, share) / seconds
+        counts = None if name == "rung" else counts_of(amounts)
+    return {
+        "schema": 1,
+        "kind": "energy part",
+        "rung": "v12",
+        "part": name,
+        "what": f"{name}, made up",
+        "commit": "abc1234",
+        "gpu": {
+            "name": "NVIDIA H200",
+            "compute_capability": "9.0",
+            "sms": 132,
+            "power_limit_watts": 700.0,
+            "driver": "580.1",
+            "cuda": "13.0",
+            "cublas": "13.1.0",
+        },
+        "problem": {
+            "computation": "gemm_bf16",
+            **dict.fromkeys("mnk", SIZE),
+            "inputs": "normal",
+            "seed": 1,
+            "copies": 2,
+        },
+        "peak_flop_per_cycle": 132 * 4096.0,
+        "warm_up": 0.8,
+        "zeros": name == "multiply-zeros",
+        "sm_share": share,
+        "pace": SECONDS if name in ("loads", "loads-l2", "waiting", "one-sm") else None,
+        "launches": 0 if seconds is None else 1000,
+        "seconds": seconds,
+        "sm_clock_ghz": clock,
+        "celsius": [60.0, 61.0],
+        "edges": edges_of(watts),
+        "counts": counts,
+    }
+
+
+NAMES = (*PARTS, "one-sm", "idle")
+
+
+def record(*without):
+    """A whole record, as bench/energy.py would write it, but for some parts."""
+    import energy
+
+    measured = energy.Measured()
+    for name in NAMES:
+        if name not in without:
+            measured.add(part_of(name))
+    users = type("Nobody", (), {"record": lambda _: dict(NOBODY)})()
+    made = energy.record_of(measured, users)
+    return copy.deepcopy(made)
+
+
+NOBODY = {"looked": True, "why_not": None, "allowed": False, "found": []}
