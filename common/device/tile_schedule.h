@@ -39,6 +39,26 @@ static inline int balanced_workers(int tiles, int most) {
     return tiles / waves + (tiles % waves != 0);
 }
 
+/* A tile, and which of its operands the wave of tiles after its own reads again. */
+typedef struct scheduled_tile {
+    tile_coordinate at;
+    int row_again;    /* A's rows */
+    int column_again; /* B's */
+} scheduled_tile;
+
+/* Fills in what each of the `count` tiles of an order says of the next wave. Worker w computes
+ * tiles w, w + workers, w + 2 * workers and so on, so a wave is `workers` tiles. */
+static inline void mark_reuse(scheduled_tile *order, int count, int workers) {
+    for (int i = 0; i < count; ++i) {
+        const int next = (i / workers + 1) * workers;
+        order[i].row_again = order[i].column_again = 0;
+        for (int j = next; j < count && j < next + workers; ++j) {
+            order[i].row_again |= order[j].at.m == order[i].at.m;
+            order[i].column_again |= order[j].at.n == order[i].at.n;
+        }
+    }
+}
+
 /* One quadrant of a Hilbert curve and where its tiles go. */
 typedef struct hilbert_walk {
     int tiles_m;

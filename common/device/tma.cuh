@@ -41,6 +41,14 @@ DEVICE void tma_load_2d_evict_last(void *tile, const TensorMap *map, int column,
                  : "memory");
 }
 
+// The L2 policy of lines that nobody will read again: they are the first to be evicted, and what is
+// still needed stays. (PTX ISA: createpolicy; cache_hint of cp.async.bulk.tensor.)
+DEVICE uint64_t evict_first_policy() {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 // tma_load_2d for a map of whole operand stages: the load of [box_rows][bk] at (column, row).
 DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
@@ -49,7 +57,17 @@ DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, u
                  : "memory");
 }
 
-// The same into every CTA of the cluster whose bit is set in cta_mask: the box lands at the same
+// tma_load_3d, evict-first: the lines are not worth keeping after this.
+DEVICE void tma_load_3d_evict_first(bf16 *tile, const TensorMap *map, int column, int row,
+                                    uint64_t *barrier) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1, {%2, %3, 0}], [%4], %5;" ::"r"(shared_address(tile)),
+                 "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)),
+                 "l"(evict_first_policy())
+                 : "memory");
+}
+
+// tma_load_3d into every CTA of the cluster whose bit is set in cta_mask: the box lands at the same
 // offset of each one's shared memory, and each one's barrier at *barrier's offset counts the bytes.
 DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
                                   uint64_t *barrier, uint16_t cta_mask) {
@@ -64,14 +82,6 @@ DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, 
 // which TMA and wgmma read. Every writing thread calls it, then a barrier, then one thread starts
 // the store. (PTX ISA: fence.proxy.async.)
 DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-
-// The L2 policy of lines that nobody will read again: they are the first to be evicted, and what is
-// still needed stays. (PTX ISA: createpolicy; cache_hint of cp.async.bulk.tensor.)
-DEVICE uint64_t evict_first_policy() {
-    uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
 
 // Starts the store of `tile` to the box at (column, row), evict-first; what lies past the matrix's
 // edge is not written. Neither may be negative, which loads do allow. One thread calls it, and

@@ -243,6 +243,14 @@ DEVICE void traced_tma_load_3d(bf16 *tile, const TensorMap *map, int column, int
 }
 #define tma_load_3d traced_tma_load_3d
 
+// The same, evict-first.
+DEVICE void traced_tma_load_3d_evict_first(bf16 *tile, const TensorMap *map, int column, int row,
+                                           uint64_t *barrier, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_3d_evict_first, tile, map, column, row, barrier),
+                shared_address(barrier), 0, shared_address(tile));
+}
+#define tma_load_3d_evict_first traced_tma_load_3d_evict_first
+
 // The same into several CTAs: with the mask.
 DEVICE void traced_tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
                                          uint64_t *barrier, uint16_t cta_mask, TRACE_SITE) {
@@ -327,6 +335,11 @@ DEVICE void traced_wgmma_commit(TRACE_SITE) {
 // wgmma_wait.
 template <int PENDING, int COUNT>
 DEVICE void traced_wgmma_wait(float (&acc)[COUNT], TRACE_SITE) {
+    TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
+                PENDING);
+}
+template <int PENDING, int BLOCKS, int COUNT>
+DEVICE void traced_wgmma_wait(float (&acc)[BLOCKS][COUNT], TRACE_SITE) {
     TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
                 PENDING);
 }

@@ -38,7 +38,14 @@ DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, u
     emulator::tma_load(tile, map, coordinates, 3, barrier, 0, where);
 }
 
-// The same into the CTAs of cta_mask.
+// The same: there is no L2.
+DEVICE void tma_load_3d_evict_first(bf16 *tile, const TensorMap *map, int column, int row,
+                                    uint64_t *barrier,
+                                    emulator::Site where = emulator::Site::current()) {
+    tma_load_3d(tile, map, column, row, barrier, where);
+}
+
+// A load of a whole operand stage into the CTAs of cta_mask.
 DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
                                   uint64_t *barrier, uint16_t cta_mask,
                                   emulator::Site where = emulator::Site::current()) {

@@ -24,10 +24,18 @@ DEVICE void wgmma_wait(float (&acc)[COUNT], emulator::Site where = emulator::Sit
     asm volatile("" ::"r"(acc) : "memory");
 }
 
-// wgmma.mma_async with N columns: 64, 128 and 256 are there, as in common/device/wgmma.cuh.
+// The same for several blocks of accumulators.
+template <int PENDING, int BLOCKS, int COUNT>
+DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT],
+                       emulator::Site where = emulator::Site::current()) {
+    emulator::wgmma_wait(PENDING, where);
+    asm volatile("" ::"r"(acc) : "memory");
+}
+
+// wgmma.mma_async with N columns: 64, 128, 200 and 256 are there, as in common/device/wgmma.cuh.
 template <int N>
 DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                   emulator::Site where = emulator::Site::current()) {
-    static_assert(N == 64 || N == 128 || N == 256, "there is no such wgmma");
+    static_assert(N == 64 || N == 128 || N == 200 || N == 256, "there is no such wgmma");
     emulator::wgmma(acc, N, a, b, accumulate, where);
 }
