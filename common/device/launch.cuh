@@ -72,19 +72,25 @@ int allow_dynamic_smem(Kernel *kernel, size_t bytes) {
 // A launch configuration; cluster = dim3(1) is a launch without clusters.
 struct LaunchConfig {
     cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
+    cudaLaunchAttribute attributes[2] = {};
 
-    LaunchConfig(dim3 grid, dim3 block, dim3 cluster, size_t smem, cudaStream_t stream) {
+    LaunchConfig(dim3 grid, dim3 block, dim3 cluster, size_t smem, cudaStream_t stream,
+                 bool early = false) {
         config.gridDim = grid;
         config.blockDim = block;
         config.dynamicSmemBytes = smem;
         config.stream = stream;
         if (cluster.x * cluster.y * cluster.z > 1) {
+            cudaLaunchAttribute &attribute = attributes[config.numAttrs++];
             attribute.id = cudaLaunchAttributeClusterDimension;
             attribute.val.clusterDim = {cluster.x, cluster.y, cluster.z};
-            config.attrs = &attribute;
-            config.numAttrs = 1;
         }
+        if (early) {
+            cudaLaunchAttribute &attribute = attributes[config.numAttrs++];
+            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attribute.val.programmaticStreamSerializationAllowed = 1;
+        }
+        config.attrs = attributes;
     }
 };
 
@@ -122,6 +128,17 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, s
     const LaunchConfig launch(grid, block, cluster, smem, stream);
     return launch_check(cudaLaunchKernelEx(&launch.config, kernel, Parameters(arguments)...),
                         "launching the kernel, CTAs in x", grid.x);
+}
+
+// The same for a kernel that may begin before the launch before it on `stream` has ended: it calls
+// wait_for_launch_before() (dependent_launch.cuh) before it touches memory that earlier launches
+// read or write.
+template <typename... Parameters, typename... Arguments>
+int launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, size_t smem,
+                 cudaStream_t stream, const Arguments &...arguments) {
+    const LaunchConfig launch(grid, block, cluster, smem, stream, true);
+    return launch_check(cudaLaunchKernelEx(&launch.config, kernel, Parameters(arguments)...),
+                        "launching the kernel early, CTAs in x", grid.x);
 }
 
 // Copies `count` elements to new device memory and returns its address, or nullptr after printing

@@ -109,6 +109,7 @@ void make_cluster(Cluster &cluster, int index, int count, const Grid &grid) {
     const uint3 place = place_in(clusters, static_cast<unsigned>(index));
     cluster.index = index;
     cluster.count = count;
+    cluster.early = grid.early;
     for (unsigned rank = 0; rank < volume(size); ++rank) {
         const uint3 in_cluster = place_in(size, rank);
         const uint3 block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,

@@ -21,6 +21,11 @@ int cluster_cta_rank() { return current->cta->rank; }
 
 int cluster_ctas() { return int(current_cluster->ctas.size()); }
 
+void wait_for_launch_before() {
+    schedule_point();
+    current->cta->waited_for_launch_before = true;
+}
+
 void fence_proxy_async(Site) {
     schedule_point();
     current->cta->shared.publish(*current);

@@ -42,6 +42,14 @@ dim3 cluster_of(const cudaLaunchConfig_t &config) {
     return cluster;
 }
 
+// May it begin while the launch before it still runs?
+bool is_early(const cudaLaunchConfig_t &config) {
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+        if (config.attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization)
+            return config.attrs[i].val.programmaticStreamSerializationAllowed != 0;
+    return false;
+}
+
 bool cluster_fits(dim3 grid, dim3 cluster) {
     return volume(cluster) >= 1 && volume(cluster) <= LARGEST_CLUSTER && grid.x % cluster.x == 0 &&
            grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
@@ -80,6 +88,7 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     grid.block = config.blockDim;
     grid.cluster = cluster_of(config);
     grid.dynamic_shared = config.dynamicSmemBytes;
+    grid.early = is_early(config);
     if (grid.cluster.y != 1 || grid.cluster.z != 1)
         fail(Mistake::MISUSE, "the emulator runs clusters along x alone", {});
     run_grid(grid, [call, context] { call(context); });

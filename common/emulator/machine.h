@@ -99,7 +99,8 @@ struct Cta {
     std::vector<Rendezvous> warps;     // one per warp
     std::vector<Warpgroup> warpgroups; // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
-    int unfinished = 0; // threads
+    int unfinished = 0;                    // threads
+    bool waited_for_launch_before = false; // one of them has
     std::deque<Thread *> run_queue;
     PeerUse peer_use;
 
@@ -111,6 +112,7 @@ struct Cluster {
     std::vector<std::unique_ptr<Cta>> ctas;
     int index = 0;      // in the grid
     int count = 0;      // of clusters in the grid
+    bool early = false; // the launch before may still run
     int unfinished = 0; // threads
     int arrived = 0;    // at barrier.cluster
     std::uint64_t phase = 0;
@@ -121,6 +123,7 @@ struct Cluster {
 struct Grid {
     dim3 grid, block, cluster;
     std::size_t dynamic_shared = 0;    // bytes
+    bool early = false;                // it may begin while the launch before still runs
     const char *kernel = "the kernel"; // for messages
 };
 

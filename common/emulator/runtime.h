@@ -27,6 +27,9 @@ void *dynamic_shared(std::size_t bytes, Site where);
 int cluster_cta_rank();
 int cluster_ctas();
 
+// griddepcontrol.wait: the launches before this one have ended.
+void wait_for_launch_before();
+
 // fence.proxy.async: what the current thread wrote to shared memory reaches the async view.
 void fence_proxy_async(Site where);
 

@@ -111,9 +111,20 @@ void count_load(const Box &box, std::size_t destinations) {
 
 } // namespace
 
+void check_launch_before(const char *copy, Site where) {
+    if (current_cluster->early && !current->cta->waited_for_launch_before)
+        fail(Mistake::HAZARD,
+             format(
+                 "%s in a kernel that was launched early, before any thread of its CTA has waited "
+                 "for the launch before, which may still use that memory",
+                 copy),
+             {note_at(*current, where, "started the copy here, without wait_for_launch_before")});
+}
+
 Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where) {
     Box box{checked_map(map, rank, copy, where), {}};
     std::copy(coordinates, coordinates + rank, box.first);
+    check_launch_before(copy, where);
     const GlobalSpan span = span_of(box);
     if (span.bytes > 0)
         check_global(span.begin, span.bytes, copy, where);

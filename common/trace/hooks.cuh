@@ -42,6 +42,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 #include "device/barrier.cuh"
 #include "device/cluster.cuh"
 #include "device/cp_async.cuh"
+#include "device/dependent_launch.cuh"
 #include "device/fp16.cuh"
 #include "device/fragment.cuh"
 #include "device/ldmatrix.cuh"

@@ -166,12 +166,16 @@ inline float max(float a, float b) { return std::fmax(a, b); }
 
 // ---------------------------------------------------------------------------- launches
 
-enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension = 4 };
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeClusterDimension = 4,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
 
 union cudaLaunchAttributeValue {
     struct {
         unsigned x, y, z;
     } clusterDim;
+    int programmaticStreamSerializationAllowed;
 };
 
 struct cudaLaunchAttribute {
