@@ -547,14 +547,15 @@ $(EMULATED_TRACED_PROGRAMS): %: %.o $(EMULATED_TRACE_MEASURE) $(EMULATED_HARNESS
 	@echo 'link $@'
 	$(Q)$(CXX) -no-pie -o $@ $^ -lm
 
-# The copies of rungs with planted bugs that tests/planted.py writes, compiled as the rungs are.
-PLANTED := $(patsubst $(BUILD)/%.cu,%,$(wildcard $(BUILD)/planted/*.cu))
-# Hundreds of them: line numbers are all that a report needs.
+# The programs that tests/planted.py writes, each of several copies of a rung with planted bugs,
+# compiled as the rungs are.
+PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
+# Hundreds of copies: line numbers are all that a report needs.
 $(PLANTED:%=$(BUILD)/emulated/%.o): KERNEL_FLAGS += -g1
-$(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/%.o: $(BUILD)/%.cu common/step.h \
-    $(wildcard common/device/* common/emulator/*.h common/emulator/*/*) $(BUILD)/emulated-flags
+$(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu \
+    $(BUILD)/emulated-flags
 	@mkdir -p $(@D); echo 'c++ $<'
-	$(Q)$(CXX) $(KERNEL_FLAGS) -x c++ -c $< -o $@
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -x c++ -c $< -o $@
 
 # At fixed addresses, so that addr2line finds the lines of the report's addresses.
 $(EMULATED_PROGRAMS) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o $(EMULATED_HARNESS) $(EMULATOR) \
@@ -701,6 +702,7 @@ $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
 	$(Q)touch $@
 
--include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated probes trace/* \
-    tests/* $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
+-include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
+    emulated/planted probes trace/* tests/* \
+    $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

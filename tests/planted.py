@@ -11,11 +11,15 @@ where bugs.txt says that it must find it by itself.
 rung to tests/planted/reports/; the notes show it, and a run without --reports compares. Everything
 runs for both: without them the runs of a copy end with the first policy that finds the bug. Prints
 one line per case; exits 1 if any failed.
+
+Compilers take longer to read a copy's headers than to compile it, so that a program holds several
+copies of a rung.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
@@ -32,6 +36,7 @@ from tools.emulated import (
     NOTHING,
     ROOT,
     SEVERAL_TILES,
+    Outcome,
     Shape,
     case,
     skip,
@@ -39,6 +44,8 @@ from tools.emulated import (
 from tools.planted_bugs import Bug, Misfit, Pair, plant, read_bugs, synchronising_calls
 
 COPIES = BUILD / "planted"
+PROGRAMS = COPIES / "programs"  # their sources
+MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
 SEEDS = range(1, 9)
 # The policies in the order of how many planted bugs they find.
@@ -48,9 +55,16 @@ QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
 # ---------------------------------------------------------------- running
 
 
-def program(build: str, pair: Pair) -> Path:
-    """The copy as the Makefile builds it; `build` is emulated or races."""
-    return BUILD / build / "planted" / pair.name
+@dataclass(frozen=True)
+class Program:
+    """Copies of one rung, as the Makefile builds them together."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+
+    def path(self, build: str) -> Path:
+        """`build` is emulated or races."""
+        return BUILD / build / "planted" / self.name
 
 
 @dataclass
@@ -58,6 +72,7 @@ class Findings:
     """What the runs of a pair found, as kinds of reports."""
 
     pair: Pair
+    program: Program
     fixed: dict[str, str] = field(default_factory=dict)  # by policy
     seeds: dict[int, str] = field(default_factory=dict)
     race: str | None = None  # None: was not asked
@@ -99,23 +114,25 @@ def shape_of(pair: Pair) -> Shape:
     return emulated.shapes(emulated.rungs()[pair.rung].read_text())[SEVERAL_TILES]
 
 
-def run_counting(pair: Pair, thorough: bool) -> Findings:
+def run_once(found: Findings, build: str, policy: str, seed: int = 0) -> Outcome:
+    """One run of the copy; `build` is emulated or races."""
+    program, pair = found.program.path(build), found.pair
+    return emulated.run(program, shape_of(pair), policy, seed, copy=pair.name)
+
+
+def run_counting(found: Findings, thorough: bool) -> None:
     """All fixed policies, or as many as it takes; seeds where those find nothing."""
-    found = Findings(pair)
-    copy = program("emulated", pair)
-    shape = shape_of(pair)
     for policy in FIXED_POLICIES if thorough else QUICKEST:
-        outcome = emulated.run(copy, shape, policy)
+        outcome = run_once(found, "emulated", policy)
         found.fixed[policy], found.texts[policy] = outcome.kind, outcome.text
         if found.fixed[policy] and not thorough:
-            return found
+            return
     for seed in SEEDS:
-        found.seeds[seed] = emulated.run(copy, shape, "random", seed).kind
-    return found
+        found.seeds[seed] = run_once(found, "emulated", "random", seed).kind
 
 
 def run_race(found: Findings) -> None:
-    found.race = emulated.run(program("races", found.pair), shape_of(found.pair), "eager").kind
+    found.race = run_once(found, "races", "eager").kind
 
 
 def needs_race(found: Findings) -> bool:
@@ -126,11 +143,10 @@ def needs_race(found: Findings) -> bool:
 # ---------------------------------------------------------------- making the copies
 
 
-def write_copy(pair: Pair, source: str) -> None:
-    """Writes the copy unless it is there already: make builds only what has changed."""
-    copy = COPIES / f"{pair.name}.cu"
-    if not copy.exists() or copy.read_text() != source:
-        copy.write_text(source)
+def write(path: Path, source: str) -> None:
+    """Writes the file unless it is there already: make builds only what has changed."""
+    if not path.exists() or path.read_text() != source:
+        path.write_text(source)
 
 
 def plant_all(bugs: list[Bug]) -> tuple[list[Pair], dict[str, set[int]]]:
@@ -147,7 +163,7 @@ def plant_all(bugs: list[Bug]) -> tuple[list[Pair], dict[str, set[int]]]:
             except (Misfit, KeyError) as why:
                 case(pair.name, f"bugs.txt does not fit the rung: {why}")
                 continue
-            write_copy(pair, source)
+            write(COPIES / f"{pair.name}.cu", source)
             touched[rung] |= gone
             pairs.append(pair)
     return pairs, touched
@@ -173,9 +189,66 @@ def without_repetitions(pairs: list[Pair]) -> list[Pair]:
     return list(found.values())
 
 
-def build(which: str, pairs: list[Pair]) -> None:
-    """Builds the programs; one that does not build is missed when it is to run."""
-    targets = [str(program(which, pair).relative_to(ROOT)) for pair in pairs]
+def copies_per_program(rung: str) -> int:
+    """One, if its shared memory is static: that of the other copies would lie beside it."""
+    source = emulated.rungs()[rung].read_text()
+    return 1 if re.search(r"^ *__shared__ ", source, re.MULTILINE) else MOST_COPIES
+
+
+def programs_of(pairs: list[Pair]) -> list[Program]:
+    """The copies, put together."""
+    by_rung: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_rung.setdefault(pair.rung, []).append(pair)
+    programs = []
+    for rung, copies in by_rung.items():
+        most = copies_per_program(rung)
+        for first in range(0, len(copies), most):
+            name = f"{rung}-{first // most + 1}"
+            programs.append(Program(name, tuple(copies[first : first + most])))
+    return programs
+
+
+PROGRAM = """// Copies of a rung, each in a namespace; the first argument names the one that runs.
+{includes}
+#include <stdio.h>
+#include <string.h>
+
+{copies}
+int main(int argc, char **argv) {{
+    const char *copy = argc > 1 ? argv[1] : "none";
+{calls}    fprintf(stderr, "the first argument names a copy, and there is no %s\\n", copy);
+    return 2;
+}}
+"""
+
+
+def source_of(program: Program) -> str:
+    """The headers come first, outside of the namespaces: those of the copies are skipped then."""
+    rung = emulated.rungs()[program.pairs[0].rung].read_text()
+    copies, calls = "", ""
+    for pair in program.pairs:
+        namespace = re.sub(r"\W", "_", pair.name)
+        copies += f'namespace {namespace} {{\n#include "../{pair.name}.cu"\n}}\n'
+        calls += f'    if (strcmp(copy, "{pair.name}") == 0)\n'
+        calls += f"        return {namespace}::main(argc - 1, argv + 1);\n"
+    return PROGRAM.format(
+        includes="\n".join(re.findall(r"^#include .*", rung, re.MULTILINE)),
+        copies=copies,
+        calls=calls,
+    )
+
+
+def write_programs(programs: list[Program]) -> None:
+    PROGRAMS.mkdir(exist_ok=True)
+    for program in programs:
+        write(PROGRAMS / f"{program.name}.cu", source_of(program))
+
+
+def build(which: str, findings: list[Findings]) -> None:
+    """Builds the programs; what does not build is missed when it is to run."""
+    paths = [found.program.path(which).relative_to(ROOT) for found in findings]
+    targets = list(dict.fromkeys(map(str, paths)))
     if not targets:
         return
     log = COPIES / f"{which}.make.log"
@@ -260,12 +333,16 @@ def wanted(pair: Pair, words: list[str]) -> bool:
 
 def judge(pairs: list[Pair], thorough: bool) -> list[Findings]:
     """Builds and runs all pairs, as many at a time as there are processors."""
-    build("emulated", pairs)
-    findings = list(emulated.in_parallel(lambda pair: run_counting(pair, thorough), pairs))
+    programs = programs_of(pairs)
+    write_programs(programs)
+    program_of = {pair.name: program for program in programs for pair in program.pairs}
+    findings = [Findings(pair, program_of[pair.name]) for pair in pairs]
+    build("emulated", findings)
+    list(emulated.in_parallel(lambda found: run_counting(found, thorough), findings))
     if not emulated.has_race_detector():
         return findings
     racing = [found for found in findings if thorough or needs_race(found)]
-    build("races", [found.pair for found in racing])
+    build("races", racing)
     list(emulated.in_parallel(run_race, racing))
     return findings
 

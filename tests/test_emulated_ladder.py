@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it.
-FAKE = """#!{python}
+FAKE = """#!{python} -IS
 import json, os, sys, time
 NAME, BEHAVIOUR, HERE = {name!r}, {behaviour!r}, {here!r}
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))

@@ -46,7 +46,7 @@ std::string what_is_wrong(const void *address) {
 
 void on_fault(int signal, siginfo_t *info, void *context) {
     if (const Operation *operation = operation_in_progress()) {
-        const std::string did = format("started the %s that made it", operation->name.c_str());
+        const std::string did = format("started the %s that made it", operation->name);
         fail(Mistake::ADDRESS, what_is_wrong(info->si_addr),
              {note_at(*operation->issuer, operation->site, did.c_str())});
     }

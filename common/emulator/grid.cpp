@@ -44,8 +44,7 @@ void check_operations_done(const Cta &cta) {
     if (operation == nullptr)
         return;
     fail(Mistake::LIFETIME,
-         format("CTA %d exits while a %s still uses its shared memory", cta.rank,
-                operation->name.c_str()),
+         format("CTA %d exits while a %s still uses its shared memory", cta.rank, operation->name),
          {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
@@ -79,8 +78,7 @@ void make_thread(Cta &cta, Thread &thread, int number, const dim3 &block) {
     thread.cta = &cta;
     thread.number = number;
     thread.index = place_in(block, static_cast<unsigned>(number));
-    const std::string name = format("thread %d of CTA %d", number, cta.rank);
-    thread.context = races::create(name.c_str());
+    thread.context = races::create({number, cta.rank});
     const int stack = stack_of(thread);
     fiber_create(thread.fiber, stack, run_thread);
     races::forget(fiber_stack_begin(stack), FIBER_STACK); // another cluster's variables

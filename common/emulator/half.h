@@ -19,14 +19,12 @@ constexpr std::uint32_t shift_rounded(std::uint32_t bits, int shift) {
 // Exact.
 constexpr float float_of_half(std::uint16_t half) {
     const std::uint32_t sign = std::uint32_t(half & 0x8000) << 16;
-    const std::uint32_t exponent = half >> 10 & 31;
-    const std::uint32_t mantissa = half & 1023;
-    if (exponent == 0) { // zero, or a multiple of 2^-24
-        const float magnitude = float(mantissa) * (1.0f / (1 << 24));
-        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-    }
-    const std::uint32_t widened = exponent == 31 ? 255 : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | widened << 23 | mantissa << 13);
+    const std::uint32_t magnitude = half & 0x7fff;
+    if (magnitude >= 0x7c00) // infinite, or NaN
+        return std::bit_cast<float>(sign | 0x7f800000 | magnitude << 13);
+    // The difference of the exponents' biases, by a factor: right for zero and small numbers too.
+    const float widened = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(widened));
 }
 
 // Rounds; magnitudes from 65520 on become infinite, NaNs the canonical one.

@@ -23,10 +23,13 @@ struct Fragments {
     bool fp16; // the operands; else bf16
 };
 
+// The compiler keeps vectors of this type in registers; loops over arrays it might not.
+typedef float Row __attribute__((vector_size(N * sizeof(float))));
+
 struct Matrices {
     float a[M][K];
-    float b[N][K];
-    float d[M][N];
+    Row b[K];
+    Row d[M];
 };
 
 // The two 16-bit values of a register, widened.
@@ -49,17 +52,22 @@ void collect_operands(Matrices &matrices, const Fragments &mine, int lane) {
         unpack(mine.a[i], mine.fp16, to, to + 1);
     }
     for (int i = 0; i < 2; ++i) {
-        float *to = &matrices.b[row][pair + i * 8];
-        unpack(mine.b[i], mine.fp16, to, to + 1);
+        const int k = pair + i * 8;
+        float low, high;
+        unpack(mine.b[i], mine.fp16, &low, &high);
+        matrices.b[k][row] = low;
+        matrices.b[k + 1][row] = high;
     }
 }
 
 // Products of 16-bit operands are exact in fp32; their sums are rounded one after the other.
 void multiply(Matrices &matrices) {
-    for (int row = 0; row < M; ++row)
-        for (int column = 0; column < N; ++column)
-            for (int k = 0; k < K; ++k)
-                matrices.d[row][column] += matrices.a[row][k] * matrices.b[column][k];
+    for (int row = 0; row < M; ++row) {
+        Row sum = matrices.d[row];
+        for (int k = 0; k < K; ++k)
+            sum += matrices.a[row][k] * matrices.b[k];
+        matrices.d[row] = sum;
+    }
 }
 
 void multiply_f32(void **arguments) {
@@ -85,16 +93,20 @@ void multiply_f16(void **arguments) {
         const Fragments &mine = *static_cast<const Fragments *>(arguments[lane]);
         collect_operands(matrices, mine, lane);
         for (int i = 0; i < 2; ++i) {
-            float *to = &matrices.d[row_of(lane) + i * 8][pair_of(lane)];
-            unpack(static_cast<const std::uint32_t *>(mine.c)[i], true, to, to + 1);
+            float low, high;
+            unpack(static_cast<const std::uint32_t *>(mine.c)[i], true, &low, &high);
+            Row &to = matrices.d[row_of(lane) + i * 8];
+            to[pair_of(lane)] = low;
+            to[pair_of(lane) + 1] = high;
         }
     }
     multiply(matrices);
     for (int lane = 0; lane < WARP_LANES; ++lane)
         for (int i = 0; i < 2; ++i) {
-            const float *from = &matrices.d[row_of(lane) + i * 8][pair_of(lane)];
+            const Row &from = matrices.d[row_of(lane) + i * 8];
+            const int pair = pair_of(lane);
             static_cast<std::uint32_t *>(static_cast<const Fragments *>(arguments[lane])->d)[i] =
-                half_of_float(from[0]) | std::uint32_t(half_of_float(from[1])) << 16;
+                half_of_float(from[pair]) | std::uint32_t(half_of_float(from[pair + 1])) << 16;
         }
 }
 

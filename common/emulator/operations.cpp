@@ -3,7 +3,6 @@
 #include "emulator/machine.h"
 #include "emulator/steps.h"
 
-#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -29,16 +28,15 @@ std::deque<Pending> &pending_of(OperationKind kind) { return pending[static_cast
 
 bool is_ready(const Operation &operation) { return !operation.ready || operation.ready(); }
 
-bool is_favoured(const Operation &operation) {
-    return operation.cta->rank == policy().favoured_cta;
+// Clusters may be smaller than the policy expects. Without anyone to look for, no search through
+// thousands of operations is needed.
+bool favours_some_cta() {
+    const int favoured = policy().favoured_cta;
+    return favoured >= 0 && favoured < static_cast<int>(current_cluster->ctas.size());
 }
 
-std::string context_name(const Operation &operation) {
-    const char *file = operation.site.file_name();
-    const char *slash = std::strrchr(file, '/');
-    return format("%s issued at %s:%u by thread %d of CTA %d", operation.name.c_str(),
-                  slash != nullptr ? slash + 1 : file, operation.site.line(),
-                  operation.issuer->number, operation.issuer->cta->rank);
+bool is_favoured(const Operation &operation) {
+    return operation.cta->rank == policy().favoured_cta;
 }
 
 // Makes an operation happen, maybe in the middle of what a thread does. It comes after what its
@@ -47,8 +45,9 @@ std::string context_name(const Operation &operation) {
 void complete(const Operation &operation) {
     Thread *interrupted = std::exchange(current, nullptr);
     races::Context *before = races::running();
-    races::Context *own = races::create(
-        races::detecting() ? context_name(operation).c_str() : "an operation", operation.site);
+    const Thread &issuer = *operation.issuer;
+    races::Context *own =
+        races::create({issuer.number, issuer.cta->rank, operation.name, operation.site});
     races::enter(own);
     races::acquire(operation.issued.carrier());
     in_progress = &operation;
@@ -72,6 +71,7 @@ constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 // The operation of one kind that would complete next: a ready one, of the favoured CTA if it has
 // one, by the policy's pick.
 std::size_t choose_within(const std::deque<Pending> &queue) {
+    const bool looks_for_favoured = favours_some_cta();
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
     const std::size_t first =
@@ -83,7 +83,7 @@ std::size_t choose_within(const std::deque<Pending> &queue) {
         if ((chosen != NONE && !is_favoured(operation)) || !is_ready(operation))
             continue;
         chosen = index;
-        if (policy().favoured_cta < 0 || is_favoured(operation))
+        if (!looks_for_favoured || is_favoured(operation))
             break;
     }
     return chosen;
@@ -181,7 +181,7 @@ void complete_all() {
         if (queue.empty())
             continue;
         const Operation &stuck = queue.front().operation;
-        fail(Mistake::HAZARD, "the kernel ends with " + stuck.name + " that can never complete",
+        fail(Mistake::HAZARD, format("the kernel ends with %s that can never complete", stuck.name),
              {note_at(*stuck.issuer, stuck.site, "issued it")});
     }
 }

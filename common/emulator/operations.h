@@ -20,7 +20,7 @@ struct Operation {
     Cta *cta;             // whose shared memory it reads or writes
     const Thread *issuer; // who started it
     Site site;            // and where
-    std::string name;     // "TMA load", for reports
+    const char *name;     // "TMA load", for reports
     std::function<void()> complete;
     std::function<bool()> ready; // may it complete yet? empty: yes. (wgmmas complete in order)
     races::Token issued;         // set by submit(), as is

@@ -71,13 +71,17 @@ Policy draw_policy() {
     return drawn;
 }
 
-// Made when it is first asked for: a policy may be chosen before main() begins.
-Policy &chosen() {
-    static Policy policy = fixed_policies().front();
-    return policy;
+void choose(const Policy &policy) {
+    static Policy chosen;
+    chosen = policy;
+    chosen_policy = &chosen;
 }
 
 } // namespace
+
+constinit const Policy *chosen_policy = nullptr;
+
+const Policy &first_policy() { return fixed_policies().front(); }
 
 const std::vector<std::string> &fixed_policy_names() {
     static const std::vector<std::string> names = [] {
@@ -92,20 +96,19 @@ const std::vector<std::string> &fixed_policy_names() {
 bool choose_policy(const std::string &name, std::uint64_t seed) {
     if (name == "random") {
         generator = seed;
-        chosen() = draw_policy();
-        chosen().name += " with seed " + std::to_string(seed);
+        Policy drawn = draw_policy();
+        drawn.name += " with seed " + std::to_string(seed);
+        choose(drawn);
         return true;
     }
     for (const Policy &policy : fixed_policies()) {
         if (policy.name == name) {
-            chosen() = policy;
+            choose(policy);
             return true;
         }
     }
     return false;
 }
-
-const Policy &policy() { return chosen(); }
 
 unsigned random_below(unsigned limit) {
     return static_cast<unsigned>((next_random() >> 32) * limit >> 32);

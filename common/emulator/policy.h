@@ -43,8 +43,13 @@ const std::vector<std::string> &fixed_policy_names();
 // random alone. Returns false, and changes nothing, for an unknown name.
 bool choose_policy(const std::string &name, std::uint64_t seed);
 
-// The policy in force; eager to begin with.
-const Policy &policy();
+// What was chosen; nullptr: nothing yet. For policy() alone, which is asked at every step.
+extern const Policy *chosen_policy;
+// What is in force if nothing was chosen: eager.
+const Policy &first_policy();
+
+// The policy in force. A policy may be chosen before main() begins.
+inline const Policy &policy() { return chosen_policy != nullptr ? *chosen_policy : first_policy(); }
 
 // A random number below `limit` (at least 1), from the seed of the policy. The same seed gives the
 // same run.

@@ -44,9 +44,16 @@ public:
 // These bytes hold other variables from now on: accesses so far meet none that come later.
 void forget(const void *address, std::size_t bytes);
 
-// A new context; name is shown in reports ("thread 3 of CTA 0"), and so is the line of an
-// operation's issue. It inherits no order.
-Context *create(const char *name, std::source_location where = {});
+// Whom a context stands for: a thread, or an operation that it issued. Reports show it as a text.
+struct Identity {
+    int thread;                      // in its CTA
+    int cta;                         // in its cluster
+    const char *operation = nullptr; // "TMA load"; nullptr for the thread itself
+    std::source_location where{};    // of an operation's issue
+};
+
+// A new context. It inherits no order.
+Context *create(const Identity &identity);
 void destroy(Context *context);
 // The context that runs now, and a change to another one. Neither makes an order.
 Context *running();

@@ -9,9 +9,11 @@
 #include "emulator/report.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
@@ -46,19 +48,33 @@ namespace emulator::races {
 
 struct Context {
     void *fiber;
-    std::string name;
-    std::source_location where{}; // of an operation
+    Identity identity;
 };
 
 namespace {
 
-Context host{nullptr, "the host"};
+Context host{nullptr, {-1, -1}};
 Context *now = nullptr;
 void *newborn = nullptr; // a fiber that acquires nothing: those made in it inherit no order
 std::deque<Context> contexts;
 // Making a fiber takes a millisecond, so that one which is no longer used is used again, but only
-// under its old name: a report may still be about what it did before.
-std::map<std::string, std::vector<Context *>> unused;
+// for the same thread, or the same operation of it: a report may still be about what it did before.
+using Key = std::tuple<int, int, const char *, const char *, unsigned>;
+std::map<Key, std::vector<Context *>> unused;
+
+Key key_of(const Identity &who) {
+    return {who.thread, who.cta, who.operation, who.where.file_name(), who.where.line()};
+}
+
+std::string text_of(const Identity &who) {
+    const std::string thread = format("thread %d of CTA %d", who.thread, who.cta);
+    if (who.operation == nullptr)
+        return thread;
+    const char *file = who.where.file_name();
+    const char *slash = std::strrchr(file, '/');
+    return format("%s issued at %s:%u by %s", who.operation, slash != nullptr ? slash + 1 : file,
+                  who.where.line(), thread.c_str());
+}
 
 unsigned long number_of(const void *address) { return reinterpret_cast<unsigned long>(address); }
 
@@ -86,7 +102,7 @@ std::vector<std::source_location> sites;
 
 void *code_for(std::source_location where, void *caller) {
     if (where.line() == 0)
-        where = running()->where;
+        where = running()->identity.where;
     if (where.line() == 0 || sites.size() == MOST_SITES)
         return caller;
     std::size_t i = 0;
@@ -172,23 +188,23 @@ Unwatched::~Unwatched() {
     AnnotateIgnoreReadsEnd("", 0);
 }
 
-Context *create(const char *name, std::source_location where) {
+Context *create(const Identity &identity) {
     Context *before = running();
-    std::vector<Context *> &old = unused[name];
+    std::vector<Context *> &old = unused[key_of(identity)];
     if (!old.empty()) {
         Context *context = old.back();
         old.pop_back();
         return context;
     }
     switch_to(newborn);
-    Context &made = contexts.emplace_back(Context{__tsan_create_fiber(0), name, where});
+    Context &made = contexts.emplace_back(Context{__tsan_create_fiber(0), identity});
     switch_to(before->fiber);
     // ThreadSanitizer keeps few characters: the number finds the name.
     __tsan_set_fiber_name(made.fiber, std::to_string(contexts.size() - 1).c_str());
     return &made;
 }
 
-void destroy(Context *context) { unused[context->name].push_back(context); }
+void destroy(Context *context) { unused[key_of(context->identity)].push_back(context); }
 
 Context *running() {
     if (now == nullptr)
@@ -228,9 +244,9 @@ std::string who_is(void *report, int thread, int threads) {
         if (number != thread || name == nullptr || name[0] < '0' || name[0] > '9')
             continue;
         const std::size_t context = std::strtoul(name, nullptr, 10);
-        return context < contexts.size() ? contexts[context].name : "somebody";
+        return context < contexts.size() ? text_of(contexts[context].identity) : "somebody";
     }
-    return host.name;
+    return "the host";
 }
 
 // The innermost line of the kernel that led to an access.

@@ -192,12 +192,18 @@ def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
 
 
 def run(
-    program: Path, shape: Shape, policy: str, seed: int = 0, options: Sequence[str] = ()
+    program: Path,
+    shape: Shape,
+    policy: str,
+    seed: int = 0,
+    options: Sequence[str] = (),
+    copy: str = "",
 ) -> Outcome:
-    """Runs a program once; random policies differ by their seeds."""
+    """Runs a program once; random policies differ by their seeds. `copy`: of a program that holds
+    several, the one to run."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    command = [program, *arguments(shape, policy, seed), *options]
+    command = [program, *([copy] if copy else []), *arguments(shape, policy, seed), *options]
     if "races" in program.parts:
         command = [*FIXED_ADDRESSES, *command]
     try:
