@@ -107,7 +107,7 @@ def cycles(part):
 TERMS = (
     Term("tensor", "tensor cores", counted("flop")),
     Term("operands", "shared memory: wgmma's reads", counted("operand_bytes")),
-    Term("l2", "L2 to shared memory", counted("l2_bytes")),
+    Term("l2", "L2 to shared memory", counted("loaded_bytes")),
     Term("dram", "DRAM: reading A and B", counted("operands_in_dram"), scaled=False),
     Term("store", "storing D", counted("stored_bytes")),
     Term("exchange", "barriers of the ring", counted("exchanges")),

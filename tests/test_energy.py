@@ -212,7 +212,7 @@ def test_blocks(folder):
         text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
         require(expected in text, text)
         caption = notes_captions.captions(library)
-        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v12"), caption)
+        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v14"), caption)
     try:
         note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
     except ValueError as error:
@@ -274,7 +274,7 @@ def run(folder, broken, *arguments):
 def test_run(folder):
     """All parts are recorded in order, the paced ones as long as the whole; the budget is printed."""
     result, record = run(folder, {})
-    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v12"))
+    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v14"))
     same([part["part"] for part in record["parts"]], list(fake_energy.NAMES))
     paces = {part["part"]: part["pace"] for part in record["parts"] if part["pace"]}
     same(set(paces.values()), {fake_energy.SECONDS})

@@ -302,8 +302,7 @@ static void write_counts(json *json, const run *run) {
     json_object_begin(json, "counts");
     json_double(json, "flop", counts.flop);
     json_double(json, "operand_bytes", counts.operand_bytes);
-    json_double(json, "l2_bytes", counts.l2_bytes);
-    json_double(json, "filled_bytes", counts.filled_bytes);
+    json_double(json, "loaded_bytes", counts.loaded_bytes);
     json_double(json, "stored_bytes", counts.stored_bytes);
     json_double(json, "exchanges", counts.exchanges);
     json_bool(json, "operands_in_dram", counts.operands_in_dram);

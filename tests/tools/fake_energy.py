@@ -61,8 +61,7 @@ def counts_of(amounts):
     return {
         "flop": FLOP if tensor else 0.0,
         "operand_bytes": 21e9 * (operands if tensor in (0, 1) else 1),
-        "l2_bytes": 8.6e9 * l2,
-        "filled_bytes": 12.9e9 * l2,
+        "loaded_bytes": 12.9e9 * l2,
         "stored_bytes": 2.0 * SIZE**2 * store,
         "exchanges": 262144.0 * exchange,
         "operands_in_dram": bool(dram),
@@ -94,7 +93,7 @@ def part_of(name):
     return {
         "schema": 1,
         "kind": "energy part",
-        "rung": "v12",
+        "rung": "v14",
         "part": name,
         "what": f"{name}, made up",
         "commit": "abc1234",
