@@ -18,7 +18,6 @@ Standard library only.
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ def watts_error(edges):
     exactly the first and the last step happened. That the counter itself is right is not in it."""
     steps = len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [slope_of(edges, low, high) for low, high in itertools.pairwise(bounds)]
+    blocks = [slope_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
     times = times_of(edges)
     looks = [(edges["after"][i] - edges["before"][i]) / 2 for i in (0, -1)]
     of_edges = math.hypot(*looks) / (times[-1] - times[0]) * watts_of(edges)
