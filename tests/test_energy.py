@@ -77,6 +77,8 @@ def test_exact(_):
     close(found["rest"], 0, 1e-4, "rest")
     close(made.fit.slope, fake_energy.SLOPE, 0.003, "slope")
     close(made.zeros, 0.5, 0.001, "zeros")
+    apart = (fake_energy.APART - 1) * fake_energy.WHOLE["l2"]
+    close(made.apart, apart, 1e-4, "loads that do not merge")
     require(max(abs(value) for value in made.fit.residuals.values()) < 1e-3, made.fit.residuals)
 
 
@@ -124,9 +126,10 @@ def test_missing(_):
     """Each part that is needed is missed, and named; others are not."""
     for name in (*budget.FITTED, budget.IDLE, budget.AWAKE):
         refused(fake_energy.record(name), f"no budget without the parts {name}")
-    for name in ("rung", "loads-unpaced", "multiply-zeros"):
+    for name in ("rung", "loads-l2-apart", "multiply-zeros"):
         budget.make(fake_energy.record(name))
     same(budget.make(fake_energy.record("multiply-zeros")).zeros, None)
+    same(budget.make(fake_energy.record("loads-l2-apart")).apart, None)
 
 
 def test_failed(_):
@@ -304,7 +307,7 @@ def test_unpaced(folder):
     """Without the whole and the rung nobody knows the pace; without time nothing more is run."""
     _, record = run(folder, {"whole": "fails", "rung": "fails"})
     failed = {part["part"] for part in record["parts"] if "failed" in part}
-    same(failed, {"whole", "rung", "loads", "loads-l2", "waiting", "one-sm"})
+    same(failed, {"whole", "rung", *fake_energy.PACED})
     result, record = run(folder, {"rung": "hangs"}, "--timeout", 2, "--deadline", 4)
     failed = [part["failed"] for part in record["parts"] if "failed" in part] if record else []
     require(any("no time left of 4 s" in why for why in failed) or record is None, failed)

@@ -14,6 +14,7 @@
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 #include "energy/clock.cuh"
+#include "energy/evict_normal.cuh"
 #include "energy/wgmma_a_registers.cuh"
 
 namespace {
@@ -41,8 +42,13 @@ enum class Loads {
     NOTHING, // stages are handed over empty
     ONCE,    // each stage once; from then on it is handed over as it is
     FEW,     // always from the same few tiles, as often shared as in the GEMM: the L2 has them
+    FEW_APART, // the same, but the L2 is asked by each CTA for itself
     ALL      // the GEMM's
 };
+
+__host__ __device__ constexpr bool is_few(Loads loads) {
+    return loads == Loads::FEW || loads == Loads::FEW_APART;
+}
 
 // How the consumers multiply. Fewer columns an instruction: A is read more often.
 enum class Multiply { NOTHING, N256, N128, N64, A_IN_REGISTERS };
@@ -81,14 +87,14 @@ struct MultiplyARegisters {
     static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false,
                                           false};
 };
-struct LoadsUnpaced {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, false};
-};
 struct LoadsPaced {
     static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, true};
 };
 struct LoadsL2 {
     static constexpr Switches SWITCHES = {Loads::FEW, Multiply::NOTHING, true, false, true};
+};
+struct LoadsL2Apart {
+    static constexpr Switches SWITCHES = {Loads::FEW_APART, Multiply::NOTHING, true, false, true};
 };
 struct Waiting {
     static constexpr Switches SWITCHES = {Loads::NOTHING, Multiply::NOTHING, true, false, true};
@@ -128,22 +134,26 @@ struct Pace {
 };
 
 // One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first.
+// first. Both kinds of requests merge on their way.
+template <Loads LOADS>
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
-    if (again)
+    if (LOADS == Loads::FEW_APART)
+        tma_load_3d_evict_normal(tile, map, k, row, full);
+    else if (again)
         tma_load_3d(tile, map, k, row, full);
     else
         tma_load_3d_evict_first(tile, map, k, row, full);
 }
 
 // Starts the two loads of a stage; the consumers wait for their bytes.
+template <Loads LOADS>
 DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                        int stage, const scheduled_tile &tile, int k) {
     uint64_t *full = &smem.full[stage];
     mbarrier_arrive_expect_tx(full, sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-    load_operand(smem.a[stage], map_a, k, tile.at.m * BM, full, tile.row_again);
-    load_operand(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
+    load_operand<LOADS>(smem.a[stage], map_a, k, tile.at.m * BM, full, tile.row_again);
+    load_operand<LOADS>(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
 }
 
 // The producer, one thread: hands over the stages of a tile. `passed`: k-tiles before this tile.
@@ -157,11 +167,11 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
         // Waits for the consumers: they are done with this stage.
         mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
         const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
-        const int k = (PART.loads == Loads::FEW ? from % FEW_K_TILES : from) * BK;
+        const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
         const bool loads =
             PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
         if (loads)
-            load_stage(smem, map_a, map_b, place.stage, tile, k);
+            load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
         else
             mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
         place.advance();
@@ -278,7 +288,7 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
     int passed = 0;
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
         scheduled_tile tile = work.order[i];
-        if (PART.loads == Loads::FEW) { // who shares what with whom is as in the GEMM
+        if (is_few(PART.loads)) { // who shares what with whom is as in the GEMM
             tile.at.m %= GROUP;
             tile.at.n %= FEW_COLUMNS;
         }
@@ -372,9 +382,9 @@ const Variant VARIANTS[] = {
     variant<MultiplyN128>("multiply-n128"),
     variant<MultiplyN64>("multiply-n64"),
     variant<MultiplyARegisters>("multiply-a-registers"),
-    variant<LoadsUnpaced>("loads-unpaced"),
     variant<LoadsPaced>("loads"),
     variant<LoadsL2>("loads-l2"),
+    variant<LoadsL2Apart>("loads-l2-apart"),
     variant<Waiting>("waiting"),
 };
 
@@ -481,8 +491,8 @@ const part parts[] = {
     {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true},
     {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false},
     {"multiply-zeros", "wgmma alone, on zeros", PART_KERNEL, QUARTERS, true, false, false},
-    {"loads-unpaced", "the loads alone, as fast as they go", PART_KERNEL, QUARTERS, false, false,
-     false},
+    {"loads-l2-apart", "the loads alone, from the L2, with a policy that keeps them from merging",
+     PART_KERNEL, QUARTERS, false, false, true},
     {"rung-again", "the rung once more: what has drifted since", PART_RUNG, QUARTERS, false, true,
      false},
 };
