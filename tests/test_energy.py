@@ -314,6 +314,17 @@ def test_unpaced(folder):
     same(result.returncode, 1)
 
 
+def test_deadline(folder):
+    """A part that hangs near the end is stopped at the end, not after its own timeout."""
+    began = time.monotonic()
+    result, record = run(folder, {"whole": "hangs"}, "--timeout", 50, "--deadline", 4)
+    require(time.monotonic() - began < 12, "it did not keep to its deadline")
+    failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
+    require("not finished after" in failed["whole"], failed["whole"])
+    require("no time left of 4 s" in failed["no-store"], failed["no-store"])
+    same(result.returncode, 1)
+
+
 def test_nothing(folder):
     """Where nothing can run, nothing is written: 77, or 2 for bad usage, with one line."""
     for status, broken, arguments in (
@@ -353,6 +364,7 @@ TESTS = [
     test_run,
     test_failing,
     test_unpaced,
+    test_deadline,
     test_nothing,
 ]
 

@@ -387,7 +387,7 @@ static int measure(run *run) {
 }
 
 int step_main(const step *rung, int argc, char **argv) {
-    request request = {.size = 8192, .seed = 1, .warm_up = 1.0, .seconds = 2.2, .pace = NAN};
+    request request = {.size = 8192, .seed = 1, .warm_up = 0.9, .seconds = 2.0, .pace = NAN};
     run run = {.rung = rung, .request = &request};
     message_prefix("parts");
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
