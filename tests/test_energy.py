@@ -18,8 +18,11 @@ RUNNER = ROOT / "bench" / "energy.py"
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import budget
+import energy_figures
+import expressions
 import note_blocks
 import notes_captions
+import quantities
 import readings
 import recorded
 from tools import fake_energy
@@ -224,6 +227,62 @@ def test_blocks(folder):
         raise AssertionError("there is no block 'energy joules'")
 
 
+FIGURES = {
+    "v14 energy.tensor": "0.550 J",
+    "v14 energy.tensor as mJ": "550 mJ",
+    "v14 energy.l2 as mJ high": "110 mJ",
+    "v14 energy.tensor / v14 energy.whole as percent": "49.5 %",
+    "v14 energy.dram + v14 energy.store as mJ": "60 mJ",
+    "v14 energy.rest as mJ": "0 mJ",
+    "v14 energy.zeros as .0": "50 %",
+    "v14 energy.apart": "44 mJ",
+    "v14 energy.slope": "0.55",
+    "v14 energy.clock.whole-half": "1.85 GHz",
+    "v14 energy.time.no-store as ms": "1.580 ms",
+    "v14 energy.watts.idle @h200 @abc1234": "90 W",
+    "v14 energy.watts.whole - v14 energy.watts.one-sm as W": "575 W",
+}
+NO_FIGURES = {  # -> what the error says
+    "v14 energy.joule": "no figure of an energy run",
+    "v14 energy.tensor.whole": "no figure of an energy run",
+    "v14 energy.watts.nonsense": "no part 'nonsense'",
+    "v14 energy.joules.idle": "has no joules",
+    "v14 energy.share.loads": "has no share",
+    "v14 energy.tensor @sustained": "select no more than",
+    "v14 energy.tensor @4096": "select no more than",
+    "v14 energy.tensor @h100": "no whole energy run of v14",
+    "v14 energy.tensor @1234567": "no whole energy run of v14",
+    "v12 energy.tensor": "no whole energy run of v12",
+    "v14 energy.tensor as W": "no unit of a energy",
+}
+
+
+def test_figures(folder):
+    """Pages can name each line of the budget, and what was measured of a part."""
+    recorded.write_json(Path(folder) / "energy.json", fake_energy.record())
+    recorded.write_json(Path(folder) / "cut.json", fake_energy.record("waiting"))
+    library = readings.Library(folder)
+    evaluator = expressions.Evaluator(library)
+    for expression, wanted in FIGURES.items():
+        same((expression, evaluator.text(expression)), (expression, wanted))
+    same([one["kind"] for one in library.used], ["energy"])
+    joules = quantities.Quantity(0.55, "energy")
+    for below, unit, wanted in (
+        (quantities.Quantity(1e12, "flop"), "pJ/FLOP", "0.55 pJ per FLOP"),
+        (quantities.Quantity(5e10, "bytes"), "pJ/byte", "11.0 pJ per byte"),
+    ):
+        same(quantities.write_as(quantities.divide(joules, below), [unit]), wanted)
+    for name in energy_figures.LINES:
+        evaluator.text(f"v14 energy.{name} as mJ spread")
+    for expression, words in NO_FIGURES.items():
+        try:
+            found = evaluator.text(expression)
+        except quantities.ExpressionError as error:
+            require(words in str(error), str(error))
+        else:
+            raise AssertionError(f"'{expression}' gives '{found}'")
+
+
 # --- the runner -----------------------------------------------------------------------------
 
 PROGRAM = """\
@@ -361,6 +420,7 @@ TESTS = [
     test_error,
     test_record,
     test_blocks,
+    test_figures,
     test_run,
     test_failing,
     test_unpaced,
