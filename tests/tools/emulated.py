@@ -117,6 +117,9 @@ def shapes(source: str) -> dict[str, Shape]:
         "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
         SEVERAL_TILES: Shape(m, (workers + 1) * n, (stages + 1) * k),
     }
+    if "turn[CONSUMERS]" in source:  # by turns: three tiles for each CTA, two for a consumer
+        found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
+        found["a short tile for each consumer"] = Shape(m, (workers + 1) * n, k)
     if narrow > 1:  # 9 narrow tiles take less than 5 wide ones, 16 narrow ones no less than 8
         found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
         found["several wide tiles per CTA"] = Shape(m, 4 * workers * n, (stages + 1) * k)
