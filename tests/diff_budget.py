@@ -9,12 +9,13 @@ import subprocess
 import sys
 
 MAX_CHANGED = 100  # lines added plus lines removed, from the rung below
-MAX_LINES = 300
+MAX_LINES = 350
 
 # Rungs that may change more than that, and why.
 EXCEPTIONS = {
     "v02": "another machine: tensor cores fed by TMA instead of CUDA cores",
     "v04": "another shape of program: producer and consumer instead of one loop",
+    "v17": "every function becomes a template, and a model chooses among its instances",
     "a02": "another interface: mma.sync from registers instead of WMMA",
 }
 

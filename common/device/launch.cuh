@@ -24,6 +24,15 @@ inline int multiprocessor_count(int *count) {
                         "asking for the number of multiprocessors of device", device);
 }
 
+// Stores the size of the current device's L2 in *bytes.
+inline int l2_size(int *bytes) {
+    int device = 0;
+    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0))
+        return 1;
+    return launch_check(cudaDeviceGetAttribute(bytes, cudaDevAttrL2CacheSize, device),
+                        "asking for the L2 of device", device);
+}
+
 // Stores in *bytes how much dynamic shared memory a CTA can have on the current device: 227 KB on
 // 9.0, 163 KB on 8.0 and 8.7, 99 KB on 8.6 and 8.9.
 inline int max_dynamic_smem(int *bytes) {

@@ -53,6 +53,9 @@ constexpr CUtensorMapL2promotion l2_promotion() {
     return sizeof(T) == 4 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
 }
 
+// At least 256 bytes, for whoever knows that the neighbours are wanted next.
+constexpr CUtensorMapL2promotion PROMOTED_256B = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+
 // How boxes lie in shared memory: row by row, or under the 128-byte swizzle of swizzle.cuh.
 constexpr CUtensorMapSwizzle UNSWIZZLED = CU_TENSOR_MAP_SWIZZLE_NONE;
 constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
@@ -62,16 +65,16 @@ constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
 // or 1 after printing one line.
 template <typename T>
 int encode_tensor_map(TensorMap *map, const void *base, int rank, const cuuint64_t *sizes,
-                      const cuuint64_t *strides, const cuuint32_t *box,
-                      CUtensorMapSwizzle swizzle) {
+                      const cuuint64_t *strides, const cuuint32_t *box, CUtensorMapSwizzle swizzle,
+                      CUtensorMapL2promotion promotion = l2_promotion<T>()) {
     const TensorMapEncoder encode = tensor_map_encoder();
     if (encode == nullptr)
         return 1;
     const cuuint32_t element_strides[3] = {1, 1, 1};
     const CUresult status =
         encode(map, tensor_map_type<T>(), cuuint32_t(rank), const_cast<void *>(base), sizes,
-               strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-               l2_promotion<T>(), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+               strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     fprintf(stderr,
@@ -101,10 +104,11 @@ int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns
 // multiple of bk, since TMA clips each dimension by itself. Returns 0, or 1 after
 // printing one line.
 inline int make_tensor_map_3d(TensorMap *map, const void *matrix, int rows, int columns,
-                              int box_rows, int bk) {
+                              int box_rows, int bk,
+                              CUtensorMapL2promotion promotion = l2_promotion<bf16>()) {
     const int slices = bk / SWIZZLE_COLUMNS;
     const cuuint64_t sizes[3] = {cuuint64_t(columns), cuuint64_t(rows), cuuint64_t(slices)};
     const cuuint64_t strides[2] = {cuuint64_t(columns) * sizeof(bf16), SWIZZLE_BYTES};
     const cuuint32_t box[3] = {SWIZZLE_COLUMNS, cuuint32_t(box_rows), cuuint32_t(slices)};
-    return encode_tensor_map<bf16>(map, matrix, 3, sizes, strides, box, SWIZZLED_128B);
+    return encode_tensor_map<bf16>(map, matrix, 3, sizes, strides, box, SWIZZLED_128B, promotion);
 }

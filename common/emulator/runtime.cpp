@@ -76,6 +76,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMultiProcessorCount:
         *value = emulator::MULTIPROCESSORS;
         return cudaSuccess;
+    case cudaDevAttrL2CacheSize: // there is none: small, so that small products are large
+        *value = 1 << 20;
+        return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor:
         *value = COMPUTE_CAPABILITY_MAJOR;
         return cudaSuccess;

@@ -1,0 +1,342 @@
+// v17: the tile fits the product.
+//
+// One tile cannot suit all shapes. The width of the tile and whether the consumers share one or
+// take turns become parameters of the kernel, and a model of a few lines chooses among four: waves
+// of tiles times the cycles of one, and a price on the bytes per flop, which take their power from
+// the clock. Few and narrow tiles for small products, 128 x 256 for one wave or many, turns for
+// short k. The strips get the height that makes a wave square, and hints are given where A and B
+// don't fit in the L2 as it is. Expected: nothing where a rung below has the right tile, twice the
+// speed at 1024.
+#include "step.h"
+#include "device/dependent_launch.cuh"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/named_barrier.cuh"
+#include "device/registers.cuh"
+#include "device/stmatrix.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma.cuh"
+
+#include <math.h>
+
+constexpr int BM = 128;
+constexpr int BK = 64;
+constexpr int CONSUMERS = 2;
+constexpr int WM = 64; // rows of a wgmma
+constexpr int MMA_K = 16;
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
+static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
+
+// A tile's width, the ring's depth, and how many tiles a CTA has at work: with 1 the consumers
+// share it, a block of rows each; with 2 each has one of its own, with all blocks, and they take
+// turns.
+template <int BN_, int STAGES_, int TURNS_>
+struct SharedStorage {
+    static constexpr int BN = BN_;
+    static constexpr int STAGES = STAGES_;
+    static constexpr int TURNS = TURNS_;
+    static constexpr int BLOCKS = BM / WM / CONSUMERS * TURNS; // of rows that a consumer has
+    static constexpr int STAGING_COLUMNS = BN % 128 == 0 ? 128 : SWIZZLE_COLUMNS;
+    alignas(1024) bf16 a[STAGES][BM * BK];
+    alignas(1024) bf16 b[STAGES][BN * BK];
+    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+    uint64_t turn[CONSUMERS]; // to multiply
+};
+
+// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
+// first.
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
+                         bool again) {
+    if (again)
+        tma_load_3d(tile, map, k, row, full);
+    else
+        tma_load_3d_evict_first(tile, map, k, row, full);
+}
+
+// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+template <typename Storage>
+DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
+                      int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers whose tile it was: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        // The consumers wait for these bytes.
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
+        load_operand(smem.a[stage], map_a, k, tile.at.m * BM, &smem.full[stage], tile.row_again);
+        load_operand(smem.b[stage], map_b, k, tile.at.n * smem.BN, &smem.full[stage],
+                     tile.column_again);
+        stage = (stage + 1) % smem.STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+template <typename Storage>
+DEVICE void release_stage(Storage &smem, int stage) {
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
+}
+
+// Goes on in the ring by so many k-tiles: those of the other consumer's tile.
+template <int STAGES>
+DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
+    phase ^= (stage + k_tiles) / STAGES % 2;
+    stage = (stage + k_tiles) % STAGES;
+}
+
+// A consumer warpgroup, alone in its turn: multiplies what the ring holds into its tile.
+template <typename Storage, int BLOCKS, int COUNT>
+DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consumer, int k_tiles,
+                          int &stage, int &phase) {
+    const int first_block = consumer / Storage::TURNS * BLOCKS;
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const uint64_t b = matrix_descriptor(smem.b[stage]);
+        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const uint64_t a =
+                    matrix_descriptor(&smem.a[stage][(first_block + block) * WM * BK]);
+                wgmma<Storage::BN>(acc[block], advance_k(a, kk), advance_k(b, kk),
+                                   k_tile > 0 || kk > 0); // the first one overwrites
+            }
+        wgmma_commit();
+        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
+        if (k_tile > 0)
+            release_stage(smem, (stage + smem.STAGES - 1) % smem.STAGES);
+        stage = (stage + 1) % smem.STAGES;
+        phase ^= stage == 0;
+    }
+    // All of this tile's wgmmas are started: the other consumer may start its own behind them.
+    if (Storage::TURNS > 1 && threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
+    wgmma_wait<0>(acc);
+    release_stage(smem, (stage + smem.STAGES - 1) % smem.STAGES);
+}
+
+// A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
+// a time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
+// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
+// of the left pair, the others those of the right.
+template <typename Storage, int COUNT>
+DEVICE void store_tile(Storage &smem, const TensorMap *map_d, const float (&acc)[COUNT],
+                       int consumer, int row, int column) {
+    constexpr int BN = Storage::BN;
+    constexpr int STAGING_COLUMNS = Storage::STAGING_COLUMNS;
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+    const int matrix_row = warp * 16 + lane % 16;
+    const int matrix_column = lane / 16 * 8;
+
+    for (int next = 0; next < BN; next += STAGING_COLUMNS) {
+        const int piece = next < BN - STAGING_COLUMNS ? next : BN - STAGING_COLUMNS;
+        if (leader && piece < next) // it writes a part of the piece before again ...
+            bulk_wait<0>();         // ... when that is done: no two stores of one place at a time
+        if (leader)
+            bulk_wait_read<0>(); // the last store has read the staging memory ...
+        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+        for (int j = 0; j < STAGING_COLUMNS; j += 16) {
+            bf16 *slice = smem.d[consumer][j / SWIZZLE_COLUMNS];
+            const int chunk = j % SWIZZLE_COLUMNS + matrix_column;
+            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(piece + j) / 2]);
+        }
+        fence_proxy_async(); // what this thread wrote is seen by TMA ...
+        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+        if (leader) {
+            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
+                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + piece + j, row);
+            bulk_commit();
+        }
+    }
+}
+
+template <typename Storage>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const scheduled_tile *order, int tiles, int k) {
+    constexpr int STAGES = Storage::STAGES;
+    constexpr int TURNS = Storage::TURNS;
+    constexpr int BLOCKS = Storage::BLOCKS;
+    constexpr int BN = Storage::BN;
+    Storage &smem = dynamic_smem<Storage>();
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        launch_dependents();
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS / TURNS);
+        }
+        for (int consumer = 0; consumer < CONSUMERS; ++consumer)
+            mbarrier_init(&smem.turn[consumer], 1);
+        mbarrier_init_fence(); // before any thread or copy uses them
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it goes on from tile to tile
+    int phase = 0; // the parity of the pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        // Waits for the launch before, which may still read A and B or write D. The consumers store
+        // to D what they make of this thread's loads, so they need no wait of their own.
+        wait_for_launch_before();
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
+            const scheduled_tile tile = order[i];
+            const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+            load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), backwards, stage, phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        const int k_tiles = ceil_div(k, BK);
+        int turn = consumer == 0; // the parity of its turns: the first is consumer 0's, at once
+        const int first = consumer % TURNS; // of the tiles in turn
+        skip_stages<STAGES>(first * k_tiles, stage, phase);
+        for (int i = blockIdx.x + first * gridDim.x; i < tiles; i += TURNS * gridDim.x) {
+            // Waits for the other consumer. Before its turn, the parity of `full` may be an older
+            // one's.
+            if (TURNS > 1)
+                mbarrier_wait(&smem.turn[consumer], turn);
+            turn ^= 1;
+            float acc[BLOCKS][BN / 2];
+            multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
+            skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
+            const tile_coordinate tile = order[i].at;
+            for (int block = 0; block < BLOCKS; ++block)
+                store_tile(smem, &map_d, acc[block], consumer,
+                           tile.m * BM + (consumer / TURNS * BLOCKS + block) * WM, tile.n * BN);
+        }
+        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+    }
+}
+
+// One of the kernels, and what the host has to know of it.
+struct Kernel {
+    void (*run)(TensorMap, TensorMap, TensorMap, const scheduled_tile *, int, int);
+    size_t smem;
+    int bn;
+    int turns;
+};
+
+template <int BN, int STAGES, int TURNS>
+constexpr Kernel make_kernel() {
+    using Storage = SharedStorage<BN, STAGES, TURNS>;
+    return {gemm<Storage>, sizeof(Storage), BN, TURNS};
+}
+
+static const Kernel KERNELS[] = {make_kernel<256, 4, 1>(), make_kernel<200, 5, 2>(),
+                                 make_kernel<128, 6, 1>(), make_kernel<64, 8, 1>()};
+
+// The model: what a kernel takes for a product, in cycles, at a price for the bytes it moves.
+constexpr double FLOP_PER_CYCLE = 4096;      // of an SM's tensor cores
+constexpr double BYTES_PER_CYCLE = 90;       // that an SM gets from the L2 at best
+constexpr double START_CYCLES = 6000;        // of a launch, until the first k-tile is there
+constexpr double END_CYCLES_PER_COLUMN = 11; // of a block of rows, from accumulators to D
+constexpr double PRICE_OF_BYTES = 0.45;      // an exponent: how far the clock falls as they rise
+
+static double cost(const Kernel &kernel, const problem *p, int sms) {
+    const int waves = ceil_div(ceil_div(p->m, BM) * ceil_div(p->n, kernel.bn), sms);
+    const double flop = 2.0 * BM * kernel.bn * BK;
+    const double bytes = 2.0 * (BM + kernel.bn) * BK;
+    const double k_tile = fmax(flop / FLOP_PER_CYCLE, bytes / BYTES_PER_CYCLE);
+    const double multiply = ceil_div(p->k, BK) * k_tile;
+    const double end = END_CYCLES_PER_COLUMN * kernel.bn * kernel.turns;
+    // In turns a tile ends while the next one is multiplied, as far as that takes.
+    const double tile = kernel.turns == 1 ? multiply + end : fmax(multiply, (multiply + end) / 2);
+    const double last = kernel.turns == 1 ? 0 : end;
+    return (START_CYCLES + waves * tile + last) * pow(bytes / flop, PRICE_OF_BYTES);
+}
+
+static const Kernel *choose(const problem *p, int sms) {
+    const Kernel *best = &KERNELS[0];
+    for (const Kernel &kernel : KERNELS)
+        if (cost(kernel, p, sms) < cost(*best, p, sms))
+            best = &kernel;
+    return best;
+}
+
+struct State {
+    const Kernel *kernel;
+    TensorMap map_a;
+    TensorMap map_b;
+    TensorMap map_d;
+    scheduled_tile *order; // of tiles, in device memory
+    int tiles;
+    int ctas; // as many as there are multiprocessors that have work in every wave
+};
+
+// The tiles of D strip by strip, in device memory; nullptr if that fails. A wave of tiles is about
+// as high as wide. With `hints` a tile knows what the next wave reads; else all is to stay.
+static scheduled_tile *make_order(int tiles_m, int tiles_n, int bn, int ctas, bool hints) {
+    const int tiles = tiles_m * tiles_n;
+    const int group = int(sqrt(double(ctas) * bn / BM)) / 4 * 4; // of rows of tiles
+    scheduled_tile *order = new scheduled_tile[tiles];
+    for (int i = 0; i < tiles; ++i)
+        order[i] = {grouped_tile(i, tiles_m, tiles_n, group > 0 ? group : 1), true, true};
+    if (hints)
+        mark_reuse(order, tiles, ctas);
+    scheduled_tile *uploaded = upload_array(order, tiles);
+    delete[] order;
+    return uploaded;
+}
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    int l2 = 0;
+    if (multiprocessor_count(&made->ctas) || l2_size(&l2))
+        return 1;
+    made->kernel = choose(p, made->ctas);
+    const int bn = made->kernel->bn;
+    // A row's next 128 bytes are the next k-tile's: DRAM gives both at once.
+    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK, PROMOTED_256B) ||
+        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, bn, BK, PROMOTED_256B) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
+        allow_dynamic_smem(made->kernel->run, made->kernel->smem))
+        return 1;
+    const int tiles_m = ceil_div(p->m, BM);
+    const int tiles_n = ceil_div(p->n, bn);
+    made->tiles = tiles_m * tiles_n;
+    made->ctas = balanced_workers(made->tiles, made->ctas);
+    const bool hints = (double(p->m) + p->n) * p->k * sizeof(bf16) > l2;
+    made->order = make_order(tiles_m, tiles_n, bn, made->ctas, hints);
+    return made->order == nullptr;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch_early(made->kernel->run, dim3(made->ctas), dim3(THREADS), dim3(1),
+                        made->kernel->smem, p->stream, made->map_a, made->map_b, made->map_d,
+                        made->order, made->tiles, p->k);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->order);
+    delete static_cast<State *>(state);
+}
+
+static const step v17 = {
+    .name = "v17",
+    .idea = "the tile fits the product",
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 8,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&v17, argc, argv); }
