@@ -453,7 +453,7 @@ $(BUILD)/commit.o: $(BUILD)/commit.c
 
 # The top rung's kernel in parts, linked with the rung itself: its main() calls the step_main() of
 # bench/energy/energy.c.
-ENERGY_RUNG := v12
+ENERGY_RUNG := v14
 ENERGY := $(BUILD)/energy/parts
 ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
 

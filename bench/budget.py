@@ -18,12 +18,12 @@ Standard library only.
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from dataclasses import dataclass
 
 WHOLE, IDLE, AWAKE, ZEROS = "whole", "idle", "one-sm", "multiply-zeros"
+MERGED, APART = "loads-l2", "loads-l2-apart"
 # Parts that the model has to meet. The rung itself is not one: it is what the whole is a copy of.
 FITTED = (
     WHOLE,
@@ -74,7 +74,7 @@ def watts_error(edges):
     exactly the first and the last step happened. That the counter itself is right is not in it."""
     steps = len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [slope_of(edges, low, high) for low, high in itertools.pairwise(bounds)]
+    blocks = [slope_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
     times = times_of(edges)
     looks = [(edges["after"][i] - edges["before"][i]) / 2 for i in (0, -1)]
     of_edges = math.hypot(*looks) / (times[-1] - times[0]) * watts_of(edges)
@@ -107,7 +107,7 @@ def cycles(part):
 TERMS = (
     Term("tensor", "tensor cores", counted("flop")),
     Term("operands", "shared memory: wgmma's reads", counted("operand_bytes")),
-    Term("l2", "L2 to shared memory", counted("l2_bytes")),
+    Term("l2", "L2 to shared memory", counted("loaded_bytes")),
     Term("dram", "DRAM: reading A and B", counted("operands_in_dram"), scaled=False),
     Term("store", "storing D", counted("stored_bytes")),
     Term("exchange", "barriers of the ring", counted("exchanges")),
@@ -258,6 +258,7 @@ class Budget:
     entries: tuple
     fit: Fit
     zeros: float | None  # share of the tensor cores' and their reads' joules that is there on zeros
+    apart: float | None  # joules that the loads of a launch take more where no requests merge
 
 
 def of_terms(part, found):
@@ -265,17 +266,34 @@ def of_terms(part, found):
     return {term.name: found.at_whole(part, term) for term in TERMS}
 
 
-def on_zeros(parts, found):
-    """What multiplying zeros takes, as a share of what multiplying numbers takes; None if it was not
-    measured. Both at the whole's clock, without what the SMs take by being there."""
-    part = parts.get(ZEROS)
-    if part is None or part["sm_clock_ghz"] is None:
-        return None
+def moved(part, found):
+    """Joules of what a part does, at the whole's clock, without what SMs take by being there."""
     square = found.voltage_square(part["sm_clock_ghz"])
     rest = (part["joules"] - found.base * part["seconds"]) / square
-    rest -= found.joules["waiting"] * cycles(part)
+    return rest - found.joules["waiting"] * cycles(part)
+
+
+def with_clock(parts, name):
+    """The part of that name, or None unless it was measured, and its clock too."""
+    part = parts.get(name)
+    return None if part is None or part["sm_clock_ghz"] is None else part
+
+
+def on_zeros(parts, found):
+    """What multiplying zeros takes, as a share of what multiplying numbers takes; None if it was not
+    measured."""
+    part = with_clock(parts, ZEROS)
+    if part is None:
+        return None
     numbers = [found.at_whole(part, term) for term in TERMS if term.name in ("tensor", "operands")]
-    return rest / sum(numbers) if sum(numbers) > 0 else None
+    return moved(part, found) / sum(numbers) if sum(numbers) > 0 else None
+
+
+def apart(parts, found):
+    """What loads that do not merge take more than those that do, both from the L2; None if it was not
+    measured."""
+    part = with_clock(parts, APART)
+    return None if part is None else moved(part, found) - moved(parts[MERGED], found)
 
 
 def make(record):
@@ -299,7 +317,8 @@ def make(record):
     rests = [whole["joules"] - found.base * seconds - sum(way.values()) for way in ways]
     entries.append(Entry("rest", "not attributed", rests[0], *ends(rests)))
     error = whole["watts_error"] * seconds
-    return Budget(whole["joules"], error, tuple(entries), found, on_zeros(parts, found))
+    extra = on_zeros(parts, found), apart(parts, found)
+    return Budget(whole["joules"], error, tuple(entries), found, *extra)
 
 
 def ends(values):

@@ -48,10 +48,10 @@ def make_parser():
     add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
     add("--size", type=selection.positive, default=8192, metavar="N", help="m = n = k = N")
     add("--seed", type=selection.unsigned64, default=1)
-    add("--warm-up", type=float, default=1.0, metavar="S", help="seconds before each part")
-    add("--seconds", type=float, default=2.2, metavar="S", help="seconds of each part that count")
-    add("--timeout", type=selection.positive, default=30, metavar="S", help="seconds per process")
-    add("--deadline", type=selection.positive, default=100, metavar="S", help="seconds for all")
+    add("--warm-up", type=float, default=0.9, metavar="S", help="seconds before each part")
+    add("--seconds", type=float, default=2.0, metavar="S", help="seconds of each part that count")
+    add("--timeout", type=selection.positive, default=15, metavar="S", help="seconds per process")
+    add("--deadline", type=selection.positive, default=92, metavar="S", help="seconds for all")
     add("--device", type=int, default=0, metavar="I")
     add("--share-gpu", action="store_true", help="record even if another process uses the GPU")
     add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
@@ -114,11 +114,11 @@ def read_part(options, name, json_path):
         raise RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
 
 
-def run_part(options, name, pace, folder):
-    """Runs one part: its JSON. RungFailed or CannotRun."""
+def run_part(options, name, pace, folder, left):
+    """Runs one part, for as many seconds as are left at most: its JSON. RungFailed or CannotRun."""
     json_path = folder / f"{name}.json"
     command = command_of(options, name, pace, json_path)
-    status, output, errors = process.execute(command, options.timeout)
+    status, output, errors = process.execute(command, min(options.timeout, round(left, 1)))
     if status == process.CANNOT_RUN_HERE:
         raise CannotRun(process.complaint(output, errors))
     if status != 0:
@@ -191,7 +191,7 @@ def words_of(entry):
     return ", ".join(words)
 
 
-def run_or_fail(options, part, measured, folder):
+def run_or_fail(options, part, measured, folder, left):
     """One part, measured or failed. CannotRun if the very first one says so."""
     name, paced, _ = part
     pace = measured.pace() if paced else None
@@ -199,7 +199,7 @@ def run_or_fail(options, part, measured, folder):
         measured.fail(name, "it takes as long as the whole, which was not measured")
         return
     try:
-        measured.add(run_part(options, name, pace, folder))
+        measured.add(run_part(options, name, pace, folder, left))
     except RungFailed as error:
         measured.fail(name, str(error))
     except CannotRun as error:
@@ -213,10 +213,11 @@ def run_parts(options, parts, measured, folder):
     began = time.monotonic()
     for number, part in enumerate(parts, 1):
         start = time.monotonic()
-        if start - began + options.warm_up + options.seconds > options.deadline:
+        left = options.deadline - (start - began)
+        if left < options.warm_up + options.seconds:
             measured.fail(part[0], f"no time left of {options.deadline} s (--deadline)")
         else:
-            run_or_fail(options, part, measured, folder)
+            run_or_fail(options, part, measured, folder, left)
         now = time.monotonic()
         where = f"{number}/{len(parts)} {part[0]}"
         taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"

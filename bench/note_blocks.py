@@ -198,8 +198,10 @@ def fit_rows(record):
     rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
     if made.zeros is not None:
         rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
+    if made.apart is not None:
+        rows.append(["loads that do not merge take", f"{1e3 * made.apart:+.1f} mJ"])
     return [
-        [cell.replace("-", "−") if "%" in cell else cell for cell in one] for one in [head, *rows]
+        [cell.replace("-", "−") if "%" in cell or "mJ" in cell else cell for cell in one] for one in [head, *rows]
     ]
 
 

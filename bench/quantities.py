@@ -57,6 +57,8 @@ UNITS = {
     },
     "power": {"W": Unit("W", 1, 0)},
     "energy": {"J": Unit("J", 1, 3, 1e-1), "mJ": Unit("mJ", 1e3, 0)},
+    "energy of a byte": {"pJ/byte": Unit("pJ per byte", 1e12, 1)},
+    "energy of a FLOP": {"pJ/FLOP": Unit("pJ per FLOP", 1e12, 2)},
     "count": {
         "million": Unit("million", 1e-6, 2, 1e6),
         "thousand": Unit("thousand", 1e-3, 1, 1e9),
@@ -72,6 +74,8 @@ QUOTIENTS_OF = {
     ("bytes", "time"): "throughput",
     ("flop", "time"): "rate",
     ("energy", "time"): "power",
+    ("energy", "bytes"): "energy of a byte",
+    ("energy", "flop"): "energy of a FLOP",
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import energy_figures
 import recorded
 import trace_figures
 from quantities import ExpressionError, Quantity
@@ -203,6 +204,8 @@ def kind_of(figure):
         return "emulator"
     if figure.startswith(trace_figures.PREFIX):
         return "trace"
+    if figure.startswith(energy_figures.PREFIX):
+        return "energy"
     if figure in COUNTED or "__" in figure:
         return "counters"
     if figure in LADDER_FIGURES or figure in GPU_FIGURES:
@@ -210,7 +213,7 @@ def kind_of(figure):
     names = (*LADDER_FIGURES, *GPU_FIGURES, *COUNTED)
     raise ExpressionError(
         f"'{figure}' is no figure; there are {', '.join(names)}, {EMULATED}<count>, "
-        f"{', '.join(trace_figures.FIGURES)} and ncu's metrics"
+        f"{', '.join(trace_figures.FIGURES)}, {energy_figures.WORDS} and ncu's metrics"
     )
 
 
@@ -263,6 +266,10 @@ def finished(kind, track, request, found):
         raise ExpressionError(
             "of each rung and GPU there is one trace: select no more than the GPU"
         )
+    if kind == "energy" and set(found) - {"gpu", "commit"}:
+        raise ExpressionError(
+            "an energy run is of the usual size and sustained: select no more than commit and GPU"
+        )
     if kind == "counters" and "protocol" in found:
         raise ExpressionError("counters are of one launch: they have no protocol")
     if request.name and "track" in found:
@@ -293,6 +300,13 @@ def good_names(record):
     return {entry["step"] for entry in recorded.entries(record) if "failed" not in entry}
 
 
+def chosen(record, place):
+    """Whether a record is of the commit and the GPU that are selected, if any are."""
+    if place.commit and not record["commit"].startswith(place.commit):
+        return False
+    return not place.gpu or place.gpu in record["gpu"]["name"].lower().split()
+
+
 def fits(record, place, names, contenders):
     """Whether a record is what a place asks for and has results of all who are named."""
     if recorded.shape_of(record) != place.shape or recorded.tracks(record) != {place.track}:
@@ -304,9 +318,7 @@ def fits(record, place, names, contenders):
             return False
     if record["problem"]["inputs"] != place.inputs:
         return False
-    if place.commit and not record["commit"].startswith(place.commit):
-        return False
-    if place.gpu and place.gpu not in record["gpu"]["name"].lower().split():
+    if not chosen(record, place):
         return False
     asked_for = place.commit or any(recorded.is_variant(name) for name in names)
     if place.kind == "ladder" and recorded.has_variants(record) and not asked_for:
@@ -359,6 +371,17 @@ class Library:
             found = [one for one in found if place.gpu in one["gpu"]["name"].lower().split()]
         if not found:
             raise ExpressionError(f"no GPU's trace of {name} lies in {self.traces.name}")
+        return self.answered(max(found, key=lambda one: one["date"]))
+
+    def budgeted(self, place, name):
+        """The newest energy run of that rung's parts with all that a budget needs."""
+        found = [
+            record
+            for _, record in self.all_of("energy")
+            if record["rung"] == name and recorded.is_whole_energy(record) and chosen(record, place)
+        ]
+        if not found:
+            raise ExpressionError(f"no whole energy run of {name} is recorded")
         return self.answered(max(found, key=lambda one: one["date"]))
 
     def emulated(self):
@@ -476,6 +499,11 @@ def answer(requests, library):
             for request in group:
                 record = library.traced(place, request.subject)
                 answers[request] = trace_figures.figure(record, request.figure)
+            continue
+        if place.kind == "energy":
+            for request in group:
+                record = library.budgeted(place, request.subject)
+                answers[request] = energy_figures.figure(record, request.figure)
             continue
         names = {request.name for request in group if request.name}
         contenders = {request.subject for request in group if request.subject in CONTENDERS}

@@ -464,7 +464,7 @@ TRACE = {
 
 COUNTS = {
     **dict.fromkeys(
-        ("flop", "operand_bytes", "l2_bytes", "filled_bytes", "stored_bytes", "exchanges"), number
+        ("flop", "operand_bytes", "loaded_bytes", "stored_bytes", "exchanges"), number
     ),
     "operands_in_dram": flag,
 }

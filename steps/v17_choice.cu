@@ -1,7 +1,7 @@
 // v17: the tile fits the product.
 //
 // One tile cannot suit all shapes. The width of the tile and whether the consumers share one or
-// take turns become parameters of the kernel, and a model of a few lines chooses among four: waves
+// take turns become parameters of the kernel, and a model of a few lines chooses among five: waves
 // of tiles times the cycles of one, and a price on the bytes per flop, which take their power from
 // the clock. Few and narrow tiles for small products, 128 x 256 for one wave or many, turns for
 // short k. The strips get the height that makes a wave square, and hints are given where A and B
@@ -235,14 +235,15 @@ constexpr Kernel make_kernel() {
 }
 
 static const Kernel KERNELS[] = {make_kernel<256, 4, 1>(), make_kernel<200, 5, 2>(),
-                                 make_kernel<128, 6, 1>(), make_kernel<64, 8, 1>()};
+                                 make_kernel<200, 5, 1>(), make_kernel<128, 6, 1>(),
+                                 make_kernel<64, 8, 1>()};
 
 // The model: what a kernel takes for a product, in cycles, at a price for the bytes it moves.
 constexpr double FLOP_PER_CYCLE = 4096;      // of an SM's tensor cores
 constexpr double BYTES_PER_CYCLE = 90;       // that an SM gets from the L2 at best
 constexpr double START_CYCLES = 6000;        // of a launch, until the first k-tile is there
 constexpr double END_CYCLES_PER_COLUMN = 11; // of a block of rows, from accumulators to D
-constexpr double PRICE_OF_BYTES = 0.45;      // an exponent: how far the clock falls as they rise
+constexpr double PRICE_OF_BYTES = 0.5;       // an exponent: how far the clock falls as they rise
 
 static double cost(const Kernel &kernel, const problem *p, int sms) {
     const int waves = ceil_div(ceil_div(p->m, BM) * ceil_div(p->n, kernel.bn), sms);

@@ -7,6 +7,7 @@ under ThreadSanitizer. Prints one line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,28 @@ def runs_of(rung: str, source: str) -> list[Run]:
     return runs
 
 
+def tiles_loaded(rung: str, shape: Shape) -> int:
+    """How many tiles of D it computes: for a k-tile of each it loads two boxes."""
+    record = emulated.BUILD / "tests" / f"emulated_rungs-{rung}.json"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    run = Run(rung, "", shape, "eager", options=("--json", str(record)))
+    if emulated.run(run.program, shape, "eager", options=run.options).kind:
+        return 0
+    counts = json.loads(record.read_text())["emulator"]["counts"]
+    return counts["tma_loads"] // 2 // -(-shape.k // 64)
+
+
+def check_choice(rung: str, source: str) -> None:
+    """A rung that chooses among tiles chooses each of them at one of the shapes."""
+    for width in emulated.widths(source):
+        shape = emulated.CHOSEN_AT[width]
+        expected = -(-shape.m // 128) * -(-shape.n // width)
+        tiles = tiles_loaded(rung, shape)
+        why = f"it computes {tiles} tiles, not {expected}: give CHOSEN_AT another shape"
+        name = f"{rung}, {shape}: the tiles are {width} wide"
+        case(name, "" if tiles == expected else why)
+
+
 def main() -> int:
     rungs = emulated.rungs()
     runs = [run for rung in rungs for run in runs_of(rung, rungs[rung].read_text())]
@@ -68,6 +91,8 @@ def main() -> int:
     )
     for run, outcome in zip(runs, outcomes, strict=True):
         case(run.name, str(outcome))
+    for rung, file in rungs.items():
+        check_choice(rung, file.read_text())
     return emulated.exit_status()
 
 

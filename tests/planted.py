@@ -41,7 +41,15 @@ from tools.emulated import (
     case,
     skip,
 )
-from tools.planted_bugs import Bug, Misfit, Pair, plant, read_bugs, synchronising_calls
+from tools.planted_bugs import (
+    Bug,
+    Misfit,
+    Pair,
+    functions,
+    plant,
+    read_bugs,
+    synchronising_calls,
+)
 
 COPIES = BUILD / "planted"
 PROGRAMS = COPIES / "programs"  # their sources
@@ -178,15 +186,27 @@ def check_coverage(touched: dict[str, set[int]]) -> None:
         case(f"{rung}: each of its {len(calls)} synchronising lines has a planted bug", why)
 
 
+def changed_functions(pair: Pair) -> tuple[str, ...]:
+    """The functions of a copy that are not the rung's."""
+    before = set(functions(emulated.rungs()[pair.rung].read_text()))
+    after = functions((COPIES / f"{pair.name}.cu").read_text())
+    return tuple(function for function in after if function not in before)
+
+
 def without_repetitions(pairs: list[Pair]) -> list[Pair]:
-    """Of rungs that synchronise by the same lines in the same order, the first is enough for a bug."""
-    found = {}
+    """Of rungs that synchronise by the same lines in the same order, or have the same functions where
+    a bug is, the first is enough for it."""
+    seen: set[tuple] = set()
+    kept = []
     for pair in pairs:
         source = emulated.rungs()[pair.rung].read_text()
         lines = source.splitlines()
         calls = tuple(lines[number - 1] for number in synchronising_calls(source))
-        found.setdefault((pair.bug.name, calls), pair)
-    return list(found.values())
+        alike = {(pair.bug.name, calls), (pair.bug.name, changed_functions(pair))}
+        if seen.isdisjoint(alike):
+            kept.append(pair)
+        seen |= alike
+    return kept
 
 
 def copies_per_program(rung: str) -> int:

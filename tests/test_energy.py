@@ -18,8 +18,11 @@ RUNNER = ROOT / "bench" / "energy.py"
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import budget
+import energy_figures
+import expressions
 import note_blocks
 import notes_captions
+import quantities
 import readings
 import recorded
 from tools import fake_energy
@@ -77,6 +80,8 @@ def test_exact(_):
     close(found["rest"], 0, 1e-4, "rest")
     close(made.fit.slope, fake_energy.SLOPE, 0.003, "slope")
     close(made.zeros, 0.5, 0.001, "zeros")
+    apart = (fake_energy.APART - 1) * fake_energy.WHOLE["l2"]
+    close(made.apart, apart, 1e-4, "loads that do not merge")
     require(max(abs(value) for value in made.fit.residuals.values()) < 1e-3, made.fit.residuals)
 
 
@@ -124,9 +129,10 @@ def test_missing(_):
     """Each part that is needed is missed, and named; others are not."""
     for name in (*budget.FITTED, budget.IDLE, budget.AWAKE):
         refused(fake_energy.record(name), f"no budget without the parts {name}")
-    for name in ("rung", "loads-unpaced", "multiply-zeros"):
+    for name in ("rung", "loads-l2-apart", "multiply-zeros"):
         budget.make(fake_energy.record(name))
     same(budget.make(fake_energy.record("multiply-zeros")).zeros, None)
+    same(budget.make(fake_energy.record("loads-l2-apart")).apart, None)
 
 
 def test_failed(_):
@@ -212,13 +218,69 @@ def test_blocks(folder):
         text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
         require(expected in text, text)
         caption = notes_captions.captions(library)
-        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v12"), caption)
+        require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v14"), caption)
     try:
         note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
     except ValueError as error:
         require("write energy budget" in str(error), str(error))
     else:
         raise AssertionError("there is no block 'energy joules'")
+
+
+FIGURES = {
+    "v14 energy.tensor": "0.550 J",
+    "v14 energy.tensor as mJ": "550 mJ",
+    "v14 energy.l2 as mJ high": "110 mJ",
+    "v14 energy.tensor / v14 energy.whole as percent": "49.5 %",
+    "v14 energy.dram + v14 energy.store as mJ": "60 mJ",
+    "v14 energy.rest as mJ": "0 mJ",
+    "v14 energy.zeros as .0": "50 %",
+    "v14 energy.apart": "44 mJ",
+    "v14 energy.slope": "0.55",
+    "v14 energy.clock.whole-half": "1.85 GHz",
+    "v14 energy.time.no-store as ms": "1.580 ms",
+    "v14 energy.watts.idle @h200 @abc1234": "90 W",
+    "v14 energy.watts.whole - v14 energy.watts.one-sm as W": "575 W",
+}
+NO_FIGURES = {  # -> what the error says
+    "v14 energy.joule": "no figure of an energy run",
+    "v14 energy.tensor.whole": "no figure of an energy run",
+    "v14 energy.watts.nonsense": "no part 'nonsense'",
+    "v14 energy.joules.idle": "has no joules",
+    "v14 energy.share.loads": "has no share",
+    "v14 energy.tensor @sustained": "select no more than",
+    "v14 energy.tensor @4096": "select no more than",
+    "v14 energy.tensor @h100": "no whole energy run of v14",
+    "v14 energy.tensor @1234567": "no whole energy run of v14",
+    "v12 energy.tensor": "no whole energy run of v12",
+    "v14 energy.tensor as W": "no unit of a energy",
+}
+
+
+def test_figures(folder):
+    """Pages can name each line of the budget, and what was measured of a part."""
+    recorded.write_json(Path(folder) / "energy.json", fake_energy.record())
+    recorded.write_json(Path(folder) / "cut.json", fake_energy.record("waiting"))
+    library = readings.Library(folder)
+    evaluator = expressions.Evaluator(library)
+    for expression, wanted in FIGURES.items():
+        same((expression, evaluator.text(expression)), (expression, wanted))
+    same([one["kind"] for one in library.used], ["energy"])
+    joules = quantities.Quantity(0.55, "energy")
+    for below, unit, wanted in (
+        (quantities.Quantity(1e12, "flop"), "pJ/FLOP", "0.55 pJ per FLOP"),
+        (quantities.Quantity(5e10, "bytes"), "pJ/byte", "11.0 pJ per byte"),
+    ):
+        same(quantities.write_as(quantities.divide(joules, below), [unit]), wanted)
+    for name in energy_figures.LINES:
+        evaluator.text(f"v14 energy.{name} as mJ spread")
+    for expression, words in NO_FIGURES.items():
+        try:
+            found = evaluator.text(expression)
+        except quantities.ExpressionError as error:
+            require(words in str(error), str(error))
+        else:
+            raise AssertionError(f"'{expression}' gives '{found}'")
 
 
 # --- the runner -----------------------------------------------------------------------------
@@ -274,7 +336,7 @@ def run(folder, broken, *arguments):
 def test_run(folder):
     """All parts are recorded in order, the paced ones as long as the whole; the budget is printed."""
     result, record = run(folder, {})
-    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v12"))
+    same((result.returncode, record["kind"], record["rung"]), (0, "energy", "v14"))
     same([part["part"] for part in record["parts"]], list(fake_energy.NAMES))
     paces = {part["part"]: part["pace"] for part in record["parts"] if part["pace"]}
     same(set(paces.values()), {fake_energy.SECONDS})
@@ -304,10 +366,21 @@ def test_unpaced(folder):
     """Without the whole and the rung nobody knows the pace; without time nothing more is run."""
     _, record = run(folder, {"whole": "fails", "rung": "fails"})
     failed = {part["part"] for part in record["parts"] if "failed" in part}
-    same(failed, {"whole", "rung", "loads", "loads-l2", "waiting", "one-sm"})
+    same(failed, {"whole", "rung", *fake_energy.PACED})
     result, record = run(folder, {"rung": "hangs"}, "--timeout", 2, "--deadline", 4)
     failed = [part["failed"] for part in record["parts"] if "failed" in part] if record else []
     require(any("no time left of 4 s" in why for why in failed) or record is None, failed)
+    same(result.returncode, 1)
+
+
+def test_deadline(folder):
+    """A part that hangs near the end is stopped at the end, not after its own timeout."""
+    began = time.monotonic()
+    result, record = run(folder, {"whole": "hangs"}, "--timeout", 50, "--deadline", 4)
+    require(time.monotonic() - began < 12, "it did not keep to its deadline")
+    failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
+    require("not finished after" in failed["whole"], failed["whole"])
+    require("no time left of 4 s" in failed["no-store"], failed["no-store"])
     same(result.returncode, 1)
 
 
@@ -347,9 +420,11 @@ TESTS = [
     test_error,
     test_record,
     test_blocks,
+    test_figures,
     test_run,
     test_failing,
     test_unpaced,
+    test_deadline,
     test_nothing,
 ]
 

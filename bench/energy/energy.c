@@ -302,8 +302,7 @@ static void write_counts(json *json, const run *run) {
     json_object_begin(json, "counts");
     json_double(json, "flop", counts.flop);
     json_double(json, "operand_bytes", counts.operand_bytes);
-    json_double(json, "l2_bytes", counts.l2_bytes);
-    json_double(json, "filled_bytes", counts.filled_bytes);
+    json_double(json, "loaded_bytes", counts.loaded_bytes);
     json_double(json, "stored_bytes", counts.stored_bytes);
     json_double(json, "exchanges", counts.exchanges);
     json_bool(json, "operands_in_dram", counts.operands_in_dram);
@@ -388,7 +387,7 @@ static int measure(run *run) {
 }
 
 int step_main(const step *rung, int argc, char **argv) {
-    request request = {.size = 8192, .seed = 1, .warm_up = 1.0, .seconds = 2.2, .pace = NAN};
+    request request = {.size = 8192, .seed = 1, .warm_up = 0.9, .seconds = 2.0, .pace = NAN};
     run run = {.rung = rung, .request = &request};
     message_prefix("parts");
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {

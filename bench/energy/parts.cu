@@ -1,11 +1,10 @@
-// The top rung's kernel with switches. All of them on, it is v12 line by line; each part leaves one
+// The top rung's kernel with switches. All of them on, it is v14 line by line; each part leaves one
 // thing out. What is left out is left out at compile time: no part pays for the switches.
 #include "energy/parts.h"
 
 #include <algorithm>
 #include <string.h>
 
-#include "device/cluster.cuh"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
@@ -15,6 +14,7 @@
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 #include "energy/clock.cuh"
+#include "energy/evict_normal.cuh"
 #include "energy/wgmma_a_registers.cuh"
 
 namespace {
@@ -24,15 +24,15 @@ constexpr int BN = 256;
 constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
-constexpr int CLUSTER = 2;
+constexpr int GROUP = 16; // rows of tiles in a strip
 constexpr int WM = BM / CONSUMERS;
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 constexpr int STAGING_COLUMNS = BN / 2;
-constexpr int FEW_TILES = 8;    // in each direction: a wave of 64 clusters is a block of 8 x 8
-constexpr int FEW_K_TILES = 16; // with them 8 MB of A and B: each half of the L2 can hold them
+constexpr int FEW_COLUMNS = 8;  // of tiles: a wave of 128 CTAs is as wide, and GROUP rows high
+constexpr int FEW_K_TILES = 16; // with them 8 MiB of A and B: each half of the L2 can hold them
 constexpr int QUARTERS = 4;
 enum { STAGING_BARRIER = 1 };
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
@@ -42,8 +42,13 @@ enum class Loads {
     NOTHING, // stages are handed over empty
     ONCE,    // each stage once; from then on it is handed over as it is
     FEW,     // always from the same few tiles, as often shared as in the GEMM: the L2 has them
+    FEW_APART, // the same, but the L2 is asked by each CTA for itself
     ALL      // the GEMM's
 };
+
+__host__ __device__ constexpr bool is_few(Loads loads) {
+    return loads == Loads::FEW || loads == Loads::FEW_APART;
+}
 
 // How the consumers multiply. Fewer columns an instruction: A is read more often.
 enum class Multiply { NOTHING, N256, N128, N64, A_IN_REGISTERS };
@@ -82,14 +87,14 @@ struct MultiplyARegisters {
     static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false,
                                           false};
 };
-struct LoadsUnpaced {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, false};
-};
 struct LoadsPaced {
     static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, true};
 };
 struct LoadsL2 {
     static constexpr Switches SWITCHES = {Loads::FEW, Multiply::NOTHING, true, false, true};
+};
+struct LoadsL2Apart {
+    static constexpr Switches SWITCHES = {Loads::FEW_APART, Multiply::NOTHING, true, false, true};
 };
 struct Waiting {
     static constexpr Switches SWITCHES = {Loads::NOTHING, Multiply::NOTHING, true, false, true};
@@ -128,44 +133,55 @@ struct Pace {
     DEVICE void next() { wait_until(begin + k_tiles++ * picoseconds / 1000); }
 };
 
+// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
+// first. Both kinds of requests merge on their way.
+template <Loads LOADS>
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
+                         bool again) {
+    if (LOADS == Loads::FEW_APART)
+        tma_load_3d_evict_normal(tile, map, k, row, full);
+    else if (again)
+        tma_load_3d(tile, map, k, row, full);
+    else
+        tma_load_3d_evict_first(tile, map, k, row, full);
+}
+
 // Starts the two loads of a stage; the consumers wait for their bytes.
+template <Loads LOADS>
 DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                       int stage, int tile_m, int tile_n, int k) {
-    const int rows_b = BN / CLUSTER;
-    const int first_b = cluster_cta_rank() * rows_b;
-    mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-    tma_load_3d(smem.a[stage], map_a, k, tile_m * BM, &smem.full[stage]);
-    tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k, tile_n * BN + first_b,
-                          &smem.full[stage], (1 << CLUSTER) - 1);
+                       int stage, const scheduled_tile &tile, int k) {
+    uint64_t *full = &smem.full[stage];
+    mbarrier_arrive_expect_tx(full, sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+    load_operand<LOADS>(smem.a[stage], map_a, k, tile.at.m * BM, full, tile.row_again);
+    load_operand<LOADS>(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
 }
 
 // The producer, one thread: hands over the stages of a tile. `passed`: k-tiles before this tile.
 template <Switches PART>
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      int tile_m, int tile_n, int k_tiles, bool backwards, int passed, Pace &pace,
-                      Place &place) {
+                      const scheduled_tile &tile, int k_tiles, bool backwards, int passed,
+                      Pace &pace, Place &place) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         if (PART.paced)
             pace.next();
-        // Waits for the consumers of the whole cluster: they are done with this stage.
+        // Waits for the consumers: they are done with this stage.
         mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
         const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
-        const int k = (PART.loads == Loads::FEW ? from % FEW_K_TILES : from) * BK;
+        const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
         const bool loads =
             PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
         if (loads)
-            load_stage(smem, map_a, map_b, place.stage, tile_m, tile_n, k);
+            load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
         else
             mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
         place.advance();
     }
 }
 
-// A consumer warpgroup hands a stage back to every CTA of the cluster.
+// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
-    const int cta = threadIdx.x % WARPGROUP_THREADS;
-    if (cta < CLUSTER)
-        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
 }
 
 // Multiplies one stage with both operands in shared memory: [64][N] a time, side by side.
@@ -216,8 +232,9 @@ DEVICE void consume_tile(float (&acc)[BN / N][N / 2], SharedStorage &smem, int c
             wgmma_commit();
             wait_for_wgmmas(acc);
         } else {
-            // Without a wgmma, which takes all four warps, one of them could run ahead and give the
-            // stage back twice before another has seen it full once: that one would wait for ever.
+            // Without a wgmma, which takes all four warps, the one that gives stages back could run
+            // ahead: the stage would be full twice before another warp has seen it full once, and
+            // that one would wait for ever.
             named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
         }
         if (PART.exchange)
@@ -226,7 +243,7 @@ DEVICE void consume_tile(float (&acc)[BN / N][N / 2], SharedStorage &smem, int c
     }
 }
 
-// A consumer warpgroup: v12's epilogue.
+// A consumer warpgroup: v14's epilogue.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[BN / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -256,7 +273,7 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
 
 // What both sides of the ring need to know.
 struct Work {
-    const tile_coordinate *order;
+    const scheduled_tile *order;
     int tiles;
     int k_tiles;
     uint64_t picoseconds; // of a k-tile, where it is paced
@@ -269,16 +286,16 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
     Place place;
     Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
     int passed = 0;
-    for (int i = cluster_index(); i < work.tiles; i += cluster_count()) {
-        const tile_coordinate tile = work.order[i];
-        const bool few = PART.loads == Loads::FEW;
-        const int tile_m = (few ? tile.m % FEW_TILES : tile.m) * CLUSTER + cluster_cta_rank();
-        const int tile_n = few ? tile.n % FEW_TILES : tile.n;
-        const bool backwards = i / cluster_count() % 2;
+    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+        scheduled_tile tile = work.order[i];
+        if (is_few(PART.loads)) { // who shares what with whom is as in the GEMM
+            tile.at.m %= GROUP;
+            tile.at.n %= FEW_COLUMNS;
+        }
+        const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
         // Where nobody gives a stage back, it is filled once.
         const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
-        load_tile<PART>(smem, map_a, map_b, tile_m, tile_n, k_tiles, backwards, passed, pace,
-                        place);
+        load_tile<PART>(smem, map_a, map_b, tile, k_tiles, backwards, passed, pace, place);
         passed += k_tiles;
         if (!PART.exchange)
             return;
@@ -297,13 +314,12 @@ DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, c
     if constexpr (PART.multiply == Multiply::A_IN_REGISTERS)
         for (int kk = 0; kk < BK; kk += MMA_K)
             a[kk / MMA_K] = load_fragment_a(&smem.a[0][consumer * WM * BK], kk);
-    for (int i = cluster_index(); i < work.tiles; i += cluster_count()) {
-        const tile_coordinate tile = work.order[i];
-        const int tile_m = tile.m * CLUSTER + cluster_cta_rank();
+    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+        const tile_coordinate tile = work.order[i].at;
         float acc[BN / N][N / 2];
         consume_tile<PART>(acc, smem, consumer, work.k_tiles, a, place);
         if constexpr (PART.store)
-            store_tile(smem, map_d, acc[0], consumer, tile_m * BM + consumer * WM, tile.n * BN);
+            store_tile(smem, map_d, acc[0], consumer, tile.m * BM + consumer * WM, tile.n * BN);
     }
     bulk_wait<0>(); // the last store is done with this CTA's shared memory
 }
@@ -322,11 +338,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
         }
         mbarrier_init_fence(); // before any thread or copy uses them
     }
-    cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
+    __syncthreads(); // the barriers are ready before anyone arrives on them
 
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
@@ -336,7 +352,6 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume<PART>(smem, &map_d, warpgroup - 1, work);
     }
-    cluster_sync(); // no CTA leaves while its peer may still arrive on its barriers
 }
 
 // One warp that looks at the clock until the time is over.
@@ -367,9 +382,9 @@ const Variant VARIANTS[] = {
     variant<MultiplyN128>("multiply-n128"),
     variant<MultiplyN64>("multiply-n64"),
     variant<MultiplyARegisters>("multiply-a-registers"),
-    variant<LoadsUnpaced>("loads-unpaced"),
     variant<LoadsPaced>("loads"),
     variant<LoadsL2>("loads-l2"),
+    variant<LoadsL2Apart>("loads-l2-apart"),
     variant<Waiting>("waiting"),
 };
 
@@ -401,16 +416,18 @@ struct State {
     TensorMap map_b;
     TensorMap map_d;
     Work work;
-    int clusters;
+    int ctas;
     uint64_t busy_nanoseconds; // of PART_ONE_SM
 };
 
-// The cluster tiles of D in Hilbert order, in device memory; nullptr if that fails.
-tile_coordinate *make_order(int tiles_m, int tiles_n) {
+// The tiles of D strip by strip, in device memory; nullptr if that fails.
+scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
     const int tiles = tiles_m * tiles_n;
-    tile_coordinate *order = new tile_coordinate[tiles];
-    hilbert_order(order, tiles_m, tiles_n);
-    tile_coordinate *uploaded = upload_array(order, tiles);
+    scheduled_tile *order = new scheduled_tile[tiles];
+    for (int i = 0; i < tiles; ++i)
+        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
+    mark_reuse(order, tiles, ctas);
+    scheduled_tile *uploaded = upload_array(order, tiles);
     delete[] order;
     return uploaded;
 }
@@ -418,29 +435,28 @@ tile_coordinate *make_order(int tiles_m, int tiles_n) {
 int prepare_kernel(State *made, const problem *p, double pace) {
     made->variant = variant_of(made->of);
     if (made->variant == nullptr || make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
+        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(made->variant->kernel, sizeof(SharedStorage)) ||
-        max_active_clusters(&made->clusters, made->variant->kernel, dim3(THREADS), dim3(CLUSTER),
-                            sizeof(SharedStorage)))
+        multiprocessor_count(&made->ctas))
         return 1;
-    const int tiles_m = ceil_div(p->m, BM * CLUSTER);
+    const int tiles_m = ceil_div(p->m, BM);
     const int tiles_n = ceil_div(p->n, BN);
     Work &work = made->work;
     work.tiles = tiles_m * tiles_n;
     work.k_tiles = ceil_div(p->k, BK);
-    const int balanced = balanced_workers(work.tiles, made->clusters);
-    made->clusters = std::max(1, balanced * made->of->quarters / QUARTERS);
-    const int waves = ceil_div(work.tiles, made->clusters);
+    const int balanced = balanced_workers(work.tiles, made->ctas);
+    made->ctas = std::max(1, balanced * made->of->quarters / QUARTERS);
+    const int waves = ceil_div(work.tiles, made->ctas);
     work.picoseconds = uint64_t(pace * 1e12 / waves / work.k_tiles);
-    work.order = make_order(tiles_m, tiles_n);
+    work.order = make_order(tiles_m, tiles_n, made->ctas);
     return work.order == nullptr;
 }
 
 int launch_kernel(const problem *p, const State *made) {
-    return launch(made->variant->kernel, dim3(made->clusters * CLUSTER), dim3(THREADS),
-                  dim3(CLUSTER), sizeof(SharedStorage), p->stream, made->map_a, made->map_b,
-                  made->map_d, made->work);
+    return launch(made->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
+                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
+                  made->work);
 }
 
 } // namespace
@@ -475,8 +491,8 @@ const part parts[] = {
     {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true},
     {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false},
     {"multiply-zeros", "wgmma alone, on zeros", PART_KERNEL, QUARTERS, true, false, false},
-    {"loads-unpaced", "the loads alone, as fast as they go", PART_KERNEL, QUARTERS, false, false,
-     false},
+    {"loads-l2-apart", "the loads alone, from the L2, with a policy that keeps them from merging",
+     PART_KERNEL, QUARTERS, false, false, true},
     {"rung-again", "the rung once more: what has drifted since", PART_RUNG, QUARTERS, false, true,
      false},
 };
@@ -508,7 +524,7 @@ void part_release(void *state) {
     State *made = static_cast<State *>(state);
     if (made == nullptr)
         return;
-    release_array(const_cast<tile_coordinate *>(made->work.order));
+    release_array(const_cast<scheduled_tile *>(made->work.order));
     delete made;
 }
 
@@ -518,9 +534,9 @@ part_counts part_count(const problem *p, const void *state) {
     if (made->of->kind != PART_KERNEL)
         return counts;
     const Switches &part = made->variant->switches;
-    const double k_tiles = double(made->work.tiles) * CLUSTER * made->work.k_tiles; // of all CTAs
+    const double k_tiles = double(made->work.tiles) * made->work.k_tiles; // of all CTAs
     const double loaded = part.loads == Loads::NOTHING ? 0
-                          : part.loads == Loads::ONCE  ? double(made->clusters) * CLUSTER * STAGES
+                          : part.loads == Loads::ONCE  ? double(made->ctas) * STAGES
                                                        : k_tiles;
     const int n = mma_n(part.multiply);
     const int rows_of_a = part.multiply == Multiply::A_IN_REGISTERS ? 0 : WM * (BN / n);
@@ -528,8 +544,7 @@ part_counts part_count(const problem *p, const void *state) {
         counts.flop = 2.0 * BM * BN * BK * k_tiles;
         counts.operand_bytes = double(CONSUMERS) * (rows_of_a + BN) * BK * sizeof(bf16) * k_tiles;
     }
-    counts.l2_bytes = double(BM + BN / CLUSTER) * BK * sizeof(bf16) * loaded;
-    counts.filled_bytes = double(BM + BN) * BK * sizeof(bf16) * loaded;
+    counts.loaded_bytes = double(BM + BN) * BK * sizeof(bf16) * loaded;
     counts.stored_bytes = part.store ? double(p->m) * p->n * sizeof(bf16) : 0;
     counts.exchanges = part.exchange ? k_tiles : 0;
     counts.operands_in_dram = part.loads == Loads::ALL;

@@ -23,8 +23,7 @@ enum part_kind {
 typedef struct part_counts {
     double flop;           /* multiplied and added by the tensor cores */
     double operand_bytes;  /* that wgmma reads from shared memory */
-    double l2_bytes;       /* that TMA asks of the L2 */
-    double filled_bytes;   /* that TMA writes to shared memory; multicast: in each CTA */
+    double loaded_bytes;   /* that TMA asks for; where requests merge, fewer leave the L2 */
     double stored_bytes;   /* of D */
     double exchanges;      /* k-tiles for which a CTA's producer and consumers meet at barriers */
     bool operands_in_dram; /* the operands are the whole matrices, which the L2 does not hold */
@@ -34,7 +33,7 @@ typedef struct part {
     const char *name;
     const char *what; /* in words */
     enum part_kind kind;
-    int quarters; /* of the clusters that the rung would have; the others are not launched */
+    int quarters; /* of the CTAs that the rung would have; the others are not launched */
     bool zeros;   /* the operands are zeros instead of normal numbers */
     bool stores;  /* D is the product afterwards; otherwise it is as it was before */
     bool paced;   /* takes as long as it is told */

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace emulator {
 
@@ -102,6 +103,45 @@ void write_global(const Store &store) {
     store.thread->bulk.waiting.wake_all();
 }
 
+Written written_by(const Box &box, Site where) {
+    Written written{{}, where};
+    walk_rows(box, [&](const BoxRow &row) {
+        if (row.inside > 0)
+            written.rows.push_back({row.global, row.global + row.inside});
+    });
+    std::sort(written.rows.begin(), written.rows.end(),
+              [](const Written::Row &a, const Written::Row &b) { return a.begin < b.begin; });
+    return written;
+}
+
+bool overlap(const Written &one, const Written &other) {
+    auto row = one.rows.begin();
+    for (const Written::Row &with : other.rows) {
+        while (row != one.rows.end() && row->end <= with.begin)
+            ++row;
+        if (row != one.rows.end() && row->begin < with.end)
+            return true;
+    }
+    return false;
+}
+
+// Nothing orders a thread's stores but its waits for their writes.
+void check_ordered(const BulkGroup &group, const Written &written) {
+    for (const Written &before : group.written)
+        if (overlap(before, written))
+            fail(Mistake::HAZARD,
+                 "a TMA store writes what an earlier one of the same thread writes, and nothing "
+                 "orders the two: wait with bulk_wait first (bulk_wait_read is too early)",
+                 {note_at(*current, written.site, "started the store here"),
+                  note_at(*current, before.site, "started the earlier one here")});
+}
+
+void check_ordered(const BulkGroups &groups, const Written &written) {
+    for (const BulkGroup &group : groups.committed)
+        check_ordered(group, written);
+    check_ordered(groups.open, written);
+}
+
 void join_group(BulkGroup &group, Site where) {
     if (group.stores++ == 0) {
         group.site = where;
@@ -173,7 +213,10 @@ void tma_store(const void *map, const void *tile, const int *coordinates, int ra
     store->group = self.bulk.first + self.bulk.committed.size();
     store->site = where;
     store->source = read_source(*store);
+    const Written written = written_by(store->box, where);
+    check_ordered(self.bulk, written);
     join_group(self.bulk.open, where);
+    self.bulk.open.written.push_back(written);
     ++counts.tma_stores;
     counts.tma_written_bytes += store->box.bytes_inside();
     submit_both(store);
@@ -181,7 +224,7 @@ void tma_store(const void *map, const void *tile, const int *coordinates, int ra
 
 void bulk_commit(Site) {
     BulkGroups &groups = current->bulk;
-    groups.committed.push_back(groups.open);
+    groups.committed.push_back(std::move(groups.open));
     groups.open = BulkGroup{};
 }
 

@@ -11,6 +11,15 @@
 
 namespace emulator {
 
+// Where a store writes: the rows of its box, by their addresses.
+struct Written {
+    struct Row {
+        const unsigned char *begin, *end;
+    };
+    std::vector<Row> rows;
+    Site site; // of the store
+};
+
 struct BulkGroup {
     int stores = 0;
     int unread = 0;     // stores that still have to read shared memory
@@ -18,6 +27,7 @@ struct BulkGroup {
     Site site{};        // of the first store
     races::Token read;  // released when a store has read
     races::Token wrote; // and when it has written
+    std::vector<Written> written;
 };
 
 // A thread's side of TMA: its groups of bulk stores, numbered in the order of their commits, and

@@ -38,13 +38,15 @@ int encode_tensor(void *map, int rank, int element_bytes, void *base, const std:
 // well. The map is copied: the caller's may go away. HAZARD for a map in global memory that the
 // thread has not acquired; MISUSE for one that is none or of another rank, for a tile that is not
 // aligned, and for rows narrower than the swizzle, which are not modelled; ADDRESS for a tile or
-// tensor outside of the memory that there is; LIFETIME for a barrier that is not ready.
+// tensor outside of the memory that there is; LIFETIME for a barrier that is not ready. HAZARD in a
+// kernel that was launched early, before a thread of the CTA has waited for the launch before.
 void tma_load(void *tile, const void *map, const int *coordinates, int rank, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// tma_load, and HAZARD if the tile holds generic writes that were not published, or if it is
-// overwritten before the store has read it.
+// tma_load, and HAZARD if the tile holds generic writes that were not published, if it is overwritten
+// before the store has read it, or if the thread has not waited for the writes of an earlier store
+// of its own to the same place.
 void tma_store(const void *map, const void *tile, const int *coordinates, int rank, Site where);
 
 // cp.async.bulk.commit_group.

@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int M = 512, N = 512, K = 320; // four tiles of a cluster, more k-tiles than stages
+constexpr int M = 512, N = 512, K = 320; // eight tiles, more k-tiles than stages
 constexpr double PACE = 1e-6;
 
 using Matrix = std::vector<bf16>;

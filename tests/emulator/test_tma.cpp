@@ -2,6 +2,7 @@
 // bulk groups, each against its definition.
 #include "units.h"
 
+#include "emulator/runtime.h"
 #include "emulator/tma.h"
 
 constexpr int INVALID = 1;            // CUDA_ERROR_INVALID_VALUE
@@ -465,6 +466,75 @@ static void store_mistakes() {
     });
 }
 
+// Two stores of one thread, the second `columns` and `rows` further; what stands between them.
+static void store_twice(const Map *to, int columns, int rows, const std::function<void()> &between) {
+    run_kernel(1, 1, SHARED, [=] {
+        const int first[] = {0, 0};
+        const int second[] = {columns, rows};
+        start_store(to, first, 2, MATRIX.box_bytes());
+        between();
+        tma_store(to, shared_at<unsigned char>(TILE), second, 2, here());
+        bulk_commit(here());
+        bulk_wait(0, false, here());
+    });
+}
+
+// Under every policy: also where the first store has long been written.
+static void store_orders() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
+    Map map;
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    const Map *to = &map;
+    const auto nothing = [] {};
+    const auto wait = [](int pending, bool read) {
+        return [=] {
+            bulk_commit(here());
+            bulk_wait(pending, read, here());
+        };
+    };
+    const char *words = "nothing orders the two";
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(), [=] {
+            expect_mistake("hazard", words, [=] { store_twice(to, 0, 0, nothing); });
+            expect_mistake("hazard", words, [=] { store_twice(to, 56, 7, wait(0, true)); });
+            expect_mistake("hazard", words, [=] { store_twice(to, 8, 0, wait(1, false)); });
+            store_twice(to, 0, 0, wait(0, false));
+            store_twice(to, 64, 0, nothing); // beside it, clipped at the edge
+            store_twice(to, 0, 8, nothing);  // below it
+        });
+}
+
+// A kernel that may begin early waits for the launch before; one thread of a CTA is enough.
+static void early_launch() {
+    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
+    Map map;
+    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    const Map *to = &map;
+    const auto store = [to](bool early, int waiting) {
+        Grid grid{};
+        grid.grid = grid.cluster = dim3(1);
+        grid.block = dim3(2);
+        grid.dynamic_shared = SHARED;
+        grid.early = early;
+        run_grid(grid, [=] {
+            if (thread_number() == waiting)
+                wait_for_launch_before();
+            syncthreads(here());
+            if (thread_number() == 0) {
+                const int first[] = {0, 0};
+                start_store(to, first, 2, MATRIX.box_bytes());
+                bulk_commit(here());
+                bulk_wait(0, false, here());
+            }
+        });
+    };
+    const int nobody = -1;
+    store(false, nobody);
+    store(true, 0);
+    store(true, 1);
+    expect_mistake("hazard", "launched early", [=] { store(true, nobody); });
+}
+
 int main() {
     run_case("tensor map: its arguments", map_arguments);
     run_case("TMA load: one dimension, zeros and NaN outside", load_rank_1);
@@ -479,5 +549,7 @@ int main() {
     run_case("TMA store: every swizzle, clipped at the far sides", store_clipping);
     run_case("TMA store: what a wait waits for", store_waits);
     run_case("TMA store: mistakes are reported", store_mistakes);
+    run_case("TMA store: a second one to the same place waits for the first", store_orders);
+    run_case("TMA store: an early launch waits for the launch before", early_launch);
     return test_result();
 }

@@ -103,10 +103,38 @@ def moved_shapes(source: str) -> dict[str, Shape]:
     return found
 
 
+# Of a rung that chooses among kernels: at these it chooses the one with tiles so wide, for CTAs with
+# three tiles and a ring that is gone around. tests/emulated_rungs.py sees whether it does.
+CHOSEN_AT = {
+    64: Shape(384, 264, 576),
+    128: Shape(384, 408, 448),
+    200: Shape(384, 520, 384),
+    256: Shape(384, 1008, 320),
+}
+
+
+def widths(source: str) -> list[int]:
+    """Those of the tiles that a rung chooses among, if it does."""
+    return [int(width) for width in re.findall(r"make_kernel<(\d+), \d+, \d+>\(\)", source)]
+
+
+def chosen_shapes(source: str) -> dict[str, Shape]:
+    """The shapes of a rung that chooses among kernels."""
+    found = {f"several tiles of {width} columns": CHOSEN_AT[width] for width in widths(source)}
+    found[SEVERAL_TILES] = found.pop("several tiles of 200 columns")  # where consumers take turns
+    found["one tile"] = Shape(128, 128, 64)
+    found["fewer k-tiles than stages"] = Shape(128, 64, 256)
+    found["a corner of a tile"] = Shape(1, 8, 8)
+    found["clipped edges"] = Shape(168, 200, 136)
+    return found
+
+
 def shapes(source: str) -> dict[str, Shape]:
     """Small shapes that take a rung to its edges, by what they are."""
     if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
         return moved_shapes(source)
+    if widths(source):
+        return chosen_shapes(source)
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
     m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
@@ -117,6 +145,9 @@ def shapes(source: str) -> dict[str, Shape]:
         "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
         SEVERAL_TILES: Shape(m, (workers + 1) * n, (stages + 1) * k),
     }
+    if "turn[CONSUMERS]" in source:  # by turns: three tiles for each CTA, two for a consumer
+        found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
+        found["a short tile for each consumer"] = Shape(m, (workers + 1) * n, k)
     if narrow > 1:  # 9 narrow tiles take less than 5 wide ones, 16 narrow ones no less than 8
         found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
         found["several wide tiles per CTA"] = Shape(m, 4 * workers * n, (stages + 1) * k)

@@ -21,6 +21,7 @@ WHOLE = {
     "exchange": 0.02,
     "waiting": 0.10,
 }
+APART = 1.4  # the energy of moving operands that do not merge
 READ = 10.0  # KB of operands that a wgmma of 256 columns reads
 # What each part does of the whole: (tensor, operands, l2, dram, store, exchange), seconds, clock and
 # share of the SMs.
@@ -38,11 +39,12 @@ PARTS = {
     "multiply-half": ((1, 1, 0, 0, 0, 0), 2.2e-3, 1.95, 0.5),
     "whole-three-quarters": ((1, 1, 1, 1, 1, 1), 1.75e-3, 1.6, 0.75),
     "whole-half": ((1, 1, 1, 1, 1, 1), 2.3e-3, 1.85, 0.5),
-    "loads-unpaced": ((0, 0, 1, 1, 0, 1), 1.3e-3, 1.98, 1),
     "loads": ((0, 0, 1, 1, 0, 1), SECONDS, 1.98, 1),
     "loads-l2": ((0, 0, 1, 0, 0, 1), SECONDS, 1.98, 1),
+    "loads-l2-apart": ((0, 0, APART, 0, 0, 1), SECONDS, 1.98, 1),
     "waiting": ((0, 0, 0, 0, 0, 1), SECONDS, 1.98, 1),
 }
+PACED = ("loads", "loads-l2", "loads-l2-apart", "waiting", "one-sm")
 
 
 def edges_of(watts):
@@ -61,8 +63,7 @@ def counts_of(amounts):
     return {
         "flop": FLOP if tensor else 0.0,
         "operand_bytes": 21e9 * (operands if tensor in (0, 1) else 1),
-        "l2_bytes": 8.6e9 * l2,
-        "filled_bytes": 12.9e9 * l2,
+        "loaded_bytes": 12.9e9 * bool(l2),
         "stored_bytes": 2.0 * SIZE**2 * store,
         "exchanges": 262144.0 * exchange,
         "operands_in_dram": bool(dram),
@@ -94,7 +95,7 @@ def part_of(name):
     return {
         "schema": 1,
         "kind": "energy part",
-        "rung": "v12",
+        "rung": "v14",
         "part": name,
         "what": f"{name}, made up",
         "commit": "abc1234",
@@ -118,7 +119,7 @@ def part_of(name):
         "warm_up": 0.8,
         "zeros": name == "multiply-zeros",
         "sm_share": share,
-        "pace": SECONDS if name in ("loads", "loads-l2", "waiting", "one-sm") else None,
+        "pace": SECONDS if name in PACED else None,
         "launches": 0 if seconds is None else 1000,
         "seconds": seconds,
         "sm_clock_ghz": clock,

@@ -13,7 +13,8 @@ BUGS = ROOT / "tests" / "planted" / "bugs.txt"
 SYNCHRONISES = re.compile(
     r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)|__sync\w+|named_barrier_\w+|fence_\w+"
     r"|wgmma_(?:fence|commit|wait)|bulk_(?:commit|wait)\w*|cp_async_(?:commit|wait)\w*"
-    r"|tensor_map_acquire)|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
+    r"|tensor_map_acquire|wait_for_launch_before|launch_dependents)"
+    r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
 
 
@@ -160,3 +161,9 @@ def synchronising_calls(source: str) -> dict[int, list[str]]:
         if names:
             found[number] = names
     return found
+
+
+def functions(source: str) -> list[str]:
+    """The source in pieces that end where a function or a struct does, without comments."""
+    code = re.sub(r"//.*", "", source)
+    return [" ".join(piece.split()) for piece in re.split(r"^};?$", code, flags=re.MULTILINE)]

@@ -29,7 +29,7 @@ UNITS = (
     r"[TGMk]B",
     r"(?:m|µ|μ|u|n)?s",
     r"(?:(?:milli|micro|nano)?seconds?)",
-    r"m?J",
+    r"[mpnµ]?J",
     r"joules?",
     r"k?W",
     r"watts?",

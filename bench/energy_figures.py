@@ -1,0 +1,77 @@
+"""Figures of a recorded energy run: `v14 energy.tensor` in the notes.
+
+The lines of the budget (bench/budget.py) by their names, with the least and the most that they are
+with one of the parts left out; `whole`, with the counter's scatter; three numbers that follow from
+parts outside of it; and of each part what was measured. Every function raises ExpressionError if the
+run does not show what is asked for.
+"""
+
+from __future__ import annotations
+
+import budget
+from quantities import ExpressionError, Quantity
+
+PREFIX = "energy."
+LINES = ("idle", "awake", *(term.name for term in budget.TERMS), "rest")
+OF_A_PART = {  # figure -> (field, scale, kind)
+    "watts": ("watts", 1, "power"),
+    "joules": ("joules", 1, "energy"),
+    "time": ("seconds", 1, "time"),
+    "clock": ("sm_clock_ghz", 1e9, "clock"),
+    "share": ("tensor_core_share", 1, "share"),
+}
+
+
+def line(made, name):
+    """A line of the budget."""
+    entry = next(entry for entry in made.entries if entry.name == name)
+    return Quantity(entry.joules, "energy", entry.low, entry.high)
+
+
+def whole(made):
+    """The joules of one launch of the whole, as they were measured."""
+    return Quantity(made.joules, "energy", made.joules - made.error, made.joules + made.error)
+
+
+def measured(value, kind, part):
+    """What follows from a part that no budget needs."""
+    if value is None:
+        raise ExpressionError(f"the part {part} was not measured in this run")
+    return Quantity(value, kind)
+
+
+OTHERS = {
+    "whole": whole,
+    "zeros": lambda made: measured(made.zeros, "share", budget.ZEROS),
+    "apart": lambda made: measured(made.apart, "energy", budget.APART),
+    "slope": lambda made: Quantity(made.fit.slope, "number"),
+}
+WORDS = (
+    f"{PREFIX}{', '.join((*LINES, *OTHERS))}, and of a part {PREFIX}{', '.join(OF_A_PART)} with its "
+    f"name behind it ({PREFIX}watts.no-store)"
+)
+
+
+def of_part(record, figure, name):
+    """What was measured of a part."""
+    part = budget.good_parts(record).get(name)
+    if part is None:
+        raise ExpressionError(f"this energy run has no part '{name}'")
+    key, scale, kind = OF_A_PART[figure]
+    if part[key] is None:
+        raise ExpressionError(f"the part {name} has no {figure}")
+    return Quantity(scale * part[key], kind)
+
+
+def figure(record, name):
+    """The figure of that name, of an energy run."""
+    word, _, part = name[len(PREFIX) :].partition(".")
+    if part and word in OF_A_PART:
+        return of_part(record, word, part)
+    if part or word not in (*LINES, *OTHERS):
+        raise ExpressionError(f"'{name}' is no figure of an energy run; there are {WORDS}")
+    try:
+        made = budget.make(record)
+    except budget.Unsolvable as error:
+        raise ExpressionError(str(error)) from error
+    return OTHERS[word](made) if word in OTHERS else line(made, word)
