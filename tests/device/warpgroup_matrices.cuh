@@ -29,8 +29,8 @@ DEVICE void wait_for_blocks(float (&acc)[BLOCKS][COUNT]) {
     wgmma_wait<0>(acc);
 }
 
-// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`; in blocks of
-// columns, each with wgmmas of its own.
+// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`; in blocks
+// of columns, each with wgmmas of its own.
 template <int N, int BLOCKS>
 __global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumulate, float *d) {
     Operands<N> &smem = dynamic_smem<Operands<N>>();
@@ -75,8 +75,8 @@ static void expect_product(const std::vector<float> &a, const std::vector<float>
             expected[i] += a[i / N * K + k] * b[i % N * K + k];
     const DeviceArray<uint16_t> on_a(a_bits), on_b(b_bits);
     const DeviceArray<float> d(64 * N, NAN);
-    run(multiply<N, BLOCKS>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(), on_b.as_bf16(),
-        before, accumulate, d.device);
+    run(multiply<N, BLOCKS>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(),
+        on_b.as_bf16(), before, accumulate, d.device);
     expect_equal(d.read(), expected, N, what);
 }
 
