@@ -179,6 +179,9 @@ def failed_or(form, failed):
 
 step_name = matching(NAME, "the name of a rung")
 date = matching(DATE, "a date such as 2026-01-31T12:00:00Z")
+# The digest, of all bits of the output, stands in no record from before the programs wrote it.
+DIGEST = matching(re.compile(r"0x[0-9a-f]{16}"), "a digest such as 0x0123456789abcdef")
+VERIFICATION = fields({"verified": one_of(True)}, {"digest": DIGEST}, others=True)
 GPU = fields(
     {
         "name": text,
@@ -286,7 +289,7 @@ def ladder_1(measure):
             "commit": text,
             "gpu": GPU,
             "problem": problem(measure.dimensions),
-            "verification": fields({"verified": one_of(True)}, others=True),
+            "verification": VERIFICATION,
             "timing": timed,
         },
         others=True,
@@ -322,8 +325,7 @@ def ladder_2(measure):
         "does_not_take": list_of(fields({"step": step_name, "why": text})),
         "wide_spread": fields({"limit": positive, "steps": map_to(positive)}),
     }
-    verification = fields({"verified": one_of(True)}, others=True)
-    all_rungs = rungs(measure, one_pass, verification=verification)
+    all_rungs = rungs(measure, one_pass, verification=VERIFICATION)
     named = fields({measure.rate: fields(SUMMARY), **readings(measure)}, {"name": text})
     always = ladder(measure, all_rungs, **own, **{measure.other: contender(measure)})
     return fields(always, {**dict.fromkeys(measure.besides, named), "heuristics": HEURISTICS})
@@ -391,7 +393,7 @@ EMULATED_RUNG = fields(
         "step": step_name,
         "idea": text,
         "problem": fields({"m": count, "n": count}, {"k": count}, others=True),
-        "verification": fields({"verified": one_of(True)}, others=True),
+        "verification": VERIFICATION,
         "emulator": fields({"counts": map_to(number)}, others=True),
     },
     others=True,
@@ -436,7 +438,7 @@ TRACE = {
     "commit": text,
     "date": date,
     "gpu": nullable(GPU),
-    "verification": fields({"verified": one_of(True)}, others=True),
+    "verification": VERIFICATION,
     "time": fields(
         {
             "unit": one_of("SM cycles", "emulated steps"),

@@ -47,7 +47,7 @@ for source in steps/*.cu; do
     [[ $rung == t* ]] && tiled=("${MOVED[@]}") clipped=("${MOVED_CLIPPED[@]}")
     for tool in memcheck initcheck racecheck synccheck; do
         clean "$rung passes $tool" "$tool" "$rung" "${tiled[@]}" || continue 2
-        [[ $rung == v1[0-2] || $rung == [at]* ]] || continue
+        [[ $rung == v1[0-9] || $rung == [at]* ]] || continue
         clean "$rung passes $tool with clipped tiles" "$tool" "$rung" "${clipped[@]}"
     done
 done

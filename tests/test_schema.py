@@ -98,6 +98,8 @@ RUN_EDITS = (
     ("ladders.0.rungs.1.timing.ratio_to_cublaslt", GONE, "timing.ratio_to_cublaslt: is missing"),
     ("ladders.0.rungs.1.timing.ratio_to_cublas.high", 1.5, "timing.ratio_to_cublas.high"),
     ("ladders.0.rungs.1.verification.verified", False, "rungs[1].verification.verified"),
+    ("ladders.0.rungs.1.verification.digest", None, "rungs[1].verification.digest"),
+    ("ladders.0.rungs.1.verification.digest", "0x12", "rungs[1].verification.digest"),
     ("ladders.0.does_not_take.0.why", "", "ladders[0].does_not_take[0].why"),
     ("ladders.0.wide_spread.steps.v01", GONE, "ladders[0].wide_spread.steps.v01"),
     ("ladders.0.wide_spread.steps.v02", 1.2, "ladders[0].wide_spread.steps.v02"),
@@ -171,6 +173,16 @@ def edits_of_run(folder):
     check_edits(house.record(), RUN_EDITS, folder)
 
 
+def digest(folder):
+    """A record may hold the output's digest, and need not: there was none at first."""
+    house = House(folder, v01={})
+    house.ladder("--sizes", "256")
+    path = Path(folder) / "with.json"
+    record = edited(house.record(), "ladders.0.rungs.0.verification.digest", "0x0123456789abcdef")
+    path.write_text(json.dumps(record))
+    same(recorded.load_record(path), record)
+
+
 def cut_short(folder):
     """A file that is cut short anywhere is refused, and the line named."""
     text = newest_of("4096x4096x4096-burst-a-2026", "ladder").read_text()
@@ -202,7 +214,7 @@ def unchanged(folder):
         same(json.loads(path.read_text()), record)
 
 
-TESTS = [edits_of_ladder, edits_of_counters, edits_of_run, cut_short, foreign, unchanged]
+TESTS = [edits_of_ladder, edits_of_counters, edits_of_run, digest, cut_short, foreign, unchanged]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-/* Compares an output in device memory with the reference. */
+/* Compares an output in device memory with the reference, and takes its digest. */
 #ifndef GEMM_LADDER_HARNESS_CHECK_H
 #define GEMM_LADDER_HARNESS_CHECK_H
 
@@ -16,6 +16,11 @@ extern "C" {
  * 0 with the findings in verdict, or non-zero after printing one line if a call failed. */
 int check_output(const void *d, const reference *reference, enum check_kind kind,
                  const rounding *rounding, struct CUstream_st *stream, verdict *verdict);
+
+/* The digest (digest.h) of the count elements at d, in device memory. Returns 0, or non-zero after
+ * printing one line if a call failed. */
+int output_digest(const void *d, enum number format, size_t count, struct CUstream_st *stream,
+                  uint64_t *digest);
 
 #ifdef __cplusplus
 }

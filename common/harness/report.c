@@ -103,6 +103,9 @@ static void print_wrong(FILE *out, const report *report) {
             }
         }
     }
+    if (verification->unlike[0] != '\0') {
+        fprintf(out, "WRONG      %s\n", verification->unlike);
+    }
     if (!verification->guards_intact) {
         fprintf(out, "WRONG      %s\n", verification->guards_text);
     }

@@ -137,12 +137,21 @@ static void write_opinion(json *json, const char *key, const report *report, int
     json_object_end(json);
 }
 
+/* Of the step's output; null if none was right. As hexadecimal digits: readers of JSON may take a
+ * number for a double. */
+static void write_digest(json *json, const verification *verification) {
+    char text[32];
+    snprintf(text, sizeof text, "0x%016" PRIx64, verification->digest);
+    json_string(json, "digest", verification->digested ? text : NULL);
+}
+
 static void write_verification(json *json, const report *report) {
     const verification *verification = report->verification;
     const keys *keys = keys_of(report);
     json_object_begin(json, "verification");
     json_bool(json, "verified", verification_right(verification));
     json_string(json, "check", check_extent_name(report->options->check));
+    write_digest(json, verification);
     write_verdict(json, "exact", verification, PHASE_EXACT);
     write_verdict(json, keys->timed, verification, PHASE_TIMED);
     write_opinion(json, report->device->emulated ? keys->host : keys->other, report,

@@ -1,5 +1,6 @@
 #include "harness/verify.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 enum { COPIES_CHECKED_FIRST = 2 };
 
 bool verification_right(const verification *verification) {
-    bool right = verification->guards_intact;
+    bool right = verification->guards_intact && verification->unlike[0] == '\0';
     for (int phase = 0; phase < PHASES; ++phase) {
         for (int who = 0; who < CONTENDERS && verification->made[phase]; ++who) {
             right = right && (!has_contender(verification->contenders, who) ||
@@ -34,6 +35,30 @@ static int check_outputs(const workload *workload, int who, size_t count, enum c
             return 1;
         }
         verdict_merge(total, &part);
+    }
+    return 0;
+}
+
+/* All copies have the same operands: of all outputs that the step made of them, the bits must be
+ * the same. What is wrong has been told already, and is not looked at. */
+static int digest_outputs(const workload *workload, size_t count, verification *verification) {
+    const enum number format = workload->arithmetic.output;
+    for (size_t i = 0; i < count && verification_right(verification); ++i) {
+        const buffer *d = &workload->copy[i].d[CONTENDER_STEP];
+        uint64_t digest;
+        if (output_digest(d->payload, format, d->bytes / number_bytes(format),
+                          workload->device->stream, &digest) != 0) {
+            return 1;
+        }
+        if (!verification->digested) {
+            verification->digest = digest;
+            verification->digested = true;
+        } else if (digest != verification->digest) {
+            snprintf(verification->unlike, sizeof verification->unlike,
+                     "two launches on the same inputs gave different bits: digests 0x%016" PRIx64
+                     " and, in copy %zu, 0x%016" PRIx64,
+                     verification->digest, i, digest);
+        }
     }
     return 0;
 }
@@ -88,6 +113,17 @@ static void name_order(verification *verification, enum check_phase phase, const
     }
 }
 
+/* The inputs of the exact check. */
+static enum inputs exact_inputs(const workload *workload) {
+    return workload->arithmetic.moves ? INPUTS_BITS : INPUTS_INTEGERS;
+}
+
+/* Whether the exact check has the inputs that are timed. */
+static bool exact_on_timed(const workload *workload, const options *o,
+                           const verification *verification) {
+    return o->inputs == exact_inputs(workload) && verification->integers.exact;
+}
+
 /* One phase on the operands that are there: the reference, then all orders of events. What the
  * second opinion says does not depend on them. */
 static int run_phase(workload *workload, const options *o, enum check_phase phase, size_t count,
@@ -96,12 +132,14 @@ static int run_phase(workload *workload, const options *o, enum check_phase phas
     if (reference_compute(&workload->reference, first, workload->device->stream) != 0) {
         return 1;
     }
+    const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, o, verification);
     for (size_t i = 0; i < machine_orders(o) && (i == 0 || verification_right(verification)); ++i) {
         const char *name = machine_choose_order(o, i);
         name_order(verification, phase, name);
         if (try_order(workload, phase, count,
                       i == 0 ? workload->contender_set : 1U << CONTENDER_STEP, kind,
-                      verification) != 0) {
+                      verification) != 0 ||
+            (on_timed && digest_outputs(workload, count, verification) != 0)) {
             return 1;
         }
         if (!verification_right(verification) && verification->wrong_order == NULL) {
@@ -113,17 +151,6 @@ static int run_phase(workload *workload, const options *o, enum check_phase phas
 
 static size_t copies_checked_first(const workload *workload) {
     return workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
-}
-
-/* The inputs of the exact check. */
-static enum inputs exact_inputs(const workload *workload) {
-    return workload->arithmetic.moves ? INPUTS_BITS : INPUTS_INTEGERS;
-}
-
-/* Whether the exact check has the inputs that are timed. */
-static bool exact_on_timed(const workload *workload, const options *o,
-                           const verification *verification) {
-    return o->inputs == exact_inputs(workload) && verification->integers.exact;
 }
 
 /* How outputs from the exact check's inputs are compared, and those from the inputs of the options:
@@ -164,17 +191,19 @@ int verify_before_timing(workload *workload, const options *o, verification *ver
 int verify_after_timing(workload *workload, const options *o, const timing *timing,
                         verification *verification) {
     const enum check_kind kind = timed_kind(workload, o, verification);
+    size_t of_step = 0;
     for (int who = 0; who < CONTENDERS; ++who) {
         if (!has_contender(verification->contenders, who)) {
             continue;
         }
         const size_t launches = timing->samples[who].launches;
         const size_t written = launches < workload->copies ? launches : workload->copies;
+        of_step = who == CONTENDER_STEP ? written : of_step;
         if (check_outputs(workload, who, written, kind,
                           &verification->verdicts[PHASE_AFTER_TIMING][who]) != 0) {
             return 1;
         }
     }
     verification->made[PHASE_AFTER_TIMING] = true;
-    return update_guards(workload, verification);
+    return digest_outputs(workload, of_step, verification) || update_guards(workload, verification);
 }

@@ -3,6 +3,7 @@
 #define GEMM_LADDER_HARNESS_VERIFY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "harness/arithmetic.h"
 #include "harness/options.h"
@@ -22,11 +23,15 @@ typedef struct verification {
     verdict verdicts[PHASES][CONTENDERS];
     char orders[160];        /* of events that were tried: "eager, lazy"; empty on a GPU */
     const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
+    bool digested;           /* an output of the step on the inputs that are timed was right */
+    uint64_t digest;         /* of the first such (digest.h); all others must have the same */
+    char unlike[160];        /* which has not, as one line; empty if all have */
     bool guards_intact;
     char guards_text[160]; /* what is wrong with them, if anything */
 } verification;
 
-/* True if every check that was made found all of them right, and the guards are intact. */
+/* True if every check that was made found all of them right, all launches of the step on the same
+ * inputs gave the same bits, and the guards are intact. */
 bool verification_right(const verification *verification);
 
 /* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing

@@ -8,6 +8,7 @@
 #include "../unit/test.h"
 #include "harness/buffers.h"
 #include "harness/check.h"
+#include "harness/digest.h"
 #include "harness/gpu/clocks.h"
 #include "harness/second_opinion.h"
 #include "harness/device.h"
@@ -378,6 +379,36 @@ static void large_output(void) {
     second_opinion_close(cublas);
 }
 
+/* More elements than the digest's kernel has threads, and a count that no block divides. */
+static void digests_match_the_host(void) {
+    enum { COUNT = 3000001 };
+    const enum number formats[] = {NUMBER_FP32, NUMBER_BF16};
+    buffer buffer = {0};
+    uint32_t *words = malloc(COUNT * sizeof *words);
+    EXPECT(words != NULL && buffer_create(&buffer, COUNT * sizeof *words, "D") == 0, "memory");
+    if (words == NULL || buffer.payload == NULL) {
+        free(words);
+        return;
+    }
+    for (size_t i = 0; i < COUNT; ++i) {
+        words[i] = (uint32_t)random_bits(SEED, 1, i);
+    }
+    EXPECT(buffer_upload(&buffer, words, COUNT * sizeof *words) == 0, "upload");
+    for (size_t format = 0; format < sizeof formats / sizeof *formats; ++format) {
+        uint64_t expected = 0;
+        uint64_t digest = 0;
+        for (size_t i = 0; i < COUNT; ++i) {
+            expected += digest_element(formats[format], words, i);
+        }
+        EXPECT(output_digest(buffer.payload, formats[format], COUNT, gpu.stream, &digest) == 0 &&
+                   digest == expected,
+               "format %zu: %#llx, not %#llx", format, (unsigned long long)digest,
+               (unsigned long long)expected);
+    }
+    buffer_destroy(&buffer);
+    free(words);
+}
+
 static void expect_guard(const buffer *buffer, bool expected, const char *mentions) {
     bool intact = !expected;
     char text[128];
@@ -612,6 +643,7 @@ static const test_case CASES[] = {
     {"gpu: the exact check finds every planted mistake", exact_finds_mistakes},
     {"gpu: the bounded check finds every planted mistake", bounded_finds_mistakes},
     {"gpu: the first of many mistakes is reported", first_of_many_is_reported},
+    {"gpu: the digest matches the host's", digests_match_the_host},
     {"gpu: guard bands find writes beside a buffer", guards},
     {"gpu: cuBLAS agrees with the reference", cublas_agrees},
     {"gpu: more than 2^31 elements", large_output},

@@ -25,6 +25,7 @@ enum mistake {
     WRITES_BEHIND,
     WRITES_BEFORE,
     WRONG_WHEN_TIMED,
+    LAST_BIT_WHEN_TIMED,
     REFUSES,
     FAULTS
 };
@@ -49,6 +50,16 @@ static void release(void *state) { second_opinion_close(state); }
 /* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
 static int spoil(const problem *problem, unsigned char *at, int byte) {
     return cudaMemsetAsync(at, byte, 2, problem->stream) != cudaSuccess;
+}
+
+/* Changes the last bit of the number at an address. */
+static int change_last_bit(const problem *problem, unsigned char *at) {
+    unsigned char byte = 0;
+    if (cudaMemcpyAsync(&byte, at, 1, cudaMemcpyDeviceToHost, problem->stream) != cudaSuccess ||
+        cudaStreamSynchronize(problem->stream) != cudaSuccess) {
+        return 1;
+    }
+    return cudaMemsetAsync(at, byte ^ 1, 1, problem->stream) != cudaSuccess;
 }
 
 static int launch(const problem *problem, void *state) {
@@ -83,6 +94,8 @@ static int launch(const problem *problem, void *state) {
         return spoil(problem, d - 2, 0);
     case WRONG_WHEN_TIMED:
         return launches > LAUNCHES_BEFORE_TIMING ? spoil(problem, d, 0x42) : 0;
+    case LAST_BIT_WHEN_TIMED:
+        return launches > LAUNCHES_BEFORE_TIMING ? change_last_bit(problem, d) : 0;
     default:
         return 0;
     }
@@ -337,6 +350,14 @@ static void wrong_when_timed(void) {
     expect_run(WRONG_WHEN_TIMED, SMALL, STATUS_FAILED, "(after timing)");
 }
 
+/* Far within the bound of an fp32, so that nothing but the digest can tell. */
+static void other_bits_when_timed(void) {
+    subject = &fake_addmm;
+    expect_run(LAST_BIT_WHEN_TIMED, SMALL, STATUS_FAILED,
+               "WRONG      two launches on the same inputs gave different bits: digests 0x");
+    subject = &fake;
+}
+
 static void failed_calls(void) {
     expect_run(REFUSES, SMALL, STATUS_FAILED, "v98: refuses to launch");
     expect_run(FAULTS, SMALL, STATUS_FAILED, " failed: ");
@@ -375,6 +396,7 @@ static const test_case CASES[] = {
     {"gpu program: an output that is not written is found", unwritten},
     {"gpu program: writes beside the output are found", overruns},
     {"gpu program: a wrong result during timing is found", wrong_when_timed},
+    {"gpu program: one other bit in a timed launch is found", other_bits_when_timed},
     {"gpu program: failed calls exit with 1", failed_calls},
     {"gpu program: a shape that does not fit exits with 2", too_large},
     {"gpu program: a GPU that is not there exits with 2", no_such_gpu},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check.h"
 #include "harness/compare.h"
 #include "harness/operands.h"
 #include "harness/random.h"
@@ -396,6 +397,47 @@ static void int32_bits(void) {
     EXPECT(number_bytes(NUMBER_INT32) == 4 && number_round(NUMBER_INT32, 2.4f) == 2, "int32");
 }
 
+static uint64_t digest_of(enum number format, const void *matrix, size_t count) {
+    uint64_t digest = 0;
+    EXPECT(output_digest(matrix, format, count, NULL, &digest) == 0, "%zu elements", count);
+    return digest;
+}
+
+/* A digest of 64 words, of one format, and what must not leave it as it is. */
+static void digests_of(enum number format) {
+    enum { COUNT = 64 };
+    uint32_t storage[COUNT];
+    unsigned char *bytes = (unsigned char *)storage;
+    const size_t size = number_bytes(format);
+    for (size_t i = 0; i < COUNT; ++i) {
+        storage[i] = (uint32_t)random_bits(3, 3, i);
+    }
+    const uint64_t digest = digest_of(format, storage, COUNT);
+    for (size_t bit = 0; bit < 8 * size * COUNT; ++bit) {
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        EXPECT(digest_of(format, storage, COUNT) != digest, "bit %zu changed", bit);
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    for (size_t i = 1; i < COUNT; ++i) {
+        unsigned char first[sizeof *storage];
+        memcpy(first, bytes, size);
+        memcpy(bytes, bytes + i * size, size);
+        memcpy(bytes + i * size, first, size);
+        EXPECT(digest_of(format, storage, COUNT) != digest, "words 0 and %zu are swapped", i);
+        memcpy(bytes + i * size, bytes, size);
+        memcpy(bytes, first, size);
+    }
+    EXPECT(digest_of(format, storage, COUNT) == digest, "the same words");
+    EXPECT(digest_of(format, storage, COUNT - 1) != digest, "one word less");
+}
+
+static void digests(void) {
+    digests_of(NUMBER_FP32);
+    digests_of(NUMBER_BF16);
+    const uint32_t zeros[2] = {0};
+    EXPECT(digest_of(NUMBER_FP32, zeros, 1) != digest_of(NUMBER_FP32, zeros, 2), "the count counts");
+}
+
 int main(void) {
     run_case("bf16: every value survives", every_bf16_survives);
     run_case("bf16: rounding matches its definition", rounding_matches_the_definition);
@@ -414,6 +456,7 @@ int main(void) {
     run_case("compare: correct rounding is within the bound", bounded_takes_correct_rounding);
     run_case("compare: wrong results are outside", bounded_refuses_wrong_results);
     run_case("compare: fp16 sums, and what they must not let pass", fp16_sums);
+    run_case("digest: changes with every bit, and with two words that swap", digests);
     run_case("compare: NaN and infinities never pass", nothing_but_numbers_passes);
     run_case("compare: exact means bit for bit", exact_means_exact);
     return test_result();

@@ -18,6 +18,7 @@ enum mistake {
     NONE,
     WRONG_ELEMENT,
     WRONG_THIRD_TIME,
+    LAST_BIT_THIRD_TIME,
     NAN_ELEMENT,
     UNWRITTEN,
     WRITES_BEHIND,
@@ -66,6 +67,8 @@ static int launch(const problem *problem, void *state) {
     second_opinion_launch(state, problem);
     if (mistake == WRONG_ELEMENT || (mistake == WRONG_THIRD_TIME && launches == 3)) {
         spoil(d + bytes - 2, 0x42);
+    } else if (mistake == LAST_BIT_THIRD_TIME && launches == 3) {
+        *d ^= 1;
     } else if (mistake == NAN_ELEMENT) {
         spoil(d + bytes / 4 * 2, 0xff);
     } else if (mistake == WRITES_BEHIND) {
@@ -220,6 +223,16 @@ static void wrong(void) {
     expect_run(REFUSES, "--size 64", STATUS_FAILED, "refuses to launch");
 }
 
+/* One bit of an fp32, far within the bound, under one of the policies. */
+static void other_bits(void) {
+    subject = &fake_addmm;
+    expect_run(NONE, "--m 5 --n 20 --k 72 --alpha 0.3", STATUS_VERIFIED, "bounded");
+    expect_run(LAST_BIT_THIRD_TIME, "--m 5 --n 20 --k 72 --alpha 0.3", STATUS_FAILED,
+               "WRONG      two launches on the same inputs gave different bits: digests 0x");
+    EXPECT(strstr(output, "policy     newest-first\n") != NULL, "%s", output);
+    subject = &fake;
+}
+
 /* Exit status 2 and one line, which mentions something. */
 static void expect_refused(const char *words, const char *mentions) {
     expect_run(NONE, words, STATUS_USAGE, mentions);
@@ -318,6 +331,7 @@ static void json(void) {
     }
     EXPECT(strstr(content, "\"gpu\": null") != NULL, "%s", content);
     EXPECT(strstr(content, "\"verified\": true") != NULL, "%s", content);
+    EXPECT(strstr(content, "\"digest\": \"0x") != NULL, "%s", content);
     EXPECT(strstr(content, "\"policies\": \"lazy\"") != NULL, "%s", content);
     EXPECT(strstr(content, "\"timing\": null") != NULL, "%s", content);
     unlink(path);
@@ -335,6 +349,7 @@ int main(void) {
     run_case("emulated program: right results", right);
     run_case("emulated program: policies", policies);
     run_case("emulated program: wrong results, and under which policy", wrong);
+    run_case("emulated program: two launches that differ in one bit", other_bits);
     run_case("emulated program: bad usage exits with 2", bad_usage);
     run_case("emulated program: fp16, and fp16 sums", fp16);
     run_case("emulated program: alpha, beta and C", addmm);

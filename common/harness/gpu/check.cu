@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/cuda_failed.h"
+#include "harness/digest.h"
 
 namespace {
 
@@ -103,6 +104,19 @@ __global__ void __launch_bounds__(THREADS)
     add_count(wrong, first, &findings->wrong, &findings->first_wrong);
 }
 
+__global__ void __launch_bounds__(THREADS)
+    add_digests(const void *d, enum number format, size_t count, unsigned long long *digest) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    unsigned long long sum = 0;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
+        sum += digest_element(format, d, i);
+    }
+    sum = warp_sum(sum);
+    if (threadIdx.x % WARP == 0) {
+        atomicAdd(digest, sum);
+    }
+}
+
 unsigned int blocks_for(size_t count) {
     const size_t needed = (count + THREADS - 1) / THREADS;
     return (unsigned int)(needed < MOST_BLOCKS ? needed : MOST_BLOCKS);
@@ -127,6 +141,12 @@ bool run_kernels(const void *d, const reference *reference, enum check_kind kind
                                                                   on_gpu);
     return !cuda_failed(cudaGetLastError(), "launching the search for NaN in %zu elements",
                         elements);
+}
+
+bool run_digest(const void *d, enum number format, size_t count, cudaStream_t stream,
+                unsigned long long *on_gpu) {
+    add_digests<<<blocks_for(count), THREADS, 0, stream>>>(d, format, count, on_gpu);
+    return !cuda_failed(cudaGetLastError(), "launching the digest of %zu elements", count);
 }
 
 bool read_element(void *to, const void *from, size_t bytes) {
@@ -217,5 +237,24 @@ int check_output(const void *d, const reference *reference, enum check_kind kind
                     !cuda_failed(cudaStreamSynchronize(stream), "checking the output") &&
                     fill_verdict(d, reference, kind, rounding, findings, verdict);
     (void)cudaFree(on_gpu); /* a fault has been reported by now */
+    return ok ? 0 : 1;
+}
+
+int output_digest(const void *d, enum number format, size_t count, struct CUstream_st *stream,
+                  uint64_t *digest) {
+    unsigned long long sum = 0;
+    unsigned long long *on_gpu = nullptr;
+    if (cuda_failed(cudaMalloc((void **)&on_gpu, sizeof *on_gpu),
+                    "allocating %zu bytes of GPU memory for a digest", sizeof *on_gpu)) {
+        return 1;
+    }
+    const bool ok =
+        !cuda_failed(cudaMemsetAsync(on_gpu, 0, sizeof *on_gpu, stream), "clearing a digest") &&
+        run_digest(d, format, count, stream, on_gpu) &&
+        !cuda_failed(cudaMemcpyAsync(&sum, on_gpu, sizeof sum, cudaMemcpyDeviceToHost, stream),
+                     "copying a digest from the GPU") &&
+        !cuda_failed(cudaStreamSynchronize(stream), "taking the digest of the output");
+    (void)cudaFree(on_gpu); /* a fault has been reported by now */
+    *digest = sum;
     return ok ? 0 : 1;
 }
