@@ -54,7 +54,9 @@ def variants():
     """The variants that take one of v17's kernels always, by its place among them."""
     found = {}
     for path in sorted(VARIANTS.glob("v17-*.patch")):
-        kernel = re.search(r"^\+ +made->kernel = &KERNELS\[(\d+)\];$", path.read_text(), re.M)
+        kernel = re.search(
+            r"^\+ +made->kernel = &KERNELS\[(\d+)\];$", path.read_text(), re.MULTILINE
+        )
         if kernel:
             found[int(kernel[1])] = path.stem
     return found
