@@ -159,7 +159,7 @@ help:
 	  'make ladder          run all rungs and record the result; on the emulator check them and' \
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both' \
-	  'make energy          run the top rung in parts, and record what each takes by the energy counter' \
+	  'make energy          run $(ENERGY_RUNG) in parts, and record what each takes by the energy counter' \
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
@@ -451,7 +451,7 @@ $(BUILD)/commit.o: $(BUILD)/commit.c
 
 # ---------------------------------------------------------------- the energy budget
 
-# The top rung's kernel in parts, linked with the rung itself: its main() calls the step_main() of
+# A rung's kernel in parts, linked with the rung itself: its main() calls the step_main() of
 # bench/energy/energy.c.
 ENERGY_RUNG := v14
 ENERGY := $(BUILD)/energy/parts

@@ -22,6 +22,8 @@ import math
 import statistics
 from dataclasses import dataclass
 
+from neighbours import pairwise
+
 WHOLE, IDLE, AWAKE, ZEROS = "whole", "idle", "one-sm", "multiply-zeros"
 MERGED, APART = "loads-l2", "loads-l2-apart"
 # Parts that the model has to meet. The rung itself is not one: it is what the whole is a copy of.
@@ -74,7 +76,7 @@ def watts_error(edges):
     exactly the first and the last step happened. That the counter itself is right is not in it."""
     steps = len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [slope_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
+    blocks = [slope_of(edges, low, high) for low, high in pairwise(bounds)]
     times = times_of(edges)
     looks = [(edges["after"][i] - edges["before"][i]) / 2 for i in (0, -1)]
     of_edges = math.hypot(*looks) / (times[-1] - times[0]) * watts_of(edges)

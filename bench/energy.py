@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures where the joules of the top rung go: runs its parts one by one, and records one JSON.
+"""Measures where the joules of a rung go: runs its parts one by one, and records one JSON.
 
     make energy
 
@@ -38,7 +38,7 @@ PACED_BY = ("whole", "rung")  # the first of them that was measured
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
     parser = argparse.ArgumentParser(
-        description="Run the parts of the top rung and record what each takes.",
+        description="Run the parts of a rung and record what each takes.",
         epilog="Exit status: 0 all measured, 1 a part failed, 2 bad usage, "
         "77 this machine cannot run them, 130 interrupted.",
         allow_abbrev=False,

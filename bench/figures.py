@@ -11,6 +11,7 @@ import statistics
 
 import budget
 import traces
+from neighbours import pairwise
 from schema import Invalid, in_order, one_measure, require
 from vocabulary import MOVES, PRODUCTS, WIDE, is_variant, measure_of, ratio_to, rung_of
 
@@ -257,7 +258,7 @@ def counter_steps(edges, where):
     ordered = all(low <= high for low, high in zip(before, after))
     ordered = ordered and all(low <= high for low, high in zip(after, before[1:]))
     require(ordered, where, "not in the order of time")
-    rising = all(low < high for low, high in zip(joules, joules[1:]))
+    rising = all(low < high for low, high in pairwise(joules))
     require(rising, where, "the counter did not rise at every step")
 
 

@@ -201,7 +201,8 @@ def fit_rows(record):
     if made.apart is not None:
         rows.append(["loads that do not merge take", f"{1e3 * made.apart:+.1f} mJ"])
     return [
-        [cell.replace("-", "−") if "%" in cell or "mJ" in cell else cell for cell in one] for one in [head, *rows]
+        [cell.replace("-", "−") if "%" in cell or "mJ" in cell else cell for cell in one]
+        for one in [head, *rows]
     ]
 
 
@@ -243,13 +244,13 @@ def part_rows(record):
 
 ENERGY_TABLES = {"budget": (budget_rows, 1), "fit": (fit_rows, 1), "parts": (part_rows, 2)}
 ENERGY_PICTURE = (
-    '<img src="../plots/energy.png" width="900" alt="The energy budget of the top rung, and the '
+    '<img src="../plots/energy.png" width="900" alt="The energy budget of a rung, and the '
     'watts and clocks of its parts">'
 )
 
 
 def energy_block(library, words):
-    """A table of the newest whole run of the top rung's parts, or its picture."""
+    """A table of the newest whole run of a rung's parts, or its picture."""
     if len(words) != 1 or words[0] not in (*ENERGY_TABLES, "picture"):
         raise ValueError(f"'energy {' '.join(words)}': write energy budget, fit, parts or picture")
     record = recorded.newest_energy(library.folder)

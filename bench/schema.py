@@ -465,9 +465,7 @@ TRACE = {
 }
 
 COUNTS = {
-    **dict.fromkeys(
-        ("flop", "operand_bytes", "loaded_bytes", "stored_bytes", "exchanges"), number
-    ),
+    **dict.fromkeys(("flop", "operand_bytes", "loaded_bytes", "stored_bytes", "exchanges"), number),
     "operands_in_dram": flag,
 }
 EDGES = {"before": list_of(number, 2), "after": list_of(number, 2), "joules": list_of(number, 2)}

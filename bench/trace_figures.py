@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 
 import traces
+from neighbours import pairwise
 from quantities import ExpressionError, Quantity
 
 PREFIX = "trace."
@@ -22,11 +23,6 @@ def some(values, trace, what):
     if not values:
         raise ExpressionError(f"the trace of {trace.record['step']} shows no {what}")
     return values
-
-
-def pairwise(items):
-    """Neighbours in a list (itertools has it from Python 3.10 on)."""
-    return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
 
 
 def cycles(values):

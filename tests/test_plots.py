@@ -427,7 +427,7 @@ def test_energy(folder):
     svg, _ = draw(energy, records.Records((), False, energy=(run_of,)), folder)
     joules = 1e3 * fake_energy.WHOLE["tensor"]
     names = ["tensor cores", "not attributed", *fake_energy.NAMES]
-    check_texts(svg, names, [f"{joules:.0f} mJ", "v12: 1.112 J per GEMM", run_of["gpu"]["name"]])
+    check_texts(svg, names, [f"{joules:.0f} mJ", "v14: 1.112 J per GEMM", run_of["gpu"]["name"]])
     for broken in ((), (fake_energy.record("waiting"),)):
         try:
             energy.find(records.Records((), True, energy=broken))

@@ -1,4 +1,4 @@
-/* One part of the top rung, by itself, for seconds: what it takes by the driver's energy counter.
+/* One part of a rung, by itself, for seconds: what it takes by the driver's energy counter.
  *
  * The program is linked with the rung's object, whose main() calls the step_main() here: what the
  * parts compute is compared with what the rung computes. bench/energy.py runs one part after the

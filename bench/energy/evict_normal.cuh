@@ -1,5 +1,5 @@
-// A load that the hardware does not merge with its neighbours': common/device has none, since no rung
-// wants it. Here it shows what merging saves.
+// A load that the hardware does not merge with its neighbours': common/device has none, since no
+// rung wants it. Here it shows what merging saves.
 #pragma once
 
 #include "device/tma.cuh"

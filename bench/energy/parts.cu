@@ -1,4 +1,4 @@
-// The top rung's kernel with switches. All of them on, it is v14 line by line; each part leaves one
+// v14's kernel with switches. All of them on, it is that rung line by line; each part leaves one
 // thing out. What is left out is left out at compile time: no part pays for the switches.
 #include "energy/parts.h"
 
@@ -39,11 +39,11 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 
 // What the producer loads.
 enum class Loads {
-    NOTHING, // stages are handed over empty
-    ONCE,    // each stage once; from then on it is handed over as it is
-    FEW,     // always from the same few tiles, as often shared as in the GEMM: the L2 has them
+    NOTHING,   // stages are handed over empty
+    ONCE,      // each stage once; from then on it is handed over as it is
+    FEW,       // always from the same few tiles, as often shared as in the GEMM: the L2 has them
     FEW_APART, // the same, but the L2 is asked by each CTA for itself
-    ALL      // the GEMM's
+    ALL        // the GEMM's
 };
 
 __host__ __device__ constexpr bool is_few(Loads loads) {

@@ -1,4 +1,4 @@
-/* The parts of the top rung's kernel: the whole of it, and the same with some of its work left out.
+/* The parts of a rung's kernel: the whole of it, and the same with some of its work left out.
  * Each runs by itself for seconds, so that the driver's energy counter can tell what it takes. */
 #ifndef GEMM_LADDER_ENERGY_PARTS_H
 #define GEMM_LADDER_ENERGY_PARTS_H

@@ -1,4 +1,4 @@
-"""Where a GEMM's joules go: the budget of the top rung, and the parts that it is made from."""
+"""Where a GEMM's joules go: the budget of a rung, and the parts that it is made from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find(records):
     """The newest whole run of the parts, or the one that was chosen."""
     found = [run for run in records.energy if records.chosen or recorded.is_whole_energy(run)]
     if not found:
-        raise Missing(f"no whole run of the top rung's parts at 8192³ ({COMMAND})")
+        raise Missing(f"no whole run of a rung's parts at 8192³ ({COMMAND})")
     newest = max(found, key=lambda run: run["date"])
     try:
         budget.make(newest)
