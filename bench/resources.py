@@ -109,7 +109,9 @@ def shared_storage(rung, kernel):
     found = STORAGE.search(rung.read_text(encoding="utf-8"))
     if not found:
         return None
-    parameters = kernel[len(kernel.partition("<")[0]) :] if found["template"] else ""
+    named = re.search(r"SharedStorage(<[^<>]*>)", kernel)  # a kernel's parameter, or it has its own
+    own = kernel[len(kernel.partition("<")[0]) :]
+    parameters = "" if not found["template"] else named[1] if named else own
     flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/emulator -Icommon -I."
     include = ("-isystem", "common/emulator/include")
     probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), type=f"SharedStorage{parameters}")

@@ -175,9 +175,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         int turn = consumer == 0; // the parity of its turns: the first is consumer 0's, at once
         skip_stages(consumer * k_tiles, stage, phase);
         for (int i = blockIdx.x + consumer * gridDim.x; i < tiles; i += CONSUMERS * gridDim.x) {
-            // Waits for the other consumer. Before its turn, the parity of `full` may be an older
-            // one's.
+            // Waits for the other consumer: before, the parity of `full` may be an older one's.
             mbarrier_wait(&smem.turn[consumer], turn);
+            named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // all have seen it
             turn ^= 1;
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);

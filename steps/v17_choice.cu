@@ -204,10 +204,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int first = consumer % TURNS; // of the tiles in turn
         skip_stages<STAGES>(first * k_tiles, stage, phase);
         for (int i = blockIdx.x + first * gridDim.x; i < tiles; i += TURNS * gridDim.x) {
-            // Waits for the other consumer. Before its turn, the parity of `full` may be an older
-            // one's.
-            if (TURNS > 1)
+            // Waits for the other consumer: before, the parity of `full` may be an older one's.
+            if (TURNS > 1) {
                 mbarrier_wait(&smem.turn[consumer], turn);
+                // All have seen it before one of them hands it on, and it comes back.
+                named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
+            }
             turn ^= 1;
             float acc[BLOCKS][BN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);

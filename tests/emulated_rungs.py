@@ -58,26 +58,35 @@ def runs_of(rung: str, source: str) -> list[Run]:
     return runs
 
 
-def tiles_loaded(rung: str, shape: Shape) -> int:
-    """How many tiles of D it computes: for a k-tile of each it loads two boxes."""
+def counts_of(rung: str, shape: Shape) -> dict[str, int]:
+    """What the emulator counts of a launch; nothing if it fails."""
     record = emulated.BUILD / "tests" / f"emulated_rungs-{rung}.json"
     record.parent.mkdir(parents=True, exist_ok=True)
     run = Run(rung, "", shape, "eager", options=("--json", str(record)))
     if emulated.run(run.program, shape, "eager", options=run.options).kind:
-        return 0
-    counts = json.loads(record.read_text())["emulator"]["counts"]
-    return counts["tma_loads"] // 2 // -(-shape.k // 64)
+        return {}
+    return json.loads(record.read_text())["emulator"]["counts"]
+
+
+def expected_counts(shape: Shape, width: int, turns: int) -> dict[str, int]:
+    """A tile of 128 rows loads two boxes for a k-tile of 64; the producer and each consumer of the
+    tile arrive once. Where consumers take turns, one hands its turn on behind each tile."""
+    tiles = -(-shape.m // 128) * -(-shape.n // width)
+    k_tiles = -(-shape.k // 64)
+    arrivals = k_tiles * (1 + 2 // turns) + turns - 1
+    return {"tma_loads": tiles * k_tiles * 2, "mbarrier_arrivals": tiles * arrivals}
 
 
 def check_choice(rung: str, source: str) -> None:
-    """A rung that chooses among tiles chooses each of them at one of the shapes."""
-    for width in emulated.widths(source):
-        shape = emulated.CHOSEN_AT[width]
-        expected = -(-shape.m // 128) * -(-shape.n // width)
-        tiles = tiles_loaded(rung, shape)
-        why = f"it computes {tiles} tiles, not {expected}: give CHOSEN_AT another shape"
-        name = f"{rung}, {shape}: the tiles are {width} wide"
-        case(name, "" if tiles == expected else why)
+    """A rung that chooses among kernels chooses each of them at one of the shapes."""
+    for width, turns in emulated.kernels(source):
+        shape = emulated.CHOSEN_AT[width, turns]
+        expected = expected_counts(shape, width, turns)
+        counts = counts_of(rung, shape)
+        found = {name: counts.get(name) for name in expected}
+        why = f"{found}, not {expected}: give emulated.CHOSEN_AT another shape"
+        name = f"{rung}, {shape}: the tiles are {width} wide, {turns} at a time"
+        case(name, "" if found == expected else why)
 
 
 def main() -> int:

@@ -4,7 +4,7 @@
     planted.py [--table FILE] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
 A bug counts as found if one of the fixed policies finds it, or the race detector does, or each of
-the random ones; luck is not enough. The race detector runs where the policies found nothing, and
+the random ones; luck is not enough, unless bugs.txt says so. The race detector runs where the policies found nothing, and
 where bugs.txt says that it must find it by itself.
 
 --table FILE writes what found what, as a page of notes/. --reports writes what was said, of each
@@ -35,7 +35,6 @@ from tools.emulated import (
     NO_RACE_DETECTOR,
     NOTHING,
     ROOT,
-    SEVERAL_TILES,
     Outcome,
     Shape,
     case,
@@ -108,7 +107,8 @@ class Findings:
         """Why the bug does not count as found."""
         if self.pair.bug.must_race and self.race != "race":
             return "the race detector did not find it"
-        if any(self.fixed.values()) or self.race or (self.seeds and all(self.seeds.values())):
+        enough = any if self.pair.bug.some_seeds else all
+        if any(self.fixed.values()) or self.race or (self.seeds and enough(self.seeds.values())):
             return ""
         seeds = " ".join(str(seed) for seed, kind in self.seeds.items() if not kind)
         return f"found by no fixed policy, nor the race detector, nor the seeds {seeds}"
@@ -118,8 +118,9 @@ class Findings:
 
 
 def shape_of(pair: Pair) -> Shape:
-    """More k-tiles than stages, and CTAs with several tiles: every barrier is used again."""
-    return emulated.shapes(emulated.rungs()[pair.rung].read_text())[SEVERAL_TILES]
+    """More k-tiles than stages, and CTAs with several tiles: every barrier is used again; unless
+    the bug names another edge."""
+    return emulated.shapes(emulated.rungs()[pair.rung].read_text())[pair.bug.edge]
 
 
 def run_once(found: Findings, build: str, policy: str, seed: int = 0) -> Outcome:

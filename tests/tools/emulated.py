@@ -103,25 +103,30 @@ def moved_shapes(source: str) -> dict[str, Shape]:
     return found
 
 
-# Of a rung that chooses among kernels: at these it chooses the one with tiles so wide, for CTAs with
-# three tiles and a ring that is gone around. tests/emulated_rungs.py sees whether it does.
+# Of a rung that chooses among kernels: at these it chooses the one with tiles so wide and consumers
+# that share a tile (1) or take turns (2). The ring is gone around, and a CTA has several tiles, but
+# one where 200 columns are shared. tests/emulated_rungs.py sees which kernel it is.
 CHOSEN_AT = {
-    64: Shape(384, 264, 576),
-    128: Shape(384, 408, 448),
-    200: Shape(384, 520, 384),
-    256: Shape(384, 1008, 320),
+    (64, 1): Shape(640, 136, 1472),
+    (128, 1): Shape(640, 208, 448),
+    (200, 1): Shape(256, 392, 512),
+    (200, 2): Shape(384, 520, 384),
+    (256, 1): Shape(128, 1624, 320),
 }
 
 
-def widths(source: str) -> list[int]:
-    """Those of the tiles that a rung chooses among, if it does."""
-    return [int(width) for width in re.findall(r"make_kernel<(\d+), \d+, \d+>\(\)", source)]
+def kernels(source: str) -> list[tuple[int, int]]:
+    """The width of a tile and the turns of each kernel that a rung chooses among, if it does."""
+    found = re.findall(r"make_kernel<(\d+), \d+, (\d+)>\(\)", source)
+    return [(int(width), int(turns)) for width, turns in found]
 
 
 def chosen_shapes(source: str) -> dict[str, Shape]:
     """The shapes of a rung that chooses among kernels."""
-    found = {f"several tiles of {width} columns": CHOSEN_AT[width] for width in widths(source)}
-    found[SEVERAL_TILES] = found.pop("several tiles of 200 columns")  # where consumers take turns
+    found = {
+        f"tiles of {width} columns" if turns == 1 else SEVERAL_TILES: CHOSEN_AT[width, turns]
+        for width, turns in kernels(source)
+    }
     found["one tile"] = Shape(128, 128, 64)
     found["fewer k-tiles than stages"] = Shape(128, 64, 256)
     found["a corner of a tile"] = Shape(1, 8, 8)
@@ -133,7 +138,7 @@ def shapes(source: str) -> dict[str, Shape]:
     """Small shapes that take a rung to its edges, by what they are."""
     if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
         return moved_shapes(source)
-    if widths(source):
+    if kernels(source):
         return chosen_shapes(source)
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tools.emulated import KINDS, ROOT
+from tools.emulated import KINDS, ROOT, SEVERAL_TILES
 
 BUGS = ROOT / "tests" / "planted" / "bugs.txt"
 
@@ -47,6 +47,8 @@ class Bug:
     kinds: list[str] = field(default_factory=list)
     harmless: bool = False
     must_race: bool = False
+    some_seeds: bool = False  # are enough to find it
+    edge: str = SEVERAL_TILES  # the shape that it runs at
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # rung -> its change
 
 
@@ -110,6 +112,10 @@ class Parser:
             self.bugs[-1].kinds = rest.split()
         elif word == "must race":
             self.bugs[-1].must_race = True
+        elif word == "by some seeds":
+            self.bugs[-1].some_seeds = True
+        elif word == "at":
+            self.bugs[-1].edge = rest
         else:
             raise Misfit(f"not understood: {word}: {rest}")
 
