@@ -44,9 +44,9 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
               std::uint16_t cta_mask, Site where);
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// tma_load, and HAZARD if the tile holds generic writes that were not published, if it is overwritten
-// before the store has read it, or if the thread has not waited for the writes of an earlier store
-// of its own to the same place.
+// tma_load, and HAZARD if the tile holds generic writes that were not published, if it is
+// overwritten before the store has read it, or if the thread has not waited for the writes of an
+// earlier store of its own to the same place.
 void tma_store(const void *map, const void *tile, const int *coordinates, int rank, Site where);
 
 // cp.async.bulk.commit_group.

@@ -11,7 +11,7 @@
 
 constexpr int BOX_ROWS = 16;
 constexpr int LOAD_THREADS = 128;
-enum LoadHow { LOAD_2D, LOAD_2D_TOKEN, LOAD_3D, LOAD_3D_MULTICAST };
+enum LoadHow { LOAD_2D, LOAD_2D_TOKEN, LOAD_3D, LOAD_3D_EVICT_FIRST, LOAD_3D_MULTICAST };
 
 struct LoadStorage {
     alignas(1024) bf16 tile[BOX_ROWS * 2 * SWIZZLE_COLUMNS];
@@ -47,6 +47,8 @@ __global__ void load_box(const __grid_constant__ TensorMap map, int column, int 
                 tma_load_2d(smem.tile, &map, column, row, barrier);
             if (HOW == LOAD_3D)
                 tma_load_3d(smem.tile, &map, column, row, barrier);
+            if (HOW == LOAD_3D_EVICT_FIRST)
+                tma_load_3d_evict_first(smem.tile, &map, column, row, barrier);
             const int half = cluster_cta_rank() * (BOX_ROWS / 2);
             if (HOW == LOAD_3D_MULTICAST)
                 tma_load_3d_multicast(&smem.tile[half * SWIZZLE_COLUMNS], &map, column, row + half,
@@ -72,7 +74,8 @@ static void expect_loads(int rows, int columns, int slices) {
         HOW == LOAD_2D || HOW == LOAD_2D_TOKEN
             ? make_tensor_map_2d(&map, in.device, rows, columns, BOX_ROWS, SWIZZLE_COLUMNS)
             : make_tensor_map_3d(&map, in.device, rows, columns, BOX_ROWS / ctas,
-                                 slices * SWIZZLE_COLUMNS);
+                                 slices * SWIZZLE_COLUMNS,
+                                 HOW == LOAD_3D_EVICT_FIRST ? PROMOTED_256B : l2_promotion<bf16>());
     EXPECT(!failed, "no tensor map");
     if (failed)
         return;
@@ -111,6 +114,11 @@ static void load_2d_token() { expect_loads<LOAD_2D_TOKEN>(100, 72, 1); }
 static void load_3d() {
     expect_loads<LOAD_3D>(100, 72, 1);
     expect_loads<LOAD_3D>(100, 256, 2);
+}
+
+static void load_3d_evict_first() {
+    expect_loads<LOAD_3D_EVICT_FIRST>(100, 72, 1);
+    expect_loads<LOAD_3D_EVICT_FIRST>(100, 256, 2);
 }
 
 static void load_3d_multicast() { expect_loads<LOAD_3D_MULTICAST>(100, 72, 1); }

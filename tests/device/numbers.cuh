@@ -2,6 +2,7 @@
 // device refuses.
 #pragma once
 
+#include "device/dependent_launch.cuh"
 #include "frame.cuh"
 
 #include <cuda_fp16.h>
@@ -101,7 +102,40 @@ static void launch_limits() {
     digests.back().add(refused, sizeof refused);
     cudaDeviceSynchronize();
     expect_equal(out.read(), {0}, 1, "launches");
+    int l2 = 0;
+    EXPECT(l2_size(&l2) == 0 && l2 > 0, "an L2 of %d bytes", l2);
     EXPECT(allow_dynamic_smem(leave_a_mark, 227 * 1024) == 0, "227 KB");
     run(leave_a_mark, 1, 32, 1, 227 * 1024, out.device);
     expect_equal(out.read(), {1}, 1, "launches");
+}
+
+// Lets the next launch begin, and writes `value` much later.
+__global__ void write_late(volatile int *number, int value) {
+    launch_dependents();
+    for (int i = 0; i < 20000; ++i) // keeps it busy for longer than a launch takes
+        *number = -i;
+    *number = value;
+}
+
+__global__ void read_early(const volatile int *number, int *out) {
+    wait_for_launch_before();
+    *out = *number;
+}
+
+// What is launched early sees, behind its wait, what the launch before wrote.
+static void launched_early() {
+    constexpr int LAUNCHES = 8;
+    const DeviceArray<int> number(1, 0), out(LAUNCHES, 0);
+    const cudaStream_t stream = nullptr;
+    std::vector<int> expected;
+    for (int i = 0; i < LAUNCHES; ++i) {
+        expected.push_back(i + 1);
+        int failed = launch(write_late, dim3(1), dim3(1), dim3(1), 0, stream, number.device, i + 1);
+        failed |= launch_early(read_early, dim3(1), dim3(1), dim3(1), 0, stream, number.device,
+                               out.device + i);
+        EXPECT(!failed, "launch %d", i);
+    }
+    const cudaError_t status = cudaDeviceSynchronize();
+    EXPECT(status == cudaSuccess, "%s", cudaGetErrorString(status));
+    expect_equal(out.read(), expected, 1, "numbers");
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <random>
+#include <set>
 #include <vector>
 
 struct Grid {
@@ -166,6 +167,48 @@ static void balanced() {
         }
 }
 
+// Orders to mark: strips of rows, and shuffled ones, which no schedule gives.
+static std::vector<scheduled_tile> order_of(Grid grid, bool shuffled, std::mt19937 &random) {
+    std::vector<scheduled_tile> order;
+    for (int i = 0; i < grid.tiles(); ++i) // what is there before must not matter
+        order.push_back({grouped_tile(i, grid.tiles_m, grid.tiles_n, 3), 2, i % 2});
+    if (shuffled)
+        std::shuffle(order.begin(), order.end(), random);
+    return order;
+}
+
+// Each worker takes the tiles from its number on, one a wave; a tile's rows or columns are read
+// again if the next wave of any worker has them.
+static void expect_marks(const std::vector<scheduled_tile> &order, int workers) {
+    const int count = int(order.size());
+    std::vector<std::set<int>> rows(count / workers + 2), columns(rows.size());
+    for (int worker = 0; worker < workers; ++worker)
+        for (int i = worker, wave = 0; i < count; i += workers, ++wave) {
+            rows[wave].insert(order[i].at.m);
+            columns[wave].insert(order[i].at.n);
+        }
+    std::vector<scheduled_tile> marked = order;
+    mark_reuse(marked.data(), count, workers);
+    for (int worker = 0; worker < workers; ++worker)
+        for (int i = worker, wave = 0; i < count; i += workers, ++wave) {
+            const int row = int(rows[wave + 1].count(order[i].at.m));
+            const int column = int(columns[wave + 1].count(order[i].at.n));
+            EXPECT(marked[i].at.m == order[i].at.m && marked[i].at.n == order[i].at.n,
+                   "%d tiles, %d workers: tile %d is another", count, workers, i);
+            EXPECT(marked[i].row_again == row && marked[i].column_again == column,
+                   "%d tiles, %d workers: tile %d has marks %d and %d, not %d and %d", count,
+                   workers, i, marked[i].row_again, marked[i].column_again, row, column);
+        }
+}
+
+static void reuse() {
+    std::mt19937 random(1);
+    for (Grid grid : {Grid{1, 1}, Grid{1, 9}, Grid{9, 1}, Grid{4, 6}, Grid{7, 11}, Grid{16, 40}})
+        for (int workers : {1, 2, 3, 4, 13, 66, 132, 1000})
+            for (bool shuffled : {false, true})
+                expect_marks(order_of(grid, shuffled, random), workers);
+}
+
 int main() {
     run_case("grouped order: each tile once", grouped_each_once);
     run_case("grouped order: groups of rows, column by column", grouped_as_documented);
@@ -174,6 +217,7 @@ int main() {
     run_case("hilbert order: on a square every aligned window is a square", hilbert_windows);
     run_case("hilbert order: on any grid no square is entered twice", hilbert_compact);
     run_case("hilbert order: a long grid takes no time", hilbert_quick);
+    run_case("marks of what the next wave reads again", reuse);
     run_case("balanced workers: as few as finish in as many waves", balanced);
     return test_result();
 }

@@ -19,8 +19,19 @@ struct Operands {
     alignas(1024) bf16 b[N * K];
 };
 
-// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`.
-template <int N>
+// Of one block or of several.
+template <int COUNT>
+DEVICE void wait_for_blocks(float (&acc)[1][COUNT]) {
+    wgmma_wait<0>(acc[0]);
+}
+template <int BLOCKS, int COUNT>
+DEVICE void wait_for_blocks(float (&acc)[BLOCKS][COUNT]) {
+    wgmma_wait<0>(acc);
+}
+
+// D [64][N] = A [64][64] * B [N][64]^T, plus `before` in every element if `accumulate`; in blocks
+// of columns, each with wgmmas of its own.
+template <int N, int BLOCKS>
 __global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumulate, float *d) {
     Operands<N> &smem = dynamic_smem<Operands<N>>();
     for (int i = threadIdx.x; i < 64 * K; i += WARPGROUP_THREADS)
@@ -30,21 +41,27 @@ __global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumu
     fence_proxy_async(); // wgmma sees what this thread wrote ...
     __syncthreads();     // ... and all wrote
 
-    float acc[N / 2];
-    for (float &value : acc)
-        value = before;
-    wgmma_wait<0>(acc); // waits for nothing, and keeps the lines above before the fence
+    constexpr int COLUMNS = N / BLOCKS; // of a block
+    float acc[BLOCKS][COLUMNS / 2];
+    for (int i = 0; i < N / 2; ++i)
+        acc[i / (COLUMNS / 2)][i % (COLUMNS / 2)] = before;
+    wait_for_blocks(acc); // waits for nothing, and keeps the lines above before the fence
     wgmma_fence();
     for (int kk = 0; kk < K; kk += 16)
-        wgmma<N>(acc, matrix_descriptor(&smem.a[32 * K + kk]),
-                 advance_k(matrix_descriptor(smem.b), kk), accumulate || kk > 0);
+        for (int block = 0; block < BLOCKS; ++block) {
+            const uint64_t b = matrix_descriptor(&smem.b[block * COLUMNS * K]);
+            wgmma<COLUMNS>(acc[block], matrix_descriptor(&smem.a[32 * K + kk]), advance_k(b, kk),
+                           accumulate || kk > 0);
+        }
     wgmma_commit();
-    wgmma_wait<0>(acc);
-    for (int i = 0; i < N / 2; ++i)
-        d[fragment_row(threadIdx.x, i) * N + fragment_column(threadIdx.x, i)] = acc[i];
+    wait_for_blocks(acc);
+    for (int block = 0; block < BLOCKS; ++block)
+        for (int i = 0; i < COLUMNS / 2; ++i)
+            d[fragment_row(threadIdx.x, i) * N + block * COLUMNS +
+              fragment_column(threadIdx.x, i)] = acc[block][i];
 }
 
-template <int N>
+template <int N, int BLOCKS>
 static void expect_product(const std::vector<float> &a, const std::vector<float> &b, float before,
                            bool accumulate, const char *what) {
     std::vector<uint16_t> a_bits, b_bits;
@@ -58,12 +75,12 @@ static void expect_product(const std::vector<float> &a, const std::vector<float>
             expected[i] += a[i / N * K + k] * b[i % N * K + k];
     const DeviceArray<uint16_t> on_a(a_bits), on_b(b_bits);
     const DeviceArray<float> d(64 * N, NAN);
-    run(multiply<N>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(), on_b.as_bf16(),
-        before, accumulate, d.device);
+    run(multiply<N, BLOCKS>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(),
+        on_b.as_bf16(), before, accumulate, d.device);
     expect_equal(d.read(), expected, N, what);
 }
 
-template <int N>
+template <int N, int BLOCKS = 1>
 static void multiply_case() {
     std::vector<float> identity(64 * K), integers_a(64 * K), b(N * K);
     for (int i = 0; i < 64 * K; ++i) {
@@ -73,9 +90,9 @@ static void multiply_case() {
     for (int i = 0; i < N * K; ++i)
         b[i] = float(i % 257 - 128); // 257 is prime: rows and columns differ
     // A NaN that were not overwritten would be seen.
-    expect_product<N>(identity, b, NAN, false, "one-hot A");
-    expect_product<N>(integers_a, b, NAN, false, "integers");
-    expect_product<N>(integers_a, b, 1000, true, "integers on top of 1000");
+    expect_product<N, BLOCKS>(identity, b, NAN, false, "one-hot A");
+    expect_product<N, BLOCKS>(integers_a, b, NAN, false, "integers");
+    expect_product<N, BLOCKS>(integers_a, b, 1000, true, "integers on top of 1000");
 }
 
 // ---------------------------------------------------------------------------- fragments

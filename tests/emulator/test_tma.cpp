@@ -467,7 +467,8 @@ static void store_mistakes() {
 }
 
 // Two stores of one thread, the second `columns` and `rows` further; what stands between them.
-static void store_twice(const Map *to, int columns, int rows, const std::function<void()> &between) {
+static void store_twice(const Map *to, int columns, int rows,
+                        const std::function<void()> &between) {
     run_kernel(1, 1, SHARED, [=] {
         const int first[] = {0, 0};
         const int second[] = {columns, rows};

@@ -435,7 +435,8 @@ static void digests(void) {
     digests_of(NUMBER_FP32);
     digests_of(NUMBER_BF16);
     const uint32_t zeros[2] = {0};
-    EXPECT(digest_of(NUMBER_FP32, zeros, 1) != digest_of(NUMBER_FP32, zeros, 2), "the count counts");
+    EXPECT(digest_of(NUMBER_FP32, zeros, 1) != digest_of(NUMBER_FP32, zeros, 2),
+           "the count counts");
 }
 
 int main(void) {
