@@ -144,7 +144,7 @@ endif
 
 # ---------------------------------------------------------------- verbs
 
-.PHONY: $(VERBS) rungs probes test-programs
+.PHONY: $(VERBS) rungs probes choices test-programs
 
 help:
 	@printf '%s\n' \
@@ -598,6 +598,30 @@ $(PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
 	@echo 'link $@'
 	$(Q)$(CXX) -no-pie -o $@ $(filter %.o,$^) $(EMULATED_HARNESS) $(EMULATOR) -lm
 
+# ---------------------------------------------------------------- v17's choices
+
+# A program that says which kernel v17 takes, and one that asks the rung with its first model: the
+# cycles of a tile's end by columns. That model must not pass the test.
+CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/first-model
+FIRST_MODEL := s|(START_CYCLES =) [0-9]+|\1 6000|; \
+    s|END_CYCLES_PER_PIECE \* kernel\.pieces|11.0 * kernel.bn * kernel.turns|; /END_CYCLES_PER_PIECE =/d
+
+choices: $(CHOICES)
+
+$(BUILD)/tests/choice/rung.cu: $(call source_of,v17)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(BUILD)/tests/choice/first-model.cu: $(call source_of,v17) Makefile
+	@mkdir -p $(@D)
+	$(Q)sed -E '$(FIRST_MODEL)' $< >$@
+
+$(CHOICES): %: %.cu tests/choice/choose.cu $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
+	@echo 'c++ tests/choice/choose.cu ($(@F))'
+	$(Q)$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) -MT $@ -DRUNG='"$(abspath $<)"' -x c++ -c \
+	    tests/choice/choose.cu -o $@.o
+	$(Q)$(CXX) -no-pie -o $@ $@.o $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o -lm
+
 # ---------------------------------------------------------------- test programs
 
 # tests/unit/*.c         the harness, under sanitizers; needs neither a GPU nor nvcc
@@ -623,7 +647,7 @@ TESTED_TRACES := v04 v07 v12 a02 a05 t08
 # the tests count the rest as skipped.
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
-    $(PROBES) $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
+    $(PROBES) $(CHOICES) $(TESTED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
     $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
     $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))

@@ -41,6 +41,7 @@ struct SharedStorage {
     static constexpr int TURNS = TURNS_;
     static constexpr int BLOCKS = BM / WM / CONSUMERS * TURNS; // of rows that a consumer has
     static constexpr int STAGING_COLUMNS = BN % 128 == 0 ? 128 : SWIZZLE_COLUMNS;
+    static constexpr int PIECES = BLOCKS * ceil_div(BN, STAGING_COLUMNS); // to store
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
     alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
@@ -226,12 +227,13 @@ struct Kernel {
     size_t smem;
     int bn;
     int turns;
+    int pieces; // that a consumer stores, one after the other
 };
 
 template <int BN, int STAGES, int TURNS>
 constexpr Kernel make_kernel() {
     using Storage = SharedStorage<BN, STAGES, TURNS>;
-    return {gemm<Storage>, sizeof(Storage), BN, TURNS};
+    return {gemm<Storage>, sizeof(Storage), BN, TURNS, Storage::PIECES};
 }
 
 static const Kernel KERNELS[] = {make_kernel<256, 4, 1>(), make_kernel<200, 5, 2>(),
@@ -239,11 +241,11 @@ static const Kernel KERNELS[] = {make_kernel<256, 4, 1>(), make_kernel<200, 5, 2
                                  make_kernel<64, 8, 1>()};
 
 // The model: what a kernel takes for a product, in cycles, at a price for the bytes it moves.
-constexpr double FLOP_PER_CYCLE = 4096;      // of an SM's tensor cores
-constexpr double BYTES_PER_CYCLE = 90;       // that an SM gets from the L2 at best
-constexpr double START_CYCLES = 6000;        // of a launch, until the first k-tile is there
-constexpr double END_CYCLES_PER_COLUMN = 11; // of a block of rows, from accumulators to D
-constexpr double PRICE_OF_BYTES = 0.5;       // an exponent: how far the clock falls as they rise
+constexpr double FLOP_PER_CYCLE = 4096;       // of an SM's tensor cores
+constexpr double BYTES_PER_CYCLE = 90;        // that an SM gets from the L2 at best
+constexpr double START_CYCLES = 5000;         // of an early launch, until the first k-tile is there
+constexpr double END_CYCLES_PER_PIECE = 1200; // from accumulators to D
+constexpr double PRICE_OF_BYTES = 0.5;        // an exponent: how far the clock falls as they rise
 
 static double cost(const Kernel &kernel, const problem *p, int sms) {
     const int waves = ceil_div(ceil_div(p->m, BM) * ceil_div(p->n, kernel.bn), sms);
@@ -251,7 +253,7 @@ static double cost(const Kernel &kernel, const problem *p, int sms) {
     const double bytes = 2.0 * (BM + kernel.bn) * BK;
     const double k_tile = fmax(flop / FLOP_PER_CYCLE, bytes / BYTES_PER_CYCLE);
     const double multiply = ceil_div(p->k, BK) * k_tile;
-    const double end = END_CYCLES_PER_COLUMN * kernel.bn * kernel.turns;
+    const double end = END_CYCLES_PER_PIECE * kernel.pieces;
     // In turns a tile ends while the next one is multiplied, as far as that takes.
     const double tile = kernel.turns == 1 ? multiply + end : fmax(multiply, (multiply + end) / 2);
     const double last = kernel.turns == 1 ? 0 : end;
