@@ -68,6 +68,8 @@ CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic -Werror
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -Werror all-warnings -Icommon \
     -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN)
 PTXAS := -Xptxas -v,-warn-spills
+# tests/energy_code.py reads the machine code in the object.
+READABLE := --no-compress
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Nothing links libcuda: a program must start on a machine that has no driver.
 LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublasLt -lpthread -ldl -lrt -lm \
@@ -337,7 +339,7 @@ ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
-  FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) $(SANITIZE) $(LDLIBS)
+  FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) $(READABLE) $(SANITIZE) $(LDLIBS)
   EMULATED_FLAGS := $(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS)
   # $(call keep,FILE,TEXT)
   keep = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(BUILD))$(file >$(1),$(2)))
@@ -468,7 +470,7 @@ $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 $(BUILD)/energy/parts.cu.o: bench/energy/parts.cu $(BUILD)/flags
 	$(need_nvcc)
 	@mkdir -p $(@D); echo 'nvcc $<'
-	$(Q)$(call refuse_by_log,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) -Ibench $(PTXAS) -c $< -o $@)
+	$(Q)$(call refuse_by_log,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
 $(ENERGY): $(BUILD)/energy/parts.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).o $(HARNESS) \
     $(BUILD)/commit.o

@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import budget
+import energy_limits
 import gpu_users
 import process
 import recorded
@@ -159,10 +160,14 @@ class Measured:
 
     def add(self, run):
         """Keeps a part that belongs to the others. RungFailed if it does not."""
-        self.first = self.first or run
+        first = self.first or run
         for key in SHARED:
-            if run[key] != self.first[key]:
-                raise RungFailed(f"its {key} differs from that of {self.first['part']}")
+            if run[key] != first[key]:
+                raise RungFailed(f"its {key} differs from that of {first['part']}")
+        why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
+        if why:
+            raise RungFailed(f"impossible: {why}")
+        self.first = first
         self.entries.append(entry_of(run))
 
     def fail(self, name, why):

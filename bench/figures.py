@@ -10,6 +10,7 @@ import math
 import statistics
 
 import budget
+import energy_limits
 import traces
 from neighbours import pairwise
 from schema import Invalid, in_order, one_measure, require
@@ -282,6 +283,8 @@ def energy_part(record, part, where):
     else:
         share = flop / (peak * seconds * clock * 1e9)
         equal(part["tensor_core_share"], share, f"{where}.tensor_core_share")
+    why = energy_limits.broken(part, record["gpu"]["sms"], peak)
+    require(why is None, f"{where}.seconds", f"impossible: {why}")
 
 
 def energy(record):

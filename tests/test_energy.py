@@ -19,6 +19,7 @@ RUNNER = ROOT / "bench" / "energy.py"
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
 import budget
 import energy_figures
+import energy_limits
 import expressions
 import note_blocks
 import notes_captions
@@ -311,6 +312,8 @@ if what == "cannot":
 part = fake_energy.part_of(name)
 if part["pace"] is not None:
     part["pace"] = float(options["--pace"])
+if what == "too fast":
+    part["seconds"] /= 8
 if what == "other commit":
     part["commit"] = "fffffff"
 with open(options["--json"], "w") as file:
@@ -360,6 +363,36 @@ def test_failing(folder):
     ):
         require(words in failed[name], failed[name])
     require("no budget without the parts no-store" in result.stdout, result.stdout)
+
+
+def test_impossible(folder):
+    """A part that is faster than its work allows is marked failed; so is a record that holds one."""
+    broken = dict.fromkeys(("no-store", "loads-l2", "multiply-half"), "too fast")
+    result, record = run(folder, broken)
+    failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
+    same((result.returncode, sorted(failed)), (1, sorted(broken)))
+    require("its pace is 1.6000 ms" in failed["loads-l2"], failed["loads-l2"])
+    for name, needed in (
+        ("no-store", "1.5064 ms at 1.350"),
+        ("multiply-half", "2.0857 ms at 1.950"),
+    ):
+        require(f"tensor cores' peak it needs {needed}" in failed[name], failed[name])
+    same(energy_limits.broken(fake_energy.part_of("multiply-half"), 132, None), None)
+    loads = {**fake_energy.part_of("loads"), "pace": None, "seconds": 0.3e-3}
+    require("what it loads" in energy_limits.broken(loads, 132, None), "loads above the peak")
+    record = fake_energy.record()
+    part = next(one for one in record["parts"] if one["part"] == "multiply")
+    for key in ("seconds", "joules"):
+        part[key] /= 8
+    part["tensor_core_share"] *= 8
+    path = Path(folder) / "impossible.json"
+    path.write_text(json.dumps(record))
+    try:
+        recorded.load_record(path)
+    except ValueError as error:
+        require("seconds: impossible" in str(error), str(error))
+    else:
+        raise AssertionError("a record of a part at 8 times the peak was not refused")
 
 
 def test_unpaced(folder):
@@ -423,6 +456,7 @@ TESTS = [
     test_figures,
     test_run,
     test_failing,
+    test_impossible,
     test_unpaced,
     test_deadline,
     test_nothing,

@@ -1,6 +1,7 @@
 // The parts of bench/energy on the emulator, under all its fixed policies: every one of them ends,
-// without a hazard, and writes D or leaves it alone as it says. One that waited for ever would cost
-// a GPU's time; the emulator ends the program and says who waits for whom.
+// without a hazard, multiplies and moves what it says, and writes D or leaves it alone as it says.
+// One that waited for ever would cost a GPU's time; the emulator ends the program and says who
+// waits for whom. What ptxas makes of the source is tested by tests/energy_code.py.
 #include "energy/parts.h"
 
 #include "device/launch.cuh"
@@ -14,6 +15,34 @@ namespace {
 
 constexpr int M = 512, N = 512, K = 320; // eight tiles, more k-tiles than stages
 constexpr double PACE = 1e-6;
+
+// What each part's words say that it does: written down here once more, so that a kernel and its
+// own counts cannot be wrong together.
+enum class Loads { NOTHING, ONCE, ALL };
+struct Description {
+    const char *part;
+    int mma_n; // columns of its wgmmas; 0: it does not multiply
+    Loads loads;
+};
+constexpr int BM = 128, BN = 256, BK = 64, STAGES = 4, MMA_M = 64, MMA_K = 16;
+const Description DESCRIPTIONS[] = {
+    {"whole", 256, Loads::ALL},
+    {"no-store", 256, Loads::ALL},
+    {"no-dram", 256, Loads::ALL},
+    {"no-loads", 256, Loads::ONCE},
+    {"multiply", 256, Loads::ONCE},
+    {"multiply-n128", 128, Loads::ONCE},
+    {"multiply-n64", 64, Loads::ONCE},
+    {"multiply-a-registers", 256, Loads::ONCE},
+    {"multiply-half", 256, Loads::ONCE},
+    {"multiply-zeros", 256, Loads::ONCE},
+    {"whole-three-quarters", 256, Loads::ALL},
+    {"whole-half", 256, Loads::ALL},
+    {"loads", 0, Loads::ALL},
+    {"loads-l2", 0, Loads::ALL},
+    {"loads-l2-apart", 0, Loads::ALL},
+    {"waiting", 0, Loads::NOTHING},
+};
 
 using Matrix = std::vector<bf16>;
 
@@ -47,7 +76,45 @@ int wrong(const part &part, const Matrix &a, const Matrix &b, const Matrix &befo
     return count;
 }
 
-// True if the part ran and left D as it has to be.
+// False, after printing why, unless the last launch did so much.
+bool equal(const char *what, double said, double counted, double wanted) {
+    if (said == wanted && counted == wanted)
+        return true;
+    printf("%s: %.0f wanted, the part says %.0f, the emulator counts %.0f\n", what, wanted, said,
+           counted);
+    return false;
+}
+
+// True if the last launch multiplied and moved what the part's description says, and the counts
+// that go into the record say the same.
+bool does_what_it_says(const part &part, const part_counts &says) {
+    const Description *description = nullptr;
+    for (const Description &one : DESCRIPTIONS)
+        if (std::strcmp(one.part, part.name) == 0)
+            description = &one;
+    if (description == nullptr) {
+        printf("what %s does is not described in this test\n", part.name);
+        return false;
+    }
+    emulator_counts counts;
+    emulator_get_counts(&counts);
+    const double k_tiles = double(M / BM) * (N / BN) * (K / BK);
+    const double loaded = description->loads == Loads::NOTHING ? 0
+                          : description->loads == Loads::ONCE  ? double(counts.ctas) * STAGES
+                                                               : k_tiles;
+    const double multiply_adds = description->mma_n > 0 ? double(M) * N * K : 0;
+    const double wgmmas =
+        description->mma_n > 0 ? multiply_adds / (MMA_M * description->mma_n * MMA_K) : 0;
+    const double stored = part.stores ? double(M) * N * sizeof(bf16) : 0;
+    bool good = equal("multiply-adds", says.flop / 2, double(counts.multiply_adds), multiply_adds);
+    good &= equal("wgmmas", wgmmas, double(counts.wgmmas), wgmmas);
+    good &= equal("bytes loaded", says.loaded_bytes, double(counts.tma_read_bytes),
+                  loaded * (BM + BN) * BK * sizeof(bf16));
+    good &= equal("bytes stored", says.stored_bytes, double(counts.tma_written_bytes), stored);
+    return good;
+}
+
+// True if the part ran, did what it says and left D as it has to be.
 bool right(const part &part, const Matrix &a, const Matrix &b) {
     const Matrix before(size_t(M) * N, __float2bfloat16(-1.5f));
     Matrix after(before.size());
@@ -61,10 +128,11 @@ bool right(const part &part, const Matrix &a, const Matrix &b) {
                      part_launch(&p, state) == 0 && cudaDeviceSynchronize() == cudaSuccess &&
                      cudaMemcpy(after.data(), p.d, after.size() * sizeof(bf16),
                                 cudaMemcpyDeviceToHost) == cudaSuccess;
+    const bool as_said = ran && does_what_it_says(part, part_count(&p, state));
     part_release(state);
     for (bf16 *array : on_device)
         release_array(array);
-    return ran && wrong(part, a, b, before, after) == 0;
+    return as_said && wrong(part, a, b, before, after) == 0;
 }
 
 } // namespace
@@ -80,7 +148,7 @@ int main() {
                 continue;
             const bool good = right(parts[i], a, b);
             printf("%s - energy: the part %s, policy %s%s\n", good ? "ok" : "not ok", parts[i].name,
-                   name, good ? "" : ": it failed, or D is wrong");
+                   name, good ? "" : ": it failed, does not what it says, or D is wrong");
             fflush(stdout);
             failed += !good;
         }
