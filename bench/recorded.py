@@ -373,8 +373,6 @@ def energy_of(path):
     return [record] if record["kind"] == "energy" else []
 
 
-def all_records(folder=RESULTS):
-    """All records of a folder, the one to be shown last. ValueError for a broken file."""
-    paths = sorted(Path(folder).glob("*.json"))
-    found = [record for path in paths for record in records_of(path)]
-    return sorted(found, key=precedence(found))
+def all_files(folder=RESULTS):
+    """The records of a folder, a list for each file. ValueError for a broken file."""
+    return [records_of(path) for path in sorted(Path(folder).glob("*.json"))]

@@ -45,13 +45,20 @@ def counted():
 
 
 def files_of(shape):
-    """The recorded files that hold one burst ladder of all v rungs at that shape, and no more."""
+    """The recorded files that hold one burst ladder of the v rungs from v01 on at that shape, and
+    no more. There were fewer rungs once."""
     found = []
     for path in sorted(RESULTS.glob("*.json")):
         runs = recorded.records_of(path)
         if len(runs) == 1 and runs[0]["kind"] == "ladder" and runs[0]["protocol"] == "burst":
             found.append((path, recorded.shape_of(runs[0]), recorded.all_names(runs[0])))
-    return [path for path, there, names in found if (there, names) == (shape, track("v"))]
+    names_of = {path: names for path, there, names in found if there == shape}
+    return [path for path, names in names_of.items() if names == track("v")[: len(names)]]
+
+
+def rungs_in(path):
+    """The rungs in a file of one ladder."""
+    return recorded.all_names(recorded.load_ladder(path))
 
 
 def records_of(*runs):
@@ -93,13 +100,16 @@ def drawn():
 
 def test_recorded(_):
     """All pictures of recorded runs are drawn, labelled and titled."""
+    from draw import records
+
     holder, output = drawn()
     folder = holder.name
+    counters = records.load().counters((8192,) * 3)
     both = (recorded.load_ladder(recorded.newest_headline())["gpu"]["name"], "burst protocol")
     names = {
         "ladder": track("v"),
         "share-and-clock": track("v"),
-        "roofline": [s["step"] for s in counted()["steps"] if "-" not in s["step"]],
+        "roofline": [s["step"] for s in counters["steps"] if "-" not in s["step"]],
         "ladder-a": track("a", 2),
         "ladder-t": track("t", 2),
     }
@@ -135,10 +145,11 @@ def test_committed(_):
 def test_one_file(folder):
     """From one chosen file comes what it holds; the rest says what is missing."""
     out = Path(folder) / "out"
-    result = run("--results", files_of((4096,) * 3)[-1], "--out", out)
+    path = files_of((4096,) * 3)[-1]
+    result = run("--results", path, "--out", out)
     same((result.returncode, result.stderr), (0, ""))
     same(sorted(path.name for path in out.iterdir()), sorted(suffixed(ALWAYS[:2])))
-    check_texts((out / "ladder.svg").read_text(encoding="utf-8"), track("v"), ["4096³"])
+    check_texts((out / "ladder.svg").read_text(encoding="utf-8"), rungs_in(path), ["4096³"])
     for words in (
         "roofline: not drawn: no counters",
         "sizes: not drawn: burst runs of the v track at 3 or more square sizes; recorded: 4096³",
@@ -342,6 +353,9 @@ def sustained_of(ladder):
     for timing in (*timings, ladder["cublas"]):
         timing["joules"] = 700 * 1.1e12 / (1e12 * timing["tflops"]["median"])
         timing["watts"] = 700.0
+    for rung in recorded.measured(ladder):
+        for i, one in enumerate(rung["passes"]):
+            one["step"]["joules"] = rung["timing"]["step"]["joules"] + 0.001 * i
     return ladder
 
 
@@ -353,15 +367,33 @@ def test_sustained(folder):
     svg, _ = draw(sustained, records_of(burst, sustained_of(burst)), folder)
     joules = sustained_of(burst)["rungs"][-1]["timing"]["step"]["joules"]
     rate = burst["rungs"][-1]["timing"]["step"]["tflops"]["median"]
-    names = [*track("v"), "cuBLAS", f"{joules:.2f}", f"{rate:.0f}", f"{0.83 * rate:.0f}"]
-    check_texts(svg, names, [burst["gpu"]["name"], "burst and sustained protocol"])
-    other = sustained_of(burst)
-    other["gpu"]["name"] = "another"
-    try:
-        sustained.find(records_of(burst, other))
-    except records.Missing:
-        return
-    raise AssertionError("compared two GPUs")
+    names = [*track("v"), "cuBLAS", f"{joules:.3f}", f"{rate:.0f}", f"{0.83 * rate:.0f}"]
+    words = ["burst and sustained protocol", "axis does not begin at 0", "each pass"]
+    check_texts(svg, names, [burst["gpu"]["name"], *words])
+    passes = sustained.pass_joules(sustained_of(burst))[track("v")[-1]]
+    same(passes, [joules + 0.001 * i for i in range(burst["passes"])])
+    gpu, commit = sustained_of(burst), sustained_of(burst)
+    gpu["gpu"]["name"] = "another"
+    commit["commit"] = "7654321"
+    for other in (gpu, commit):
+        try:
+            sustained.find(records_of(burst, other))
+        except records.Missing:
+            continue
+        raise AssertionError("compared two GPUs or two commits")
+
+
+def test_newest_sustained(_):
+    """The newest sustained run is drawn, not the one with the most rungs, beside its own burst."""
+    from draw import sustained
+
+    old = headline()
+    new = scaled(old, 1.1, commit="7654321", date="2027-01-02T00:00:00Z")
+    few = sustained_of(new)
+    few["rungs"] = few["rungs"][-3:]
+    found = sustained.find(records_of(old, sustained_of(old), new, few))
+    same(found["burst"], new)
+    same(found["sustained"], few)
 
 
 def test_sizes(folder):
@@ -374,14 +406,67 @@ def test_sizes(folder):
         ladder["problem"].update(m=size, n=size, k=size)
         runs.append(ladder)
     svg, _ = draw(sizes, records_of(*runs), folder)
-    names = ["v02", "v07", track("v")[-1], "cuBLAS", "1024", "8192"]
-    check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol"])
+    names = ["v04", "v07", "v14", track("v")[-1], "cuBLAS", "1024", "8192"]
+    check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt, median"])
+    for rung in runs[1]["rungs"]:
+        rung["timing"]["ratio_to_cublaslt"]["median"] = 1
+    ratios = dict(sizes.ratio_curve(runs, "v07"))
+    same((list(ratios), ratios[2048]["median"]), ([1024, 2048, 4096, 8192], 1))
+    for run_of in runs:
+        for rung in run_of["rungs"]:
+            del rung["timing"]["ratio_to_cublaslt"]
+    svg, _ = draw(sizes, records_of(*runs), folder)
+    check_texts(svg, names, [])
+    require("of cuBLASLt, median" not in texts_of(svg), "ratios to nothing")
     try:
         sizes.find(records_of(*runs[:2]))
     except records.Missing as missing:
         require("recorded: 1024³, 2048³" in str(missing), str(missing))
         return
     raise AssertionError("two sizes made a curve")
+
+
+def test_sweep(_):
+    """Sizes: all of the newest sweep with enough rungs, even where a longer or newer run is."""
+    from draw import records, sizes
+
+    def sweep(commit, date, names):
+        ladders = []
+        for size in (2048, 4096, 8192):
+            ladder = scaled(headline(), 1, commit=commit, date=date, rounds=1)
+            ladder["problem"].update(m=size, n=size, k=size)
+            ladder["rungs"] = [rung for rung in ladder["rungs"] if rung["step"] in names]
+            ladders.append(ladder)
+        return tuple(ladders)
+
+    old = sweep("0000001", "2027-01-01T00:00:00Z", track("v"))
+    new = sweep("0000002", "2027-01-02T00:00:00Z", ("v04", "v07", "v12", "v14", "v17"))
+    few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v17"))
+    long = (scaled(headline(), 1, commit="0000002", date="2027-01-02T00:00:00Z"),)
+    for files, wanted in (
+        ((old, new, long), new),
+        ((new, old, few, long), new),
+        ((old, few), old),
+        ((few,), few),
+    ):
+        runs = [run for file in files for run in file]
+        runs.sort(key=recorded.precedence(runs))
+        found = sizes.find(records.Records(tuple(runs), False, files))
+        same([run["commit"] for run in found], [run["commit"] for run in wanted])
+        require(all(map(lambda a, b: a is b, found, wanted)), "not the sweep's own runs")
+
+
+def test_recorded_sizes(_):
+    """The recorded sizes and sustained runs that are drawn are of one commit each."""
+    from draw import records, sizes, sustained
+
+    runs = records.load()
+    shown = sizes.find(runs)
+    require(any(all(run in file for run in shown) for file in runs.files), "not one sweep")
+    newest = runs.ladders("v", "sustained")[-1]
+    pair = sustained.find(runs)
+    same(pair["sustained"], newest)
+    same(pair["burst"]["commit"], newest["commit"])
 
 
 def test_roofline(folder):
@@ -416,6 +501,37 @@ def test_cublaslt(folder):
     same(notes, [])
     rate = run_of["cublaslt"]["tflops"]["median"]
     check_texts(svg, track("v"), [f"best cuBLASLt, median: {rate:.0f} TFLOPS"])
+    top = ladder.top_ratios(run_of)
+    require(top[0][2]["median"] >= ladder.TOP, top[0])
+    same([name for _, name, _ in top], track("v")[-len(top) :])
+    words = ["the axis does", f"{top[0][1]} and up"]
+    check_texts(svg, [f"{ratio['median']:.3f}" for _, _, ratio in top], words)
+    for rung in run_of["rungs"]:
+        del rung["timing"]["ratio_to_cublaslt"]
+    svg, _ = draw(ladder, records_of(run_of), folder)
+    require("the axis does" not in texts_of(svg), "a panel of ratios to nothing")
+
+
+def test_changes(folder):
+    """Every rung's change of speed, share and clock stands in figures, and none on another."""
+    import plot
+    from draw import share_and_clock
+
+    run_of = headline()
+    svg, _ = draw(share_and_clock, records_of(run_of), folder)
+    texts = texts_of(svg)
+    rows = [share_and_clock.changes(run_of, reading) for reading in share_and_clock.READINGS]
+    for values in (*rows, share_and_clock.speed_changes(run_of)):
+        figures = [share_and_clock.percent(v, 0 if v > 100 else 1) for v in values[1:]]
+        same([text for text in figures if text not in texts], [])
+    pyplot = plot.import_pyplot()
+    figure = share_and_clock.draw(pyplot, run_of, None)
+    figure.draw_without_rendering()
+    boxes = [(t.get_text(), t.get_window_extent()) for t in figure.axes[2].texts]
+    pyplot.close(figure)
+    for i, (text, box) in enumerate(boxes):
+        for other, other_box in boxes[:i]:
+            require(not box.overlaps(other_box), f"{text} lies on {other}")
 
 
 def test_energy(folder):
@@ -458,7 +574,8 @@ def test_side_by_side(folder):
     require(pictures[0] == pictures[1], "two drawings differ")
     check_png(out / "side-by-side.png")
     svg = (out / "side-by-side.svg").read_text(encoding="utf-8")
-    check_texts(svg, [*track("v"), "cuBLAS"], ["burst protocol", *commits])
+    names = dict.fromkeys(name for path in files for name in rungs_in(path))
+    check_texts(svg, [*names, "cuBLAS"], ["burst protocol", *commits])
 
 
 def test_two_gpus(folder):
@@ -533,9 +650,13 @@ TESTS = [
     test_refuses,
     test_whole,
     test_sustained,
+    test_newest_sustained,
     test_sizes,
     test_roofline,
+    test_sweep,
+    test_recorded_sizes,
     test_cublaslt,
+    test_changes,
     test_energy,
     test_side_by_side,
     test_two_gpus,

@@ -17,7 +17,7 @@ class Records:
 
     runs: tuple
     chosen: bool  # named by the user, who may have measured less than all rungs at any size
-    files: tuple = ()  # the same, file by file, if they were named
+    files: tuple = ()  # the same, file by file; what is in one file was measured in one go
     traces: tuple = ()  # of a CTA each
     energy: tuple = ()  # runs of a rung's parts
 
@@ -81,7 +81,10 @@ def load(paths=()):
     if not paths:
         traces = tuple(recorded.all_traces())
         energy = tuple(run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy"))
-        return Records(tuple(recorded.all_records()), chosen=False, traces=traces, energy=energy)
+        files = [tuple(runs) for runs in recorded.all_files()]
+        runs = [run for file in files for run in file]
+        runs.sort(key=recorded.precedence(runs))
+        return Records(tuple(runs), False, tuple(files), traces, energy)
     files = [recorded.records_of(path) for path in paths]
     for path, runs in zip(paths, files):
         if runs and all(run["kind"] == "ladder" and recorded.has_variants(run) for run in runs):
@@ -99,11 +102,6 @@ def alike(runs):
         return run["gpu"]["name"], run["problem"]["inputs"]
 
     return [run for run in runs if what(run) == what(runs[-1])]
-
-
-def fullest(ladders):
-    """The one with the most results; of several, oldest first, the newest."""
-    return max(enumerate(ladders), key=lambda pair: (len(recorded.measured(pair[1])), pair[0]))[1]
 
 
 def value(rung, reading):

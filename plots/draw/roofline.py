@@ -169,15 +169,6 @@ def roof_panel(axes, found, records):
     draw_points(axes, points)
 
 
-def plain_ticks(axis, candidates, low, high):
-    """Numbers in place of powers of ten."""
-    from matplotlib import ticker
-
-    axis.set_major_locator(ticker.FixedLocator([v for v in candidates if low <= v <= high]))
-    axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.set_minor_locator(ticker.NullLocator())
-
-
 def bytes_panel(axes, table, kind, least):
     """How much each rung moves."""
     values = [moved[kind] * 1e-9 for _, _, moved in table]
@@ -217,8 +208,8 @@ def draw(pyplot, found, records):
     )
     roof_panel(axes["roof"], found, records)
     candidates = [digit * 10**power for power in range(5) for digit in (1, 2, 3, 5, 7)]
-    plain_ticks(axes["roof"].xaxis, candidates, *axes["roof"].get_xlim())
-    plain_ticks(axes["roof"].yaxis, candidates, *axes["roof"].get_ylim())
+    style.plain_ticks(axes["roof"].xaxis, candidates, *axes["roof"].get_xlim())
+    style.plain_ticks(axes["roof"].yaxis, candidates, *axes["roof"].get_ylim())
     axes["roof"].grid()
     axes["roof"].set_xlabel("FLOP per byte moved")
     axes["roof"].set_ylabel("TFLOPS")

@@ -23,7 +23,9 @@ CLOCK = {
     "linewidth": 0.6,
     "label": "mean SM clock during the launch, which the power limit lowers",
 }
-OUTLIER = 3  # a change so many times as large as any other is cut off, with its number
+OUTLIER = 3  # a change so many times as large as any other is cut off
+APART = 1.3  # columns from one of those the rungs are compared with to the next: long names
+ROW = 0.15  # of the change panel's height: a row of numbers above it
 
 
 def known(rung):
@@ -65,6 +67,12 @@ def others(ladder):
     return {words: timing for words, timing in found.items() if timing}
 
 
+def columns(ladder):
+    """The places of the rungs and of whom they are compared with."""
+    rungs = len(ladder["rungs"])
+    return [*range(rungs), *(rungs + 0.2 + APART * i for i in range(len(others(ladder))))]
+
+
 def panel(axes, ladder, reading, words, how):
     """The bars of one reading, those of whom the rungs are compared with last and white."""
     scale, digits = words
@@ -72,11 +80,11 @@ def panel(axes, ladder, reading, words, how):
     rungs = len(values)
     values += [timing[reading] for timing in others(ladder).values()]
     values = [None if v is None else scale * v for v in values]
-    places = range(len(values))
+    places = columns(ladder)
     show = f"{{:.{digits}f}}".format
-    bars.labelled(axes, places[:rungs], values[:rungs], show, size=10, width=0.74, **how)
+    bars.labelled(axes, places[:rungs], values[:rungs], show, width=0.74, **how)
     white = {**how, "color": "white", "edgecolor": "0.25", "linewidth": 0.8, "label": None}
-    bars.labelled(axes, places[rungs:], values[rungs:], show, size=10, width=0.74, **white)
+    bars.labelled(axes, places[rungs:], values[rungs:], show, width=0.74, **white)
     axes.set_ylim(0, 1.2 * max(v for v in values if v is not None))
     axes.grid(axis="y")
 
@@ -89,7 +97,7 @@ def limits(values):
     if rest and order[-1] > OUTLIER * rest[-1]:
         high = 1.25 * rest[-1]
     room = 0.16 * (high - low)
-    return low - room, high + 0.5 * room
+    return low - 0.3 * room, high + 0.3 * room
 
 
 def change_panel(axes, ladder):
@@ -101,11 +109,24 @@ def change_panel(axes, ladder):
         for x, v in enumerate(values):
             if v is not None:
                 change_bar(axes, x + offset, v, high, how)
-    for x, v in enumerate(speed_changes(ladder)):
-        text = "speed" if x == 0 else "" if v is None else percent(v, 0 if v > 100 else 1)
-        axes.text(x, high, text, ha="center", va="bottom", fontsize=10, fontweight="bold")
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_ylim(low, high)
+    numbers = {"clock": sides[1][0], "share": sides[0][0], "speed": speed_changes(ladder)}
+    for row, (name, values) in enumerate(numbers.items()):
+        number_row(axes, 1.02 + ROW * row, name, values)
+
+
+def number_row(axes, y, name, values):
+    """The changes in figures, a column each: on the bars they would lie on top of each other."""
+    how = {"va": "bottom", "fontsize": 9}
+    if name == "speed":
+        how = {"va": "bottom", "fontsize": 8.5, "fontweight": "bold"}
+    across = axes.get_xaxis_transform()
+    axes.text(-0.55, y, name, ha="left", transform=across, **how)
+    for x, v in enumerate(values):
+        if v is not None:
+            text = percent(v, 0 if v > 100 else 1)
+            axes.text(x, y, text, ha="center", transform=across, **how)
 
 
 def percent(v, digits=1):
@@ -115,27 +136,19 @@ def percent(v, digits=1):
 
 
 def change_bar(axes, x, v, high, how):
-    """One bar with the change in per cent; cut off below its number if it is too tall."""
+    """One bar with the change; cut off, with an arrow, if it is too tall."""
     cut = v > high
-    shown = 0.86 * high if cut else v
+    shown = 0.88 * high if cut else v
     how = {key: how[key] for key in how if key != "label"}
     axes.bar(x, shown, width=0.44, zorder=2, **how)
-    axes.annotate(
-        percent(v, 0 if cut else 1) + (" ↑" if cut else ""),
-        (x, shown),
-        (0, 2 if v >= 0 else -3),
-        textcoords="offset points",
-        ha="center",
-        va="bottom" if v >= 0 else "top",
-        fontsize=8,
-        zorder=5,
-    )
+    if cut:
+        axes.text(x, shown, "↑", ha="center", va="bottom", fontsize=9)
 
 
 def draw(pyplot, ladder, _):
     """The whole figure."""
     figure, (share, clock, change) = style.figure_of(
-        pyplot, 7.4, 3, 1, sharex=True, gridspec_kw={"height_ratios": (1, 1, 1.35), "hspace": 0.05}
+        pyplot, 7.6, 3, 1, sharex=True, gridspec_kw={"height_ratios": (1, 1, 1.2), "hspace": 0.05}
     )
     panel(share, ladder, READINGS[0], (100, 1), SHARE)
     panel(clock, ladder, READINGS[1], (1, 3), CLOCK)
@@ -145,7 +158,8 @@ def draw(pyplot, ladder, _):
     change.set_ylabel("change on the\nstep below, %")
     change.set_yticks([])
     change.set_xlabel("step")
-    style.name_ticks(change, [*recorded.all_names(ladder), *others(ladder)], fontsize=10)
+    names = [*recorded.all_names(ladder), *others(ladder)]
+    style.name_ticks(change, names, columns(ladder), fontsize=10)
     title = f"Speed = share × clock. {style.what(ladder)}"
     style.frame(figure, title, style.details(ladder))
     return figure

@@ -130,11 +130,21 @@ def frame(figure, title, second, *, columns=1, more=()):
     figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
 
 
-def name_ticks(axes, names, **how):
-    """One labelled place on the x axis for each name."""
-    axes.set_xticks(range(len(names)), names, **how)
+def name_ticks(axes, names, places=None, **how):
+    """One labelled place on the x axis for each name: one column each, unless places are given."""
+    places = list(range(len(names)) if places is None else places)
+    axes.set_xticks(places, names, **how)
     axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.6, len(names) - 0.4)
+    axes.set_xlim(-0.6, max(places, default=0) + 0.6)
+
+
+def plain_ticks(axis, candidates, low, high):
+    """Numbers in place of powers of ten."""
+    from matplotlib import ticker
+
+    axis.set_major_locator(ticker.FixedLocator([v for v in candidates if low <= v <= high]))
+    axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+    axis.set_minor_locator(ticker.NullLocator())
 
 
 def peak_tflops(records, ladder):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import recorded
 
 from draw import bars, style
-from draw.records import Missing, best_cublaslt, fullest
+from draw.records import Missing, best_cublaslt
 
 NAME = "sustained"
 SIDES = {
@@ -21,14 +21,18 @@ WORDS = {
     "burst": "burst: a few launches after a pause",
     "sustained": "sustained: launches back to back for seconds",
 }
-JOULES = {"color": style.YELLOW, "hatch": "..", "edgecolor": "0.25", "linewidth": 0.6}
+OTHERS = {"cublas": "cuBLAS", "cublaslt": "best\ncuBLASLt"}  # as a ladder has them, and here
+MEDIAN = {"marker": "D", "color": style.YELLOW, "edgecolors": "black", "s": 52}
+PASS = {"marker": "_", "color": style.GREY, "s": 90, "linewidth": 1.0}
+WIDE = 2  # the highest joules over the lowest: from here on the axis is logarithmic
 
 
 def matches(burst, sustained):
-    """True if they ran the same rungs on the same problem and kind of GPU."""
+    """True if the burst run has the other's rungs on the same problem, kind of GPU and commit."""
     names = {rung["step"] for rung in recorded.measured(burst)}
     return (
         burst["gpu"]["name"] == sustained["gpu"]["name"]
+        and burst["commit"] == sustained["commit"]
         and recorded.shape_of(burst) == recorded.shape_of(sustained)
         and burst["problem"]["inputs"] == sustained["problem"]["inputs"]
         and names.issuperset(rung["step"] for rung in recorded.measured(sustained))
@@ -36,29 +40,28 @@ def matches(burst, sustained):
 
 
 def partner(records, sustained):
-    """The burst run that goes with a sustained one: of its commit, if there is one; or None."""
-    bursts = [burst for burst in records.ladders("v") if matches(burst, sustained)]
-    same = [burst for burst in bursts if burst["commit"] == sustained["commit"]]
-    return (same or bursts or [None])[-1]
+    """The burst run that goes with a sustained one, or None."""
+    return ([burst for burst in records.ladders("v") if matches(burst, sustained)] or [None])[-1]
 
 
 def find(records):
-    """{protocol: ladder}: the fullest sustained run, at 8192³ if it can be, and its burst run."""
+    """{protocol: ladder}: the newest sustained run, at 8192³ if it can be, and its burst run."""
     pairs = [(partner(records, run), run) for run in records.ladders("v", "sustained")]
     pairs = [(burst, run) for burst, run in pairs if burst]
     if not pairs:
         command = 'make ladder ARGS="--protocol sustained"'
-        raise Missing(f"no sustained run of the v track beside a burst run of it ({command})")
+        raise Missing(
+            f"no sustained run of the v track beside a burst run of its commit ({command})"
+        )
     usual = (recorded.HEADLINE_SIZE,) * 3
     there = [pair for pair in pairs if recorded.shape_of(pair[1]) == usual] or pairs
-    sustained = fullest([run for _, run in there])
-    return {"burst": partner(records, sustained), "sustained": sustained}
+    return dict(zip(SIDES, there[-1]))
 
 
 def table(ladder):
     """{name: timing} of what was measured, cuBLAS and the best of cuBLASLt last."""
     timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
-    others = {"cuBLAS": ladder["cublas"], "best\ncuBLASLt": best_cublaslt(ladder)}
+    others = dict(zip(OTHERS.values(), (ladder["cublas"], best_cublaslt(ladder))))
     return {**timings, **{name: timing for name, timing in others.items() if timing}}
 
 
@@ -83,38 +86,43 @@ def rate_panel(axes, tables, names):
     axes.grid(axis="y")
 
 
-def joule_words(v):
-    """'1.14' or '26.3'"""
-    return f"{v:.2f}" if v < 10 else f"{v:.1f}"
+def pass_joules(ladder):
+    """{name: what the passes read}: of a rung its own, of the others those beside every rung."""
+    found = {}
+    for rung in recorded.measured(ladder):
+        for side, name in (("step", rung["step"]), *OTHERS.items()):
+            readings = [one[side]["joules"] for one in rung["passes"] if side in one]
+            found.setdefault(name, []).extend(v for v in readings if v is not None)
+    return found
 
 
-def joule_panel(axes, timings, names):
-    """What one product takes, sustained."""
-    values = [timings[name]["joules"] for name in names]
-    known = [v for v in values if v is not None]
-    bars.labelled(
-        axes,
-        range(len(names)),
-        values,
-        joule_words,
-        width=0.5,
-        label="joules per product, sustained, by the GPU's energy counter",
-        **JOULES,
-    )
-    axes.set_ylim(0, 1.2 * cut(known))
-    for x, v in enumerate(values):
-        if v is not None and v > 1.2 * cut(known):
-            text = f"{joule_words(v)} ↑"
-            how = {"ha": "center", "va": "top", "fontsize": 9, "bbox": style.CLEAR}
-            axes.text(x, 1.15 * cut(known), text, **how)
+def joule_panel(axes, ladder, names):
+    """What one product takes, sustained. The axis does not begin at 0: so points, no bars."""
+    timings, passes = table(ladder), pass_joules(ladder)
+    medians = [(x, timings[name]["joules"]) for x, name in enumerate(names)]
+    medians = [(x, v) for x, v in medians if v is not None]
+    single = [(x, v) for x, name in enumerate(names) for v in passes.get(name, ())]
     axes.set_ylabel("joules per GEMM")
     axes.grid(axis="y")
-
-
-def cut(known):
-    """The highest bar that is shown whole: not one that is many times as high as all others."""
-    order = sorted(known) or [1]
-    return order[-1] if len(order) < 2 or order[-1] < 4 * order[-2] else 2 * order[-2]
+    if not medians:
+        return
+    words = "joules per product, sustained, by the GPU's energy counter: median"
+    axes.scatter(*zip(*medians), zorder=4, label=f"{words} (axis does not begin at 0)", **MEDIAN)
+    if single:
+        axes.scatter(*zip(*single), zorder=3, label="the same, each pass", **PASS)
+    for x, v in medians:
+        text = f"{v:.3f}" if v < 10 else f"{v:.1f}"
+        how = {"textcoords": "offset points", "va": "center", "fontsize": 9, "bbox": style.CLEAR}
+        axes.annotate(text, (x, v), (8, 0), zorder=2.5, **how)
+    low, high = (end(v for _, v in medians + single) for end in (min, max))
+    if high < WIDE * low:
+        room = 0.15 * (high - low) or 0.05 * high
+        axes.set_ylim(low - room, high + room)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(low / 1.2, high * 1.2)
+    candidates = [digit * 10**power for power in range(-3, 4) for digit in (1, 2, 5)]
+    style.plain_ticks(axes.yaxis, candidates, *axes.get_ylim())
 
 
 def draw(pyplot, ladders, _):
@@ -125,7 +133,7 @@ def draw(pyplot, ladders, _):
         pyplot, 6.6, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.05}
     )
     rate_panel(rate, tables, names)
-    joule_panel(joules, tables["sustained"], names)
+    joule_panel(joules, ladders["sustained"], names)
     joules.set_xlabel("step")
     style.name_ticks(joules, names, fontsize=10)
     both = [ladders[protocol] for protocol in SIDES]
