@@ -45,7 +45,8 @@ class Records:
         return found[-1]
 
     def counters(self, shape):
-        """The newest counters of v rungs at that shape, on any GPU."""
+        """The newest counters of v rungs at that shape, on any GPU; rungs that it lacks are taken from
+        older records of the same kind of GPU. `sources` are the records that gave something."""
         found = [
             run
             for run in self.runs
@@ -55,7 +56,20 @@ class Records:
         ]
         if not found:
             raise Missing("no counters of v rungs at 8192³ (python3 bench/counters.py)")
-        return found[-1]
+        merged = {**found[-1], "steps": list(found[-1]["steps"]), "sources": [found[-1]]}
+        for run in reversed(found[:-1]):
+            there = {step["step"] for step in merged["steps"]}
+            more = [
+                step
+                for step in run["steps"]
+                if step["step"] not in there
+                and "failed" not in step
+                and not recorded.is_variant(step["step"])
+            ]
+            if more and run["gpu"]["name"] == merged["gpu"]["name"]:
+                merged["steps"] += more
+                merged["sources"].append(run)
+        return merged
 
     def highest_clock(self, gpu):
         """The highest mean SM clock that anything had on that GPU, in GHz, or None."""

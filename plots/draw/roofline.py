@@ -32,6 +32,9 @@ BARS = {
 }
 
 
+A_TENTH = 0.1
+
+
 def find(records):
     """(ladder, counters), both of one GPU."""
     counters = records.counters((recorded.HEADLINE_SIZE,) * 3)
@@ -48,6 +51,21 @@ def notes(found):
     there = {name for name, _, _ in rows(ladder, counters)}
     lacking = [name for name in recorded.all_names(ladder) if name not in there]
     return [f"no point for {', '.join(lacking)}: bytes not counted"] if lacking else []
+
+
+def apart(table):
+    """The rungs that get a point: those that move other bytes than the last one that did, by a tenth
+    of either kind at least; the first, the highest and cuBLAS in any case. The bars show all."""
+    names = [name for name, _, _ in table if name != "cuBLAS"]
+    shown = []
+    for row in table:
+        name, _, moved_bytes = row
+        near = shown and all(
+            abs(moved_bytes[kind] / shown[-1][2][kind] - 1) < A_TENTH for kind in KINDS
+        )
+        if not near or name in (names[-1], "cuBLAS"):
+            shown.append(row)
+    return shown
 
 
 def moved(step, kind):
@@ -150,7 +168,7 @@ def name_clouds(axes, points):
 def roof_panel(axes, found, records):
     """The roofline itself."""
     ladder, counters = found
-    table = rows(ladder, counters)
+    table = apart(rows(ladder, counters))
     flop = flop_of(ladder)
     points = {
         kind: [(name, flop / moved[kind], rate) for name, rate, moved in table] for kind in KINDS
@@ -179,7 +197,7 @@ def bytes_panel(axes, table, kind, least):
         range(len(table)),
         values,
         lambda v: f"{v:.{digits}f}",
-        size=8 if many else 9,
+        size=7 if many else 9,
         width=0.72,
         **BARS[kind],
     )
@@ -215,6 +233,7 @@ def draw(pyplot, found, records):
     axes["roof"].set_ylabel("TFLOPS")
     for kind in KINDS:
         bytes_panel(axes[kind], table, kind, least_bytes(ladder))
-    second = f"{style.details(ladder)}; bytes: {style.when(counters)}, cold caches"
+    counted = style.commits(counters["sources"])
+    second = f"{style.details(ladder)}; bytes: {counted}, cold caches"
     style.frame(figure, style.what(ladder), second, columns=2)
     return figure
