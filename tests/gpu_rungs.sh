@@ -110,7 +110,7 @@ for source in steps/*.cu; do
     fi
     shapes=("${TILED[@]}")
     [[ $rung == v0[89] ]] || shapes+=("${ODD[@]}")
-    [[ $rung == v1[0-2] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
+    [[ $rung == v1[0-9] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == a01 ]] && shapes+=("${SCALARS[@]}")
     [[ $rung == t* ]] && shapes=("${MOVED[@]}")

@@ -54,7 +54,7 @@ for source in steps/*.cu; do
         continue
     fi
     shapes=("" "${TILED[@]}")
-    [[ $rung == v1[0-2] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
+    [[ $rung == v1[0-9] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == t* ]] && shapes=("" "${MOVED[@]}")
     for shape in "${shapes[@]}"; do
