@@ -2,8 +2,8 @@
 //
 // The L2 throws away what was used longest ago, and D's tiles of one wave need more of A and B than
 // fits. But the order says what will be needed: inside a strip the next wave reads the same rows of
-// A and new columns of B. So B's lines are marked to go first, A's stay, and less comes from DRAM,
-// whose bytes cost far more energy than the L2's. Expected: half in a hundred.
+// A and new columns of B. So B's lines are marked to go first, A's stay, and less comes from DRAM.
+// Expected: half in a hundred, through the clock.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"

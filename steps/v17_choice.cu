@@ -40,7 +40,7 @@ struct SharedStorage {
     static constexpr int STAGES = STAGES_;
     static constexpr int TURNS = TURNS_;
     static constexpr int BLOCKS = BM / WM / CONSUMERS * TURNS; // of rows that a consumer has
-    static constexpr int STAGING_COLUMNS = BN % 128 == 0 ? 128 : SWIZZLE_COLUMNS;
+    static constexpr int STAGING_COLUMNS = SWIZZLE_COLUMNS * (BN % (2 * SWIZZLE_COLUMNS) ? 1 : 2);
     static constexpr int PIECES = BLOCKS * ceil_div(BN, STAGING_COLUMNS); // to store
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
@@ -93,7 +93,8 @@ DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
     stage = (stage + k_tiles) % STAGES;
 }
 
-// A consumer warpgroup, alone in its turn: multiplies what the ring holds into its tile.
+// A consumer warpgroup: multiplies what the ring holds into its blocks of rows of the tile, all of
+// them in a turn.
 template <typename Storage, int BLOCKS, int COUNT>
 DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consumer, int k_tiles,
                           int &stage, int &phase) {
@@ -281,7 +282,8 @@ struct State {
 };
 
 // The tiles of D strip by strip, in device memory; nullptr if that fails. A wave of tiles is about
-// as high as wide. With `hints` a tile knows what the next wave reads; else all is to stay.
+// as high as wide, in steps of 4 rows. With `hints` a tile knows what the next wave reads; else all
+// is to stay.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, int bn, int ctas, bool hints) {
     const int tiles = tiles_m * tiles_n;
     const int group = int(sqrt(double(ctas) * bn / BM)) / 4 * 4; // of rows of tiles

@@ -6,9 +6,10 @@
 
 #include "device/base.cuh"
 
-// Says that the launch after this one may begin: its CTAs start on multiprocessors that this
-// launch's have left, once every CTA has said so or ended. One thread of a CTA calls it. It
-// promises nothing about memory: that is what the next launch waits for.
+// Says that the launch after this one may begin: its CTAs start on multiprocessors with room for
+// them, idle ones or those that this launch's have left, once every CTA has said so or ended. One
+// thread of a CTA calls it. It promises nothing about memory: that is what the next launch waits
+// for.
 DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 // Waits until the launches before this one have ended, and what they wrote is visible. The calling

@@ -32,7 +32,7 @@ BARS = {
 }
 
 
-A_TENTH = 0.1
+NEAR = 0.1  # of the bytes
 
 
 def find(records):
@@ -61,7 +61,7 @@ def apart(table):
     for row in table:
         name, _, moved_bytes = row
         near = shown and all(
-            abs(moved_bytes[kind] / shown[-1][2][kind] - 1) < A_TENTH for kind in KINDS
+            abs(moved_bytes[kind] / shown[-1][2][kind] - 1) < NEAR for kind in KINDS
         )
         if not near or name in (names[-1], "cuBLAS"):
             shown.append(row)
