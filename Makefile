@@ -598,9 +598,9 @@ $(PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
 	@echo 'link $@'
 	$(Q)$(CXX) -no-pie -o $@ $(filter %.o,$^) $(EMULATED_HARNESS) $(EMULATOR) -lm
 
-# ---------------------------------------------------------------- v17's choices
+# ---------------------------------------------------------------- v18's choices
 
-# A program that says which kernel v17 takes, and one that asks the rung with its first model: the
+# A program that says which kernel v18 takes, and one that asks the rung with its first model: the
 # cycles of a tile's end by columns. That model must not pass the test.
 CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/first-model
 FIRST_MODEL := s|(START_CYCLES =) [0-9]+|\1 6000|; \
@@ -608,11 +608,11 @@ FIRST_MODEL := s|(START_CYCLES =) [0-9]+|\1 6000|; \
 
 choices: $(CHOICES)
 
-$(BUILD)/tests/choice/rung.cu: $(call source_of,v17)
+$(BUILD)/tests/choice/rung.cu: $(call source_of,v18)
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(BUILD)/tests/choice/first-model.cu: $(call source_of,v17) Makefile
+$(BUILD)/tests/choice/first-model.cu: $(call source_of,v18) Makefile
 	@mkdir -p $(@D)
 	$(Q)sed -E '$(FIRST_MODEL)' $< >$@
 

@@ -13,7 +13,7 @@ import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAST = "v17"  # of its track
+LAST = "v18"  # of its track
 A_LAST = "a06"
 T_LAST = "t08"
 NONE = "t00"  # below all: no rung of the track has it
@@ -67,11 +67,11 @@ TABLE = [
     ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
     ("v14", LAST, "loads that leave the L2 first", r"bulk\.tensor\.3d\.shared\S*L2::cache_hint"),
     ("v15", LAST, "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
-    ("v16", LAST, "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
-    ("v16", LAST, "waits for the launch before", r"griddepcontrol\.wait"),
-    ("v17", LAST, "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
-    ("v17", LAST, "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
-    ("v17", LAST, "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
+    ("v17", LAST, "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
+    ("v17", LAST, "waits for the launch before", r"griddepcontrol\.wait"),
+    ("v18", LAST, "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
+    ("v18", LAST, "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v18", LAST, "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
     ("v12", LAST, "stmatrix", r"stmatrix\.sync\.aligned"),
     ("t01", T_LAST, "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
     ("t01", T_LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of v17's model: it takes the kernel that is fastest, or close to it, where that is recorded.
+"""Tests of v18's model: it takes the kernel that is fastest, or close to it, where that is recorded.
 
-The recorded ladders are those with v17 and all of its variants in them, each of which takes one of
+The recorded ladders are those with v18 and all of its variants in them, each of which takes one of
 its kernels always. At the shapes of FITTED the model's constants were read off what was measured;
 the others are a test of it. Needs no GPU: make builds tests/choice/choose.cu, which asks the rung,
 and the same of a rung with its first model, which must fail here. Prints one line per case; exits 1
@@ -21,19 +21,19 @@ VARIANTS = ROOT / "bench" / "variants"
 MOST_BEHIND = 0.02  # of the fastest variant's rate
 FITTED = ("12288x3072x512",)
 SWEPT_SMS = 132
-# What v17's times at the swept shapes are the times of. The first model took the same.
+# What v18's times at the swept shapes are the times of. The first model took the same.
 SWEPT = {
-    "512x512x512": "v17-narrow",
-    "1024x1024x1024": "v17-narrow",
-    "2048x2048x2048": "v17-wide",
-    "4096x4096x4096": "v17-wide",
-    "8192x8192x8192": "v17-wide",
-    "16384x16384x16384": "v17-wide",
-    "4096x14336x4096": "v17-wide",
-    "4096x4096x14336": "v17-wide",
-    "8192x8192x1024": "v17-turns",
-    "128x8192x8192": "v17-narrow",
-    "81920x256x256": "v17-wide",
+    "512x512x512": "v18-narrow",
+    "1024x1024x1024": "v18-narrow",
+    "2048x2048x2048": "v18-wide",
+    "4096x4096x4096": "v18-wide",
+    "8192x8192x8192": "v18-wide",
+    "16384x16384x16384": "v18-wide",
+    "4096x14336x4096": "v18-wide",
+    "4096x4096x14336": "v18-wide",
+    "8192x8192x1024": "v18-turns",
+    "128x8192x8192": "v18-narrow",
+    "81920x256x256": "v18-wide",
 }
 
 sys.path[:0] = [str(ROOT / "bench")]
@@ -51,9 +51,9 @@ def build():
 
 
 def variants():
-    """The variants that take one of v17's kernels always, by its place among them."""
+    """The variants that take one of v18's kernels always, by its place among them."""
     found = {}
-    for path in sorted(VARIANTS.glob("v17-*.patch")):
+    for path in sorted(VARIANTS.glob("v18-*.patch")):
         kernel = re.search(
             r"^\+ +made->kernel = &KERNELS\[(\d+)\];$", path.read_text(), re.MULTILINE
         )
@@ -71,8 +71,8 @@ def choices(program, sms, shapes):
 
 
 def rates(ladder):
-    """The variants' rates as multiples of v17's, pass by pass: {variant: ratio}."""
-    pairs = [pair for pair in ladder["neighbours"] if pair["lower"] == "v17"]
+    """The variants' rates as multiples of v18's, pass by pass: {variant: ratio}."""
+    pairs = [pair for pair in ladder["neighbours"] if pair["lower"] == "v18"]
     return {pair["upper"]: pair["paired_ratio"] for pair in pairs}
 
 
@@ -130,7 +130,7 @@ def check_swept():
 
 def main():
     build()
-    case("each of v17's kernels has a variant", "" if len(variants()) == 5 else f"{variants()}")
+    case("each of v18's kernels has a variant", "" if len(variants()) == 5 else f"{variants()}")
     check_recorded()
     check_first_model()
     check_swept()

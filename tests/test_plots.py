@@ -440,8 +440,8 @@ def test_sweep(_):
         return tuple(ladders)
 
     old = sweep("0000001", "2027-01-01T00:00:00Z", track("v"))
-    new = sweep("0000002", "2027-01-02T00:00:00Z", ("v04", "v07", "v12", "v14", "v17"))
-    few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v17"))
+    new = sweep("0000002", "2027-01-02T00:00:00Z", ("v04", "v07", "v12", "v14", "v18"))
+    few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v18"))
     long = (scaled(headline(), 1, commit="0000002", date="2027-01-02T00:00:00Z"),)
     for files, wanted in (
         ((old, new, long), new),

@@ -1,5 +1,5 @@
-// stmatrix: a warp writes four 8x8 matrices of 16-bit elements from its registers into shared
-// memory, in the layout in which mma and wgmma leave their accumulators.
+// stmatrix: a warp writes four or two 8x8 matrices of 16-bit elements from its registers into
+// shared memory, in the layout in which mma and wgmma leave their accumulators.
 #pragma once
 
 #include "device/vector.cuh"
@@ -15,4 +15,13 @@ DEVICE void stmatrix_x4(bf16 *row, const float *values) {
                  "r"(pack_bf16(values[0], values[1])), "r"(pack_bf16(values[2], values[3])),
                  "r"(pack_bf16(values[4], values[5])), "r"(pack_bf16(values[6], values[7]))
                  : "memory");
+}
+
+// The same for two 8x8 matrices: lanes 0 to 15 pass the addresses of their rows, those of the other
+// lanes are not used; four accumulators per lane.
+DEVICE void stmatrix_x2(bf16 *row, const float *values) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x2.shared::cta.b16 [%0], {%1, %2};" ::"r"(shared_address(row)),
+        "r"(pack_bf16(values[0], values[1])), "r"(pack_bf16(values[2], values[3]))
+        : "memory");
 }

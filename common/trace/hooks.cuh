@@ -527,6 +527,13 @@ DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
 }
 #define stmatrix_x4 traced_stmatrix_x4
 
+// Half of one, to staging memory.
+DEVICE void traced_stmatrix_x2(bf16 *row, const float *values, TRACE_SITE) {
+    TRACE_FORWARD(stmatrix_x2, row, values);
+    trace::touch_in_line(TRACE_WRITE);
+}
+#define stmatrix_x2 traced_stmatrix_x2
+
 // A row of fragments, to global memory.
 DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float right0,
                                       float right1) {

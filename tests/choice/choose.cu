@@ -1,4 +1,4 @@
-// Which of its kernels v17 takes.
+// Which of its kernels v18 takes.
 //
 //   choose SMS MxNxK...
 //

@@ -1,4 +1,4 @@
-// v16: the next launch begins before this one has ended.
+// v17: the next launch begins before this one has ended.
 //
 // Between two launches on a stream the GPU is idle for a few microseconds: the last CTA ends, the
 // next launch is set up, barriers are made ready, the first loads are on their way. Here each CTA
@@ -17,30 +17,29 @@
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
 
-constexpr int BM = 128;
+constexpr int BM = 256;
 constexpr int BN = 200;
 constexpr int BK = 64;
-constexpr int STAGES = 5;
+constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 12; // rows of tiles in a strip
-constexpr int WM = 64;    // rows of a wgmma
+constexpr int GROUP = 8; // rows of tiles in a strip
+constexpr int WM = 64;   // rows of a wgmma
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM;                  // of rows: a consumer has them all
-constexpr int STAGING_COLUMNS = SWIZZLE_COLUMNS; // of the tile in the staging memory
-enum { STAGING_BARRIER = 1 };                    // named barriers, one per consumer
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
+enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(128) bf16 d[CONSUMERS][WM * BN];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
-    uint64_t turn[CONSUMERS]; // to multiply
 };
 
 // One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
@@ -58,7 +57,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
                       const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
                       int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        // Waits for the consumer whose tile it was: it has read what this stage held.
+        // Waits for the consumers: they have read what this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
@@ -76,13 +75,7 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
         mbarrier_arrive(&smem.empty[stage]);
 }
 
-// Goes on in the ring by so many k-tiles: those of the other consumer's tile.
-DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
-    phase ^= (stage + k_tiles) / STAGES % 2;
-    stage = (stage + k_tiles) % STAGES;
-}
-
-// A consumer warpgroup, alone in its turn: multiplies what the ring holds into its tile.
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
 DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
                           int k_tiles, int &stage, int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -92,55 +85,41 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         wgmma_fence(); // what touched the accumulators before comes before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
-                const uint64_t a = matrix_descriptor(&smem.a[stage][block * WM * BK]);
+                const int row = (consumer * BLOCKS + block) * WM;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
                 wgmma<MMA_N>(acc[block], advance_k(a, kk), advance_k(b, kk),
                              k_tile > 0 || kk > 0); // the first one overwrites
             }
         wgmma_commit();
-        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
-        if (k_tile > 0)
-            release_stage(smem, (stage + STAGES - 1) % STAGES);
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
-    // All of this tile's wgmmas are started: the other consumer may start its own behind them.
-    if (threadIdx.x % WARPGROUP_THREADS == 0)
-        mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
-    wgmma_wait<0>(acc);
-    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
-// A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
-// a time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
-// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
-// of the left pair, the others those of the right.
+// A consumer warpgroup: writes a block of accumulators to its staging memory, and one of its
+// threads starts the store of it to D at (row, column). stmatrix takes two 8 x 8 matrices, one
+// below the other, and the two to their right: the first 16 lanes name the rows of the left pair,
+// the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
-    const int matrix_row = warp * 16 + lane % 16;
-    const int matrix_column = lane / 16 * 8;
+    bf16 *staged = &smem.d[consumer][(warp * 16 + lane % 16) * BN];
 
-    for (int next = 0; next < BN; next += STAGING_COLUMNS) {
-        const int piece = next < BN - STAGING_COLUMNS ? next : BN - STAGING_COLUMNS;
-        if (leader && piece < next) // it writes a part of the piece before again ...
-            bulk_wait<0>();         // ... when that is done: no two stores of one place at a time
-        if (leader)
-            bulk_wait_read<0>(); // the last store has read the staging memory ...
-        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
-        for (int j = 0; j < STAGING_COLUMNS; j += 16) {
-            bf16 *slice = smem.d[consumer][j / SWIZZLE_COLUMNS];
-            const int chunk = j % SWIZZLE_COLUMNS + matrix_column;
-            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(piece + j) / 2]);
-        }
-        fence_proxy_async(); // what this thread wrote is seen by TMA ...
-        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
-        if (leader) {
-            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
-                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + piece + j, row);
-            bulk_commit();
-        }
+    if (leader)
+        bulk_wait_read<0>(); // the last store has read the staging memory ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+    for (int j = 0; j + 16 <= BN; j += 16)
+        stmatrix_x4(&staged[j + lane / 16 * 8], &acc[j / 2]);
+    stmatrix_x2(&staged[BN - 8], &acc[(BN - 8) / 2]); // the last 8 columns
+    fence_proxy_async();                              // what this thread wrote is seen by TMA ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+    if (leader) {
+        tma_store_2d(map_d, smem.d[consumer], column, row);
+        bulk_commit();
     }
 }
 
@@ -154,10 +133,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         launch_dependents();
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
         }
-        for (int consumer = 0; consumer < CONSUMERS; ++consumer)
-            mbarrier_init(&smem.turn[consumer], 1);
         mbarrier_init_fence(); // before any thread or copy uses them
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
@@ -177,21 +154,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        const int k_tiles = ceil_div(k, BK);
-        int turn = consumer == 0; // the parity of its turns: the first is consumer 0's, at once
-        skip_stages(consumer * k_tiles, stage, phase);
-        for (int i = blockIdx.x + consumer * gridDim.x; i < tiles; i += CONSUMERS * gridDim.x) {
-            // Waits for the other consumer: before, the parity of `full` may be an older one's.
-            mbarrier_wait(&smem.turn[consumer], turn);
-            named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // all have seen it
-            turn ^= 1;
+        for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
             float acc[BLOCKS][MMA_N / 2];
-            multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
-            skip_stages((CONSUMERS - 1) * k_tiles, stage, phase);
+            multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
             const tile_coordinate tile = order[i].at;
             for (int block = 0; block < BLOCKS; ++block)
-                store_tile(smem, &map_d, acc[block], consumer, tile.m * BM + block * WM,
-                           tile.n * BN);
+                store_tile(smem, &map_d, acc[block], consumer,
+                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
         }
         bulk_wait<0>(); // the last store is done with this CTA's shared memory
     }
@@ -223,7 +192,7 @@ static int prepare(const problem *p, void **state) {
     *state = made;
     if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;
     const int tiles_m = ceil_div(p->m, BM);
@@ -246,8 +215,8 @@ static void release(void *state) {
     delete static_cast<State *>(state);
 }
 
-static const step v16 = {
-    .name = "v16",
+static const step v17 = {
+    .name = "v17",
     .idea = "the next launch begins before the end",
     .computes = GEMM_BF16,
     .min_compute_capability = 90,
@@ -260,4 +229,4 @@ static const step v16 = {
     .release = release,
 };
 
-int main(int argc, char **argv) { return step_main(&v16, argc, argv); }
+int main(int argc, char **argv) { return step_main(&v17, argc, argv); }
