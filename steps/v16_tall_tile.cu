@@ -2,10 +2,10 @@
 //
 // Turns leave few cycles to win, and the clock is what the power allows: bytes count. So the two
 // tiles of 128 x 200 become one, twice as high. Each consumer keeps its 128 rows, as many
-// accumulators as it can hold, and what is loaded of B serves both: three bytes for four. A stage
-// is larger, so three make the ring. A block of rows goes to D at once: its 25 chunks of 16 bytes
-// are an odd number, so rows fall on different banks, and need no swizzle. Expected: three in a
-// hundred over v14, of which v15 had lost one.
+// accumulators as it can hold, and what is loaded of B serves both: seven bytes where v15 loads
+// ten. A stage is larger, so three make the ring. A block of rows goes to D at once: its rows are
+// an odd number of 16-byte chunks, 25, so they fall on different banks, and need no swizzle.
+// Expected: three in a hundred over v14, four over v15.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -150,9 +150,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
+            const tile_coordinate tile = order[i].at;
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
-            const tile_coordinate tile = order[i].at;
             for (int block = 0; block < BLOCKS; ++block)
                 store_tile(smem, &map_d, acc[block], consumer,
                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);

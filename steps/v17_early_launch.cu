@@ -155,9 +155,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
+            const tile_coordinate tile = order[i].at;
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
-            const tile_coordinate tile = order[i].at;
             for (int block = 0; block < BLOCKS; ++block)
                 store_tile(smem, &map_d, acc[block], consumer,
                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);

@@ -1,13 +1,12 @@
 // v18: the tile fits the product.
 //
 // One tile cannot suit all shapes. The tile and whether the consumers share one or take turns
-// become parameters of the kernel, and a model of a few lines chooses among six: waves of tiles
+// become parameters of the kernel, and a model of a few lines chooses among five: waves of tiles
 // times the cycles of one, and a price on the bytes per flop, which take their power from the
-// clock. Few and narrow tiles for small products, turns for short k, 256 x 200 for long ones, which
-// are launched as usual: where the start doesn't count, CTAs in order read more together. The
-// strips get the height that makes a wave square, and hints are given where A and B don't fit in
-// the L2 as it is. Expected: nothing where a rung below has the right tile, twice the speed at
-// 1024.
+// clock. Few and narrow tiles for small products, turns for short k, 256 x 200 or 128 x 256,
+// whichever fills the waves, for long ones. The strips get the height that makes a wave square, and
+// hints are given where A and B don't fit in the L2 as it is. Expected: nothing where a rung below
+// has the right tile, twice the speed at 1024.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
@@ -45,7 +44,6 @@ struct SharedStorage {
     static constexpr bool SWIZZLED = BN % SWIZZLE_COLUMNS == 0;
     static constexpr int BOX_COLUMNS = SWIZZLED ? SWIZZLE_COLUMNS : BN; // of a store
     static constexpr int STAGING_COLUMNS = BOX_COLUMNS * (BN % (2 * BOX_COLUMNS) ? 1 : 2);
-    static constexpr int PIECES = BLOCKS * (BN / STAGING_COLUMNS); // to store
     static_assert(SWIZZLED || BN / 8 % 2 == 1, "rows would meet in the same banks");
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
@@ -121,7 +119,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         wgmma_commit();
         wgmma_wait<IN_FLIGHT>(acc); // what came before these has been read
         if (k_tile >= IN_FLIGHT)
-            release_stage(smem, (stage + smem.STAGES - IN_FLIGHT) % smem.STAGES);
+            release_stage(smem, IN_FLIGHT ? (stage + smem.STAGES - 1) % smem.STAGES : stage);
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
@@ -224,10 +222,10 @@ __global__ void __launch_bounds__(THREADS, 1)
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
             }
             turn ^= 1;
+            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
             float acc[BLOCKS][BN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
-            const tile_coordinate tile = order[i].at;
             for (int block = 0; block < BLOCKS; ++block)
                 store_tile(smem, &map_d, acc[block], consumer,
                            tile.m * smem.BM + (consumer / TURNS * BLOCKS + block) * WM,
@@ -244,46 +242,42 @@ struct Kernel {
     int bm;
     int bn;
     int turns;
-    int pieces;      // that a consumer stores, one after the other ...
+    int blocks;      // of rows that a consumer stores, one after the other ...
     int box_columns; // ... in boxes of so many
 };
 
 template <int BM, int BN, int STAGES, int TURNS>
 constexpr Kernel make_kernel() {
     using Storage = SharedStorage<BM, BN, STAGES, TURNS>;
-    return {gemm<Storage>, sizeof(Storage), BM, BN, TURNS, Storage::PIECES, Storage::BOX_COLUMNS};
+    return {gemm<Storage>, sizeof(Storage), BM, BN, TURNS, Storage::BLOCKS, Storage::BOX_COLUMNS};
 }
 
 static const Kernel KERNELS[] = {make_kernel<256, 200, 3, 1>(), make_kernel<128, 256, 4, 1>(),
-                                 make_kernel<128, 200, 4, 2>(), make_kernel<128, 200, 4, 1>(),
-                                 make_kernel<128, 128, 6, 1>(), make_kernel<128, 64, 8, 1>()};
+                                 make_kernel<128, 200, 4, 2>(), make_kernel<128, 128, 6, 2>(),
+                                 make_kernel<128, 64, 8, 1>()};
 
 // The model: what a kernel takes for a product, in cycles, at a price for the bytes it moves.
 constexpr double FLOP_PER_CYCLE = 4096;       // of an SM's tensor cores
-constexpr double BYTES_PER_CYCLE = 90;        // that an SM gets from the L2 at best
+constexpr double BYTES_PER_CYCLE = 60;        // that an SM gets from the L2
+constexpr double DRAM_BYTES_PER_CYCLE = 2200; // of all SMs
 constexpr double START_CYCLES = 5000;         // of an early launch, until the first k-tile is there
-constexpr double END_CYCLES_PER_PIECE = 1200; // from accumulators to D
-constexpr double PRICE_OF_BYTES = 0.5;        // an exponent: how far the clock falls as they rise
-constexpr double LONG_CYCLES = 100 * START_CYCLES;
-
-static double flop_per_k_tile(const Kernel &kernel) { return 2.0 * kernel.bm * kernel.bn * BK; }
-static double bytes_per_k_tile(const Kernel &kernel) { return 2.0 * (kernel.bm + kernel.bn) * BK; }
-
-static double cycles(const Kernel &kernel, const problem *p, int sms) {
-    const int waves = ceil_div(ceil_div(p->m, kernel.bm) * ceil_div(p->n, kernel.bn), sms);
-    const double k_tile =
-        fmax(flop_per_k_tile(kernel) / FLOP_PER_CYCLE, bytes_per_k_tile(kernel) / BYTES_PER_CYCLE);
-    const double multiply = ceil_div(p->k, BK) * k_tile;
-    const double end = END_CYCLES_PER_PIECE * kernel.pieces;
-    // In turns a tile ends while the next one is multiplied, as far as that takes.
-    const double tile = kernel.turns == 1 ? multiply + end : fmax(multiply, (multiply + end) / 2);
-    const double last = kernel.turns == 1 ? 0 : end;
-    return START_CYCLES + waves * tile + last;
-}
+constexpr double END_CYCLES = 8;              // from accumulators to D, a column of a block
+constexpr double PRICE_OF_BYTES = 0.1;        // an exponent: how far the clock falls as they rise
 
 static double cost(const Kernel &kernel, const problem *p, int sms) {
-    return cycles(kernel, p, sms) *
-           pow(bytes_per_k_tile(kernel) / flop_per_k_tile(kernel), PRICE_OF_BYTES);
+    const int waves = ceil_div(ceil_div(p->m, kernel.bm) * ceil_div(p->n, kernel.bn), sms);
+    const double flop = 2.0 * kernel.bm * kernel.bn * BK;
+    const double bytes = 2.0 * (kernel.bm + kernel.bn) * BK;
+    const double k_tile = fmax(flop / FLOP_PER_CYCLE, bytes / BYTES_PER_CYCLE);
+    const double multiply = ceil_div(p->k, BK) * k_tile;
+    // In turns a tile ends while the next one is multiplied, as far as that takes, and takes
+    // longer.
+    const double end = END_CYCLES * kernel.bn * kernel.blocks * kernel.turns;
+    const double tile = kernel.turns == 1 ? multiply + end : fmax(multiply, (multiply + end) / 2);
+    const double last = kernel.turns == 1 ? 0 : end;
+    const double matrices = 2.0 * (double(p->m) * p->k + double(p->n) * p->k + double(p->m) * p->n);
+    const double cycles = fmax(START_CYCLES + waves * tile + last, matrices / DRAM_BYTES_PER_CYCLE);
+    return cycles * pow(bytes / flop, PRICE_OF_BYTES);
 }
 
 static const Kernel *choose(const problem *p, int sms) {
@@ -301,8 +295,7 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas;   // as many as there are multiprocessors that have work in every wave
-    bool early; // launched, before the launch before has ended
+    int ctas; // as many as there are multiprocessors that have work in every wave
 };
 
 // The tiles of D strip by strip, in device memory; nullptr if that fails. A wave of tiles, each
@@ -328,7 +321,6 @@ static int prepare(const problem *p, void **state) {
     if (multiprocessor_count(&made->ctas) || l2_size(&l2))
         return 1;
     made->kernel = choose(p, made->ctas);
-    made->early = cycles(*made->kernel, p, made->ctas) < LONG_CYCLES;
     const int bm = made->kernel->bm;
     const int bn = made->kernel->bn;
     // A row's next 128 bytes are the next k-tile's: DRAM gives both at once.
@@ -350,13 +342,9 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    const Kernel &kernel = *made->kernel;
-    if (made->early)
-        return launch_early(kernel.run, dim3(made->ctas), dim3(THREADS), dim3(1), kernel.smem,
-                            p->stream, made->map_a, made->map_b, made->map_d, made->order,
-                            made->tiles, p->k);
-    return launch(kernel.run, dim3(made->ctas), dim3(THREADS), dim3(1), kernel.smem, p->stream,
-                  made->map_a, made->map_b, made->map_d, made->order, made->tiles, p->k);
+    return launch_early(made->kernel->run, dim3(made->ctas), dim3(THREADS), dim3(1),
+                        made->kernel->smem, p->stream, made->map_a, made->map_b, made->map_d,
+                        made->order, made->tiles, p->k);
 }
 
 static void release(void *state) {
