@@ -19,6 +19,7 @@ DEVICE void stmatrix_x4(bf16 *row, const float *values,
 // stmatrix.m8n8.x2.
 DEVICE void stmatrix_x2(bf16 *row, const float *values,
                         emulator::Site where = emulator::Site::current()) {
-    const uint32_t registers[2] = {pack_bf16(values[0], values[1]), pack_bf16(values[2], values[3])};
+    const uint32_t registers[2] = {pack_bf16(values[0], values[1]),
+                                   pack_bf16(values[2], values[3])};
     emulator::stmatrix(row, registers, 2, false, where);
 }
