@@ -244,25 +244,32 @@ def part_rows(record):
 
 ENERGY_TABLES = {"budget": (budget_rows, 1), "fit": (fit_rows, 1), "parts": (part_rows, 2)}
 ENERGY_PICTURE = (
-    '<img src="../plots/energy.png" width="900" alt="The energy budget of a rung, and the '
-    'watts and clocks of its parts">'
+    '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
+    'watts and clocks of their parts">'
 )
 
 
+def energy_runs(library, rung=None):
+    """The newest whole run of that rung's parts, or of every rung's; the page now uses them."""
+    runs = recorded.newest_energies([record for _, record in library.all_of("energy")])
+    runs = [run for run in runs if rung in (None, run["rung"])]
+    library.used += [run for run in runs if not any(run is other for other in library.used)]
+    return runs
+
+
 def energy_block(library, words):
-    """A table of the newest whole run of a rung's parts, or its picture."""
-    if len(words) != 1 or words[0] not in (*ENERGY_TABLES, "picture"):
-        raise ValueError(f"'energy {' '.join(words)}': write energy budget, fit, parts or picture")
-    record = recorded.newest_energy(library.folder)
-    if record is None:
+    """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
+    if words == ["picture"]:
+        return [ENERGY_PICTURE] if energy_runs(library) else NO_ENERGY
+    if len(words) != 2 or words[0] not in ENERGY_TABLES:
+        wanted = "write energy budget, fit or parts and a rung, or energy picture"
+        raise ValueError(f"'energy {' '.join(words)}': {wanted}")
+    runs = energy_runs(library, words[1])
+    if not runs:
         return NO_ENERGY
-    if not any(record is other for other in library.used):
-        library.used.append(record)
-    if words[0] == "picture":
-        return [ENERGY_PICTURE]
     make, texts = ENERGY_TABLES[words[0]]
     try:
-        head, *rows = make(record)
+        head, *rows = make(runs[0])
     except budget.Unsolvable as error:
         return [f"No budget: {error}."]
     rule = ["---" if index < texts else "---:" for index in range(len(head))]

@@ -47,6 +47,8 @@ EDITS = (
     (("parts", 1, "edges", "joules", 3), 0.0, "parts[1].edges"),
     (("parts", 1, "edges", "after"), [1.0, 2.0], "parts[1].edges"),
     (("problem", "m"), 4096, "counts.flop"),
+    (("problem", "m"), 7600, "counts.flop"),
+    (("parts", 2, "counts", "flop"), 1.1e12, "parts[2].tensor_core_share"),
 )
 
 
@@ -126,9 +128,29 @@ def refused(record, words):
     raise AssertionError(f"it gave a budget; wanted: {words}")
 
 
+def test_rungs(_):
+    """Each rung has parts of its own; a rung whose parts nobody knows gives no budget."""
+    one, other = (budget.make(fake_energy.record(rung=rung)) for rung in ("v14", "v16"))
+    for mine, its in zip(one.entries, other.entries):
+        close(its.joules, mine.joules, 1e-9, mine.name)
+    refused({**fake_energy.record(), "rung": "v16"}, "without the parts multiply-n104")
+    refused({**fake_energy.record(), "rung": "v12"}, "no budget of v12: only v14, v16")
+
+
+def test_real(_):
+    """Every recorded run whose parts are whole gives a budget of its own rung that adds up."""
+    runs = [record for _, record in recorded.all_of_kind(recorded.RESULTS, "energy")]
+    require(runs, "no energy run is recorded")
+    for run in recorded.newest_energies(runs):
+        made = budget.make(run)
+        total = sum(entry.joules for entry in made.entries)
+        close(total, made.joules, 1e-9, run["rung"])
+        require(abs(made.entries[-1].joules) < 0.1 * made.joules, made.entries[-1])
+
+
 def test_missing(_):
     """Each part that is needed is missed, and named; others are not."""
-    for name in (*budget.FITTED, budget.IDLE, budget.AWAKE):
+    for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
         refused(fake_energy.record(name), f"no budget without the parts {name}")
     for name in ("rung", "loads-l2-apart", "multiply-zeros"):
         budget.make(fake_energy.record(name))
@@ -201,31 +223,58 @@ def test_record(folder):
             raise AssertionError(f"{way} = {value!r} was not refused")
 
 
+def test_padding(folder):
+    """Tiles over D's edge are multiplied whole: more FLOP than the product's, but in all parts."""
+    record = fake_energy.record(rung="v16")
+    path = Path(folder) / "padded.json"
+    recorded.write_json(path, record)
+    same(recorded.load_record(path), record)
+    part = next(one for one in record["parts"] if one["part"] == "multiply-n40")
+    part["counts"]["flop"] /= fake_energy.PADDED["v16"]
+    part["tensor_core_share"] /= fake_energy.PADDED["v16"]
+    path.write_text(json.dumps(record))
+    try:
+        recorded.load_record(path)
+    except ValueError as error:
+        require("counts.flop" in str(error) and "as before" in str(error), str(error))
+    else:
+        raise AssertionError("a part that multiplies less than the others was not refused")
+
+
 def test_blocks(folder):
-    """The page's tables show the newest whole run, and say so where none is recorded."""
-    for words in ("budget", "fit", "parts", "picture"):
+    """The page's tables show a rung's newest whole run, and say so where none is recorded."""
+    blocks = [("energy", words, "v14") for words in ("budget", "fit", "parts")]
+    for words in (*blocks, ("energy", "picture")):
         library = readings.Library(folder)
-        same(note_blocks.lines_of(library, ("energy", words)), ["Not recorded yet."])
+        same(note_blocks.lines_of(library, words), ["Not recorded yet."])
         same(library.used, [])
     recorded.write_json(Path(folder) / "old.json", fake_energy.record("waiting"))
     recorded.write_json(Path(folder) / "new.json", fake_energy.record())
     for words, expected in (
-        ("budget", "| tensor cores | 550.0 | 49.5 % |"),
-        ("fit", "| voltage, per GHz | 0.550"),
-        ("parts", "| no-store | no-store, made up |"),
-        ("picture", "plots/energy.png"),
+        (blocks[0], "| tensor cores | 550.0 | 49.5 % |"),
+        (blocks[1], "| voltage, per GHz | 0.550"),
+        (blocks[2], "| no-store | no-store, made up |"),
+        (("energy", "picture"), "plots/energy.png"),
     ):
         library = readings.Library(folder)
-        text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
+        text = "\n".join(note_blocks.lines_of(library, words))
         require(expected in text, text)
         caption = notes_captions.captions(library)
         require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v14"), caption)
-    try:
-        note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
-    except ValueError as error:
-        require("write energy budget" in str(error), str(error))
-    else:
-        raise AssertionError("there is no block 'energy joules'")
+    other = ("energy", "budget", "v16")
+    same(note_blocks.lines_of(readings.Library(folder), other), ["Not recorded yet."])
+    recorded.write_json(Path(folder) / "v16.json", fake_energy.record(rung="v16"))
+    library = readings.Library(folder)
+    require(len(note_blocks.lines_of(library, other)) > 5, "no table of v16")
+    note_blocks.lines_of(library, ("energy", "picture"))
+    same(sorted(record["rung"] for record in library.used), ["v14", "v16"])
+    for words in (("joules", "v14"), ("budget",), ("picture", "v14")):
+        try:
+            note_blocks.lines_of(readings.Library(folder), ("energy", *words))
+        except ValueError as error:
+            require("write energy budget" in str(error), str(error))
+        else:
+            raise AssertionError(f"there is no block 'energy {' '.join(words)}'")
 
 
 FIGURES = {
@@ -447,11 +496,14 @@ TESTS = [
     test_exact,
     test_rest,
     test_not_negative,
+    test_rungs,
+    test_real,
     test_missing,
     test_failed,
     test_undetermined,
     test_error,
     test_record,
+    test_padding,
     test_blocks,
     test_figures,
     test_run,
