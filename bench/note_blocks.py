@@ -179,12 +179,15 @@ def budget_rows(record):
     head = ["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]
     rows = [
         [
-            entry.words,
             f"{1e3 * entry.joules:.1f}",
             f"{100 * entry.share(made.joules):.1f} %",
             f"{1e3 * entry.low:.1f} to {1e3 * entry.high:.1f}",
         ]
         for entry in made.entries
+    ]
+    rows = [
+        [entry.words, *[cell.replace("-", "−") for cell in cells]]
+        for entry, cells in zip(made.entries, rows)
     ]
     error = f"± {1e3 * made.error:.1f} by the counter's scatter"
     return [head, *rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
