@@ -245,7 +245,27 @@ def part_rows(record):
     return [head, *map(part_row, record["parts"])]
 
 
-ENERGY_TABLES = {"budget": (budget_rows, 1), "fit": (fit_rows, 1), "parts": (part_rows, 2)}
+def counted_rows(record):
+    """What ncu counted of one launch of some parts. Unsolvable if nothing was."""
+    if not record.get("counted"):
+        raise budget.Unsolvable("nothing was counted in this run")
+    head = ["part", "asked of the L2, GB", "arrived at the SMs, GB", "read from DRAM, GB"]
+    figures = ("l2_bytes", "sm_bytes", "dram_read_bytes")
+    return [
+        head,
+        *(
+            [part["part"], *(known_or_dash(part.get(key), ".2f", 1e-9) for key in figures)]
+            for part in record["counted"]["parts"]
+        ),
+    ]
+
+
+ENERGY_TABLES = {
+    "budget": (budget_rows, 1),
+    "fit": (fit_rows, 1),
+    "parts": (part_rows, 2),
+    "counts": (counted_rows, 1),
+}
 ENERGY_PICTURE = (
     '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
     'watts and clocks of their parts">'
@@ -265,7 +285,7 @@ def energy_block(library, words):
     if words == ["picture"]:
         return [ENERGY_PICTURE] if energy_runs(library) else NO_ENERGY
     if len(words) != 2 or words[0] not in ENERGY_TABLES:
-        wanted = "write energy budget, fit or parts and a rung, or energy picture"
+        wanted = "write energy budget, fit, parts or counts and a rung, or energy picture"
         raise ValueError(f"'energy {' '.join(words)}': {wanted}")
     runs = energy_runs(library, words[1])
     if not runs:
@@ -274,7 +294,7 @@ def energy_block(library, words):
     try:
         head, *rows = make(runs[0])
     except budget.Unsolvable as error:
-        return [f"No budget: {error}."]
+        return [f"No table: {error}."]
     rule = ["---" if index < texts else "---:" for index in range(len(head))]
     return [row(head), row(rule), *map(row, rows)]
 

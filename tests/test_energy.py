@@ -243,7 +243,7 @@ def test_padding(folder):
 
 def test_blocks(folder):
     """The page's tables show a rung's newest whole run, and say so where none is recorded."""
-    blocks = [("energy", words, "v14") for words in ("budget", "fit", "parts")]
+    blocks = [("energy", words, "v14") for words in ("budget", "fit", "parts", "counts")]
     for words in (*blocks, ("energy", "picture")):
         library = readings.Library(folder)
         same(note_blocks.lines_of(library, words), ["Not recorded yet."])
@@ -254,6 +254,7 @@ def test_blocks(folder):
         (blocks[0], "| tensor cores | 550.0 | 49.5 % |"),
         (blocks[1], "| voltage, per GHz | 0.550"),
         (blocks[2], "| no-store | no-store, made up |"),
+        (blocks[3], "No table: nothing was counted in this run."),
         (("energy", "picture"), "plots/energy.png"),
     ):
         library = readings.Library(folder)
@@ -335,6 +336,25 @@ def test_figures(folder):
 
 # --- the runner -----------------------------------------------------------------------------
 
+# A fake ncu: it says what it counts of a part, unless it may not.
+NCU = """\
+#!{python}
+import sys
+
+if sys.argv[1:] == ["--version"]:
+    print("Version 1.2.3")
+    sys.exit(0)
+part = sys.argv[sys.argv.index("--part") + 1]
+if part == "loads-l2" or "--launches" not in sys.argv or "--json" in sys.argv:
+    print("==ERROR== no permission to count " + part)
+    sys.exit(1)
+names = sys.argv[sys.argv.index("--metrics") + 1].split(",")
+print("parts says something")
+for row in (["ID", "Kernel Name", *names], ["", "", "sector", "byte", "byte"]):
+    print(",".join('"' + word + '"' for word in row))
+print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if {blank!r} == part else "5") + '"')
+"""
+
 PROGRAM = """\
 #!{python}
 import json, sys, time
@@ -370,15 +390,17 @@ with open(options["--json"], "w") as file:
 """
 
 
-def run(folder, broken, *arguments):
-    """The runner over a made-up program: (its result, what it recorded or None)."""
-    program, out = Path(folder) / "parts", Path(folder) / "out.json"
+def run(folder, broken, *arguments, blank=""):
+    """The runner over a made-up program and ncu: (its result, what it recorded or None)."""
+    program, out, ncu = (Path(folder) / name for name in ("parts", "out.json", "ncu"))
+    ncu.write_text(NCU.format(python=sys.executable, blank=blank))
+    ncu.chmod(0o755)
     how = {"python": sys.executable, "bench": str(ROOT / "bench"), "tests": str(ROOT / "tests")}
     program.write_text(PROGRAM.format(**how, broken=broken))
     program.chmod(0o755)
     out.unlink(missing_ok=True)
     command = [sys.executable, RUNNER, "--program", program, "--out", out]
-    command += ["--nvidia-smi", "/nowhere", *arguments]
+    command += ["--nvidia-smi", "/nowhere", "--ncu", ncu, *arguments]
     result = subprocess.run(
         list(map(str, command)), check=False, capture_output=True, text=True, timeout=120
     )
@@ -393,7 +415,24 @@ def test_run(folder):
     paces = {part["part"]: part["pace"] for part in record["parts"] if part["pace"]}
     same(set(paces.values()), {fake_energy.SECONDS})
     require("tensor cores" in result.stdout and "not attributed" in result.stdout, result.stdout)
-    same(len(result.stderr.splitlines()), len(fake_energy.NAMES))
+    same(len(result.stderr.splitlines()), len(fake_energy.NAMES) + 3)
+
+
+def test_counts(folder):
+    """What ncu counts is recorded in bytes; a part that it does not count does not fail the run."""
+    parts = ("--parts", "whole,loads-l2,loads-l2-apart,one-sm")
+    result, record = run(folder, {}, *parts, blank="loads-l2-apart")
+    same((result.returncode, record["counted"]["ncu"]), (0, "Version 1.2.3"))
+    whole, merged, apart = record["counted"]["parts"]
+    counted = {"l2_bytes": 32000000, "sm_bytes": 64000000, "dram_read_bytes": 5}
+    same(whole, {"part": "whole", **counted})
+    require("no permission to count loads-l2" in merged["failed"], merged)
+    same(apart["failed"], "ncu does not say dram__bytes_read.sum")
+    same(note_blocks.counted_rows(record)[1], ["whole", "0.03", "0.06", "0.00"])
+    result, record = run(folder, {}, "--parts", "one-sm,idle")
+    same(record["counted"], None)
+    result, record = run(folder, {}, "--ncu", Path(folder) / "missing")
+    same((result.returncode, record), (2, None))
 
 
 def test_failing(folder):
@@ -507,6 +546,7 @@ TESTS = [
     test_blocks,
     test_figures,
     test_run,
+    test_counts,
     test_failing,
     test_impossible,
     test_unpaced,
