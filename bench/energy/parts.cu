@@ -370,10 +370,11 @@ DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, c
         for (int i = 0; i < FRAGMENTS; ++i)
             fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+        const tile_coordinate tile = work.order[i].at;
         float acc[BLOCKS][BN / 2];
         consume_tile<PART>(acc, smem, consumer, work.k_tiles, fragments, place);
         if constexpr (PART.store)
-            store_tile(smem, map_d, acc, consumer, work.order[i].at);
+            store_tile(smem, map_d, acc, consumer, tile);
         else if constexpr (PART.multiply != Multiply::NOTHING)
             read_sums(acc, work.nowhere);
     }
