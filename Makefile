@@ -455,7 +455,7 @@ $(BUILD)/commit.o: $(BUILD)/commit.c
 
 # A rung's kernel in parts, linked with the rung itself: its main() calls the step_main() of
 # bench/energy/energy.c.
-ENERGY_RUNG := v14
+ENERGY_RUNG := v16
 ENERGY := $(BUILD)/energy/parts
 ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
 

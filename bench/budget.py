@@ -26,8 +26,9 @@ from neighbours import pairwise
 
 WHOLE, IDLE, AWAKE, ZEROS = "whole", "idle", "one-sm", "multiply-zeros"
 MERGED, APART = "loads-l2", "loads-l2-apart"
-# Parts that the model has to meet. The rung itself is not one: it is what the whole is a copy of.
-FITTED = (
+# Parts that the model has to meet, of every rung. The rung itself is not one: it is what the whole is
+# a copy of.
+COMMON = (
     WHOLE,
     "whole-three-quarters",
     "whole-half",
@@ -36,13 +37,13 @@ FITTED = (
     "no-loads",
     "multiply",
     "multiply-half",
-    "multiply-n128",
-    "multiply-n64",
     "multiply-a-registers",
     "loads",
     "loads-l2",
     "waiting",
 )
+# Those with narrower wgmmas: the widths have to divide the rung's tile.
+NARROW = {"v14": ("multiply-n128", "multiply-n64"), "v16": ("multiply-n104", "multiply-n40")}
 BLOCKS = 4  # into which a run is cut, to see how much its watts vary
 SLOPES = [step / 20 for step in range(41)]  # of the voltage, per GHz: 0 to 2, and then finer
 FINE_STEP, FINE_STEPS = 1 / 400, 20  # around the best of them
@@ -146,14 +147,23 @@ def good_parts(record):
     return {part["part"]: part for part in record["parts"] if "failed" not in part}
 
 
-def require_parts(parts):
-    """Unsolvable unless all that are needed are there."""
-    missing = [name for name in (*FITTED, IDLE, AWAKE) if name not in parts]
+def fitted_of(rung):
+    """The parts of a rung that the model has to meet. Unsolvable for one that was never in parts."""
+    if rung not in NARROW:
+        raise Unsolvable(f"no budget of {rung}: only {', '.join(NARROW)} are known in parts")
+    return (*COMMON, *NARROW[rung])
+
+
+def require_parts(record):
+    """The measured parts of a run, by their names. Unsolvable unless all that are needed are there."""
+    parts, fitted = good_parts(record), fitted_of(record["rung"])
+    missing = [name for name in (*fitted, IDLE, AWAKE) if name not in parts]
     if missing:
         raise Unsolvable(f"no budget without the parts {', '.join(missing)}")
-    unknown = [name for name in FITTED if parts[name]["sm_clock_ghz"] is None]
+    unknown = [name for name in fitted if parts[name]["sm_clock_ghz"] is None]
     if unknown:
         raise Unsolvable(f"no budget without the clock of {', '.join(unknown)}")
+    return parts
 
 
 def solve_linear(matrix, right):
@@ -217,9 +227,8 @@ def fit_at(parts, names, slope, base):
     return squares, Fit(slope, joules, residuals, clock, base)
 
 
-def fit(parts, without=None):
-    """The model that meets the parts best; `without` one of them."""
-    names = [name for name in FITTED if name != without]
+def fit(parts, names):
+    """The model that meets those parts best."""
     base = parts[AWAKE]["watts"]
     found = None
     for slopes in (SLOPES, None):
@@ -300,11 +309,12 @@ def apart(parts, found):
 
 def make(record):
     """The budget of a recorded run. Unsolvable if the parts do not give one."""
-    parts = good_parts(record)
-    require_parts(parts)
+    parts, fitted = require_parts(record), fitted_of(record["rung"])
     whole, idle = parts[WHOLE], parts[IDLE]["watts"]
-    found = fit(parts)
-    others = [fit(parts, name) for name in FITTED if name != WHOLE]
+    found = fit(parts, fitted)
+    others = [
+        fit(parts, [name for name in fitted if name != out]) for out in fitted if out != WHOLE
+    ]
     ways = [of_terms(whole, one) for one in (found, *others)]
     seconds = whole["seconds"]
     awake = (found.base - idle) * seconds

@@ -6,7 +6,8 @@
 A part is the rung's kernel with some of its work left out; `build/energy/parts --list` names them.
 Each runs in a process of its own, for seconds, and the driver's energy counter says what it takes: a
 part that fails, or does not end, does not take the others along. Paced parts take as long as the
-whole did. Nothing but Python's standard library is needed. bench/results/README.md describes the
+whole did. Where Nsight Compute (ncu) is installed, it then counts what a launch of some of them moves.
+Nothing but Python's standard library is needed. bench/results/README.md describes the
 file, and bench/budget.py makes a budget of it.
 
 Exit status: 0 all parts measured, 1 one failed or there was no time left for it, or somebody else
@@ -22,6 +23,8 @@ import time
 from pathlib import Path
 
 import budget
+import counters
+import energy_counts
 import energy_limits
 import gpu_users
 import process
@@ -56,6 +59,7 @@ def make_parser():
     add("--device", type=int, default=0, metavar="I")
     add("--share-gpu", action="store_true", help="record even if another process uses the GPU")
     add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
+    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
     add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
     add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
     return parser
@@ -85,17 +89,15 @@ def list_parts(options):
     return [one for one in found if one[0] in wanted]
 
 
-def command_of(options, name, pace, json_path):
-    """The command line of one part."""
+def command_of(options, name, pace, more):
+    """The command line of one part, with more options."""
     pairs = {
         "--part": name,
         "--size": options.size,
         "--seed": options.seed,
         "--device": options.device,
-        "--warm-up": options.warm_up,
-        "--seconds": options.seconds,
         **({} if pace is None else {"--pace": repr(pace)}),
-        "--json": json_path,
+        **more,
     }
     return [str(options.program)] + [str(word) for pair in pairs.items() for word in pair]
 
@@ -118,7 +120,8 @@ def read_part(options, name, json_path):
 def run_part(options, name, pace, folder, left):
     """Runs one part, for as many seconds as are left at most: its JSON. RungFailed or CannotRun."""
     json_path = folder / f"{name}.json"
-    command = command_of(options, name, pace, json_path)
+    times = {"--warm-up": options.warm_up, "--seconds": options.seconds}
+    command = command_of(options, name, pace, {**times, "--json": json_path})
     status, output, errors = process.execute(command, min(options.timeout, round(left, 1)))
     if status == process.CANNOT_RUN_HERE:
         raise CannotRun(process.complaint(output, errors))
@@ -157,6 +160,7 @@ class Measured:
         self.first = None  # the JSON of the first part
         self.entries = []
         self.interrupted = False
+        self.counted = None  # what ncu counts
 
     def add(self, run):
         """Keeps a part that belongs to the others. RungFailed if it does not."""
@@ -229,12 +233,27 @@ def run_parts(options, parts, measured, folder):
         print(f"{where}: {words_of(measured.entries[-1])} {taken}", file=sys.stderr, flush=True)
 
 
+def count(options, parts, measured):
+    """What ncu counts of one launch of some parts that were measured. A line for each."""
+    good = {entry["part"] for entry in measured.entries if "failed" not in entry}
+    commands = {
+        name: command_of(options, name, measured.pace() if paced else None, {"--launches": 1})
+        for name, paced, _ in parts
+        if name in energy_counts.PARTS and name in good
+    }
+    measured.counted = energy_counts.count(options.ncu, commands) if commands else None
+    for entry in measured.counted["parts"] if measured.counted else ():
+        figures = [f"{key} {value}" for key, value in entry.items() if key != "part"]
+        print(f"ncu: {entry['part']}: {', '.join(figures)}", file=sys.stderr, flush=True)
+
+
 def measure(options, parts):
     """What was measured, also after a Ctrl-C."""
     measured = Measured()
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         try:
             run_parts(options, parts, measured, Path(folder))
+            count(options, parts, measured)
         except KeyboardInterrupt:
             measured.interrupted = True
             print("interrupted: keeping the parts that are finished", file=sys.stderr)
@@ -256,6 +275,7 @@ def record_of(measured, users):
         "interrupted": measured.interrupted,
         "gpu_processes": users.record(),
         "parts": measured.entries,
+        "counted": measured.counted,
     }
 
 
@@ -306,6 +326,8 @@ def energy_main(arguments):
     if options.device < 0 or options.warm_up <= 0 or options.seconds <= 0:
         raise UsageError("--device, --warm-up and --seconds: numbers above 0 are wanted")
     selection.check_destination(options.out)
+    if options.ncu:
+        counters.find_ncu(options.ncu)
     parts = list_parts(options)
     process.catch_signals()
     users = gpu_users.Users(options)

@@ -179,12 +179,15 @@ def budget_rows(record):
     head = ["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]
     rows = [
         [
-            entry.words,
             f"{1e3 * entry.joules:.1f}",
             f"{100 * entry.share(made.joules):.1f} %",
             f"{1e3 * entry.low:.1f} to {1e3 * entry.high:.1f}",
         ]
         for entry in made.entries
+    ]
+    rows = [
+        [entry.words, *[cell.replace("-", "−") for cell in cells]]
+        for entry, cells in zip(made.entries, rows)
     ]
     error = f"± {1e3 * made.error:.1f} by the counter's scatter"
     return [head, *rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
@@ -242,29 +245,56 @@ def part_rows(record):
     return [head, *map(part_row, record["parts"])]
 
 
-ENERGY_TABLES = {"budget": (budget_rows, 1), "fit": (fit_rows, 1), "parts": (part_rows, 2)}
+def counted_rows(record):
+    """What ncu counted of one launch of some parts. Unsolvable if nothing was."""
+    if not record.get("counted"):
+        raise budget.Unsolvable("nothing was counted in this run")
+    head = ["part", "asked of the L2, GB", "arrived at the SMs, GB", "read from DRAM, GB"]
+    figures = ("l2_bytes", "sm_bytes", "dram_read_bytes")
+    return [
+        head,
+        *(
+            [part["part"], *(known_or_dash(part.get(key), ".2f", 1e-9) for key in figures)]
+            for part in record["counted"]["parts"]
+        ),
+    ]
+
+
+ENERGY_TABLES = {
+    "budget": (budget_rows, 1),
+    "fit": (fit_rows, 1),
+    "parts": (part_rows, 2),
+    "counts": (counted_rows, 1),
+}
 ENERGY_PICTURE = (
-    '<img src="../plots/energy.png" width="900" alt="The energy budget of a rung, and the '
-    'watts and clocks of its parts">'
+    '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
+    'watts and clocks of their parts">'
 )
 
 
+def energy_runs(library, rung=None):
+    """The newest whole run of that rung's parts, or of every rung's; the page now uses them."""
+    runs = recorded.newest_energies([record for _, record in library.all_of("energy")])
+    runs = [run for run in runs if rung in (None, run["rung"])]
+    library.used += [run for run in runs if not any(run is other for other in library.used)]
+    return runs
+
+
 def energy_block(library, words):
-    """A table of the newest whole run of a rung's parts, or its picture."""
-    if len(words) != 1 or words[0] not in (*ENERGY_TABLES, "picture"):
-        raise ValueError(f"'energy {' '.join(words)}': write energy budget, fit, parts or picture")
-    record = recorded.newest_energy(library.folder)
-    if record is None:
+    """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
+    if words == ["picture"]:
+        return [ENERGY_PICTURE] if energy_runs(library) else NO_ENERGY
+    if len(words) != 2 or words[0] not in ENERGY_TABLES:
+        wanted = "write energy budget, fit, parts or counts and a rung, or energy picture"
+        raise ValueError(f"'energy {' '.join(words)}': {wanted}")
+    runs = energy_runs(library, words[1])
+    if not runs:
         return NO_ENERGY
-    if not any(record is other for other in library.used):
-        library.used.append(record)
-    if words[0] == "picture":
-        return [ENERGY_PICTURE]
     make, texts = ENERGY_TABLES[words[0]]
     try:
-        head, *rows = make(record)
+        head, *rows = make(runs[0])
     except budget.Unsolvable as error:
-        return [f"No budget: {error}."]
+        return [f"No table: {error}."]
     rule = ["---" if index < texts else "---:" for index in range(len(head))]
     return [row(head), row(rule), *map(row, rows)]
 

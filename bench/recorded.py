@@ -351,17 +351,19 @@ def all_traces(folder=TRACES):
     return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
 
 
-def newest_energy(folder=RESULTS):
-    """The newest run of a rung's parts at 8192 x 8192 x 8192 with all that a budget needs, or
-    None. ValueError for a broken file."""
-    found = [record for _, record in all_of_kind(folder, "energy") if is_whole_energy(record)]
-    return max(found, key=lambda record: record["date"], default=None)
+def newest_energies(records):
+    """Of these runs of rungs' parts the newest of each rung at 8192 x 8192 x 8192 with all that a
+    budget needs, by the rungs' names."""
+    newest = {}
+    for record in sorted(filter(is_whole_energy, records), key=lambda record: record["date"]):
+        newest[record["rung"]] = record
+    return [newest[rung] for rung in sorted(newest)]
 
 
 def is_whole_energy(record):
     """True if all parts that a budget needs were measured, at the usual size."""
     try:
-        budget.require_parts(budget.good_parts(record))
+        budget.require_parts(record)
     except budget.Unsolvable:
         return False
     return shape_of(record) == (HEADLINE_SIZE,) * 3

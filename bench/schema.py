@@ -503,8 +503,18 @@ ENERGY = {
     "parts": list_of(failed_or(ENERGY_PART, fields({"part": text, "failed": text})), 1),
 }
 
+COUNTED_PART = fields(
+    {"part": text, **dict.fromkeys(("l2_bytes", "sm_bytes", "dram_read_bytes"), whole)}
+)
+COUNTED = fields(
+    {
+        "ncu": nullable(text),
+        "parts": list_of(failed_or(COUNTED_PART, fields({"part": text, "failed": text})), 1),
+    }
+)
+
 FORMS = {
-    "energy": fields(ENERGY),
+    "energy": fields(ENERGY, {"counted": nullable(COUNTED)}),  # the first runs have no counts
     "ladder": by_measure(ladder_1),
     "counters": by_measure(
         lambda measure: fields({**COUNTERS, "problem": problem(measure.dimensions)})

@@ -14,21 +14,23 @@ import struct
 import sys
 
 OBJECT = pathlib.Path(__file__).resolve().parent.parent / "build/energy/parts.cu.o"
-BN, BK, MMA_K = 256, 64, 16  # of bench/energy/parts.cu
-# Kernel -> columns of its wgmmas; none: it does not multiply.
+BLOCKS, BK, MMA_K = 2, 64, 16  # of bench/energy/parts.cu
+# Kernel -> columns of the wgmmas with which it multiplies a block by 16 columns of A; none: it does
+# not multiply.
+ALL = (200,)
 COLUMNS = {
-    "Whole": 256,
-    "NoStore": 256,
-    "NoDram": 256,
-    "NoLoads": 256,
-    "MultiplyAlone": 256,
-    "MultiplyN128": 128,
-    "MultiplyN64": 64,
-    "MultiplyARegisters": 256,
-    "LoadsPaced": None,
-    "LoadsL2": None,
-    "LoadsL2Apart": None,
-    "Waiting": None,
+    "Whole": ALL,
+    "NoStore": ALL,
+    "NoDram": ALL,
+    "NoLoads": ALL,
+    "MultiplyAlone": ALL,
+    "MultiplyN104": (104, 96),
+    "MultiplyN40": (40,) * 5,
+    "MultiplyARegisters": ALL,
+    "LoadsPaced": (),
+    "LoadsL2": (),
+    "LoadsL2Apart": (),
+    "Waiting": (),
 }
 KERNEL = re.compile(r"\.text\.\S*part_kernelINS_\d+([A-Za-z][A-Za-z0-9]*)EEE")
 
@@ -79,14 +81,15 @@ def kernels(data):
 
 def complaint(wanted, found):
     """Why these HGMMAs cannot do the kernel's work; '' if they can."""
-    if wanted is None:
+    if not wanted:
         return f"{len(found)} HGMMAs in a part that does not multiply" if found else ""
-    k_tile = BK // MMA_K * (BN // wanted)  # of each copy that ptxas makes of the loop's body
-    others = sorted(set(found) - {wanted})
+    others = sorted(set(found) - set(wanted))
     if others:
         return f"HGMMAs of {others} columns among those of {wanted}: ptxas removed some"
-    if not found or len(found) % k_tile:
-        return f"{len(found)} HGMMAs are not whole k-tiles of {k_tile}: ptxas removed some"
+    steps = len(found) // len(wanted)  # of 16 columns of A, of a block
+    whole = steps > 0 and steps % (BLOCKS * BK // MMA_K) == 0  # of each copy of the loop's body
+    if not whole or sorted(found) != sorted(wanted * steps):
+        return f"{len(found)} HGMMAs are not whole k-tiles of {wanted}: ptxas removed some"
     return ""
 
 

@@ -47,6 +47,8 @@ EDITS = (
     (("parts", 1, "edges", "joules", 3), 0.0, "parts[1].edges"),
     (("parts", 1, "edges", "after"), [1.0, 2.0], "parts[1].edges"),
     (("problem", "m"), 4096, "counts.flop"),
+    (("problem", "m"), 7600, "counts.flop"),
+    (("parts", 2, "counts", "flop"), 1.1e12, "parts[2].tensor_core_share"),
 )
 
 
@@ -126,9 +128,29 @@ def refused(record, words):
     raise AssertionError(f"it gave a budget; wanted: {words}")
 
 
+def test_rungs(_):
+    """Each rung has parts of its own; a rung whose parts nobody knows gives no budget."""
+    one, other = (budget.make(fake_energy.record(rung=rung)) for rung in ("v14", "v16"))
+    for mine, its in zip(one.entries, other.entries):
+        close(its.joules, mine.joules, 1e-9, mine.name)
+    refused({**fake_energy.record(), "rung": "v16"}, "without the parts multiply-n104")
+    refused({**fake_energy.record(), "rung": "v12"}, "no budget of v12: only v14, v16")
+
+
+def test_real(_):
+    """Every recorded run whose parts are whole gives a budget of its own rung that adds up."""
+    runs = [record for _, record in recorded.all_of_kind(recorded.RESULTS, "energy")]
+    require(runs, "no energy run is recorded")
+    for run in recorded.newest_energies(runs):
+        made = budget.make(run)
+        total = sum(entry.joules for entry in made.entries)
+        close(total, made.joules, 1e-9, run["rung"])
+        require(abs(made.entries[-1].joules) < 0.1 * made.joules, made.entries[-1])
+
+
 def test_missing(_):
     """Each part that is needed is missed, and named; others are not."""
-    for name in (*budget.FITTED, budget.IDLE, budget.AWAKE):
+    for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
         refused(fake_energy.record(name), f"no budget without the parts {name}")
     for name in ("rung", "loads-l2-apart", "multiply-zeros"):
         budget.make(fake_energy.record(name))
@@ -201,31 +223,59 @@ def test_record(folder):
             raise AssertionError(f"{way} = {value!r} was not refused")
 
 
+def test_padding(folder):
+    """Tiles over D's edge are multiplied whole: more FLOP than the product's, but in all parts."""
+    record = fake_energy.record(rung="v16")
+    path = Path(folder) / "padded.json"
+    recorded.write_json(path, record)
+    same(recorded.load_record(path), record)
+    part = next(one for one in record["parts"] if one["part"] == "multiply-n40")
+    part["counts"]["flop"] /= fake_energy.PADDED["v16"]
+    part["tensor_core_share"] /= fake_energy.PADDED["v16"]
+    path.write_text(json.dumps(record))
+    try:
+        recorded.load_record(path)
+    except ValueError as error:
+        require("counts.flop" in str(error) and "as before" in str(error), str(error))
+    else:
+        raise AssertionError("a part that multiplies less than the others was not refused")
+
+
 def test_blocks(folder):
-    """The page's tables show the newest whole run, and say so where none is recorded."""
-    for words in ("budget", "fit", "parts", "picture"):
+    """The page's tables show a rung's newest whole run, and say so where none is recorded."""
+    blocks = [("energy", words, "v14") for words in ("budget", "fit", "parts", "counts")]
+    for words in (*blocks, ("energy", "picture")):
         library = readings.Library(folder)
-        same(note_blocks.lines_of(library, ("energy", words)), ["Not recorded yet."])
+        same(note_blocks.lines_of(library, words), ["Not recorded yet."])
         same(library.used, [])
     recorded.write_json(Path(folder) / "old.json", fake_energy.record("waiting"))
     recorded.write_json(Path(folder) / "new.json", fake_energy.record())
     for words, expected in (
-        ("budget", "| tensor cores | 550.0 | 49.5 % |"),
-        ("fit", "| voltage, per GHz | 0.550"),
-        ("parts", "| no-store | no-store, made up |"),
-        ("picture", "plots/energy.png"),
+        (blocks[0], "| tensor cores | 550.0 | 49.5 % |"),
+        (blocks[1], "| voltage, per GHz | 0.550"),
+        (blocks[2], "| no-store | no-store, made up |"),
+        (blocks[3], "No table: nothing was counted in this run."),
+        (("energy", "picture"), "plots/energy.png"),
     ):
         library = readings.Library(folder)
-        text = "\n".join(note_blocks.lines_of(library, ("energy", words)))
+        text = "\n".join(note_blocks.lines_of(library, words))
         require(expected in text, text)
         caption = notes_captions.captions(library)
         require(len(caption) == 1 and caption[0].startswith("Energy: the parts of v14"), caption)
-    try:
-        note_blocks.lines_of(readings.Library(folder), ("energy", "joules"))
-    except ValueError as error:
-        require("write energy budget" in str(error), str(error))
-    else:
-        raise AssertionError("there is no block 'energy joules'")
+    other = ("energy", "budget", "v16")
+    same(note_blocks.lines_of(readings.Library(folder), other), ["Not recorded yet."])
+    recorded.write_json(Path(folder) / "v16.json", fake_energy.record(rung="v16"))
+    library = readings.Library(folder)
+    require(len(note_blocks.lines_of(library, other)) > 5, "no table of v16")
+    note_blocks.lines_of(library, ("energy", "picture"))
+    same(sorted(record["rung"] for record in library.used), ["v14", "v16"])
+    for words in (("joules", "v14"), ("budget",), ("picture", "v14")):
+        try:
+            note_blocks.lines_of(readings.Library(folder), ("energy", *words))
+        except ValueError as error:
+            require("write energy budget" in str(error), str(error))
+        else:
+            raise AssertionError(f"there is no block 'energy {' '.join(words)}'")
 
 
 FIGURES = {
@@ -286,6 +336,25 @@ def test_figures(folder):
 
 # --- the runner -----------------------------------------------------------------------------
 
+# A fake ncu: it says what it counts of a part, unless it may not.
+NCU = """\
+#!{python}
+import sys
+
+if sys.argv[1:] == ["--version"]:
+    print("Version 1.2.3")
+    sys.exit(0)
+part = sys.argv[sys.argv.index("--part") + 1]
+if part == "loads-l2" or "--launches" not in sys.argv or "--json" in sys.argv:
+    print("==ERROR== no permission to count " + part)
+    sys.exit(1)
+names = sys.argv[sys.argv.index("--metrics") + 1].split(",")
+print("parts says something")
+for row in (["ID", "Kernel Name", *names], ["", "", "sector", "byte", "byte"]):
+    print(",".join('"' + word + '"' for word in row))
+print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if {blank!r} == part else "5") + '"')
+"""
+
 PROGRAM = """\
 #!{python}
 import json, sys, time
@@ -321,15 +390,17 @@ with open(options["--json"], "w") as file:
 """
 
 
-def run(folder, broken, *arguments):
-    """The runner over a made-up program: (its result, what it recorded or None)."""
-    program, out = Path(folder) / "parts", Path(folder) / "out.json"
+def run(folder, broken, *arguments, blank=""):
+    """The runner over a made-up program and ncu: (its result, what it recorded or None)."""
+    program, out, ncu = (Path(folder) / name for name in ("parts", "out.json", "ncu"))
+    ncu.write_text(NCU.format(python=sys.executable, blank=blank))
+    ncu.chmod(0o755)
     how = {"python": sys.executable, "bench": str(ROOT / "bench"), "tests": str(ROOT / "tests")}
     program.write_text(PROGRAM.format(**how, broken=broken))
     program.chmod(0o755)
     out.unlink(missing_ok=True)
     command = [sys.executable, RUNNER, "--program", program, "--out", out]
-    command += ["--nvidia-smi", "/nowhere", *arguments]
+    command += ["--nvidia-smi", "/nowhere", "--ncu", ncu, *arguments]
     result = subprocess.run(
         list(map(str, command)), check=False, capture_output=True, text=True, timeout=120
     )
@@ -344,7 +415,24 @@ def test_run(folder):
     paces = {part["part"]: part["pace"] for part in record["parts"] if part["pace"]}
     same(set(paces.values()), {fake_energy.SECONDS})
     require("tensor cores" in result.stdout and "not attributed" in result.stdout, result.stdout)
-    same(len(result.stderr.splitlines()), len(fake_energy.NAMES))
+    same(len(result.stderr.splitlines()), len(fake_energy.NAMES) + 3)
+
+
+def test_counts(folder):
+    """What ncu counts is recorded in bytes; a part that it does not count does not fail the run."""
+    parts = ("--parts", "whole,loads-l2,loads-l2-apart,one-sm")
+    result, record = run(folder, {}, *parts, blank="loads-l2-apart")
+    same((result.returncode, record["counted"]["ncu"]), (0, "Version 1.2.3"))
+    whole, merged, apart = record["counted"]["parts"]
+    counted = {"l2_bytes": 32000000, "sm_bytes": 64000000, "dram_read_bytes": 5}
+    same(whole, {"part": "whole", **counted})
+    require("no permission to count loads-l2" in merged["failed"], merged)
+    same(apart["failed"], "ncu does not say dram__bytes_read.sum")
+    same(note_blocks.counted_rows(record)[1], ["whole", "0.03", "0.06", "0.00"])
+    result, record = run(folder, {}, "--parts", "one-sm,idle")
+    same(record["counted"], None)
+    result, record = run(folder, {}, "--ncu", Path(folder) / "missing")
+    same((result.returncode, record), (2, None))
 
 
 def test_failing(folder):
@@ -447,14 +535,18 @@ TESTS = [
     test_exact,
     test_rest,
     test_not_negative,
+    test_rungs,
+    test_real,
     test_missing,
     test_failed,
     test_undetermined,
     test_error,
     test_record,
+    test_padding,
     test_blocks,
     test_figures,
     test_run,
+    test_counts,
     test_failing,
     test_impossible,
     test_unpaced,

@@ -544,6 +544,11 @@ def test_energy(folder):
     joules = 1e3 * fake_energy.WHOLE["tensor"]
     names = ["tensor cores", "not attributed", *fake_energy.NAMES]
     check_texts(svg, names, [f"{joules:.0f} mJ", "v14: 1.112 J per GEMM", run_of["gpu"]["name"]])
+    both_rungs = (fake_energy.record(rung="v16"), run_of)
+    svg, _ = draw(energy, records.Records((), False, energy=both_rungs), folder)
+    titles = [f"{rung}: 1.112 J per GEMM" for rung in ("v14", "v16")]
+    titles += ["v14: 1.112 J, v16: 1.112 J per GEMM", "the parts of v14", "the parts of v16"]
+    check_texts(svg, [*names, "multiply-n104", "multiply-n128"], titles)
     for broken in ((), (fake_energy.record("waiting"),)):
         try:
             energy.find(records.Records((), True, energy=broken))

@@ -40,6 +40,7 @@ typedef struct request {
     int device;
     uint64_t seed;
     double warm_up, seconds, pace;
+    size_t launches; /* 0: as many as fill the seconds, and their energy is read */
     const char *json;
 } request;
 
@@ -60,7 +61,9 @@ typedef struct run {
 static const char USAGE[] =
     "usage: parts --part NAME --json FILE [--pace SECONDS] [--size N] [--seed N] [--device N]\n"
     "             [--warm-up SECONDS] [--seconds SECONDS]\n"
+    "       parts --part NAME --launches N [--pace SECONDS] [--size N] [--seed N] [--device N]\n"
     "       parts --list\n"
+    "--launches: only these, for a profiler, and the check of D: no energy, no file\n"
     "--pace: how long a launch of a paced part takes: as long as the whole\n";
 
 /* ---- the command line */
@@ -106,6 +109,10 @@ static bool take(request *request, const char *option, const char *value) {
         request->device = (int)number;
         return true;
     }
+    if (strcmp(option, "--launches") == 0 && read_whole(value, 1, 1000, &number)) {
+        request->launches = (size_t)number;
+        return true;
+    }
     if (strcmp(option, "--seed") == 0 && read_whole(value, 0, 1e15, &number)) {
         request->seed = (uint64_t)number;
         return true;
@@ -130,8 +137,8 @@ static int parse(request *request, int argc, char **argv) {
             return bad_usage(argv[i], value);
         }
     }
-    if (request->part == NULL || request->json == NULL) {
-        message("--part and --json are wanted; --help says more");
+    if (request->part == NULL || (request->json == NULL) == (request->launches == 0)) {
+        message("--part and either --json or --launches are wanted; --help says more");
         return STATUS_USAGE;
     }
     if (request->part->paced && isnan(request->pace)) {
@@ -139,7 +146,7 @@ static int parse(request *request, int argc, char **argv) {
                 request->part->name);
         return STATUS_USAGE;
     }
-    if (json_writable(request->json, error, sizeof error) != 0) {
+    if (request->json != NULL && json_writable(request->json, error, sizeof error) != 0) {
         message("--json: %s", error);
         return STATUS_USAGE;
     }
@@ -392,6 +399,25 @@ static int write_json(const run *run, const metered *metered) {
 
 /* ---- one part */
 
+/* The launches that a profiler is to look at, and whether D is right after them. Returns an enum
+ * exit_status. */
+static int only_launch(run *run) {
+    const request *request = run->request;
+    if (request->part->kind == PART_IDLE) {
+        message("--launches: the part %s launches nothing", request->part->name);
+        return STATUS_USAGE;
+    }
+    if (make_copies(run) != 0) {
+        return STATUS_FAILED;
+    }
+    for (size_t i = 0; i < request->launches; ++i) {
+        if (launch(run, i) != 0) {
+            return STATUS_FAILED;
+        }
+    }
+    return device_wait(&run->device, request->part->name) != 0 ? STATUS_FAILED : verify(run);
+}
+
 static int measure(run *run) {
     static metered metered; /* too large for the stack */
     const request *request = run->request;
@@ -431,7 +457,7 @@ int step_main(const step *rung, int argc, char **argv) {
     if (status != STATUS_VERIFIED) {
         return status;
     }
-    status = measure(&run);
+    status = request.launches > 0 ? only_launch(&run) : measure(&run);
     for (size_t i = 0; i < COPIES; ++i) {
         free_copy(&run, &run.copies[i]);
     }

@@ -1,4 +1,4 @@
-// v14's kernel with switches. All of them on, it is that rung line by line; each part leaves one
+// v16's kernel with switches. All of them on, it is that rung line by line; each part leaves one
 // thing out. What is left out is left out at compile time: no part pays for the switches. Only the
 // sums have to stay: see read_sums().
 #include "energy/parts.h"
@@ -17,25 +17,28 @@
 #include "energy/clock.cuh"
 #include "energy/evict_normal.cuh"
 #include "energy/wgmma_a_registers.cuh"
+#include "energy/wgmma_narrow.cuh"
 
 namespace {
 
-constexpr int BM = 128;
-constexpr int BN = 256;
+constexpr int BM = 256;
+constexpr int BN = 200;
 constexpr int BK = 64;
-constexpr int STAGES = 4;
+constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 16; // rows of tiles in a strip
-constexpr int WM = BM / CONSUMERS;
+constexpr int GROUP = 8; // rows of tiles in a strip
+constexpr int WM = 64;   // rows of a wgmma
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
-constexpr int PRODUCER_REGISTERS = 40;
-constexpr int CONSUMER_REGISTERS = 232;
-constexpr int STAGING_COLUMNS = BN / 2;
-constexpr int FEW_COLUMNS = 8;  // of tiles: a wave of 128 CTAs is as wide, and GROUP rows high
-constexpr int FEW_K_TILES = 16; // with them 8 MiB of A and B: each half of the L2 can hold them
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
+// A wave of 132 CTAs has 16.5 columns of tiles, and the rows of a strip, or of two where one ends.
+// The few tiles are 15 MiB of A and B: each half of the L2 can hold them.
+constexpr int FEW_ROWS = 2 * GROUP;
+constexpr int FEW_COLUMNS = 17;
+constexpr int FEW_K_TILES = 16;
 constexpr int QUARTERS = 4;
 enum { STAGING_BARRIER = 1 };
+static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 // What the producer loads.
@@ -52,7 +55,7 @@ __host__ __device__ constexpr bool is_few(Loads loads) {
 }
 
 // How the consumers multiply. Fewer columns an instruction: A is read more often.
-enum class Multiply { NOTHING, N256, N128, N64, A_IN_REGISTERS };
+enum class Multiply { NOTHING, N200, N104, N40, A_IN_REGISTERS };
 
 struct Switches {
     Loads loads;
@@ -64,25 +67,25 @@ struct Switches {
 
 // Each part's switches, as a type: nvcc cannot name a kernel by a structure's value.
 struct Whole {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N256, true, true, false};
+    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N200, true, true, false};
 };
 struct NoStore {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N256, true, false, false};
+    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N200, true, false, false};
 };
 struct NoDram {
-    static constexpr Switches SWITCHES = {Loads::FEW, Multiply::N256, true, false, false};
+    static constexpr Switches SWITCHES = {Loads::FEW, Multiply::N200, true, false, false};
 };
 struct NoLoads {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N256, true, false, false};
+    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N200, true, false, false};
 };
 struct MultiplyAlone {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N256, false, false, false};
+    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N200, false, false, false};
 };
-struct MultiplyN128 {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N128, false, false, false};
+struct MultiplyN104 {
+    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N104, false, false, false};
 };
-struct MultiplyN64 {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N64, false, false, false};
+struct MultiplyN40 {
+    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N40, false, false, false};
 };
 struct MultiplyARegisters {
     static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false,
@@ -101,15 +104,24 @@ struct Waiting {
     static constexpr Switches SWITCHES = {Loads::NOTHING, Multiply::NOTHING, true, false, true};
 };
 
-// Columns of D that one wgmma computes.
-__host__ __device__ constexpr int mma_n(Multiply multiply) {
-    return multiply == Multiply::N64 ? 64 : multiply == Multiply::N128 ? 128 : 256;
+// Of a thread. With A in registers a consumer needs more than v16's.
+__host__ __device__ constexpr int producer_registers(Multiply multiply) {
+    return multiply == Multiply::A_IN_REGISTERS ? 24 : 40;
+}
+
+__host__ __device__ constexpr int consumer_registers(Multiply multiply) {
+    return multiply == Multiply::A_IN_REGISTERS ? 240 : 232;
+}
+
+// Wgmmas that a block takes side by side: how often A is read.
+__host__ __device__ constexpr int mmas_in_row(Multiply multiply) {
+    return multiply == Multiply::N40 ? 5 : multiply == Multiply::N104 ? 2 : 1;
 }
 
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(1024) bf16 d[CONSUMERS][STAGING_COLUMNS / SWIZZLE_COLUMNS][WM * SWIZZLE_COLUMNS];
+    alignas(128) bf16 d[CONSUMERS][WM * BN];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -185,53 +197,76 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
         mbarrier_arrive(&smem.empty[stage]);
 }
 
-// Multiplies one stage with both operands in shared memory: [64][N] a time, side by side.
+// A block of accumulators: 64 rows, BN columns. Each 8 columns are 4 numbers of a thread, whatever
+// the width of the wgmma.
+using Block = float[BN / 2];
+
+// Those of N columns of a block.
 template <int N>
-DEVICE void multiply_stage(float (&acc)[BN / N][N / 2], SharedStorage &smem, int stage,
-                           int consumer, bool accumulate) {
-    const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
+DEVICE float (&columns(Block &acc, int first))[N / 2] {
+    return *reinterpret_cast<float(*)[N / 2]>(&acc[first / 2]);
+}
+
+// N columns of a block (+)= 16 columns of A times N rows of B.
+template <int N>
+DEVICE void multiply_columns(Block &acc, int first, uint64_t a, const bf16 *b, int kk,
+                             bool accumulate) {
+    wgmma_narrow<N>(columns<N>(acc, first), a, advance_k(matrix_descriptor(&b[first * BK]), kk),
+                    accumulate);
+}
+
+// One block (+)= 16 columns of A times all rows of B, with as wide wgmmas as the part has.
+template <Multiply MULTIPLY>
+DEVICE void multiply_block(Block &acc, uint64_t a, const bf16 *b, int kk, bool accumulate) {
+    if constexpr (MULTIPLY == Multiply::N40) {
 #pragma unroll
-    for (int kk = 0; kk < BK; kk += MMA_K) {
-#pragma unroll
-        for (int j = 0; j < BN / N; ++j) {
-            const uint64_t b = matrix_descriptor(&smem.b[stage][j * N * BK]);
-            wgmma<N>(acc[j], advance_k(a, kk), advance_k(b, kk), accumulate || kk > 0);
-        }
+        for (int first = 0; first < BN; first += 40)
+            multiply_columns<40>(acc, first, a, b, kk, accumulate);
+    } else if constexpr (MULTIPLY == Multiply::N104) {
+        multiply_columns<104>(acc, 0, a, b, kk, accumulate);
+        multiply_columns<96>(acc, 104, a, b, kk, accumulate);
+    } else {
+        wgmma<BN>(acc, a, advance_k(matrix_descriptor(b), kk), accumulate);
     }
 }
 
-// The same with A in registers: the fragments of one stage, for all of them.
-DEVICE void multiply_stage(float (&acc)[1][BN / 2], SharedStorage &smem, int stage,
-                           const FragmentA (&a)[BK / MMA_K], bool accumulate) {
-    const uint64_t b = matrix_descriptor(smem.b[stage]);
+// A consumer's fragments of A in registers, by turns: the same for both blocks and every stage,
+// since more do not fit beside the accumulators.
+using Fragments = FragmentA[2];
+constexpr int FRAGMENTS = sizeof(Fragments) / sizeof(FragmentA);
+
+// Multiplies one stage.
+template <Multiply MULTIPLY>
+DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int stage,
+                           int consumer, const Fragments &fragments, bool accumulate) {
+    const bf16 *b = smem.b[stage];
 #pragma unroll
     for (int kk = 0; kk < BK; kk += MMA_K)
-        wgmma_a_registers(acc[0], a[kk / MMA_K], advance_k(b, kk), accumulate || kk > 0);
-}
-
-// Waits for all of the warpgroup's wgmmas.
-template <int PARTS, int COUNT>
-DEVICE void wait_for_wgmmas(float (&acc)[PARTS][COUNT]) {
 #pragma unroll
-    for (int j = 0; j < PARTS; ++j)
-        wgmma_wait<0>(acc[j]); // from the second one on it names registers and waits for nothing
+        for (int block = 0; block < BLOCKS; ++block) {
+            if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
+                wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
+                                  advance_k(matrix_descriptor(b), kk), accumulate || kk > 0);
+            } else {
+                const int row = (consumer * BLOCKS + block) * WM;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                multiply_block<MULTIPLY>(acc[block], advance_k(a, kk), b, kk, accumulate || kk > 0);
+            }
+        }
 }
 
 // A consumer warpgroup: the k-tiles of one tile.
-template <Switches PART, int N = mma_n(PART.multiply)>
-DEVICE void consume_tile(float (&acc)[BN / N][N / 2], SharedStorage &smem, int consumer,
-                         int k_tiles, const FragmentA (&a)[BK / MMA_K], Place &place) {
+template <Switches PART>
+DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int consumer,
+                         int k_tiles, const Fragments &fragments, Place &place) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         if (PART.exchange)
             mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
         if constexpr (PART.multiply != Multiply::NOTHING) {
             wgmma_fence(); // what touched the accumulators before comes before these wgmmas
-            if constexpr (PART.multiply == Multiply::A_IN_REGISTERS)
-                multiply_stage(acc, smem, place.stage, a, k_tile > 0);
-            else
-                multiply_stage<N>(acc, smem, place.stage, consumer, k_tile > 0);
+            multiply_stage<PART.multiply>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
             wgmma_commit();
-            wait_for_wgmmas(acc);
+            wgmma_wait<0>(acc);
         } else {
             // Without a wgmma, which takes all four warps, the one that gives stages back could run
             // ahead: the stage would be full twice before another warp has seen it full once, and
@@ -244,32 +279,34 @@ DEVICE void consume_tile(float (&acc)[BN / N][N / 2], SharedStorage &smem, int c
     }
 }
 
-// A consumer warpgroup: v14's epilogue.
-DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[BN / 2],
-                       int consumer, int row, int column) {
+// A consumer warpgroup: v16's epilogue, for a block.
+DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[BN / 2],
+                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
     const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
-    const int matrix_row = warp * 16 + lane % 16;
-    const int matrix_column = lane / 16 * 8;
+    bf16 *staged = &smem.d[consumer][(warp * 16 + lane % 16) * BN];
 
-    for (int half = 0; half < BN; half += STAGING_COLUMNS) {
-        if (leader)
-            bulk_wait_read<0>(); // the last store has read the staging memory ...
-        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
-        for (int j = 0; j < STAGING_COLUMNS; j += 16) {
-            bf16 *slice = smem.d[consumer][j / SWIZZLE_COLUMNS];
-            const int chunk = j % SWIZZLE_COLUMNS + matrix_column;
-            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(half + j) / 2]);
-        }
-        fence_proxy_async(); // what this thread wrote is seen by TMA ...
-        named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
-        if (leader) {
-            for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
-                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + half + j, row);
-            bulk_commit();
-        }
+    if (leader)
+        bulk_wait_read<0>(); // the last store has read the staging memory ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+    for (int j = 0; j + 16 <= BN; j += 16)
+        stmatrix_x4(&staged[j + lane / 16 * 8], &acc[j / 2]);
+    stmatrix_x2(&staged[BN - 8], &acc[(BN - 8) / 2]); // the last 8 columns
+    fence_proxy_async();                              // what this thread wrote is seen by TMA ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+    if (leader) {
+        tma_store_2d(map_d, smem.d[consumer], column, row);
+        bulk_commit();
     }
+}
+
+// A consumer warpgroup: its rows of a tile of D.
+DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d,
+                       const float (&acc)[BLOCKS][BN / 2], int consumer, tile_coordinate tile) {
+    for (int block = 0; block < BLOCKS; ++block)
+        store_block(smem, map_d, acc[block], consumer,
+                    tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
 }
 
 // What both sides of the ring need to know.
@@ -284,13 +321,20 @@ struct Work {
 // Reads a tile's sums where no epilogue does. ptxas removes wgmmas whose sums nobody reads, though
 // their asm is volatile, and leaves the loop around them. It cannot know that `nowhere` is null, so
 // all of them stay; what runs is one branch a tile. tests/energy_code.py counts what is left.
-template <int PARTS, int COUNT>
-DEVICE void read_sums(const float (&acc)[PARTS][COUNT], float *nowhere) {
+DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
+    constexpr int COUNT = BN / 2;
     if (nowhere == nullptr)
         return;
 #pragma unroll
-    for (int i = 0; i < PARTS * COUNT; ++i)
+    for (int i = 0; i < BLOCKS * COUNT; ++i)
         nowhere[i * THREADS + threadIdx.x] = acc[i / COUNT][i % COUNT];
+}
+
+// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
+__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
+    tile.m %= FEW_ROWS;
+    tile.n %= FEW_COLUMNS;
+    return tile;
 }
 
 // The producer's tiles.
@@ -302,10 +346,8 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
     int passed = 0;
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
         scheduled_tile tile = work.order[i];
-        if (is_few(PART.loads)) { // who shares what with whom is as in the GEMM
-            tile.at.m %= GROUP;
-            tile.at.n %= FEW_COLUMNS;
-        }
+        if (is_few(PART.loads))
+            tile.at = few_tile(tile.at);
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
         // Where nobody gives a stage back, it is filled once.
         const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
@@ -319,21 +361,20 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
 // A consumer's tiles.
 template <Switches PART>
 DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, const Work &work) {
-    constexpr int N = mma_n(PART.multiply);
     Place place;
-    FragmentA a[BK / MMA_K] = {};
+    Fragments fragments = {};
     if (!PART.exchange) // nobody waits later on
         for (int stage = 0; stage < STAGES; ++stage)
             mbarrier_wait(&smem.full[stage], 0);
     if constexpr (PART.multiply == Multiply::A_IN_REGISTERS)
-        for (int kk = 0; kk < BK; kk += MMA_K)
-            a[kk / MMA_K] = load_fragment_a(&smem.a[0][consumer * WM * BK], kk);
+        for (int i = 0; i < FRAGMENTS; ++i)
+            fragments[i] = load_fragment_a(&smem.a[0][consumer * BLOCKS * WM * BK], i * MMA_K);
     for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
         const tile_coordinate tile = work.order[i].at;
-        float acc[BN / N][N / 2];
-        consume_tile<PART>(acc, smem, consumer, work.k_tiles, a, place);
+        float acc[BLOCKS][BN / 2];
+        consume_tile<PART>(acc, smem, consumer, work.k_tiles, fragments, place);
         if constexpr (PART.store)
-            store_tile(smem, map_d, acc[0], consumer, tile.m * BM + consumer * WM, tile.n * BN);
+            store_tile(smem, map_d, acc, consumer, tile);
         else if constexpr (PART.multiply != Multiply::NOTHING)
             read_sums(acc, work.nowhere);
     }
@@ -345,7 +386,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     part_kernel(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
                 const __grid_constant__ TensorMap map_d, const Work work) {
     constexpr Switches PART = Part::SWITCHES;
-    static_assert(!PART.store || mma_n(PART.multiply) == BN, "the epilogue takes one accumulator");
     static_assert(PART.exchange || PART.loads == Loads::ONCE,
                   "a stage is filled once, or given back");
     SharedStorage &smem = dynamic_smem<SharedStorage>();
@@ -361,11 +401,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
     if (warpgroup == 0) {
-        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        setmaxnreg_dec<producer_registers(PART.multiply)>();
         if (threadIdx.x == 0)
             produce<PART>(smem, &map_a, &map_b, work);
     } else {
-        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        setmaxnreg_inc<consumer_registers(PART.multiply)>();
         consume<PART>(smem, &map_d, warpgroup - 1, work);
     }
 }
@@ -395,8 +435,8 @@ const Variant VARIANTS[] = {
     variant<NoDram>("no-dram"),
     variant<NoLoads>("no-loads"),
     variant<MultiplyAlone>("multiply"),
-    variant<MultiplyN128>("multiply-n128"),
-    variant<MultiplyN64>("multiply-n64"),
+    variant<MultiplyN104>("multiply-n104"),
+    variant<MultiplyN40>("multiply-n40"),
     variant<MultiplyARegisters>("multiply-a-registers"),
     variant<LoadsPaced>("loads"),
     variant<LoadsL2>("loads-l2"),
@@ -452,7 +492,7 @@ int prepare_kernel(State *made, const problem *p, double pace) {
     made->variant = variant_of(made->of);
     if (made->variant == nullptr || make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
-        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
         allow_dynamic_smem(made->variant->kernel, sizeof(SharedStorage)) ||
         multiprocessor_count(&made->ctas))
         return 1;
@@ -487,9 +527,9 @@ const part parts[] = {
      false, false},
     {"multiply", "nor do producer and consumers meet: wgmma alone", PART_KERNEL, QUARTERS, false,
      false, false},
-    {"multiply-n128", "wgmma of 128 columns: A is read twice as often", PART_KERNEL, QUARTERS,
-     false, false, false},
-    {"multiply-n64", "wgmma of 64 columns: A is read four times as often", PART_KERNEL, QUARTERS,
+    {"multiply-n104", "wgmma of 104 and 96 columns: A is read twice as often", PART_KERNEL,
+     QUARTERS, false, false, false},
+    {"multiply-n40", "wgmma of 40 columns: A is read five times as often", PART_KERNEL, QUARTERS,
      false, false, false},
     {"multiply-a-registers", "wgmma with A in registers: only B is read", PART_KERNEL, QUARTERS,
      false, false, false},
@@ -544,6 +584,23 @@ void part_release(void *state) {
     delete made;
 }
 
+// Bytes that TMA asks for: of tiles at D's edge only what lies inside, zeros fill the rest.
+static double loaded_bytes(const problem *p, const State *made) {
+    const Loads loads = made->variant->switches.loads;
+    if (loads == Loads::NOTHING)
+        return 0;
+    const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
+    const int tiles = loads == Loads::ONCE ? made->ctas : made->work.tiles; // their CTAs' first
+    const int k_tiles = loads == Loads::ONCE ? STAGES : made->work.k_tiles;
+    double rows = 0;
+    for (int i = 0; i < tiles; ++i) {
+        const tile_coordinate own = grouped_tile(i, tiles_m, tiles_n, GROUP);
+        const tile_coordinate at = is_few(loads) ? few_tile(own) : own;
+        rows += std::min(BM, p->m - at.m * BM) + std::min(BN, p->n - at.n * BN);
+    }
+    return rows * k_tiles * BK * sizeof(bf16);
+}
+
 part_counts part_count(const problem *p, const void *state) {
     const State *made = static_cast<const State *>(state);
     part_counts counts = {};
@@ -551,16 +608,13 @@ part_counts part_count(const problem *p, const void *state) {
         return counts;
     const Switches &part = made->variant->switches;
     const double k_tiles = double(made->work.tiles) * made->work.k_tiles; // of all CTAs
-    const double loaded = part.loads == Loads::NOTHING ? 0
-                          : part.loads == Loads::ONCE  ? double(made->ctas) * STAGES
-                                                       : k_tiles;
-    const int n = mma_n(part.multiply);
-    const int rows_of_a = part.multiply == Multiply::A_IN_REGISTERS ? 0 : WM * (BN / n);
-    if (part.multiply != Multiply::NOTHING) {
+    const int rows_of_a =
+        part.multiply == Multiply::A_IN_REGISTERS ? 0 : WM * mmas_in_row(part.multiply);
+    if (part.multiply != Multiply::NOTHING) { // zeros beyond D's edge are multiplied too
         counts.flop = 2.0 * BM * BN * BK * k_tiles;
-        counts.operand_bytes = double(CONSUMERS) * (rows_of_a + BN) * BK * sizeof(bf16) * k_tiles;
+        counts.operand_bytes = double(BM / WM) * (rows_of_a + BN) * BK * sizeof(bf16) * k_tiles;
     }
-    counts.loaded_bytes = double(BM + BN) * BK * sizeof(bf16) * loaded;
+    counts.loaded_bytes = loaded_bytes(p, made);
     counts.stored_bytes = part.store ? double(p->m) * p->n * sizeof(bf16) : 0;
     counts.exchanges = part.exchange ? k_tiles : 0;
     counts.operands_in_dram = part.loads == Loads::ALL;

@@ -21,9 +21,10 @@ enum part_kind {
 
 /* What one launch does, by the source: none of it is counted by the hardware. */
 typedef struct part_counts {
-    double flop;           /* multiplied and added by the tensor cores */
+    double flop;           /* of the tensor cores, also on the zeros beyond the edge of D */
     double operand_bytes;  /* that wgmma reads from shared memory */
-    double loaded_bytes;   /* that TMA asks for; where requests merge, fewer leave the L2 */
+    double loaded_bytes;   /* that TMA asks for; where requests merge, fewer leave the L2. What
+                            * lies outside of the matrices is not asked for */
     double stored_bytes;   /* of D */
     double exchanges;      /* k-tiles for which a CTA's producer and consumers meet at barriers */
     bool operands_in_dram; /* the operands are the whole matrices, which the L2 does not hold */

@@ -26,26 +26,23 @@ DEVICE FragmentA load_fragment_a(const bf16 *tile, int column) {
     return fragment;
 }
 
-// acc (+)= A * B^T as wgmma<256> of common/device, with A in registers. They must not be written
+// acc (+)= A * B^T as wgmma<200> of common/device, with A in registers. They must not be written
 // until the wgmma has been waited for. (PTX ISA: wgmma.mma_async, the form with a vector for A: no
 // imm-trans-a.)
-DEVICE void wgmma_a_registers(float (&acc)[128], const FragmentA &a, uint64_t b, bool accumulate) {
+DEVICE void wgmma_a_registers(float (&acc)[100], const FragmentA &a, uint64_t b, bool accumulate) {
     asm volatile(
         "{\n"
         ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %133, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+        "setp.ne.b32 accumulate, %105, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n200k16.f32.bf16.bf16 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
         "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
         "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
         "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "
-        "%111, "
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "
-        "%127}, "
-        "{%128, %129, %130, %131}, %132, accumulate, 1, 1, 0;\n"
+        "%96, %97, %98, %99}, "
+        "{%100, %101, %102, %103}, %104, accumulate, 1, 1, 0;\n"
         "}"
         : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
           "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]), "+f"(acc[11]),
@@ -63,13 +60,7 @@ DEVICE void wgmma_a_registers(float (&acc)[128], const FragmentA &a, uint64_t b,
           "+f"(acc[78]), "+f"(acc[79]), "+f"(acc[80]), "+f"(acc[81]), "+f"(acc[82]), "+f"(acc[83]),
           "+f"(acc[84]), "+f"(acc[85]), "+f"(acc[86]), "+f"(acc[87]), "+f"(acc[88]), "+f"(acc[89]),
           "+f"(acc[90]), "+f"(acc[91]), "+f"(acc[92]), "+f"(acc[93]), "+f"(acc[94]), "+f"(acc[95]),
-          "+f"(acc[96]), "+f"(acc[97]), "+f"(acc[98]), "+f"(acc[99]), "+f"(acc[100]),
-          "+f"(acc[101]), "+f"(acc[102]), "+f"(acc[103]), "+f"(acc[104]), "+f"(acc[105]),
-          "+f"(acc[106]), "+f"(acc[107]), "+f"(acc[108]), "+f"(acc[109]), "+f"(acc[110]),
-          "+f"(acc[111]), "+f"(acc[112]), "+f"(acc[113]), "+f"(acc[114]), "+f"(acc[115]),
-          "+f"(acc[116]), "+f"(acc[117]), "+f"(acc[118]), "+f"(acc[119]), "+f"(acc[120]),
-          "+f"(acc[121]), "+f"(acc[122]), "+f"(acc[123]), "+f"(acc[124]), "+f"(acc[125]),
-          "+f"(acc[126]), "+f"(acc[127])
+          "+f"(acc[96]), "+f"(acc[97]), "+f"(acc[98]), "+f"(acc[99])
         : "r"(a.pairs[0]), "r"(a.pairs[1]), "r"(a.pairs[2]), "r"(a.pairs[3]), "l"(b),
           "r"(int(accumulate)));
 }

@@ -1,4 +1,4 @@
-"""Where a GEMM's joules go: the budget of a rung, and the parts that it is made from."""
+"""Where a GEMM's joules go: the budgets of rungs, and the parts that they are made from."""
 
 from __future__ import annotations
 
@@ -31,21 +31,25 @@ PART_WATTS = {
 }
 
 
+# How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
+ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
+
+
 def find(records):
-    """The newest whole run of the parts, or the one that was chosen."""
-    found = [run for run in records.energy if records.chosen or recorded.is_whole_energy(run)]
+    """The newest whole run of each rung's parts, or those that were chosen, by the rungs' names."""
+    found = records.energy if records.chosen else recorded.newest_energies(records.energy)
     if not found:
         raise Missing(f"no whole run of a rung's parts at 8192³ ({COMMAND})")
-    newest = max(found, key=lambda run: run["date"])
-    try:
-        budget.make(newest)
-    except budget.Unsolvable as error:
-        raise Missing(str(error)) from error
-    return newest
+    for run in found:
+        try:
+            budget.make(run)
+        except budget.Unsolvable as error:
+            raise Missing(f"{run['rung']}: {error}") from error
+    return sorted(found, key=lambda run: (run["rung"], run["date"]))
 
 
-def budget_panel(axes, made):
-    """A bar for each line of the budget, the largest amount of energy at the top of the model."""
+def budget_panel(axes, made, limits):
+    """A bar for each line of the budget, in its order. limits: of the axis, in mJ."""
     for y, entry in enumerate(made.entries):
         value = 1e3 * entry.joules
         axes.barh(y, value, height=0.72, zorder=2, **LOOKS[entry.name], **EDGE)
@@ -65,11 +69,18 @@ def budget_panel(axes, made):
     axes.set_yticks(range(len(made.entries)), [entry.words for entry in made.entries], fontsize=10)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    highest = max(1e3 * max(entry.high, entry.joules) for entry in made.entries)
-    axes.set_xlim(min(0, 1.3e3 * min(entry.low for entry in made.entries)), 1.28 * highest)
+    axes.set_xlim(*limits)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xlabel("millijoules of one GEMM, sustained")
     axes.grid(axis="x")
+
+
+def limits_of(budgets):
+    """Between which mJ all lines of these budgets lie, with room for their words."""
+    lines = [entry for made in budgets for entry in made.entries]
+    highest = 1e3 * max(max(entry.high, entry.joules) for entry in lines)
+    room = ROOM_FOR_WORDS[min(len(budgets), 2)]
+    return min(0, 1.3e3 * min(entry.low for entry in lines)), room * highest
 
 
 def part_words(part):
@@ -85,25 +96,43 @@ def parts_panel(axes, run):
     words = {part["watts"]: part_words(part) for part in parts}
     places = range(len(parts))
     bars.labelled(axes, places, values, words.get, size=9, width=0.74, **PART_WATTS)
-    axes.set_ylim(0, 1.22 * max(values))
+    axes.set_ylim(0, 1.3 * max(values))
     axes.set_ylabel("watts")
     axes.grid(axis="y")
     names = [part["part"] for part in parts]
     style.name_ticks(axes, names, fontsize=9, rotation=40, ha="right", rotation_mode="anchor")
 
 
-def draw(pyplot, run, _):
-    """The whole figure."""
-    made = budget.make(run)
-    figure, (upper, lower) = style.figure_of(
-        pyplot, 8.4, 2, 1, gridspec_kw={"height_ratios": (1.35, 1), "hspace": 0.06}
-    )
-    budget_panel(upper, made)
-    parts_panel(lower, run)
+def panels(pyplot, count):
+    """(figure, axes of that many budgets beside each other, axes of their parts below them)."""
+    heights = (1.35, 1) if count == 1 else (2, *[1] * count)  # of the axes
+    inches = 8.4 if count == 1 else 8.9
+    figure = pyplot.figure(figsize=(style.WIDTH, inches), layout="constrained")
+    grid = figure.add_gridspec(1 + count, count, height_ratios=heights, hspace=0.03 * count)
+    budgets = [figure.add_subplot(grid[0, column]) for column in range(count)]
+    parts = [figure.add_subplot(grid[1 + place, :]) for place in range(count)]
+    return figure, budgets, parts
+
+
+def draw(pyplot, runs, _):
+    """The whole figure: all budgets to the same scale, and the watts of their parts."""
+    budgets = [budget.make(run) for run in runs]
+    figure, uppers, lowers = panels(pyplot, len(runs))
+    limits = limits_of(budgets)
+    for upper, lower, made, run in zip(uppers, lowers, budgets, runs):
+        budget_panel(upper, made, limits)
+        parts_panel(lower, run)
+        if len(runs) > 1:
+            upper.set_title(f"{run['rung']}: {made.joules:.3f} J per GEMM", fontsize=11)
+            lower.set_title(f"the parts of {run['rung']}", fontsize=11)
+    for upper in uppers[1:]:
+        upper.tick_params(axis="y", labelleft=False)
+    rungs = ", ".join(f"{run['rung']}: {made.joules:.3f} J" for run, made in zip(runs, budgets))
+    first = runs[0]
     title = (
-        f"{run['rung']}: {made.joules:.3f} J per GEMM. "
-        f"{style.gpu_words(run)}: {style.computation(run)} {style.shape_words(run)}"
+        f"{rungs} per GEMM. "
+        f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
     )
     more = ["lines on bars: with any one of the parts left out of the fit"]
-    style.frame(figure, title, style.details(run), more=more)
+    style.frame(figure, title, style.details(*runs), more=more)
     return figure

@@ -44,6 +44,12 @@ PARTS = {
     "loads-l2-apart": ((0, 0, APART, 0, 0, 1), SECONDS, 1.98, 1),
     "waiting": ((0, 0, 0, 0, 0, 1), SECONDS, 1.98, 1),
 }
+# What another rung calls a part with the same amounts.
+RENAMED = {
+    "v14": {},
+    "v16": {"multiply-n128": "multiply-n104", "multiply-n64": "multiply-n40"},
+}
+PADDED = {"v14": 1, "v16": 8200 / 8192}  # FLOP of its tiles, of the product's
 PACED = ("loads", "loads-l2", "loads-l2-apart", "waiting", "one-sm")
 
 
@@ -132,14 +138,17 @@ def part_of(name):
 NAMES = (*PARTS, "one-sm", "idle")
 
 
-def record(*without):
+def record(*without, rung="v14"):
     """A whole record, as bench/energy.py would write it, but for some parts."""
     import energy
 
     measured = energy.Measured()
     for name in NAMES:
         if name not in without:
-            measured.add(part_of(name))
+            part = {**part_of(name), "rung": rung, "part": RENAMED[rung].get(name, name)}
+            if part["counts"]:
+                part["counts"]["flop"] *= PADDED[rung]
+            measured.add(part)
     users = type("Nobody", (), {"record": lambda _: dict(NOBODY)})()
     made = energy.record_of(measured, users)
     return copy.deepcopy(made)
