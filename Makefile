@@ -640,7 +640,7 @@ DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 
 # Some rungs of each kind are traced in tests.
-TESTED_TRACES := v04 v07 v12 a02 a05 t08
+TESTED_TRACES := v04 v07 v12 v18 a02 a05 t08
 
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
