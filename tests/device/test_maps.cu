@@ -34,7 +34,8 @@ static void swizzle_definition() {
     }
 }
 
-// Whether accesses of `bytes` bytes at these offsets meet each bank once: then there is no conflict.
+// Whether accesses of `bytes` bytes at these offsets meet each bank once: then there is no
+// conflict.
 static bool all_banks_once(const std::vector<int> &offsets, int bytes) {
     int hits[BANKS] = {};
     for (int offset : offsets)
