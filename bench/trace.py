@@ -33,7 +33,7 @@ import traces
 SCHEMA = schema.SCHEMAS["trace"]
 FILLS = 40  # of the ring: what a picture can show
 MARGIN = 32  # fills more than wanted, before it is known which are whole
-LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty"}
+LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 TILE_IN_LINE = re.compile(r"\bsmem\.(\w+)")
 INIT_IN_LINE = re.compile(r"(\w+)(?:\[\w+\])?\.init\(|init\(&?(?:\w+\.)*(\w+)")
 COPIED = ("gpu", "problem", "verification")  # from what the program wrote

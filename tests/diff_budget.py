@@ -11,13 +11,18 @@ import sys
 MAX_CHANGED = 100  # lines added plus lines removed, from the rung below
 MAX_LINES = 350
 
-# Rungs that may change more than that, and why.
+# Rungs that may change more than MAX_CHANGED, and why.
 EXCEPTIONS = {
     "v02": "another machine: tensor cores fed by TMA instead of CUDA cores",
     "v04": "another shape of program: producer and consumer instead of one loop",
     "v16": "what takes turns is taken out again; two of three of these lines are removed ones",
     "v18": "every function becomes a template, and a model chooses among its instances",
     "a02": "another interface: mma.sync from registers instead of WMMA",
+}
+
+# Rungs that may be longer than MAX_LINES: by how much at most, and why.
+LONGER = {
+    "v18": (380, "five kernels in one, and on the host the model that chooses"),
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -62,7 +67,9 @@ def print_table(rows):
             note = f"  excepted: {EXCEPTIONS[name]}"
         elif difference is not None and difference > MAX_CHANGED:
             note = f"  over the limit of {MAX_CHANGED}"
-        if lines > MAX_LINES:
+        if name in LONGER:
+            note += f"  longer than {MAX_LINES} lines: {LONGER[name][1]}"
+        elif lines > MAX_LINES:
             note += f"  longer than {MAX_LINES} lines"
         print(f"{name:<6}{lines:>6}{'-' if difference is None else difference:>9}{note}")
     print(f"changed: lines added plus removed from the rung below, at most {MAX_CHANGED}")
@@ -77,8 +84,9 @@ def case(name, why):
 def test(rows):
     good = case("there are rungs", "" if rows else "steps/ has none")
     for name, lines, difference in rows:
-        why = f"{lines} lines" if lines > MAX_LINES else ""
-        good &= case(f"{name} has at most {MAX_LINES} lines", why)
+        most = LONGER[name][0] if name in LONGER else MAX_LINES
+        why = f"{lines} lines" if lines > most else ""
+        good &= case(f"{name} has at most {most} lines", why)
         if difference is None or name in EXCEPTIONS:
             continue
         why = f"{difference} lines changed" if difference > MAX_CHANGED else ""

@@ -68,10 +68,11 @@ def counts_of(rung: str, shape: Shape) -> dict[str, int]:
     return json.loads(record.read_text())["emulator"]["counts"]
 
 
-def expected_counts(shape: Shape, width: int, turns: int) -> dict[str, int]:
-    """A tile of 128 rows loads two boxes for a k-tile of 64; the producer and each consumer of the
-    tile arrive once. Where consumers take turns, one hands its turn on behind each tile."""
-    tiles = -(-shape.m // 128) * -(-shape.n // width)
+def expected_counts(shape: Shape, kernel: emulated.Kernel) -> dict[str, int]:
+    """A tile loads two boxes for a k-tile of 64; the producer and each consumer of the tile arrive
+    once. Where consumers take turns, one hands its turn on behind each tile."""
+    height, width, turns = kernel
+    tiles = -(-shape.m // height) * -(-shape.n // width)
     k_tiles = -(-shape.k // 64)
     arrivals = k_tiles * (1 + 2 // turns) + turns - 1
     return {"tma_loads": tiles * k_tiles * 2, "mbarrier_arrivals": tiles * arrivals}
@@ -79,13 +80,14 @@ def expected_counts(shape: Shape, width: int, turns: int) -> dict[str, int]:
 
 def check_choice(rung: str, source: str) -> None:
     """A rung that chooses among kernels chooses each of them at one of the shapes."""
-    for width, turns in emulated.kernels(source):
-        shape = emulated.CHOSEN_AT[width, turns]
-        expected = expected_counts(shape, width, turns)
+    for kernel in emulated.kernels(source):
+        shape = emulated.CHOSEN_AT[kernel]
+        expected = expected_counts(shape, kernel)
         counts = counts_of(rung, shape)
         found = {name: counts.get(name) for name in expected}
         why = f"{found}, not {expected}: give emulated.CHOSEN_AT another shape"
-        name = f"{rung}, {shape}: the tiles are {width} wide, {turns} at a time"
+        height, width, turns = kernel
+        name = f"{rung}, {shape}: the tiles are {height} x {width}, {turns} at a time"
         case(name, "" if found == expected else why)
 
 

@@ -22,7 +22,8 @@ ODD=(
     "128 16384 256"
     "1152 768 320"
 )
-# Only the bytes of a row must be a multiple of 16.
+# Only the bytes of a row must be a multiple of 16. With those above they take v18 to each of its
+# kernels: many tiles of few k-tiles are multiplied in turns.
 CLIPPED=(
     "128 8 8"
     "8 8 8"
@@ -32,6 +33,8 @@ CLIPPED=(
     "130 264 72"
     "1000 1000 1000"
     "5000 264 136"
+    "2660 3088 328"
+    "3132 4016 456"
     "8200 8200 8200 --check sample"
     "16384 16384 16384 --check sample"
 )

@@ -101,6 +101,8 @@ DEVICE void lay_out_all(const T &smem, Site where) {
         lay_out('f', smem.full, true, where);
     if constexpr (requires { smem.empty; })
         lay_out('e', smem.empty, true, where);
+    if constexpr (requires { smem.turn; })
+        lay_out('t', smem.turn, true, where);
 }
 
 } // namespace trace

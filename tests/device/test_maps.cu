@@ -34,14 +34,19 @@ static void swizzle_definition() {
     }
 }
 
-// Counts the accesses of `bytes` bytes at these offsets, bank by bank: one each is no conflict.
-static void expect_all_banks_once(const std::vector<int> &offsets, int bytes, const char *what,
-                                  int where) {
+// Whether accesses of `bytes` bytes at these offsets meet each bank once: then there is no
+// conflict.
+static bool all_banks_once(const std::vector<int> &offsets, int bytes) {
     int hits[BANKS] = {};
     for (int offset : offsets)
         for (int byte = 0; byte < bytes; byte += 4)
             ++hits[(offset + byte) / 4 % BANKS];
-    EXPECT(std::count(hits, hits + BANKS, 1) == BANKS, "%s at %d", what, where);
+    return std::count(hits, hits + BANKS, 1) == BANKS;
+}
+
+static void expect_all_banks_once(const std::vector<int> &offsets, int bytes, const char *what,
+                                  int where) {
+    EXPECT(all_banks_once(offsets, bytes), "%s at %d", what, where);
 }
 
 // A tile of words lies as one of twice as many bf16 does.
@@ -86,6 +91,27 @@ static void stmatrix_stores() {
                     offsets.push_back(swizzled_byte(first + lane % 16, block + lane / 16 * 8));
                 expect_all_banks_once(offsets, 16, "block", block);
             }
+}
+
+// Whether eight rows of so many chunks of 16 bytes, one behind the other, meet all banks once where
+// they have the same chunk.
+static bool dense_rows_fit(int chunks) {
+    for (int first = 0; first < 64; first += 8)
+        for (int chunk = 0; chunk < chunks; ++chunk) {
+            std::vector<int> offsets;
+            for (int row = first; row < first + 8; ++row)
+                offsets.push_back((row * chunks + chunk) * 16);
+            if (!all_banks_once(offsets, 16))
+                return false;
+        }
+    return true;
+}
+
+// Without a swizzle stmatrix needs rows of an odd number of chunks: 200 columns are 25.
+static void dense_rows() {
+    for (int chunks = 1; chunks <= 32; ++chunks)
+        EXPECT(dense_rows_fit(chunks) == (chunks % 2 == 1), "rows of %d chunks", chunks);
+    EXPECT(dense_rows_fit(200 / CHUNK_COLUMNS), "rows of 200 columns");
 }
 
 // Bits `first` to `last` of a descriptor.
@@ -143,6 +169,7 @@ int main() {
     run_case("swizzle: a chunk of eight rows meets all banks once", swizzle_column);
     run_case("swizzle: 4-byte stores of fragments meet all banks once", pair_stores);
     run_case("swizzle: stmatrix meets all banks once", stmatrix_stores);
+    run_case("dense rows of an odd number of chunks: stmatrix meets all banks once", dense_rows);
     run_case("descriptor: its fields", descriptor_fields);
     run_case("wgmma fragment: every element of D once", fragment_covers);
     run_case("fragment exchange: every column once, a lane's side by side", exchange_covers);

@@ -97,30 +97,41 @@ static void multiply_case() {
 
 // ---------------------------------------------------------------------------- fragments
 
-// Matrix i of stmatrix_x4 goes to rows 8 i to 8 i + 7 of out [32][24]: columns 0, 8, 16, 8 on.
+struct StoredMatrices {
+    alignas(16) bf16 tile[32 * 24];
+};
+
+// Matrix i of COUNT goes to rows 8 i to 8 i + 7 of out [32][24]: columns 0, 8, 16, 8 on. With two
+// matrices the lanes from 16 on name rows as well, and nothing may come there.
+template <int COUNT>
 __global__ void write_matrices(bf16 *out) {
-    __shared__ __align__(16) bf16 tile[32 * 24];
+    StoredMatrices &smem = dynamic_smem<StoredMatrices>();
     const int lane = threadIdx.x;
     for (int i = lane; i < 32 * 24; i += 32)
-        reinterpret_cast<uint16_t *>(tile)[i] = UNWRITTEN;
+        reinterpret_cast<uint16_t *>(smem.tile)[i] = UNWRITTEN;
     float values[8];
     for (int i = 0; i < 8; ++i)
         values[i] = float(i / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + i % 2);
     __syncwarp();
-    stmatrix_x4(&tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8], values);
+    bf16 *row = &smem.tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8];
+    if (COUNT == 4)
+        stmatrix_x4(row, values);
+    else
+        stmatrix_x2(row, values);
     __syncwarp();
     for (int i = lane; i < 32 * 24; i += 32)
-        out[i] = tile[i];
+        out[i] = smem.tile[i];
 }
 
+template <int COUNT>
 static void stmatrix() {
     std::vector<uint16_t> expected(32 * 24, UNWRITTEN);
-    for (int i = 0; i < 4 * 64; ++i) {
+    for (int i = 0; i < COUNT * 64; ++i) {
         const int first = (i < 192 ? i / 64 : 1) * 8;
         expected[i / 8 * 24 + first + i % 8] = bits_of(float(i));
     }
     const DeviceArray<uint16_t> out(32 * 24, 0);
-    run(write_matrices, 1, 32, 1, 0, out.as_bf16());
+    run(write_matrices<COUNT>, 1, 32, 1, sizeof(StoredMatrices), out.as_bf16());
     expect_equal(out.read(), expected, 24, "tile");
 }
 

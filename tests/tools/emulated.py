@@ -103,30 +103,35 @@ def moved_shapes(source: str) -> dict[str, Shape]:
     return found
 
 
-# Of a rung that chooses among kernels: at these it chooses the one with tiles so wide and consumers
-# that share a tile (1) or take turns (2). The ring is gone around, and a CTA has several tiles, but
-# one where 200 columns are shared. tests/emulated_rungs.py sees which kernel it is.
-CHOSEN_AT = {
-    (64, 1): Shape(640, 136, 1472),
-    (128, 1): Shape(640, 208, 448),
-    (200, 1): Shape(256, 392, 512),
-    (200, 2): Shape(520, 520, 640),
-    (256, 1): Shape(128, 1624, 320),
+# A kernel that a rung chooses: rows and columns of its tile, and tiles that a CTA has at work, by
+# consumers that share it (1) or take turns (2).
+Kernel = tuple[int, int, int]
+
+# Of a rung that chooses among kernels: at these it chooses the one given, by so much that constants
+# of its model may move by a fifth. The ring is gone around, by other than whole rounds for a tile,
+# the edges are clipped, and a CTA has several tiles. tests/emulated_rungs.py sees which kernel it is.
+CHOSEN_AT: dict[Kernel, Shape] = {
+    (256, 200, 1): Shape(424, 776, 312),
+    (128, 256, 1): Shape(152, 808, 312),
+    (128, 200, 2): Shape(272, 776, 568),
+    (128, 128, 2): Shape(272, 584, 440),
+    (128, 64, 1): Shape(536, 40, 568),
 }
+FULLEST: Kernel = (128, 200, 2)  # turns, and a dense staging memory: most can go wrong
 
 
-def kernels(source: str) -> list[tuple[int, int]]:
-    """The width of a tile and the turns of each kernel that a rung chooses among, if it does."""
-    found = re.findall(r"make_kernel<(\d+), \d+, (\d+)>\(\)", source)
-    return [(int(width), int(turns)) for width, turns in found]
+def kernels(source: str) -> list[Kernel]:
+    """The kernels that a rung chooses among, if it does."""
+    found = re.findall(r"make_kernel<(\d+), (\d+), \d+, (\d+)>\(\)", source)
+    return [(int(height), int(width), int(turns)) for height, width, turns in found]
 
 
 def chosen_shapes(source: str) -> dict[str, Shape]:
     """The shapes of a rung that chooses among kernels."""
-    found = {
-        f"tiles of {width} columns" if turns == 1 else SEVERAL_TILES: CHOSEN_AT[width, turns]
-        for width, turns in kernels(source)
-    }
+    found = {}
+    for kernel in kernels(source):
+        edge = SEVERAL_TILES if kernel == FULLEST else f"tiles of {kernel[0]} x {kernel[1]}"
+        found[edge] = CHOSEN_AT[kernel]
     found["one tile"] = Shape(128, 128, 64)
     found["fewer k-tiles than stages"] = Shape(128, 64, 256)
     found["a corner of a tile"] = Shape(1, 8, 8)
@@ -159,6 +164,8 @@ def shapes(source: str) -> dict[str, Shape]:
     if ".multiple_m = 1," in source:
         found["a corner of a tile"] = Shape(1, 8, 8)
         found["clipped edges"] = Shape(m + 40, n + 72, 2 * k + 8)
+        if "BLOCKS = BM / WM / CONSUMERS" in source:  # of several that each has of the rows
+            found["clipped rows of the last consumer"] = Shape(m - 88, n + 72, 2 * k + 8)
         if narrow > 1:  # as many tiles as multiprocessors, if they are wide
             found["clipped edges of wide tiles"] = Shape(m + 40, 3 * n + 72, 2 * k + 8)
     return found
