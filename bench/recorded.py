@@ -40,6 +40,8 @@ SCHEMA = 1  # of what a program writes, and of counters
 RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
+# What a commit's programs were called that have another name since; bench/results/README.md tells.
+OTHER_PROGRAMS = {"0361a08": ("v16", "v17")}
 # A list, and an object, of numbers and nulls alone.
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
@@ -119,12 +121,34 @@ def check(record):
     figures.check(record)
 
 
+def without_others(record):
+    """The record without what it calls by a name that is another program's since."""
+    names = OTHER_PROGRAMS.get(record.get("commit"), ())
+
+    def kept(measured):
+        return [entry for entry in measured if entry["step"] not in names]
+
+    def of_rungs(ladder):
+        pairs = [p for p in ladder["neighbours"] if not {p["lower"], p["upper"]} & set(names)]
+        return {**ladder, "rungs": kept(ladder["rungs"]), "neighbours": pairs}
+
+    if not names:
+        return record
+    if record["kind"] == "counters":
+        return {**record, "steps": kept(record["steps"])}
+    if record["kind"] == "ladder":
+        return of_rungs(record)
+    if record["kind"] == "run":
+        return {**record, "ladders": [of_rungs(ladder) for ladder in record["ladders"]]}
+    return record
+
+
 @cache
 def load_checked(path, _changed):
     """The record in that file, which was changed at that time. ValueError if it isn't right."""
     record = parse(Path(path).read_text(encoding="utf-8"))
     check(record)
-    return record
+    return without_others(record)
 
 
 def load_record(path):
