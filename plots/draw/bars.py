@@ -33,13 +33,16 @@ def rung(axes, x, entry, measure, top, size=11):
     value = rate["median"]
     axes.bar(x, value, width=0.74, color=style.SKY, zorder=2, label=legend_of(measure))
     axes.errorbar(x, value, yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4)
-    # A tall bar carries its labels inside, clear of the line beside it; a short one above it.
+    # A tall bar carries its labels inside, clear of the spread's line, the upper one in front
+    # of what crosses the bar; a short one above it.
     inside = value > 0.22 * top
+    ground = {"boxstyle": "square,pad=0.05", "facecolor": style.SKY, "edgecolor": "none"}
     y = min(value, rate["low"]) if inside else rate["high"]
     offsets = (-9, -9 - 1.45 * size) if inside else (5 + 1.4 * size, 6)
     ratio = entry["timing"][measure.ratio]["median"]
-    texts = ((f"{value:.0f}", "bold"), (f"{ratio:.3f}", "normal"))
-    for offset, (text, weight) in zip(offsets, texts):
+    rate_text = (f"{value:.0f}", "bold", ground if inside else None)
+    texts = (rate_text, (f"{ratio:.3f}", "normal", None))
+    for offset, (text, weight, box) in zip(offsets, texts):
         axes.annotate(
             text,
             (x, y),
@@ -49,6 +52,7 @@ def rung(axes, x, entry, measure, top, size=11):
             va="top" if inside else "bottom",
             fontweight=weight,
             fontsize=size,
+            bbox=box,
             zorder=5,
         )
 
