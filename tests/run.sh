@@ -12,7 +12,8 @@
 # A test prints one line per case, `ok - NAME`, `not ok - NAME: why` or `skip - NAME: why`, and
 # exits non-zero if a case failed. One that crashes, runs out of time, prints no case or exits
 # non-zero without saying why counts as one failed case more. Exit status 77 without a case is one
-# skipped case. What each test printed is in build/tests/logs/.
+# skipped case. What each test printed is in build/tests/logs/. The report says how long each took, while
+# others ran beside it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -96,7 +97,7 @@ log_of() {
 
 # run_one TEST: runs it, and turns everything that can go wrong into a line of its log.
 run_one() {
-    local test=$1 log status command
+    local test=$1 log status command began=$SECONDS
     log=$(log_of "$test")
     if [[ ! -e $test ]] && needs_nvcc "$test" && ! have_nvcc; then
         echo "skip - $test: building it needs the CUDA Toolkit" >"$log"
@@ -130,6 +131,7 @@ run_one() {
     elif ! grep -qE '^(not ok|ok|skip) - ' "$log"; then
         printf '\nnot ok - %s: it printed no case\n' "$test" >>"$log"
     fi
+    echo $((SECONDS - began)) >"${log%.log}.seconds"
 }
 
 # run_all JOBS TEST...: so many at a time.
@@ -149,7 +151,8 @@ report() {
     local test=$1 log ok bad skip
     log=$(log_of "$test")
     ok=$(case_count ok "$log") bad=$(case_count 'not ok' "$log") skip=$(case_count skip "$log")
-    printf '%-36s %4d ok %4d not ok %4d skipped\n' "${test#build/}" "$ok" "$bad" "$skip"
+    printf '%-36s %4d ok %4d not ok %4d skipped %5s s\n' "${test#build/}" "$ok" "$bad" "$skip" \
+        "$(cat "${log%.log}.seconds" 2>/dev/null || echo 0)"
     if [[ $verbose -eq 1 ]]; then
         sed 's/^/    /' "$log"
     elif [[ $bad -gt 0 ]]; then
