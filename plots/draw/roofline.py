@@ -176,7 +176,7 @@ def roof_panel(axes, found, records):
     peak = style.peak_tflops(records, ladder)
     every = [at for kind in KINDS for _, at, _ in points[kind]]
     rates = [rate for _, rate, _ in table]
-    x = (min(every) / 1.8, max(every) * 1.8)
+    x = (min(every) / 1.8, max(every) * 2.4)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*x)
