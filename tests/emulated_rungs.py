@@ -15,7 +15,7 @@ from pathlib import Path
 from tools import emulated
 from tools.emulated import NO_RACE_DETECTOR, SEVERAL_TILES, Shape, case, skip
 
-SEEDS = (1, 2, 3)
+SEEDS = (1,)  # tests/seeds.py tries more, at the same shapes
 # What an addmm leaves out, copies and barriers with it, if a scalar is 0.
 SCALARS = (("--beta", "0"), ("--alpha", "0"), ("--alpha", "0", "--beta", "0"))
 

@@ -7,6 +7,8 @@ A bug counts as found if one of the fixed policies finds it, or the race detecto
 the random ones; luck is not enough, unless bugs.txt says so. The race detector runs where the policies found nothing, and
 where bugs.txt says that it must find it by itself.
 
+Without a WORD a bug that many rungs can have is planted in a few of them; with --table in all.
+
 --table FILE writes what found what, as a page of notes/. --reports writes what was said, of each
 rung to tests/planted/reports/; the notes show it, and a run without --reports compares. Everything
 runs for both: without them the runs of a copy end with the first policy that finds the bug. Prints
@@ -55,6 +57,7 @@ PROGRAMS = COPIES / "programs"  # their sources
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
 SEEDS = range(1, 9)
+MOST_RUNGS = 3  # that a bug is planted in by a plain run, of those where it reads differently
 # The policies in the order of how many planted bugs they find.
 QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
 
@@ -208,6 +211,18 @@ def without_repetitions(pairs: list[Pair]) -> list[Pair]:
             kept.append(pair)
         seen |= alike
     return kept
+
+
+def first_last_and_between(pairs: list[Pair]) -> list[Pair]:
+    """Of each bug those in the lowest rung, in the highest and in some between."""
+    of_bug: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        of_bug.setdefault(pair.bug.name, []).append(pair)
+    kept = set()
+    for same in of_bug.values():
+        most = min(MOST_RUNGS, len(same))
+        kept |= {same[i * (len(same) - 1) // max(most - 1, 1)].name for i in range(most)}
+    return [pair for pair in pairs if pair.name in kept]
 
 
 def copies_per_program(rung: str) -> int:
@@ -398,7 +413,7 @@ def main() -> int:
     thorough = options.table is not None or options.reports
     chosen = [pair for pair in pairs if wanted(pair, options.words)]
     if not thorough and not options.words:
-        chosen = without_repetitions(chosen)
+        chosen = first_last_and_between(without_repetitions(chosen))
     findings = judge(chosen, thorough)
     if options.reports:
         planted_reports.write(findings, QUICKEST)
