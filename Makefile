@@ -112,8 +112,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy compare emulated variants plots notes \
-    book test format clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulated variants plots \
+    notes book test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -162,6 +162,7 @@ help:
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both' \
 	  'make energy          run $(ENERGY_RUNG) in parts, and record what each takes by the energy counter' \
+	  'make record          record all that the pages quote of the v track (ARGS=--list says what)' \
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
@@ -257,6 +258,11 @@ ifneq ($(filter compare,$(MAKECMDGOALS)),)
     $(error which two files? Say `make compare OLD=a.json NEW=b.json`)
   endif
 endif
+# What the pages quote of the v track: a program for each run, one after the other.
+record:
+	+@$(MAKE) $(quietly_parallel) rungs variants $(ENERGY)
+	@$(PYTHON) bench/record.py $(ARGS)
+
 compare:
 	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 

@@ -43,8 +43,8 @@ refuses() {
 # ---- the verbs
 
 run
-for verb in step races trace diff standalone diffstat list ladder compare emulated variants plots notes \
-    book test sass resources sanitize format clean; do
+for verb in step races trace diff standalone diffstat list ladder energy record compare emulated variants plots \
+    notes book test sass resources sanitize format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 

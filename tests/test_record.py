@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Tests of bench/record.py with programs that only end in one way or another. Needs no GPU.
+
+Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "bench" / "record.py"
+
+sys.path[:0] = [str(ROOT / "bench")]
+import record
+import recorded
+import test_choice
+from tools.fake_rungs import require, run_cases, same
+
+
+@dataclass(frozen=True)
+class Fake:
+    """A run of a small program."""
+
+    name: str
+    text: str
+    what: str = "a fake"
+
+    @property
+    def command(self):
+        return [sys.executable, "-c", self.text]
+
+
+def ends_with(name, status):
+    return Fake(name, f"raise SystemExit({status})")
+
+
+def outcome(runs, deadline=None):
+    """{name: how it ended}, and nothing is printed."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return record.record(runs, deadline)
+
+
+def options_of(run):
+    """{option: value} of a run; one given twice has its last value."""
+    words = run.options.split()
+    return dict(zip(words[::2], words[1::2]))
+
+
+def failures(_folder):
+    """One that fails does not keep the next from running."""
+    ended = outcome([ends_with("a", 1), ends_with("b", 0)])
+    same(ended, {"a": "exit 1", "b": "recorded"})
+
+
+def no_machine(_folder):
+    """Where the first cannot run, no other is tried."""
+    same(outcome([ends_with("a", 77), ends_with("b", 0)]), {"a": "cannot run here"})
+
+
+def deadline(folder):
+    """At the deadline a run is interrupted, may write what it has, and the next is not begun."""
+    written = Path(folder, "written")
+    text = (
+        "import time, pathlib\n"
+        "try:\n    time.sleep(60)\n"
+        f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).write_text('half')\n"
+    )
+    ended = outcome([Fake("slow", text), ends_with("next", 0)], record.SECONDS_TO_END + 2)
+    same(ended, {"slow": "no time left", "next": "no time left"})
+    require(written.exists(), "the interrupted run did not write")
+
+
+def names(_folder):
+    """Names that are none are refused, with those that there are; all options are listed."""
+    bad = subprocess.run(
+        [sys.executable, str(RECORD), "--only", "burst,nothing"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    same(bad.returncode, 2)
+    require("'nothing'" in bad.stderr and "energy" in bad.stderr, bad.stderr)
+    listed = subprocess.run(
+        [sys.executable, str(RECORD), "--list", "--only", "energy,burst"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    same([line.split()[0] for line in listed.splitlines()[::2]], ["burst", "energy"])
+
+
+def programs(_folder):
+    """All programs that are named can be built: rungs, and variants that have a patch."""
+    rungs = set(recorded.rung_names())
+    patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
+    for run in record.RUNS:
+        wanted = set(options_of(run).get("--steps", "").split(",")) - {""}
+        require(wanted <= rungs | patches, f"{run.name}: {sorted(wanted - rungs - patches)}")
+        require((record.BENCH / run.program).is_file(), f"{run.name}: {run.program}")
+
+
+def upper(_folder):
+    """The last rung is among those that the pages compare, and all from v12 to it."""
+    same(record.UPPER.split(","), [name for name in recorded.rung_names() if name >= "v12"])
+
+
+def choices(_folder):
+    """v18 beside each of its kernels, where the model was fitted and where it was not."""
+    same(set(record.CHOICES.split(",")), {"v18", *test_choice.variants().values()})
+    same(set(record.FITTED.split(",")), set(test_choice.FITTED))
+    require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(run_cases("record", (failures, no_machine, deadline, names, programs, upper, choices)))
