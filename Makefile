@@ -645,10 +645,10 @@ DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 
-# Some rungs of each kind are traced in tests. What v18 would write down in a turn makes ptxas
-# serialise its wgmmas: it is traced on the emulator alone.
+# Some rungs of each kind are traced in tests. What v15 and v18 would write down in a turn makes ptxas
+# serialise their wgmmas: they are traced on the emulator alone.
 TESTED_TRACES := v04 v07 v12 v16 a02 a05 t08
-EMULATED_TRACES := $(TESTED_TRACES) v18
+EMULATED_TRACES := $(TESTED_TRACES) v15 v18
 
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
