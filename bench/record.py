@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what the README, the notes and the pictures quote of the v track, one run after the other.
 
-    make record                      everything, some 15 minutes on one H200
+    make record                      everything
     make record ARGS="--only choice,energy"
     make record ARGS=--list
 

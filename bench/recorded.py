@@ -122,25 +122,11 @@ def check(record):
 
 
 def without_others(record):
-    """The record without what it calls by a name that is another program's since."""
+    """Counters without what they call by a name that is another program's since."""
     names = OTHER_PROGRAMS.get(record.get("commit"), ())
-
-    def kept(measured):
-        return [entry for entry in measured if entry["step"] not in names]
-
-    def of_rungs(ladder):
-        pairs = [p for p in ladder["neighbours"] if not {p["lower"], p["upper"]} & set(names)]
-        return {**ladder, "rungs": kept(ladder["rungs"]), "neighbours": pairs}
-
-    if not names:
+    if record["kind"] != "counters" or not names:
         return record
-    if record["kind"] == "counters":
-        return {**record, "steps": kept(record["steps"])}
-    if record["kind"] == "ladder":
-        return of_rungs(record)
-    if record["kind"] == "run":
-        return {**record, "ladders": [of_rungs(ladder) for ladder in record["ladders"]]}
-    return record
+    return {**record, "steps": [one for one in record["steps"] if one["step"] not in names]}
 
 
 @cache

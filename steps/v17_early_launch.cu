@@ -37,7 +37,7 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN];
+    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: as TMA asks for
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at;
+            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
             for (int block = 0; block < BLOCKS; ++block)

@@ -20,6 +20,7 @@ PROGRAMS = ROOT / "build" / "tests" / "choice"
 VARIANTS = ROOT / "bench" / "variants"
 MOST_BEHIND = 0.02  # of the fastest variant's rate
 FITTED = ("16384x4096x256", "12288x3072x512", "6144x4096x2048")
+H200_SMS = 132
 TOLD = "16384x4096x256"  # that ends in turns take longer
 
 sys.path[:0] = [str(ROOT / "bench")]
@@ -102,7 +103,10 @@ def check_recorded():
 
 
 def check_quick_turns():
-    """A model that is wrong is found out, at the shape that told so."""
+    """A model that is wrong chooses otherwise and is found out, at the shape that told so."""
+    right, wrong = (choices(program, H200_SMS, [TOLD])[TOLD] for program in ("rung", "quick-turns"))
+    why = f"both take {right}" if right == wrong else ""
+    case(f"a model with quick turns chooses otherwise at {TOLD}", why)
     for place, ladder in compared():
         shape = recorded.shape_text(ladder)
         if shape == TOLD:
