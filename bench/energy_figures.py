@@ -20,6 +20,7 @@ OF_A_PART = {  # figure -> (field, scale, kind)
     "clock": ("sm_clock_ghz", 1e9, "clock"),
     "share": ("tensor_core_share", 1, "share"),
 }
+COUNTED = ("l2_bytes", "sm_bytes", "dram_read_bytes")  # by ncu, of one launch of some parts
 
 
 def line(made, name):
@@ -47,8 +48,8 @@ OTHERS = {
     "slope": lambda made: Quantity(made.fit.slope, "number"),
 }
 WORDS = (
-    f"{PREFIX}{', '.join((*LINES, *OTHERS))}, and of a part {PREFIX}{', '.join(OF_A_PART)} with its "
-    f"name behind it ({PREFIX}watts.no-store)"
+    f"{PREFIX}{', '.join((*LINES, *OTHERS))}, and of a part "
+    f"{PREFIX}{', '.join((*OF_A_PART, *COUNTED))} with its name behind it ({PREFIX}watts.no-store)"
 )
 
 
@@ -63,11 +64,22 @@ def of_part(record, figure, name):
     return Quantity(scale * part[key], kind)
 
 
+def of_counts(record, figure, name):
+    """What ncu counted of a part."""
+    counted = (record.get("counted") or {"parts": []})["parts"]
+    part = next((part for part in counted if part["part"] == name), {})
+    if part.get(figure) is None:
+        raise ExpressionError(f"this energy run has no {figure} counted of '{name}'")
+    return Quantity(part[figure], "bytes")
+
+
 def figure(record, name):
     """The figure of that name, of an energy run."""
     word, _, part = name[len(PREFIX) :].partition(".")
     if part and word in OF_A_PART:
         return of_part(record, word, part)
+    if part and word in COUNTED:
+        return of_counts(record, word, part)
     if part or word not in (*LINES, *OTHERS):
         raise ExpressionError(f"'{name}' is no figure of an energy run; there are {WORDS}")
     try:

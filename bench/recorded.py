@@ -40,8 +40,6 @@ SCHEMA = 1  # of what a program writes, and of counters
 RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
-# What a commit's programs were called that have another name since; bench/results/README.md tells.
-OTHER_PROGRAMS = {"0361a08": ("v16", "v17")}
 # A list, and an object, of numbers and nulls alone.
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
@@ -121,20 +119,12 @@ def check(record):
     figures.check(record)
 
 
-def without_others(record):
-    """Counters without what they call by a name that is another program's since."""
-    names = OTHER_PROGRAMS.get(record.get("commit"), ())
-    if record["kind"] != "counters" or not names:
-        return record
-    return {**record, "steps": [one for one in record["steps"] if one["step"] not in names]}
-
-
 @cache
 def load_checked(path, _changed):
     """The record in that file, which was changed at that time. ValueError if it isn't right."""
     record = parse(Path(path).read_text(encoding="utf-8"))
     check(record)
-    return without_others(record)
+    return record
 
 
 def load_record(path):

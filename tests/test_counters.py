@@ -17,9 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 COUNTERS = ROOT / "bench" / "counters.py"
 NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
-
 # A fake ncu: says which metrics it knows, or runs the program and prints two phases of launches.
 NCU = """#!{python}
 import subprocess, sys
@@ -255,17 +252,6 @@ def test_notes(folder):
     require(" 1.23 |" in lines[3], lines[3])  # 10^6 cycles
 
 
-def test_renamed(folder):
-    """What a commit called by a name that is another program's since is left out of its records."""
-    house = House(folder, "v15")
-    for name in ("v16", "v17"):
-        house.add(name, commit="0361a08")
-    house.add("v15", commit="0361a08")
-    house.count()
-    same([step["step"] for step in house.result()["steps"]], ["v15", "v16", "v17"])
-    same([step["step"] for step in recorded.load_record(house.out)["steps"]], ["v15"])
-
-
 def case(test):
     """Runs one test in a folder of its own; returns True if it failed."""
     name = f"counters: {test.__doc__.splitlines()[0].rstrip('.')}"
@@ -289,7 +275,6 @@ TESTS = [
     test_mismatch,
     test_bad_usage,
     test_notes,
-    test_renamed,
 ]
 
 

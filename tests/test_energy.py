@@ -298,6 +298,8 @@ NO_FIGURES = {  # -> what the error says
     "v14 energy.tensor.whole": "no figure of an energy run",
     "v14 energy.watts.nonsense": "no part 'nonsense'",
     "v14 energy.joules.idle": "has no joules",
+    "v14 energy.l2_bytes.whole": "no l2_bytes counted of 'whole'",
+    "v14 energy.sm_bytes": "no figure of an energy run",
     "v14 energy.share.loads": "has no share",
     "v14 energy.tensor @sustained": "select no more than",
     "v14 energy.tensor @4096": "select no more than",
@@ -429,6 +431,8 @@ def test_counts(folder):
     require("no permission to count loads-l2" in merged["failed"], merged)
     same(apart["failed"], "ncu does not say dram__bytes_read.sum")
     same(note_blocks.counted_rows(record)[1], ["whole", "0.03", "0.06", "0.00"])
+    for figure, value in counted.items():
+        same(energy_figures.figure(record, f"energy.{figure}.whole").value, value)
     result, record = run(folder, {}, "--parts", "one-sm,idle")
     same(record["counted"], None)
     result, record = run(folder, {}, "--ncu", Path(folder) / "missing")
