@@ -81,10 +81,10 @@ RUNS = (
     ),
     Run(
         "variants",
-        "variants of the upper rungs at 8192 cubed",
+        "variants of the upper rungs, with long and with short k loops",
         "ladder.py",
         f"{VARIANTS} --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-late-place,"
-        "v16-warp-stores --passes 3",
+        "v16-warp-stores,v16-blocks-apart,v16-plain-stores --sizes 8192,8192x8192x1024 --passes 3",
     ),
 )
 
