@@ -28,11 +28,10 @@ WIDE = 2  # the highest joules over the lowest: from here on the axis is logarit
 
 
 def matches(burst, sustained):
-    """True if the burst run has the other's rungs on the same problem, kind of GPU and commit."""
+    """True if the burst run has the other's rungs on the same problem and kind of GPU."""
     names = {rung["step"] for rung in recorded.measured(burst)}
     return (
         burst["gpu"]["name"] == sustained["gpu"]["name"]
-        and burst["commit"] == sustained["commit"]
         and recorded.shape_of(burst) == recorded.shape_of(sustained)
         and burst["problem"]["inputs"] == sustained["problem"]["inputs"]
         and names.issuperset(rung["step"] for rung in recorded.measured(sustained))
@@ -40,8 +39,10 @@ def matches(burst, sustained):
 
 
 def partner(records, sustained):
-    """The burst run that goes with a sustained one, or None."""
-    return ([burst for burst in records.ladders("v") if matches(burst, sustained)] or [None])[-1]
+    """The burst run that goes with a sustained one, of its commit if there is one, or None."""
+    fitting = [burst for burst in records.ladders("v") if matches(burst, sustained)]
+    own = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
+    return (own or fitting or [None])[-1]
 
 
 def find(records):
@@ -51,7 +52,7 @@ def find(records):
     if not pairs:
         command = 'make ladder ARGS="--protocol sustained"'
         raise Missing(
-            f"no sustained run of the v track beside a burst run of its commit ({command})"
+            f"no sustained run of the v track beside a burst run of its rungs ({command})"
         )
     usual = (recorded.HEADLINE_SIZE,) * 3
     there = [pair for pair in pairs if recorded.shape_of(pair[1]) == usual] or pairs
