@@ -18,9 +18,12 @@ Standard library only.
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
 from dataclasses import dataclass
+from functools import cache
+from operator import mul
 
 from neighbours import pairwise
 
@@ -182,28 +185,39 @@ def solve_linear(matrix, right):
     return [rows[i][size] / rows[i][i] for i in range(size)]
 
 
-def least_squares(rows, right):
-    """x with the least squares of rows x - right; columns are scaled first, so that amounts of any
-    size can stand beside each other."""
+def normal_equations(rows, right):
+    """(scales, matrix, right): the normal equations of rows x = right, of columns that are scaled
+    first, so that amounts of any size can stand beside each other."""
     count = len(rows[0])
     scales = [math.sqrt(sum(row[i] ** 2 for row in rows)) for i in range(count)]
     if min(scales) == 0:
         raise Unsolvable("one of the terms is in none of the parts")
-    scaled = [[value / scale for value, scale in zip(row, scales)] for row in rows]
-    normal = [[sum(row[i] * row[j] for row in scaled) for j in range(count)] for i in range(count)]
-    vector = [sum(row[i] * value for row, value in zip(scaled, right)) for i in range(count)]
-    return [value / scale for value, scale in zip(solve_linear(normal, vector), scales)]
+    columns = [[row[i] / scales[i] for row in rows] for i in range(count)]
+    matrix = [[0.0] * count for _ in range(count)]
+    for i in range(count):
+        for j in range(i + 1):
+            matrix[i][j] = matrix[j][i] = dot(columns[i], columns[j])
+    return scales, matrix, [dot(column, right) for column in columns]
+
+
+def dot(one, other):
+    """The sum of the products."""
+    return sum(map(mul, one, other))
 
 
 def none_below_zero(rows, right):
-    """The same with no x below 0: the lowest of them is 0, until none is."""
-    kept = list(range(len(rows[0])))
+    """x with the least squares of rows x - right and no x below 0: the lowest of them is 0, until
+    none is."""
+    scales, matrix, vector = normal_equations(rows, right)
+    kept = list(range(len(scales)))
     while True:
-        found = least_squares([[row[i] for i in kept] for row in rows], right)
+        chosen = [[matrix[i][j] for j in kept] for i in kept]
+        solved = solve_linear(chosen, [vector[i] for i in kept])
+        found = [value / scales[i] for value, i in zip(solved, kept)]
         lowest = min(range(len(kept)), key=lambda i: found[i])
         if found[lowest] >= 0:
             values = dict(zip(kept, found))
-            return [values.get(i, 0.0) for i in range(len(rows[0]))]
+            return [values.get(i, 0.0) for i in range(len(scales))]
         del kept[lowest]
 
 
@@ -309,6 +323,13 @@ def apart(parts, found):
 
 def make(record):
     """The budget of a recorded run. Unsolvable if the parts do not give one."""
+    return make_of(json.dumps({"rung": record["rung"], "parts": record["parts"]}))
+
+
+@cache  # a page asks for many lines of the same few runs
+def make_of(text):
+    """The same, of the JSON that it depends on."""
+    record = json.loads(text)
     parts, fitted = require_parts(record), fitted_of(record["rung"])
     whole, idle = parts[WHOLE], parts[IDLE]["watts"]
     found = fit(parts, fitted)
