@@ -640,6 +640,21 @@ def test_apart(_):
     require(all(order[i] - order[i - 1] >= 1 - 1e-9 for i in range(1, 5)), places)
 
 
+def test_within(_):
+    """Names that crowd at an end of the axes stay inside, in their order; others are not moved."""
+    from draw import style
+
+    same(style.within([0.5, 0.2], 0.1), [0.5, 0.2])
+    for crowd in (0.0, 0.02, 0.97, 1.0):
+        wanted = [crowd + 0.001 * i for i in range(8)] + [0.4, 0.5]
+        outside = style.apart(wanted, 0.1)
+        require(min(outside) < 0.05 or max(outside) > 0.95, outside)
+        places = style.apart(style.within(wanted, 0.1), 0.1)
+        require(min(places) > 0.05 - 1e-9 and max(places) < 0.95 + 1e-9, places)
+        order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+        same(sorted(range(len(places)), key=lambda i: places[i]), order)
+
+
 TESTS = [
     test_recorded,
     test_same_twice,
@@ -668,6 +683,7 @@ TESTS = [
     test_side_by_side_moves,
     test_side_by_side_refuses,
     test_apart,
+    test_within,
 ]
 
 

@@ -33,8 +33,7 @@ BARS = {
 
 
 NEAR = 0.1  # of the bytes
-NAME_GAP = 0.032  # between names at the foot, of the width of the axes
-LAST_NAME = 0.985  # where the last of them is at most
+NAME_GAP = 0.034  # between names at the foot, of the width of the axes; less if they are many
 
 
 def find(records):
@@ -138,17 +137,11 @@ def across(axes, x):
     return axes.transAxes.inverted().transform(place)[0]
 
 
-def no_further(wanted, last, gap):
-    """The places wanted, so far to the left that the names end at `last` when they are `gap` apart."""
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i], reverse=True)
-    rank = {i: number for number, i in enumerate(order)}
-    return [min(place, last - gap * rank[i]) for i, place in enumerate(wanted)]
-
-
 def name_points(axes, points):
     """All names side by side at the foot, each with a line to its point."""
+    gap = min(NAME_GAP, 1 / len(points))
     wanted = [across(axes, at) for _, at, _ in points]
-    places = style.apart(no_further(wanted, LAST_NAME, NAME_GAP), NAME_GAP)
+    places = style.apart(style.within(wanted, gap), gap)
     for (name, at, rate), place in zip(points, places):
         axes.annotate(
             name,

@@ -183,6 +183,17 @@ def apart(values, gap):
     return places
 
 
+def within(values, gap):
+    """The values, so near to the middle that labels which `apart` moves stay between 0 and 1: each
+    leaves room for those that are below it, and for those above."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    places = [0.0] * len(values)
+    for below, i in enumerate(order):
+        above = len(values) - 1 - below
+        places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
+    return places
+
+
 def clear(lower, upper, gap):
     """True if two neighbouring groups of labels do not touch."""
     ends = []
