@@ -30,6 +30,10 @@ enum computation {
     TRANSPOSE_FP32 = 5 /* D[n][m] = A[m][n], bit for bit */
 };
 
+/* m, n and k are at most this, so that a tile's rows or columns, added to a coordinate that is
+ * inside of a matrix, never pass what an int holds. */
+enum { LARGEST_DIMENSION = 1 << 30 };
+
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
     const void *a; /* [m][k]; without k, [m][n] */
@@ -46,8 +50,9 @@ typedef struct problem {
 
 /* One rung. The three functions return 0, or print one line to stderr and return non-zero. */
 typedef struct step {
-    const char *name; /* "v07" */
-    const char *idea; /* a few words: the one thing that this rung adds */
+    const char *name;  /* "v07" */
+    const char *idea;  /* a few words: the one thing that this rung adds */
+    const char *below; /* the rung that it grows from: "v14"; NULL: the one numbered below */
     enum computation computes;
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
     int min_compute_capability; /* 90 means 9.0 */
@@ -57,6 +62,8 @@ typedef struct step {
     int multiple_m;             /* the shape must be a multiple of these, in elements */
     int multiple_n;
     int multiple_k;
+    int largest_k; /* of a rung that cannot address longer rows; 0: any that LARGEST_DIMENSION lets
+                    */
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
      * before, and may stay so. */

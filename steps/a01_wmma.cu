@@ -1,11 +1,11 @@
-// a01: WMMA, the tensor cores as C++ knows them: D = alpha * A * B^T + beta * C.
+// a01: WMMA addmm: D = alpha * A * B^T + beta * C.
 //
-// A warp loads 16 x 16 fragments from shared memory, multiplies them and stores them; which lane
-// holds what stays hidden. So C comes in the way that D goes out: through shared memory, into the
-// accumulators, scaled by beta / alpha, so that one factor at the end, alpha, serves both. Rows in
-// shared memory are skewed by 32 bytes, so that the rows of a fragment begin in different banks. If
-// beta is 0, C is not read; if alpha is 0, A and B are not. Any GPU from 8.0 on. Expected: a fifth
-// of cuBLAS: every k-tile's copy is waited for.
+// WMMA is the tensor cores as C++ knows them. A warp loads 16 x 16 fragments from shared memory,
+// multiplies them and stores them; which lane holds what stays hidden. So C comes in the way that D
+// goes out: through shared memory, into fragments of the accumulators' type, which can be combined
+// element by element. Rows in shared memory are skewed by 32 bytes, so that the rows of a fragment
+// begin in different banks. If beta is 0, C is not read; if alpha is 0, A and B are not. Any GPU
+// from 8.0 on. Expected: a fifth of cuBLAS: every k-tile's copy is waited for.
 #include "step.h"
 #include "device/fp16.cuh"
 #include "device/launch.cuh"
@@ -73,10 +73,10 @@ DEVICE void move_tile(float *tile, std::conditional_t<STORE, float, const float>
     }
 }
 
-// Multiplies every element by `factor`: where it stands does not matter.
-DEVICE void scale(Sums &sums, float factor) {
+// sums = alpha * sums + beta * c, element by element: fragments of one type have one layout.
+DEVICE void combine(Sums &sums, const Sums &c, float alpha, float beta) {
     for (int i = 0; i < sums.num_elements; ++i)
-        sums.x[i] *= factor;
+        sums.x[i] = alpha * sums.x[i] + beta * c.x[i];
 }
 
 __global__ void __launch_bounds__(THREADS, 1)
@@ -94,38 +94,22 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int column = tile % tiles_n * BN;
 
         Sums acc[WM / MMA][WN / MMA];
-        if (beta != 0) {
-            move_tile<false>(smem.d, c, row, column, m, n);
-            __syncthreads(); // the tile of C is complete
-        }
-#pragma unroll
         for (int i = 0; i < WM / MMA; ++i)
-#pragma unroll
-            for (int j = 0; j < WN / MMA; ++j) {
+            for (int j = 0; j < WN / MMA; ++j)
                 wmma::fill_fragment(acc[i][j], 0.0f);
-                if (beta != 0)
-                    wmma::load_matrix_sync(acc[i][j], &warp_d[(i * PITCH_D + j) * MMA], PITCH_D,
-                                           wmma::mem_row_major);
-                scale(acc[i][j], alpha != 0 ? beta / alpha : beta);
-            }
-        __syncthreads(); // all have read C before A and B overwrite it
-
         for (int k_tile = 0; k_tile < k && alpha != 0; k_tile += BK) {
             copy_tile(smem.a, a, row, m, k_tile, k);
             copy_tile(smem.b, b, column, n, k_tile, k);
             __syncthreads(); // the tiles are complete
             for (int kk = 0; kk < BK; kk += MMA) {
                 FragmentB fragments_b[WN / MMA];
-#pragma unroll
                 for (int j = 0; j < WN / MMA; ++j)
                     wmma::load_matrix_sync(fragments_b[j], &smem.b[(warp_n + j * MMA) * PITCH + kk],
                                            PITCH);
-#pragma unroll
                 for (int i = 0; i < WM / MMA; ++i) {
                     FragmentA fragment_a;
                     wmma::load_matrix_sync(fragment_a, &smem.a[(warp_m + i * MMA) * PITCH + kk],
                                            PITCH);
-#pragma unroll
                     for (int j = 0; j < WN / MMA; ++j)
                         wmma::mma_sync(acc[i][j], fragment_a, fragments_b[j], acc[i][j]);
                 }
@@ -133,17 +117,23 @@ __global__ void __launch_bounds__(THREADS, 1)
             __syncthreads(); // all have read the tiles before anything overwrites them
         }
 
-#pragma unroll
+        if (beta != 0) {
+            move_tile<false>(smem.d, c, row, column, m, n);
+            __syncthreads(); // the tile of C is complete
+        }
         for (int i = 0; i < WM / MMA; ++i)
-#pragma unroll
             for (int j = 0; j < WN / MMA; ++j) {
-                scale(acc[i][j], alpha != 0 ? alpha : 1);
-                wmma::store_matrix_sync(&warp_d[(i * PITCH_D + j) * MMA], acc[i][j], PITCH_D,
-                                        wmma::mem_row_major);
+                float *block = &warp_d[(i * PITCH_D + j) * MMA]; // C's, then D's in its place
+                Sums block_c;
+                wmma::fill_fragment(block_c, 0.0f);
+                if (beta != 0)
+                    wmma::load_matrix_sync(block_c, block, PITCH_D, wmma::mem_row_major);
+                combine(acc[i][j], block_c, alpha, beta);
+                wmma::store_matrix_sync(block, acc[i][j], PITCH_D, wmma::mem_row_major);
             }
         __syncthreads(); // the tile of D is complete
-        // No barrier behind it: the next tile's C comes to what this thread itself has read.
         move_tile<true>(smem.d, d, row, column, m, n);
+        __syncthreads(); // all have read D before the next tile's A and B overwrite it
     }
 }
 
@@ -173,7 +163,7 @@ static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a01 = {
     .name = "a01",
-    .idea = "WMMA, addmm",
+    .idea = "WMMA addmm: D = alpha * A * B^T + beta * C",
     .computes = ADDMM_FP16,
     .min_compute_capability = 80,
     .max_compute_capability = 999,

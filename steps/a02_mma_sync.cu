@@ -1,4 +1,4 @@
-// a02: mma.sync, its operands straight from global memory.
+// a02: mma.sync, operands straight from global memory.
 //
 // WMMA hides who holds what. mma.sync.m16n8k16 says it: each lane holds pairs of neighbours in
 // given places. So a warp can fetch its fragments itself, 4 bytes at a time. These loads set the
@@ -41,7 +41,6 @@ DEVICE void load_b(uint32_t (&fragment)[2], const fp16 *b, int row, int n, int k
 // Stores a row of the warp's MMA tiles of sums at (row, column) of D.
 DEVICE void store_row(const Sums (&acc)[WN / MMA_N], fp16 *d, int row, int column, int m, int n) {
     const int lane = threadIdx.x % WARP_THREADS;
-#pragma unroll
     for (int j = 0; j < WN / MMA_N; ++j)
         for (int pair = 0; pair < 2; ++pair) {
             const int i = lane / 4 + pair * 8;
@@ -66,23 +65,19 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int column = tile.n * BN + warp_n;
         Sums acc[WM / MMA_M][WN / MMA_N] = {};
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-#pragma unroll 1
+#pragma unroll 1 // on every GPU: nvcc would unroll it for some of them
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 uint32_t fragments_a[WM / MMA_M][4];
                 uint32_t fragments_b[WN / MMA_N][2];
-#pragma unroll
                 for (int j = 0; j < WN / MMA_N; ++j)
                     load_b(fragments_b[j], b, column + j * MMA_N, n, k_tile * BK + kk, k);
-#pragma unroll
                 for (int i = 0; i < WM / MMA_M; ++i) {
                     load_a(fragments_a[i], a, row + i * MMA_M, m, k_tile * BK + kk, k);
-#pragma unroll
                     for (int j = 0; j < WN / MMA_N; ++j)
                         mma_m16n8k16(acc[i][j], fragments_a[i], fragments_b[j]);
                 }
             }
         }
-#pragma unroll
         for (int i = 0; i < WM / MMA_M; ++i)
             store_row(acc[i], d, row + i * MMA_M, column, m, n);
     }
@@ -113,7 +108,7 @@ static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a02 = {
     .name = "a02",
-    .idea = "mma.sync from global memory",
+    .idea = "mma.sync, operands straight from global memory",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
     .min_compute_capability = 80,

@@ -1,4 +1,4 @@
-// a03: operands through shared memory and ldmatrix, in a 256 x 128 tile.
+// a03: shared memory and ldmatrix, a 256 x 128 tile.
 //
 // The CTA copies a tile of A and B to shared memory, 16 bytes at a time, and ldmatrix gives a warp
 // four 8 x 8 matrices at once. Warps multiply 64 x 64 in serpentine order, so fragments are reused;
@@ -65,7 +65,6 @@ DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) 
 DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int row, int column,
                       int m, int n) {
     const int lane = threadIdx.x % WARP_THREADS;
-#pragma unroll
     for (int j = 0; j < WN / MMA_N; ++j)
         for (int pair = 0; pair < 2; ++pair) {
             const int i = lane / 4 + pair * 8;
@@ -103,17 +102,13 @@ __global__ void __launch_bounds__(THREADS, 1)
             copy_tile(smem.a, chunks_a, k_tile * BK + chunks_a.column() < k);
             copy_tile(smem.b, chunks_b, k_tile * BK + chunks_a.column() < k);
             __syncthreads(); // the tiles are complete
-#pragma unroll
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 uint32_t fragments_a[WM / MMA_M][4];
                 uint32_t fragments_b[WN / MMA_N][2];
-#pragma unroll
                 for (int j = 0; j < WN / MMA_N; j += 2)
                     load_b(&fragments_b[j], &smem.b[j * MMA_N * BK], warp_n, kk);
-#pragma unroll
                 for (int i = 0; i < WM / MMA_M; ++i) {
                     load_a(fragments_a[i], &smem.a[i * MMA_M * BK], warp_m, kk);
-#pragma unroll
                     for (int j = 0; j < WN / MMA_N; ++j) {
                         const int at = i % 2 ? WN / MMA_N - 1 - j : j; // serpentine
                         mma_m16n8k16(acc[i][at], fragments_a[i], fragments_b[at]);
@@ -122,7 +117,6 @@ __global__ void __launch_bounds__(THREADS, 1)
             }
             __syncthreads(); // all have read the tiles before the next ones overwrite them
         }
-#pragma unroll
         for (int i = 0; i < WM / MMA_M; ++i)
             store_row(smem.d[warp], acc[i], d, row + i * MMA_M, column, m, n);
     }
@@ -153,7 +147,7 @@ static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a03 = {
     .name = "a03",
-    .idea = "shared memory, ldmatrix, 256x128 tile",
+    .idea = "shared memory and ldmatrix, a 256 x 128 tile",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
     .min_compute_capability = 80,
@@ -161,6 +155,7 @@ static const step a03 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .largest_k = TILE_CHUNKS_LARGEST_K,
     .prepare = prepare,
     .launch = launch,
     .release = release,

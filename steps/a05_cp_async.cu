@@ -1,4 +1,4 @@
-// a05: cp.async into two stages.
+// a05: cp.async, two stages.
 //
 // a04's threads hold what they copy in registers, and nobody multiplies until it has arrived.
 // cp.async writes to shared memory itself: a thread starts its copies and goes on. With two stages
@@ -70,7 +70,6 @@ DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) 
 DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int row, int column,
                       int m, int n) {
     const int lane = threadIdx.x % WARP_THREADS;
-#pragma unroll
     for (int j = 0; j < WN / MMA_N; ++j)
         for (int pair = 0; pair < 2; ++pair) {
             const int i = lane / 4 + pair * 8;
@@ -140,17 +139,13 @@ __global__ void __launch_bounds__(THREADS, 1)
             cp_async_wait<STAGES - 2>(); // this thread's copies into the stage have landed ...
             __syncthreads(); // ... everybody's; and all have read the stage before, now free
             ahead.copy(smem, a, b, m, n, k);
-#pragma unroll
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 uint32_t fragments_a[WM / MMA_M][4];
                 uint32_t fragments_b[WN / MMA_N][2];
-#pragma unroll
                 for (int j = 0; j < WN / MMA_N; j += 2)
                     load_b(&fragments_b[j], &smem.b[stage][j * MMA_N * BK], warp_n, kk);
-#pragma unroll
                 for (int i = 0; i < WM / MMA_M; ++i) {
                     load_a(fragments_a[i], &smem.a[stage][i * MMA_M * BK], warp_m, kk);
-#pragma unroll
                     for (int j = 0; j < WN / MMA_N; ++j) {
                         const int at = i % 2 ? WN / MMA_N - 1 - j : j; // serpentine
                         mma_m16n8k16(acc[i][at], fragments_a[i], fragments_b[at]);
@@ -159,7 +154,6 @@ __global__ void __launch_bounds__(THREADS, 1)
             }
             stage = (stage + 1) % STAGES;
         }
-#pragma unroll
         for (int i = 0; i < WM / MMA_M; ++i)
             store_row(smem.d[warp], acc[i], d, row + i * MMA_M, column, m, n);
     }
@@ -200,6 +194,7 @@ static const step a05 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .largest_k = TILE_CHUNKS_LARGEST_K,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -1,4 +1,4 @@
-// a06: a ring of stages, and fragments a k-slice ahead.
+// a06: a ring of stages, fragments a k-slice ahead.
 //
 // With two stages a k-tile has one multiplication's time to arrive, and each begins with a wait for
 // ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice multiplies, ldmatrix
@@ -70,7 +70,6 @@ DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) 
 DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int row, int column,
                       int m, int n) {
     const int lane = threadIdx.x % WARP_THREADS;
-#pragma unroll
     for (int j = 0; j < WN / MMA_N; ++j)
         for (int pair = 0; pair < 2; ++pair) {
             const int i = lane / 4 + pair * 8;
@@ -139,10 +138,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     int stage = 0;
     uint32_t fragments_a[WM / MMA_M][4];
     uint32_t fragments_b[2][WN / MMA_N][2]; // of this k-slice and of the next
-#pragma unroll
     for (int j = 0; j < WN / MMA_N; j += 2)
         load_b(&fragments_b[0][j], &smem.b[0][j * MMA_N * BK], warp_n, 0);
-#pragma unroll
     for (int i = 0; i < WM / MMA_M; ++i)
         load_a(fragments_a[i], &smem.a[0][i * MMA_M * BK], warp_m, 0);
     for (int index = blockIdx.x; index < tiles_m * tiles_n; index += gridDim.x) {
@@ -152,7 +149,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         Sums acc[WM / MMA_M][WN / MMA_N] = {};
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
             ahead.copy(smem, a, b, m, n, k); // into the stage that all have read
-#pragma unroll
+#pragma unroll // or `slice` is a run-time index, and the fragments are in local memory
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 const int slice = kk / MMA_K % 2;
                 const int next = (kk + MMA_K) % BK;
@@ -161,12 +158,10 @@ __global__ void __launch_bounds__(THREADS, 1)
                     __syncthreads();             // ... everybody's; and all have read this one
                     stage = (stage + 1) % STAGES;
                 }
-#pragma unroll
                 for (int i = 0; i < WM / MMA_M; ++i) {
                     if (i < WN / MMA_N / 2)
                         load_b(&fragments_b[1 - slice][i * 2], &smem.b[stage][i * 2 * MMA_N * BK],
                                warp_n, next);
-#pragma unroll
                     for (int j = 0; j < WN / MMA_N; ++j) {
                         const int at = i % 2 ? WN / MMA_N - 1 - j : j; // serpentine
                         mma_m16n8k16(acc[i][at], fragments_a[i], fragments_b[slice][at]);
@@ -175,7 +170,6 @@ __global__ void __launch_bounds__(THREADS, 1)
                 }
             }
         }
-#pragma unroll
         for (int i = 0; i < WM / MMA_M; ++i)
             store_row(smem.d[warp], acc[i], d, row + i * MMA_M, column, m, n);
     }
@@ -216,7 +210,7 @@ static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step a06 = {
     .name = "a06",
-    .idea = "ring of stages, fragments a slice ahead",
+    .idea = "a ring of stages, fragments a k-slice ahead",
     .computes = GEMM_FP16,
     .fp16_sums = FP16_SUMS,
     .min_compute_capability = 80,
@@ -225,6 +219,7 @@ static const step a06 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .largest_k = TILE_CHUNKS_LARGEST_K,
     .prepare = prepare,
     .launch = launch,
     .release = release,

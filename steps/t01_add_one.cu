@@ -1,4 +1,4 @@
-// t01: TMA brings a tile, threads add one to it, TMA takes it away.
+// t01: TMA load, add one, TMA store.
 //
 // The smallest whole program around TMA, the tensor memory accelerator. A tensor map, made on the
 // host, tells it of a matrix in global memory and of the box that one copy moves. One thread names
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(THREADS)
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.a, column, row);
+        tma_store_2d(&map_d, smem.a, column, row);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

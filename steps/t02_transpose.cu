@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(THREADS)
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.d, row, column);
+        tma_store_2d(&map_d, smem.d, row, column);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

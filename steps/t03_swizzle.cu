@@ -1,4 +1,4 @@
-// t03: the 128-byte swizzle, on the way in and on the way out.
+// t03: the 128-byte swizzle.
 //
 // Under the swizzle TMA moves the 16-byte chunks of a tile's rows about: chunk c of row r stands at
 // chunk c ^ (r % 8). A row of 32 fp32 is just the 128 bytes that this takes. Element (i, j) of the
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(THREADS)
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.d, row, column);
+        tma_store_2d(&map_d, smem.d, row, column);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

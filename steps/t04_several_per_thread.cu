@@ -44,17 +44,15 @@ __global__ void __launch_bounds__(THREADS)
     const int i = threadIdx.x / BN; // and those ROWS, 2 * ROWS, ... below
     const int j = threadIdx.x % BN;
     float values[TM];
-#pragma unroll
     for (int k = 0; k < TM; ++k)
         values[k] = smem.a[swizzle_128b<float>(i + k * ROWS, j)];
-#pragma unroll
     for (int k = 0; k < TM; ++k)
         store_shared(&smem.d[swizzle_128b<float>(j, i + k * ROWS)], values[k]);
 
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.d, row, column);
+        tma_store_2d(&map_d, smem.d, row, column);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

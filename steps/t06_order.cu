@@ -1,4 +1,4 @@
-// t06: tiles in the order of the result.
+// t06: tiles in the result's order.
 //
 // So far neighbouring CTAs read neighbours: tiles of the same rows of A. What they write lies in
 // the same columns of D, a whole matrix row apart. Reads can wait in line; writes come out of the
@@ -46,21 +46,18 @@ __global__ void __launch_bounds__(THREADS)
     const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
     float rows[TM][TN];
     float columns[TN][TM];
-#pragma unroll
     for (int y = 0; y < TM; ++y) {
         load4(rows[y], &smem.a[(i + y) * BN + j]);
-#pragma unroll
         for (int x = 0; x < TN; ++x)
             columns[x][y] = rows[y][x];
     }
-#pragma unroll
     for (int x = 0; x < TN; ++x)
         store4_shared(&smem.d[(j + x) * BM + i], columns[x]);
 
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.d, row, column);
+        tma_store_2d(&map_d, smem.d, row, column);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

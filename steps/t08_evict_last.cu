@@ -1,4 +1,4 @@
-// t08: what was read is evicted last.
+// t08: evict-last loads.
 //
 // Nobody reads a line of A twice, so nothing is gained by keeping it. But the L2 holds two kinds of
 // lines, and when it needs room, one of them has to go: of A's, at no cost, or of D's, which must
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
         mbarrier_init_fence();        // before any thread or copy uses it
         // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
-        tma_load_2d_evict_last(smem.a, &map_a, column, row, &smem.full);
+        tma_load_2d_hint(smem.a, &map_a, column, row, &smem.full, evict_last_policy());
     }
     __syncthreads();              // the barrier is ready before anyone waits for it
     mbarrier_wait(&smem.full, 0); // until the tile has landed, in the barrier's first phase
@@ -48,21 +48,18 @@ __global__ void __launch_bounds__(THREADS)
     const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
     float rows[TM][TN];
     float columns[TN][TM];
-#pragma unroll
     for (int y = 0; y < TM; ++y) {
         load4(rows[y], &smem.a[(i + y) * BN + j]);
-#pragma unroll
         for (int x = 0; x < TN; ++x)
             columns[x][y] = rows[y][x];
     }
-#pragma unroll
     for (int x = 0; x < TN; ++x)
         store4_shared(&smem.d[(j + x) * BM + i], columns[x]);
 
     fence_proxy_async(); // what this thread wrote is seen by TMA ...
     __syncthreads();     // ... and all wrote, before one thread starts the store
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.d, row, column);
+        tma_store_2d(&map_d, smem.d, row, column);
         bulk_commit();
         bulk_wait_read<0>(); // TMA has read the tile: only then may the CTA leave its memory
     }

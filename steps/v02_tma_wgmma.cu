@@ -27,7 +27,8 @@ struct SharedStorage {
 };
 
 __global__ void __launch_bounds__(THREADS)
-    gemm(const TensorMap *map_a, const TensorMap *map_b, bf16 *d, int m, int n, int k) {
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
+         int m, int n, int k) {
     __shared__ SharedStorage smem;
     const int tile_m = blockIdx.x % (m / BM);
     const int tile_n = blockIdx.x / (m / BM);
@@ -36,9 +37,7 @@ __global__ void __launch_bounds__(THREADS)
 
     if (threadIdx.x == 0) {
         smem.full.init(THREADS);
-        mbarrier_init_fence();     // before any thread or copy uses them
-        tensor_map_acquire(map_a); // a copy wrote the maps; TMA reads them by a proxy of its own
-        tensor_map_acquire(map_b);
+        mbarrier_init_fence(); // before any thread or copy uses them
     }
     __syncthreads(); // the barrier is ready before anyone arrives on it
 
@@ -46,8 +45,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int k_tile = 0; k_tile < k / BK; ++k_tile) {
         Barrier::Token token;
         if (threadIdx.x == 0) {
-            tma_load_2d(smem.a, map_a, k_tile * BK, tile_m * BM, &smem.full.word);
-            tma_load_2d(smem.b, map_b, k_tile * BK, tile_n * BN, &smem.full.word);
+            tma_load_2d(smem.a, &map_a, k_tile * BK, tile_m * BM, &smem.full.word);
+            tma_load_2d(smem.b, &map_b, k_tile * BK, tile_n * BN, &smem.full.word);
             token = smem.full.arrive_tx(sizeof(smem.a) + sizeof(smem.b));
         } else {
             token = smem.full.arrive();
@@ -74,29 +73,24 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 struct State {
-    TensorMap *maps; // of A and B, in device memory
+    TensorMap map_a;
+    TensorMap map_b;
 };
 
 static int prepare(const problem *p, void **state) {
-    TensorMap maps[2];
-    if (make_tensor_map_2d(&maps[0], p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_2d(&maps[1], p->b, p->n, p->k, BN, BK))
-        return 1;
-    State *made = new State{upload_array(maps, 2)};
+    State *made = new State;
     *state = made;
-    return made->maps == nullptr;
+    return make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+           make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK);
 }
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     return launch(gemm, dim3((p->m / BM) * (p->n / BN)), dim3(THREADS), dim3(1), 0, p->stream,
-                  &made->maps[0], &made->maps[1], static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
 }
 
-static void release(void *state) {
-    release_array(static_cast<State *>(state)->maps);
-    delete static_cast<State *>(state);
-}
+static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v02 = {
     .name = "v02",

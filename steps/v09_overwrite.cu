@@ -1,12 +1,10 @@
-// v09: fewer instructions around the wgmmas, and the result is written through.
+// v09, from v07: fewer instructions around the wgmmas.
 //
-// The accumulators were filled with zeros before each tile: 128 moves per thread, and a wgmma that
+// v07 fills the accumulators with zeros before each tile: 128 moves per thread, and a wgmma that
 // has to wait for them. wgmma takes a predicate that makes it overwrite instead of accumulate: the
-// first of a tile uses it. The descriptors are made once per stage; for each step along k an
-// addition will do. And no one on this SM reads D again, so its stores ask for write-through.
-// Expected: next to nothing, a few hundred of a tile's 130,000 cycles; but it is free.
+// first one of a tile uses it. The descriptors are made once per stage; each step along k then
+// costs one addition. Expected: +0.2 %, a few hundred of a tile's 130,000 cycles.
 #include "step.h"
-#include "device/cluster.cuh"
 #include "device/fragment.cuh"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -20,11 +18,10 @@ constexpr int BN = 256;
 constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
-constexpr int CLUSTER = 2;         // CTAs, one above the other: they share B
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
-constexpr int GROUP = 8; // rows of cluster tiles in a group of the schedule
+constexpr int GROUP = 16; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
@@ -40,27 +37,23 @@ struct SharedStorage {
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
-    const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
-    const int first_b = cluster_cta_rank() * rows_b;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        // Waits for the consumers of the whole cluster: they have read what this stage held.
+        // Waits for the consumers: they have read what this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
-        tma_load_3d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
-        tma_load_3d_multicast(&smem.b[stage][first_b * BK], map_b, k_tile * BK,
-                              tile_n * BN + first_b, &smem.full[stage], (1 << CLUSTER) - 1);
+        tma_load_2d(smem.a[stage], map_a, k_tile * BK, tile_m * BM, &smem.full[stage]);
+        tma_load_2d(smem.b[stage], map_b, k_tile * BK, tile_n * BN, &smem.full[stage]);
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
 }
 
-// A consumer warpgroup hands a stage back to every CTA that loads into it: one arrival each, when
-// its wgmmas have read it.
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
-    const int cta = threadIdx.x % WARPGROUP_THREADS;
-    if (cta < CLUSTER)
-        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
 }
 
 // A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
@@ -76,14 +69,11 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
             wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
         wgmma_commit();
-        wgmma_wait<1>(acc); // only this k-tile's may still run: the stage before has been read
-        if (k_tile > 0)
-            release_stage(smem, (stage + STAGES - 1) % STAGES);
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
-    wgmma_wait<0>(acc);
-    release_stage(smem, (stage + STAGES - 1) % STAGES);
 }
 
 // Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
@@ -95,8 +85,8 @@ DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int colu
     bf16 *lower = upper + size_t(8) * n;
     for (int j = 0; j < MMA_N; j += 16) {
         const float *block = &acc[j / 2];
-        store_fragment_row_write_through(&upper[j], block[0], block[1], block[4], block[5]);
-        store_fragment_row_write_through(&lower[j], block[2], block[3], block[6], block[7]);
+        store_fragment_row(&upper[j], block[0], block[1], block[4], block[5]);
+        store_fragment_row(&lower[j], block[2], block[3], block[6], block[7]);
     }
 }
 
@@ -104,78 +94,72 @@ __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, bf16 *d,
          int m, int n, int k) {
     SharedStorage &smem = dynamic_smem<SharedStorage>();
-    const int tiles_m = m / (BM * CLUSTER); // of cluster tiles
+    const int tiles_m = m / BM;
     const int tiles_n = n / BN;
-    const int tiles = tiles_m * tiles_n;
     const int warpgroup = warpgroup_index();
-    const int cta_rank = cluster_cta_rank();
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
         }
         mbarrier_init_fence(); // before any thread or copy uses them
     }
-    cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
+    __syncthreads(); // the barriers are ready before anyone arrives on them
 
     int stage = 0; // of the ring; it goes on from tile to tile
     int phase = 0; // the parity of the pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
             const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
-            load_tile(smem, &map_a, &map_b, tile.m * CLUSTER + cta_rank, tile.n, k / BK, stage,
-                      phase);
+            load_tile(smem, &map_a, &map_b, tile.m, tile.n, k / BK, stage, phase);
         }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        for (int i = cluster_index(); i < tiles; i += cluster_count()) {
+        for (int i = blockIdx.x; i < tiles_m * tiles_n; i += gridDim.x) {
             const tile_coordinate tile = grouped_tile(i, tiles_m, tiles_n, GROUP);
             float acc[MMA_N / 2];
             multiply_tile(acc, smem, consumer, k / BK, stage, phase);
-            store_tile(d, acc, (tile.m * CLUSTER + cta_rank) * BM + consumer * WM, tile.n * BN, n);
+            store_tile(d, acc, tile.m * BM + consumer * WM, tile.n * BN, n);
         }
     }
-    cluster_sync(); // no CTA leaves while its peer may still arrive on its barriers
 }
 
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int clusters; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN / CLUSTER, BK) ||
-        allow_dynamic_smem(gemm, sizeof(SharedStorage)) ||
-        max_active_clusters(&made->clusters, gemm, dim3(THREADS), dim3(CLUSTER),
-                            sizeof(SharedStorage)))
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;
-    made->clusters = balanced_workers(p->m / (BM * CLUSTER) * (p->n / BN), made->clusters);
+    made->ctas = balanced_workers((p->m / BM) * (p->n / BN), made->ctas);
     return 0;
 }
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    return launch(gemm, dim3(made->clusters * CLUSTER), dim3(THREADS), dim3(CLUSTER),
-                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b,
-                  static_cast<bf16 *>(p->d), p->m, p->n, p->k);
+    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                  made->map_a, made->map_b, static_cast<bf16 *>(p->d), p->m, p->n, p->k);
 }
 
 static void release(void *state) { delete static_cast<State *>(state); }
 
 static const step v09 = {
     .name = "v09",
-    .idea = "first wgmma overwrites, write-through stores",
+    .idea = "fewer instructions around the wgmmas",
+    .below = "v07",
     .computes = GEMM_BF16,
     .min_compute_capability = 90,
     .max_compute_capability = 90,
-    .multiple_m = BM * CLUSTER,
+    .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
     .prepare = prepare,

@@ -1,9 +1,10 @@
-// v14: the L2 keeps what the next wave reads.
+// v14: L2 hints: keep what the next wave reads.
 //
-// The L2 throws away what was used longest ago, and D's tiles of one wave need more of A and B than
-// fits. But the order says what will be needed: inside a strip the next wave reads the same rows of
-// A and new columns of B. So B's lines are marked to go first, A's stay, and less comes from DRAM.
-// Expected: half in a hundred, through the clock.
+// The L2 evicts what was used longest ago, and one wave of tiles reads more of A and B than fits.
+// But the order of tiles says what will be read again: inside a group the next wave reads the same
+// rows of A and new columns of B. So B's lines are marked to be evicted first, and D's, which no
+// one reads. A's stay, and less comes from DRAM. The order becomes a table, made by the host with
+// these marks. Expected: +0.5 %, through the clock.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -19,7 +20,7 @@ constexpr int BN = 256;
 constexpr int BK = 64;
 constexpr int STAGES = 4;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 16;          // rows of tiles in a strip
+constexpr int GROUP = 16;          // rows of tiles in a group of the schedule
 constexpr int WM = BM / CONSUMERS; // rows of a consumer warpgroup
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
@@ -43,9 +44,9 @@ struct SharedStorage {
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
-        tma_load_3d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, row, full);
     else
-        tma_load_3d_evict_first(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
@@ -65,7 +66,8 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
     }
 }
 
-// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
     if (threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.empty[stage]);
@@ -103,20 +105,21 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
     const int matrix_row = warp * 16 + lane % 16;
     const int matrix_column = lane / 16 * 8;
 
-    for (int half = 0; half < BN; half += STAGING_COLUMNS) {
+    for (int piece = 0; piece < BN; piece += STAGING_COLUMNS) {
         if (leader)
             bulk_wait_read<0>(); // the last store has read the staging memory ...
         named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
         for (int j = 0; j < STAGING_COLUMNS; j += 16) {
             bf16 *slice = smem.d[consumer][j / SWIZZLE_COLUMNS];
             const int chunk = j % SWIZZLE_COLUMNS + matrix_column;
-            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(half + j) / 2]);
+            stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(piece + j) / 2]);
         }
         fence_proxy_async(); // what this thread wrote is seen by TMA ...
         named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
         if (leader) {
             for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
-                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + half + j, row);
+                tma_store_2d_hint(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + piece + j,
+                                  row, evict_first_policy());
             bulk_commit();
         }
     }
@@ -150,12 +153,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at;
+            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
             float acc[MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
             store_tile(smem, &map_d, acc, consumer, tile.m * BM + consumer * WM, tile.n * BN);
         }
-        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
 }
 
@@ -165,10 +168,10 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // as many as there are multiprocessors that have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
-// The tiles of D strip by strip, in device memory; nullptr if that fails.
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
     const int tiles = tiles_m * tiles_n;
     scheduled_tile *order = new scheduled_tile[tiles];
@@ -183,8 +186,8 @@ static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     *state = made;
-    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;

@@ -1,10 +1,10 @@
-// v15: ping-pong: the consumers take turns, a tile each.
+// v15: ping-pong: one consumer multiplies, one stores.
 //
-// While a tile was stored, nobody multiplied. Now one consumer multiplies while the other stores. A
-// consumer holds a whole tile's accumulators, so the tile shrinks to 128 x 200; tiles of that width
-// fill all multiprocessors in almost every wave of the larger products. Short products gain most:
-// the shorter k, the more of a tile's time is its end. Expected: nothing at k = 8192, where it
-// moves a tenth more bytes; five in a hundred at k = 1024.
+// While v14 stores a tile, no warpgroup multiplies. Now the consumers take turns, a tile each: one
+// multiplies while the other stores. A consumer holds a whole tile's accumulators, so the tile
+// shrinks to 128 x 200; tiles of that width fill all SMs in almost every wave of the larger
+// products. Short products gain most: the shorter k, the larger the share of a tile's end.
+// Expected: nothing at k = 8192, where it moves 10 % more bytes; +5 % at k = 1024.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -20,7 +20,7 @@ constexpr int BN = 200;
 constexpr int BK = 64;
 constexpr int STAGES = 5;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 12; // rows of tiles in a strip
+constexpr int GROUP = 12; // rows of tiles in a group of the schedule
 constexpr int WM = 64;    // rows of a wgmma
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
@@ -46,9 +46,9 @@ struct SharedStorage {
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
-        tma_load_3d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, row, full);
     else
-        tma_load_3d_evict_first(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
@@ -68,7 +68,8 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
     }
 }
 
-// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
     if (threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.empty[stage]);
@@ -136,7 +137,8 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
         named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
         if (leader) {
             for (int j = 0; j < STAGING_COLUMNS; j += SWIZZLE_COLUMNS)
-                tma_store_2d(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + piece + j, row);
+                tma_store_2d_hint(map_d, smem.d[consumer][j / SWIZZLE_COLUMNS], column + piece + j,
+                                  row, evict_first_policy());
             bulk_commit();
         }
     }
@@ -187,7 +189,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                 store_tile(smem, &map_d, acc[block], consumer, tile.m * BM + block * WM,
                            tile.n * BN);
         }
-        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
 }
 
@@ -197,10 +199,10 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // as many as there are multiprocessors that have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
-// The tiles of D strip by strip, in device memory; nullptr if that fails.
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
     const int tiles = tiles_m * tiles_n;
     scheduled_tile *order = new scheduled_tile[tiles];
@@ -215,8 +217,8 @@ static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     *state = made;
-    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, SWIZZLE_COLUMNS) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;

@@ -1,4 +1,4 @@
-// v17: the next launch begins before this one has ended.
+// v17: early launch: the next one begins before this one ends.
 //
 // Between two launches on a stream the GPU is idle for a few microseconds: the last CTA ends, the
 // next launch is set up, barriers are made ready, the first loads are on their way. Here each CTA
@@ -22,7 +22,7 @@ constexpr int BN = 200;
 constexpr int BK = 64;
 constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a strip
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
 constexpr int WM = 64;   // rows of a wgmma
 constexpr int MMA_N = BN;
 constexpr int MMA_K = 16;
@@ -47,9 +47,9 @@ struct SharedStorage {
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
-        tma_load_3d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, row, full);
     else
-        tma_load_3d_evict_first(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
@@ -69,7 +69,8 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
     }
 }
 
-// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
     if (threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.empty[stage]);
@@ -118,7 +119,7 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
     fence_proxy_async();                              // what this thread wrote is seen by TMA ...
     named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
     if (leader) {
-        tma_store_2d(map_d, smem.d[consumer], column, row);
+        tma_store_2d_hint(map_d, smem.d[consumer], column, row, evict_first_policy());
         bulk_commit();
     }
 }
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                 store_tile(smem, &map_d, acc[block], consumer,
                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
         }
-        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
 }
 
@@ -172,10 +173,10 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // as many as there are multiprocessors that have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
-// The tiles of D strip by strip, in device memory; nullptr if that fails.
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
     const int tiles = tiles_m * tiles_n;
     scheduled_tile *order = new scheduled_tile[tiles];
@@ -190,8 +191,8 @@ static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     *state = made;
-    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
         allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
         return 1;
@@ -217,7 +218,7 @@ static void release(void *state) {
 
 static const step v17 = {
     .name = "v17",
-    .idea = "the next launch begins before the end",
+    .idea = "early launch: the next one begins before this one ends",
     .computes = GEMM_BF16,
     .min_compute_capability = 90,
     .max_compute_capability = 90,

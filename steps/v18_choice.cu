@@ -2,11 +2,11 @@
 //
 // One tile cannot suit all shapes. The tile and whether the consumers share one or take turns
 // become parameters of the kernel, and a model of a few lines chooses among five: waves of tiles
-// times the cycles of one, and a price on the bytes per flop, which take their power from the
+// times the cycles of one, and a price on the bytes per FLOP, which take their power from the
 // clock. Few and narrow tiles for small products, turns for short k, 256 x 200 or 128 x 256,
-// whichever fills the waves, for long ones. The strips get the height that makes a wave square, and
-// hints are given where A and B don't fit in the L2 as it is. Expected: nothing where a rung below
-// has the right tile, twice the speed at 1024.
+// whichever fills the waves, for long ones. The groups of the schedule get the height that makes a
+// wave square, and hints are given where A and B don't fit in the L2 as they are. Expected: nothing
+// where a rung below has the right tile, twice the speed at 1024.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
@@ -58,9 +58,9 @@ struct SharedStorage {
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
-        tma_load_3d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, row, full);
     else
-        tma_load_3d_evict_first(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
 // The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
@@ -83,7 +83,8 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
     }
 }
 
-// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
 template <typename Storage>
 DEVICE void release_stage(Storage &smem, int stage) {
     if (threadIdx.x % WARPGROUP_THREADS == 0)
@@ -166,7 +167,8 @@ DEVICE void store_tile(Storage &smem, const TensorMap *map_d, const float (&acc)
         named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
         if (leader) {
             for (int j = 0; j < STAGING_COLUMNS; j += Storage::BOX_COLUMNS)
-                tma_store_2d(map_d, &smem.d[consumer][j * WM], column + piece + j, row);
+                tma_store_2d_hint(map_d, &smem.d[consumer][j * WM], column + piece + j, row,
+                                  evict_first_policy());
             bulk_commit();
         }
     }
@@ -231,7 +233,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                            tile.m * smem.BM + (consumer / TURNS * BLOCKS + block) * WM,
                            tile.n * BN);
         }
-        bulk_wait<0>(); // the last store is done with this CTA's shared memory
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
 }
 
@@ -295,12 +297,12 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // as many as there are multiprocessors that have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
-// The tiles of D strip by strip, in device memory; nullptr if that fails. A wave of tiles, each
-// `shape` times as wide as high, is about as high as wide, in steps of 4 rows. With `hints` a tile
-// knows what the next wave reads; else all is to stay.
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails. A wave of
+// tiles, each `shape` times as wide as high, is about as high as wide, in steps of 4 rows. With
+// `hints` a tile knows what the next wave reads; else all is to stay.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, double shape, int ctas, bool hints) {
     const int tiles = tiles_m * tiles_n;
     const int group = int(sqrt(ctas * shape)) / 4 * 4; // of rows of tiles
@@ -324,8 +326,8 @@ static int prepare(const problem *p, void **state) {
     const int bm = made->kernel->bm;
     const int bn = made->kernel->bn;
     // A row's next 128 bytes are the next k-tile's: DRAM gives both at once.
-    if (make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, bm, BK, PROMOTED_256B) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, bn, BK, PROMOTED_256B) ||
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, bm, BK, SWIZZLED_128B, PROMOTED_256B) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, bn, BK, SWIZZLED_128B, PROMOTED_256B) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, made->kernel->box_columns,
                            made->kernel->box_columns == SWIZZLE_COLUMNS ? SWIZZLED_128B
                                                                         : UNSWIZZLED) ||

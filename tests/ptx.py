@@ -43,29 +43,26 @@ TABLE = [
     ("v02", "v02", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
     ("v03", "v04", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
     ("v05", "v14", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
-    ("v02", LAST, "TMA loads", r"cp\.async\.bulk\.tensor\.[23]d\.shared::cluster\.global"),
-    ("v02", "v06", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
-    ("v07", LAST, "3-D TMA loads", r"cp\.async\.bulk\.tensor\.3d\.shared::cluster\.global"),
+    ("v02", LAST, "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
     ("v02", LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),
     ("v02", LAST, "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
-    ("v02", "v05", "tensor map acquired from memory", r"fence\.proxy\.tensormap::generic\.acquire"),
-    ("v06", LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("v02", LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
     ("v05", LAST, "registers given away", r"setmaxnreg\.dec\.sync\.aligned"),
     ("v05", LAST, "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
     ("v02", "v06", "waits on a token", r"mbarrier\.try_wait\.shared"),
     ("v07", LAST, "waits on a parity", r"mbarrier\.try_wait\.parity"),
-    ("v08", "v12", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
-    ("v08", "v12", "addresses in a peer CTA", r"mapa\.shared::cluster"),
-    ("v08", "v12", "arrivals at a peer's barrier", r"mbarrier\.arrive\S*\.shared::cluster"),
-    ("v08", "v12", "cluster barrier, arrive", r"barrier\.cluster\.arrive"),
-    ("v08", "v12", "cluster barrier, wait", r"barrier\.cluster\.wait"),
-    ("v09", "v09", "write-through stores", r"st\.global\.wt"),
+    ("v08", "v08", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
+    ("v08", "v08", "addresses in a peer CTA", r"mapa\.shared::cluster"),
+    ("v08", "v08", "arrivals at a peer's barrier", r"mbarrier\.arrive\S*\.shared::cluster"),
+    ("v08", "v08", "cluster barrier, arrive", r"barrier\.cluster\.arrive"),
+    ("v08", "v08", "cluster barrier, wait", r"barrier\.cluster\.wait"),
     ("v01", "v09", "results stored by threads", r"st\.global\."),
     ("v10", LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
-    ("v10", LAST, "results leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
     ("v10", LAST, "async proxy fence", r"fence\.proxy\.async"),
     ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
-    ("v14", LAST, "loads that leave the L2 first", r"bulk\.tensor\.3d\.shared\S*L2::cache_hint"),
+    ("v14", LAST, "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
+    ("v14", LAST, "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("v14", LAST, "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
     ("v15", LAST, "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
     ("v17", LAST, "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
     ("v17", LAST, "waits for the launch before", r"griddepcontrol\.wait"),
@@ -94,8 +91,10 @@ COUNTS = [("v04", LAST, "full and empty barriers", r"mbarrier\.init", 2)]
 
 
 def instructions(text):
-    """The lines of PTX without comments: with -lineinfo they quote the source."""
-    return [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+    """The lines of PTX without blank ones, comments (with -lineinfo they quote the source) and places
+    in the source."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [line for line in lines if not line.lstrip().startswith(("//", ".loc"))]
 
 
 def matches(lines, expression):
@@ -128,7 +127,47 @@ def test_rung(name, lines):
             why = "" if count >= least else f": {count} of {least} found: {expression}"
             print(f"{'not ok' if why else 'ok'} - {name} has {what}{why}")
             good &= not why
+    for what, wrong in (
+        ("makes no policy in a loop that loads", policies_in_loads(lines)),
+        ("reconverges before aligned barriers", unconverged(lines)),
+    ):
+        print(f"not ok - {name} {what}: {wrong[0].strip()}" if wrong else f"ok - {name} {what}")
+        good &= not wrong
     return good
+
+
+def loops(lines):
+    """(first line, last line) of every loop: a label, and a branch back to it."""
+    labels = {line[:-1]: at for at, line in enumerate(lines) if re.fullmatch(r"\$L\w+:", line)}
+    branches = [(re.search(r"\bbra\S*\s+(\$L\w+);", line), at) for at, line in enumerate(lines)]
+    back = [(labels.get(found[1], at), at) for found, at in branches if found]
+    return [(first, last) for first, last in back if first < last]
+
+
+def policies_in_loads(lines):
+    """Policies that are made anew for every load: in an innermost loop that loads by them."""
+    found = []
+    for first, last in loops(lines):
+        inner = any(first <= a and b <= last and (a, b) != (first, last) for a, b in loops(lines))
+        body = lines[first:last]
+        if not inner and matches(body, r"bulk\.tensor\S*shared::cluster\S*L2::cache_hint"):
+            found += [line for line in body if "createpolicy" in line]
+    return found
+
+
+def unconverged(lines):
+    """Aligned barriers of a part of the threads without a bar.warp.sync before them, or with
+    something between the two that may take lanes apart again."""
+    barrier = re.compile(r"barrier\.cluster\.arrive\S*aligned|bar\.sync \S+, \S+;")
+    together, found = False, []
+    for line in lines:
+        if barrier.search(line) and not together:
+            found.append(line)
+        if "bar.warp.sync" in line:
+            together = True
+        elif re.search(r"\bbra\b|^\s*@|:$", line):
+            together = False
+    return found
 
 
 def have_nvcc():

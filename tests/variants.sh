@@ -75,7 +75,7 @@ if ! find_nvcc >/dev/null; then
     finish
 fi
 same "a changed patch rebuilds its variant alone" \
-    "$(rebuilt bench/variants/v08-group-4.patch)" v08-group-4
+    "$(rebuilt bench/variants/v08-no-multicast.patch)" v08-no-multicast
 same "a changed rung rebuilds its variants alone" "$(rebuilt steps/v11_*.cu)" \
     "$(cd bench/variants && printf '%s\n' v11-*.patch | sed 's/\.patch$//')"
 same "a changed device header rebuilds all variants" "$(rebuilt common/device/tma.cuh | wc -l)" \

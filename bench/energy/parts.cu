@@ -152,11 +152,11 @@ template <Loads LOADS>
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (LOADS == Loads::FEW_APART)
-        tma_load_3d_evict_normal(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_normal_policy());
     else if (again)
-        tma_load_3d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, row, full);
     else
-        tma_load_3d_evict_first(tile, map, k, row, full);
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
 // Starts the two loads of a stage; the consumers wait for their bytes.
@@ -296,7 +296,7 @@ DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float
     fence_proxy_async();                              // what this thread wrote is seen by TMA ...
     named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
     if (leader) {
-        tma_store_2d(map_d, smem.d[consumer], column, row);
+        tma_store_2d_hint(map_d, smem.d[consumer], column, row, evict_first_policy());
         bulk_commit();
     }
 }
@@ -378,7 +378,7 @@ DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, c
         else if constexpr (PART.multiply != Multiply::NOTHING)
             read_sums(acc, work.nowhere);
     }
-    bulk_wait<0>(); // the last store is done with this CTA's shared memory
+    bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
 }
 
 template <typename Part>
@@ -490,8 +490,8 @@ scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
 
 int prepare_kernel(State *made, const problem *p, double pace) {
     made->variant = variant_of(made->of);
-    if (made->variant == nullptr || make_tensor_map_3d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
-        make_tensor_map_3d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+    if (made->variant == nullptr || make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
         allow_dynamic_smem(made->variant->kernel, sizeof(SharedStorage)) ||
         multiprocessor_count(&made->ctas))

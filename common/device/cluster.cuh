@@ -27,8 +27,11 @@ DEVICE int cluster_count() {
 
 // Waits for all threads of all CTAs of the cluster; what they wrote before is visible after.
 // Needed before the first access to a peer's shared memory (is it there, is it initialised?) and
-// before exit (does a peer still arrive on a barrier of mine?).
+// before exit (does a peer still arrive on one of this CTA's barriers?). The instructions are
+// .aligned: a warp must reach them as one. The producer's lane comes late, out of its loop, so the
+// warp reconverges first. (PTX ISA: barrier.cluster, bar.warp.sync.)
 DEVICE void cluster_sync() {
+    __syncwarp();
     asm volatile("barrier.cluster.arrive.release.aligned;\n"
                  "barrier.cluster.wait.acquire.aligned;" ::
                      : "memory");

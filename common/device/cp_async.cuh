@@ -14,15 +14,6 @@ DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16)
                  : "memory");
 }
 
-// The same for 4, 8 or 16 bytes, aligned alike, through the L1 as well. (PTX ISA: cp.async.ca)
-template <int BYTES>
-DEVICE void cp_async_ca(void *shared, const void *global, int source_bytes = BYTES) {
-    static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)),
-                 "l"(global), "n"(BYTES), "r"(source_bytes)
-                 : "memory");
-}
-
 // Closes the calling thread's group: the copies it started since the last commit. (PTX ISA:
 // cp.async.commit_group)
 DEVICE void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -33,6 +24,3 @@ template <int PENDING>
 DEVICE void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
-
-// Waits for all copies of the calling thread, committed or not. (PTX ISA: cp.async.wait_all)
-DEVICE void cp_async_wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }

@@ -4,41 +4,23 @@
 
 #include "device/vector.cuh"
 
-// What a lane stores of one row of two neighbouring blocks, 16 columns: four of them, side by side.
-struct FragmentRow {
-    uint2 packed; // four bf16
-    int column;   // of the first
-};
-
-// Which column of the 16 that is for lane 0 to 31: 0, 8, 4, 12 in every four lanes.
+// Which columns of a row of two neighbouring blocks, 16 columns, lane 0 to 31 stores: four from
+// this one on. 0, 8, 4, 12 in every four lanes.
 __host__ __device__ constexpr int fragment_row_column(int lane) {
     return lane % 2 * 8 + lane % 4 / 2 * 4;
 }
 
-// Lanes trade halves with their neighbour: the even one gives away its pair of the right block, the
-// odd one its pair of the left. Four lanes then hold 32 bytes that lie side by side: a whole
-// sector. The whole warp calls it.
-DEVICE FragmentRow exchange_fragment_row(float left0, float left1, float right0, float right1) {
+// Rounds one row of two neighbouring blocks to bf16 and writes its 16 columns, the first of them at
+// `row` (32-byte aligned): the calling lane's accumulators are left0, left1 of the left block and
+// right0, right1 of the right one. Lanes trade halves with their neighbour first: the even one
+// gives away its pair of the right block, the odd one its pair of the left. Four lanes then hold 32
+// bytes that lie side by side, a whole sector. The whole warp calls it.
+DEVICE void store_fragment_row(bf16 *row, float left0, float left1, float right0, float right1) {
     const int lane = threadIdx.x % WARP_THREADS;
     const bool odd = lane % 2;
     const uint32_t left = pack_bf16(left0, left1);
     const uint32_t right = pack_bf16(right0, right1);
     const uint32_t received = __shfl_xor_sync(0xffffffffu, odd ? left : right, 1);
-    const uint2 packed = odd ? make_uint2(received, right) : make_uint2(left, received);
-    return {packed, fragment_row_column(lane)};
-}
-
-// Rounds one row of two neighbouring blocks to bf16 and writes its 16 columns, the first of them at
-// `row` (32-byte aligned): the calling lane's accumulators are left0, left1 of the left block and
-// right0, right1 of the right one. The whole warp calls it.
-DEVICE void store_fragment_row(bf16 *row, float left0, float left1, float right0, float right1) {
-    const FragmentRow mine = exchange_fragment_row(left0, left1, right0, right1);
-    *reinterpret_cast<uint2 *>(row + mine.column) = mine.packed;
-}
-
-// The same by st.global.wt, which asks for write-through. (PTX ISA: Cache Operators, .wt.)
-DEVICE void store_fragment_row_write_through(bf16 *row, float left0, float left1, float right0,
-                                             float right1) {
-    const FragmentRow mine = exchange_fragment_row(left0, left1, right0, right1);
-    __stwt(reinterpret_cast<uint2 *>(row + mine.column), mine.packed);
+    *reinterpret_cast<uint2 *>(row + fragment_row_column(lane)) =
+        odd ? make_uint2(received, right) : make_uint2(left, received);
 }

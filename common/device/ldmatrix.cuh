@@ -33,22 +33,6 @@ DEVICE void ldmatrix_x4(uint32_t (&registers)[4], const void *row) {
                  : "memory");
 }
 
-// One matrix, transposed.
-DEVICE void ldmatrix_x1_trans(uint32_t (&registers)[1], const void *row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
-                 : "=r"(registers[0])
-                 : "r"(shared_address(row))
-                 : "memory");
-}
-
-// Two matrices, transposed.
-DEVICE void ldmatrix_x2_trans(uint32_t (&registers)[2], const void *row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(registers[0]), "=r"(registers[1])
-                 : "r"(shared_address(row))
-                 : "memory");
-}
-
 // Four matrices, transposed.
 DEVICE void ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -20,14 +20,6 @@ DEVICE void mma_m16n8k16_f16_f32(float (&acc)[4], const uint32_t (&a)[4], const 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// acc += A * B: bf16 operands, fp32 sums.
-DEVICE void mma_m16n8k16_bf16_f32(float (&acc)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
 // acc += A * B: fp16 operands and sums; acc holds two elements a register.
 DEVICE void mma_m16n8k16_f16_f16(uint32_t (&acc)[2], const uint32_t (&a)[4],
                                  const uint32_t (&b)[2]) {

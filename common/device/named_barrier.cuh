@@ -4,8 +4,10 @@
 #include "device/base.cuh"
 
 // Waits until `threads` threads (a multiple of 32, whole warps) have come to barrier `id`, and
-// orders their shared- and global-memory accesses before it with those after it.
-// (PTX ISA: bar.sync.)
+// orders their shared- and global-memory accesses before it with those after it. bar.sync is
+// .aligned: a warp must reach it as one. One lane may come late, out of a branch of its own, so the
+// warp reconverges first. (PTX ISA: bar.sync, bar.warp.sync.)
 DEVICE void named_barrier_sync(int id, int threads) {
+    __syncwarp();
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -6,14 +6,21 @@
 
 #include "device/fp16.cuh"
 
+// The longest rows of a matrix: as long as this, 256 of them can be addressed by TileChunks.
+constexpr int TILE_CHUNKS_LARGEST_K = 1 << 23;
+
 template <int ROWS, int COLUMNS, int THREADS>
 struct TileChunks {
     static constexpr int STEP = THREADS / (COLUMNS / CHUNK); // rows that the CTA copies at once
     static constexpr int COUNT = ROWS / STEP;                // chunks per thread
     static_assert(ROWS % STEP == 0, "all threads copy equally often");
+    static_assert(ROWS * uint64_t(TILE_CHUNKS_LARGEST_K) * sizeof(fp16) <= uint64_t(1) << 32,
+                  "offsets have 32 bits");
 
-    const char *source;      // the k-tile's place in the matrix
-    uint32_t offsets[COUNT]; // of the thread's chunks from there, in bytes
+    const char *source; // the k-tile's place in the matrix
+    // Of the thread's chunks from there, in bytes. A load adds such a 32-bit offset by itself to an
+    // address that all threads share.
+    uint32_t offsets[COUNT];
 
     TileChunks() = default;
     DEVICE TileChunks(const fp16 *matrix, int first, int rows, int k) {
@@ -24,8 +31,9 @@ struct TileChunks {
     DEVICE static int row() { return threadIdx.x / (COLUMNS / CHUNK); }
     DEVICE static int column() { return threadIdx.x % (COLUMNS / CHUNK) * CHUNK; }
 
-    // Goes to the first k-tile of the rows from `first` on of a matrix with rows of k values.
-    // Behind the matrix its last row stands in for others: what comes of them is not to be stored.
+    // Goes to the first k-tile of the rows from `first` on of a matrix with rows of k values, at
+    // most TILE_CHUNKS_LARGEST_K. Rows past the end read the last row; their results must not be
+    // stored.
     DEVICE void start(const fp16 *matrix, int first, int rows, int k) {
         source = reinterpret_cast<const char *>(&matrix[size_t(first) * k]);
         for (int i = 0; i < COUNT; ++i)

@@ -30,14 +30,13 @@ struct BulkGroup {
     std::vector<Written> written;
 };
 
-// A thread's side of TMA: its groups of bulk stores, numbered in the order of their commits, and
-// the tensor maps that it may use. Groups that it has waited for are forgotten.
+// A thread's side of TMA: its groups of bulk stores, numbered in the order of their commits. Groups
+// that it has waited for are forgotten.
 struct BulkGroups {
     BulkGroup open;                  // not committed yet
     std::deque<BulkGroup> committed; // oldest first
     std::uint64_t first = 0;         // number of committed.front()
     WaitQueue waiting;               // the thread itself
-    std::vector<const void *> maps;  // in global memory, acquired
 };
 
 } // namespace emulator

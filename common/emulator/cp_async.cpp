@@ -126,9 +126,4 @@ void cp_async_wait(int pending, Site where) {
     groups.first += covered;
 }
 
-void cp_async_wait_all(Site where) {
-    cp_async_commit(where);
-    cp_async_wait(0, where);
-}
-
 } // namespace emulator

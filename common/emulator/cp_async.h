@@ -13,7 +13,5 @@ void cp_async(void *shared, const void *global, int bytes, int source_bytes, Sit
 void cp_async_commit(Site where);
 // Until at most `pending` of the thread's groups are incomplete.
 void cp_async_wait(int pending, Site where);
-// cp.async.wait_all.
-void cp_async_wait_all(Site where);
 
 } // namespace emulator

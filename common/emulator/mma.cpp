@@ -20,7 +20,6 @@ struct Fragments {
     const std::uint32_t *a, *b;
     const void *c;
     void *d;
-    bool fp16; // the operands; else bf16
 };
 
 // The compiler keeps vectors of this type in registers; loops over arrays it might not.
@@ -32,12 +31,10 @@ struct Matrices {
     Row d[M];
 };
 
-// The two 16-bit values of a register, widened.
-void unpack(std::uint32_t packed, bool fp16, float *low, float *high) {
-    const std::uint16_t lower = std::uint16_t(packed);
-    const std::uint16_t upper = std::uint16_t(packed >> 16);
-    *low = fp16 ? float_of_half(lower) : float_of_bf16(lower);
-    *high = fp16 ? float_of_half(upper) : float_of_bf16(upper);
+// The two fp16 values of a register, widened.
+void unpack(std::uint32_t packed, float *low, float *high) {
+    *low = float_of_half(std::uint16_t(packed));
+    *high = float_of_half(std::uint16_t(packed >> 16));
 }
 
 // A lane's place: its row (of A and D, or its column of B) and the first of its two columns.
@@ -49,12 +46,12 @@ void collect_operands(Matrices &matrices, const Fragments &mine, int lane) {
     const int pair = pair_of(lane);
     for (int i = 0; i < 4; ++i) { // the eight rows below, then the eight columns to the right
         float *to = &matrices.a[row + i % 2 * 8][pair + i / 2 * 8];
-        unpack(mine.a[i], mine.fp16, to, to + 1);
+        unpack(mine.a[i], to, to + 1);
     }
     for (int i = 0; i < 2; ++i) {
         const int k = pair + i * 8;
         float low, high;
-        unpack(mine.b[i], mine.fp16, &low, &high);
+        unpack(mine.b[i], &low, &high);
         matrices.b[k][row] = low;
         matrices.b[k + 1][row] = high;
     }
@@ -94,7 +91,7 @@ void multiply_f16(void **arguments) {
         collect_operands(matrices, mine, lane);
         for (int i = 0; i < 2; ++i) {
             float low, high;
-            unpack(static_cast<const std::uint32_t *>(mine.c)[i], true, &low, &high);
+            unpack(static_cast<const std::uint32_t *>(mine.c)[i], &low, &high);
             Row &to = matrices.d[row_of(lane) + i * 8];
             to[pair_of(lane)] = low;
             to[pair_of(lane) + 1] = high;
@@ -120,16 +117,16 @@ void count_mma() {
 } // namespace
 
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                      bool fp16, Site where) {
-    Fragments mine{a, b, c, d, fp16};
+                      Site where) {
+    Fragments mine{a, b, c, d};
     count_mma();
-    warp_together(fp16 ? "mma.sync.m16n8k16 (fp16)" : "mma.sync.m16n8k16 (bf16)", WHOLE_WARP, &mine,
-                  multiply_f32, false, where);
+    warp_together("mma.sync.m16n8k16 (fp32 accumulators)", WHOLE_WARP, &mine, multiply_f32, false,
+                  where);
 }
 
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where) {
-    Fragments mine{a, b, c, d, true};
+    Fragments mine{a, b, c, d};
     count_mma();
     warp_together("mma.sync.m16n8k16 (fp16 accumulators)", WHOLE_WARP, &mine, multiply_f16, false,
                   where);

@@ -41,8 +41,8 @@ struct BoxRow {
 };
 
 // The box at `coordinates` of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is none, of another rank, or in global memory and not
-// acquired; for a tile that is not 128-byte aligned or reaches out of shared memory; for a tensor
+// goes to or comes from. Fail for a map that is none, of another rank, or in global memory; for a
+// tile that is not 128-byte aligned or reaches out of shared memory; for a tensor
 // that reaches out of the global memory that there is. `copy` names the instruction.
 Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where);
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);

@@ -18,16 +18,14 @@ namespace {
 
 constexpr std::uint32_t TILE_ALIGNMENT = 128;
 
-void check_acquired(const void *map, const char *copy, Site where) {
-    if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE)
-        return; // a parameter of the kernel: those need no fence
-    const std::vector<const void *> &acquired = current->bulk.maps;
-    if (std::find(acquired.begin(), acquired.end(), map) == acquired.end())
-        fail(Mistake::HAZARD,
-             format("%s with a tensor map in global memory that this thread has not acquired: TMA "
-                    "may see what was there before",
-                    copy),
-             {note_at(*current, where, "started the copy here, without tensor_map_acquire")});
+void check_parameter(const void *map, const char *copy, Site where) {
+    if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE)
+        fail(Mistake::MISUSE,
+             format(
+                 "%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
+                 "and may see what was there before. Pass it as a __grid_constant__ parameter",
+                 copy),
+             {note_at(*current, where, "started the copy here")});
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
@@ -39,7 +37,7 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
     if (tensor.mark != TENSOR_MAP_MARK)
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy),
              {note_at(*current, where, "started the copy here")});
-    check_acquired(map, copy, where);
+    check_parameter(map, copy, where);
     if (tensor.rank != rank)
         fail(Mistake::MISUSE,
              format("%s of %d dimensions with a tensor map of %d", copy, rank, int(tensor.rank)),
@@ -166,15 +164,6 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
         operation.barrier = barrier_offset;
         submit(std::move(operation));
     }
-}
-
-void tensor_map_acquire(const void *map, Site where) {
-    if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, "tensor_map_acquire of an address that is not 64-byte aligned",
-             {note_at(*current, where, "called it here")});
-    std::vector<const void *> &acquired = current->bulk.maps;
-    if (std::find(acquired.begin(), acquired.end(), map) == acquired.end())
-        acquired.push_back(map);
 }
 
 } // namespace emulator

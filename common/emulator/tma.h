@@ -35,11 +35,11 @@ int encode_tensor(void *map, int rank, int element_bytes, void *base, const std:
 // Starts the load of the map's box at `coordinates` to `tile` (128-byte aligned; 1024 under the
 // 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the own CTA alone), completing on
 // the barrier at the same offset of each: the whole box's bytes, those outside of the tensor as
-// well. The map is copied: the caller's may go away. HAZARD for a map in global memory that the
-// thread has not acquired; MISUSE for one that is none or of another rank, for a tile that is not
-// aligned, and for rows narrower than the swizzle, which are not modelled; ADDRESS for a tile or
-// tensor outside of the memory that there is; LIFETIME for a barrier that is not ready. HAZARD in a
-// kernel that was launched early, before a thread of the CTA has waited for the launch before.
+// well. The map is copied: the caller's may go away. MISUSE for a map in global memory, for one
+// that is none or of another rank, for a tile that is not aligned, and for rows narrower than the
+// swizzle, which are not modelled; ADDRESS for a tile or tensor outside of the memory that there
+// is; LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, before
+// a thread of the CTA has waited for the launch before.
 void tma_load(void *tile, const void *map, const int *coordinates, int rank, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
 
@@ -55,10 +55,6 @@ void bulk_commit(Site where);
 // cp.async.bulk.wait_group{.read}: until at most `pending` of the thread's groups still have to
 // read (read) or are incomplete.
 void bulk_wait(int pending, bool read, Site where);
-
-// A map that a copy wrote is usable by the current thread from now on (fence.proxy.tensormap).
-// Loads and stores with a map in global memory that was not acquired by their thread: HAZARD.
-void tensor_map_acquire(const void *map, Site where);
 
 // The thread exits: MISUSE if it has stores that it never committed. (Stores that still have to
 // read shared memory when the last thread of a CTA exits are operations that the scheduler finds.)

@@ -55,37 +55,16 @@ double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
 }
 
 rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums) {
-    /* beta / alpha, its product with c, that sum and the product with alpha. */
-    enum { ROUNDINGS_WITH_C = 4 };
+    /* alpha's product with the sum, beta's with c, and the sum of the two. */
+    enum { ROUNDINGS_WITH_C = 3 };
     return (rounding){arithmetic->output, (double)k + (arithmetic->takes_c ? ROUNDINGS_WITH_C : 0),
                       fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0};
-}
-
-static int greatest_common_divisor(int a, int b) {
-    while (b != 0) {
-        const int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 /* |value| in sixteenths, or -1 if it is no whole number of them, or too many. */
 static int parts_of(float value) {
     const float parts = fabsf(value) * PARTS_OF_ONE;
     return parts <= MOST_PARTS && parts == floorf(parts) ? (int)parts : -1;
-}
-
-/* Whether beta / alpha, which is rounded, times c is exact for all c that there will be. */
-static bool quotient_is_exact(float alpha, float beta, int multiple) {
-    const float quotient = beta / alpha;
-    bool exact = true;
-    for (int i = 1; i <= C_RANGE; ++i) {
-        const float c = (float)(multiple * i);
-        const float scaled = quotient * c;
-        exact = exact && (double)scaled * (double)alpha == (double)beta * (double)c;
-    }
-    return exact;
 }
 
 /* The range and the spacing for which k products stay within the limit. */
@@ -102,18 +81,13 @@ static void fit(integers *integers, int64_t k, int64_t limit) {
 }
 
 integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alpha, float beta) {
-    integers integers = {.exact = true, .c_multiple = 1, .c_range = C_RANGE};
+    integers integers = {.exact = true, .c_range = C_RANGE};
     int64_t limit = EXACT_INTEGER_LIMIT;
     if (arithmetic->takes_c) {
         const int alpha_parts = parts_of(alpha);
         const int beta_parts = parts_of(beta);
         integers.exact = alpha_parts >= 0 && beta_parts >= 0;
-        if (integers.exact && alpha_parts > 0 && beta_parts > 0) {
-            integers.c_multiple = alpha_parts / greatest_common_divisor(alpha_parts, beta_parts);
-            integers.exact = quotient_is_exact(alpha, beta, integers.c_multiple);
-        }
-        const int64_t c_parts =
-            (int64_t)(integers.exact ? beta_parts : 0) * integers.c_multiple * integers.c_range;
+        const int64_t c_parts = (int64_t)(integers.exact ? beta_parts : 0) * integers.c_range;
         const int64_t parts = integers.exact && alpha_parts > 0 ? alpha_parts : 1;
         limit = (limit - c_parts) / parts;
     } else if (arithmetic->fp16_sums) {

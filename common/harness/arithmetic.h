@@ -38,11 +38,10 @@ rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums
 /* Integers for the exact check: with them nothing is rounded, whatever the order of summation,
  * before the output is. */
 typedef struct integers {
-    bool exact;     /* false if alpha and beta allow no such integers */
-    int range;      /* A and B are whole numbers in [-range, range] */
-    int spacing;    /* in a row of A, of so many neighbours only one may be other than 0 */
-    int c_multiple; /* C is this times a whole number ... */
-    int c_range;    /* ... in [-c_range, c_range] */
+    bool exact;  /* false if alpha and beta allow no such integers */
+    int range;   /* A and B are whole numbers in [-range, range] */
+    int spacing; /* in a row of A, of so many neighbours only one may be other than 0 */
+    int c_range; /* C is whole numbers in [-c_range, c_range] */
 } integers;
 
 /* For sums of k products. The sum of |a||b| is at most
@@ -51,10 +50,8 @@ typedef struct integers {
  *   2048    with fp16 sums, which hold every whole number up to there.
  * The range is as large as that permits, at most 4. If even 1 is too much, A gets zeros between.
  *
- * With C, all of alpha * s, beta * c, their sum, beta / alpha * c and s + beta / alpha * c must be
- * exact in fp32: a rung may compute its result by any of them. That is so if alpha and beta are
- * multiples of 1/16 up to 16, C is a multiple of what makes beta / alpha * c whole, and everything
- * counted in sixteenths stays below 2^24. */
+ * With C, alpha * s, beta * c and their sum must be exact in fp32. That is so if alpha and beta are
+ * multiples of 1/16 up to 16, and everything counted in sixteenths stays below 2^24. */
 integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alpha, float beta);
 
 #ifdef __cplusplus

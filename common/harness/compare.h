@@ -40,8 +40,8 @@ typedef struct comparison {
     double error_over_bound; /* 0 for an exact match, infinite if nothing can pass */
 } comparison;
 
-/* How far rounding to the format may move a number of that size. bf16 and fp32 numbers that are
- * not normal do not come up. */
+/* How far rounding to the format may move a number of that size. bf16 numbers that are not normal
+ * do not come up. */
 HOST_DEVICE static inline double rounding_error(enum number format, double magnitude) {
     switch (format) {
     case NUMBER_BF16:
@@ -52,7 +52,7 @@ HOST_DEVICE static inline double rounding_error(enum number format, double magni
     case NUMBER_FP32:
         break;
     }
-    return 0x1p-23 * magnitude;
+    return 0x1p-23 * magnitude + 0x1p-149; /* a step between subnormal numbers */
 }
 
 /* How far a correct output may be from the exact result.

@@ -89,15 +89,14 @@ HOST_DEVICE static inline float random_operand(enum inputs inputs, int range, ui
     return random_normal(bits);
 }
 
-/* How the elements of a matrix are drawn. The last three count for INPUTS_INTEGERS alone. */
+/* How the elements of a matrix are drawn. The last two count for INPUTS_INTEGERS alone. */
 typedef struct recipe {
     enum inputs inputs;
     uint64_t seed;
     uint64_t stream;
     uint64_t row; /* elements of a row */
     int range;
-    int multiple; /* the numbers are multiples of it */
-    int spacing;  /* in each row, all but one of so many neighbours are 0 */
+    int spacing; /* in each row, all but one of so many neighbours are 0 */
 } recipe;
 
 /* Element `index` of the matrix, before rounding to its format. */
@@ -111,7 +110,7 @@ HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t in
     const uint64_t column = index % recipe->row;
     const uint64_t first = index - column % spacing; /* of the neighbours */
     const uint64_t place = random_bits(recipe->seed, RANDOM_STREAM_PLACES, first) % spacing;
-    return column % spacing == place ? value * (float)recipe->multiple : 0.0f;
+    return column % spacing == place ? value : 0.0f;
 }
 
 /* A permutation of all 32-bit words: the finaliser of MurmurHash3. */

@@ -293,6 +293,9 @@ int report_write_json(const report *report, const char *path, char *error, size_
     json_string(&json, "kind", "step");
     json_string(&json, "step", report->step->name);
     json_string(&json, "idea", report->step->idea);
+    if (report->step->below != NULL) {
+        json_string(&json, "below", report->step->below);
+    }
     if (report->step->computes == GEMM_FP16) {
         json_bool(&json, "fp16_sums", report->step->fp16_sums);
     }

@@ -26,9 +26,6 @@ static int64_t common_multiple(int64_t a, int64_t b) {
 
 static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
 
-/* Of what is moved: some CTAs stand behind the matrix, and their coordinates have to be 32-bit. */
-enum { LARGEST_MOVED = 1 << 30 };
-
 typedef struct multiples {
     int64_t m, n, k; /* k is 0 if there is none */
 } multiples;
@@ -62,14 +59,17 @@ void shape_rule(const step *step, char *text, size_t size) {
                  rule.m, rule.n, arithmetic.transposes ? ", rows of D m" : "");
         return;
     }
-    snprintf(text, size,
-             "m: multiples of %" PRId64 ", n: multiples of %" PRId64 ", k: multiples of %" PRId64,
-             rule.m, rule.n, rule.k);
+    const int length = snprintf(text, size,
+                                "m: multiples of %" PRId64 ", n: multiples of %" PRId64
+                                ", k: multiples of %" PRId64,
+                                rule.m, rule.n, rule.k);
+    if (step->largest_k > 0 && (size_t)length < size) {
+        snprintf(text + length, size - (size_t)length, " up to %d", step->largest_k);
+    }
 }
 
-static int check_dimension(const step *step, char name, int value, int64_t multiple, char *error,
-                           size_t size) {
-    const int largest = arithmetic_of(step).moves ? LARGEST_MOVED : LARGEST_DIMENSION;
+static int check_dimension(const step *step, char name, int value, int64_t multiple, int largest,
+                           char *error, size_t size) {
     if (value < 1 || value > largest) {
         snprintf(error, size, "%c=%d: must be from 1 to %d", name, value, largest);
         return 1;
@@ -86,9 +86,10 @@ static int check_dimension(const step *step, char name, int value, int64_t multi
 
 int shape_check(const step *step, int m, int n, int k, char *error, size_t size) {
     const multiples rule = required_multiples(step);
-    if (check_dimension(step, 'm', m, rule.m, error, size) != 0 ||
-        check_dimension(step, 'n', n, rule.n, error, size) != 0 ||
-        (rule.k != 0 && check_dimension(step, 'k', k, rule.k, error, size) != 0)) {
+    const int largest_k = step->largest_k > 0 ? step->largest_k : LARGEST_DIMENSION;
+    if (check_dimension(step, 'm', m, rule.m, LARGEST_DIMENSION, error, size) != 0 ||
+        check_dimension(step, 'n', n, rule.n, LARGEST_DIMENSION, error, size) != 0 ||
+        (rule.k != 0 && check_dimension(step, 'k', k, rule.k, largest_k, error, size) != 0)) {
         return 1;
     }
     if (step->computes == GEMM_BF16 && random_integer_range(k) == 0) {

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { LARGEST_DIMENSION = 2147483647, SHAPE_RULE_SIZE = 192 };
+enum { SHAPE_RULE_SIZE = 192 };
 
 /* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...", and no k if
  * there is none, which is k = 0 below. */

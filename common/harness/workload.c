@@ -288,7 +288,6 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
                       .stream = RANDOM_STREAM_B,
                       .row = (uint64_t)o->k,
                       .range = integers->range,
-                      .multiple = 1,
                       .spacing = 1};
     recipe a = b;
     a.stream = RANDOM_STREAM_A;
@@ -298,7 +297,6 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
     c.stream = RANDOM_STREAM_C;
     c.row = (uint64_t)o->n;
     c.range = integers->c_range;
-    c.multiple = integers->c_multiple;
     return fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a) ||
            (copy->b.bytes > 0 &&
             fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b)) ||

@@ -230,38 +230,23 @@ DEVICE void traced_tma_load_2d(void *tile, const TensorMap *map, int column, int
 }
 #define tma_load_2d traced_tma_load_2d
 
-// The same with a cache hint.
-DEVICE void traced_tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
-                                          uint64_t *barrier, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d_evict_last, tile, map, column, row, barrier),
+// The same with an L2 policy.
+DEVICE void traced_tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
+                                    uint64_t *barrier, uint64_t policy, TRACE_SITE) {
+    TRACE_EVENT(TRACE_LOAD,
+                TRACE_FORWARD(tma_load_2d_hint, tile, map, column, row, barrier, policy),
                 shared_address(barrier), 0, shared_address(tile));
 }
-#define tma_load_2d_evict_last traced_tma_load_2d_evict_last
-
-// The same of a whole operand stage.
-DEVICE void traced_tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row,
-                               uint64_t *barrier, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_3d, tile, map, column, row, barrier),
-                shared_address(barrier), 0, shared_address(tile));
-}
-#define tma_load_3d traced_tma_load_3d
-
-// The same, evict-first.
-DEVICE void traced_tma_load_3d_evict_first(bf16 *tile, const TensorMap *map, int column, int row,
-                                           uint64_t *barrier, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_3d_evict_first, tile, map, column, row, barrier),
-                shared_address(barrier), 0, shared_address(tile));
-}
-#define tma_load_3d_evict_first traced_tma_load_3d_evict_first
+#define tma_load_2d_hint traced_tma_load_2d_hint
 
 // The same into several CTAs: with the mask.
-DEVICE void traced_tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
+DEVICE void traced_tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
                                          uint64_t *barrier, uint16_t cta_mask, TRACE_SITE) {
     TRACE_EVENT(TRACE_LOAD,
-                TRACE_FORWARD(tma_load_3d_multicast, tile, map, column, row, barrier, cta_mask),
+                TRACE_FORWARD(tma_load_2d_multicast, tile, map, column, row, barrier, cta_mask),
                 shared_address(barrier), cta_mask, shared_address(tile));
 }
-#define tma_load_3d_multicast traced_tma_load_3d_multicast
+#define tma_load_2d_multicast traced_tma_load_2d_multicast
 
 // TMA stores: the tile.
 DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
@@ -271,13 +256,13 @@ DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int colu
 }
 #define tma_store_2d traced_tma_store_2d
 
-// The same without a cache hint.
-DEVICE void traced_tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row,
-                                       TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d_normal, map, tile, column, row),
+// The same with an L2 policy.
+DEVICE void traced_tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row,
+                                     uint64_t policy, TRACE_SITE) {
+    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d_hint, map, tile, column, row, policy),
                 TRACE_NOWHERE, 0, shared_address(tile));
 }
-#define tma_store_2d_normal traced_tma_store_2d_normal
+#define tma_store_2d_hint traced_tma_store_2d_hint
 
 // bulk_commit.
 DEVICE void traced_bulk_commit(TRACE_SITE) {
@@ -358,33 +343,18 @@ DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_byte
 }
 #define cp_async_cg traced_cp_async_cg
 
-// The same through the L1.
-template <int BYTES>
-DEVICE void traced_cp_async_ca(void *shared, const void *global, int source_bytes = BYTES,
-                               TRACE_SITE) {
-    trace::touch(TRACE_COPY, shared_address(shared));
-    TRACE_FORWARD(cp_async_ca<BYTES>, shared, global, source_bytes);
-}
-#define cp_async_ca traced_cp_async_ca
-
 // cp_async_commit.
 DEVICE void traced_cp_async_commit(TRACE_SITE) {
     TRACE_EVENT(TRACE_COPY_COMMIT, TRACE_FORWARD(cp_async_commit));
 }
 #define cp_async_commit traced_cp_async_commit
 
-// Waits for groups of cp.async ...
+// Waits for groups of cp.async.
 template <int PENDING>
 DEVICE void traced_cp_async_wait(TRACE_SITE) {
     TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait<PENDING>), TRACE_NOWHERE, PENDING);
 }
 #define cp_async_wait traced_cp_async_wait
-
-// ... and for all of them.
-DEVICE void traced_cp_async_wait_all(TRACE_SITE) {
-    TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait_all), TRACE_NOWHERE, 0);
-}
-#define cp_async_wait_all traced_cp_async_wait_all
 
 // ---------------------------------------------------------------------------- operands
 
@@ -403,14 +373,6 @@ DEVICE void traced_ldmatrix_x4(uint32_t (&registers)[4], const void *row, TRACE_
     trace::touch(TRACE_READ, shared_address(row));
     TRACE_FORWARD(ldmatrix_x4, registers, row);
 }
-DEVICE void traced_ldmatrix_x1_trans(uint32_t (&registers)[1], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x1_trans, registers, row);
-}
-DEVICE void traced_ldmatrix_x2_trans(uint32_t (&registers)[2], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x2_trans, registers, row);
-}
 DEVICE void traced_ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row, TRACE_SITE) {
     trace::touch(TRACE_READ, shared_address(row));
     TRACE_FORWARD(ldmatrix_x4_trans, registers, row);
@@ -418,8 +380,6 @@ DEVICE void traced_ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row, 
 #define ldmatrix_x1 traced_ldmatrix_x1
 #define ldmatrix_x2 traced_ldmatrix_x2
 #define ldmatrix_x4 traced_ldmatrix_x4
-#define ldmatrix_x1_trans traced_ldmatrix_x1_trans
-#define ldmatrix_x2_trans traced_ldmatrix_x2_trans
 #define ldmatrix_x4_trans traced_ldmatrix_x4_trans
 
 // WMMA's operands; its accumulators are results.
@@ -543,11 +503,3 @@ DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float
     trace::touch_in_line(TRACE_WRITE);
 }
 #define store_fragment_row traced_store_fragment_row
-
-// The same past the caches.
-DEVICE void traced_store_fragment_row_write_through(bf16 *row, float left0, float left1,
-                                                    float right0, float right1) {
-    store_fragment_row_write_through(row, left0, left1, right0, right1);
-    trace::touch_in_line(TRACE_WRITE);
-}
-#define store_fragment_row_write_through traced_store_fragment_row_write_through

@@ -3,15 +3,15 @@
 //   tile_orders OUT.json SIZE SMS L2_BYTES
 //
 // of m = n = k = SIZE on a GPU with so many multiprocessors and so much L2. The rungs themselves
-// are included for their constants: sizes of tiles and clusters, groups, order.
+// are included for their constants: sizes of tiles, groups, order.
 #include "probe.cuh"
 
 #include "device/barrier.cuh"
-#include "device/cluster.cuh"
 #include "device/fragment.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
 #include "device/registers.cuh"
+#include "device/stmatrix.cuh"
 #include "device/tile_schedule.h"
 #include "device/tma.cuh"
 #include "device/vector.cuh"
@@ -23,11 +23,14 @@
 namespace v05 {
 #include "../../steps/v05_two_consumers.cu"
 }
-namespace v08 {
-#include "../../steps/v08_cluster_multicast.cu"
+namespace v10 {
+#include "../../steps/v10_tma_store.cu"
 }
 namespace v11 {
 #include "../../steps/v11_hilbert.cu"
+}
+namespace v13 {
+#include "../../steps/v13_backwards.cu"
 }
 
 // The rungs' main functions ask for it. They are not called.
@@ -35,10 +38,9 @@ int step_main(const step *, int, char **) { return 2; }
 
 struct Order {
     const char *rung;
-    int tile_m, tile_n; // rows and columns of D that one worker computes at a time
+    int tile_m, tile_n; // rows and columns of D that one CTA computes at a time
     int bk;
-    int most_workers; // that the GPU can run at once
-    bool balanced;    // no more of them than finish in the same number of waves
+    bool balanced; // no more CTAs than finish in the same number of waves
     bool backwards;
     std::vector<tile_coordinate> (*tiles)(int tiles_m, int tiles_n);
 };
@@ -54,7 +56,7 @@ static std::vector<tile_coordinate> column_by_column(int tiles_m, int tiles_n) {
 static std::vector<tile_coordinate> grouped(int tiles_m, int tiles_n) {
     std::vector<tile_coordinate> order;
     for (int i = 0; i < tiles_m * tiles_n; ++i)
-        order.push_back(grouped_tile(i, tiles_m, tiles_n, v08::GROUP));
+        order.push_back(grouped_tile(i, tiles_m, tiles_n, v10::GROUP));
     return order;
 }
 
@@ -84,14 +86,13 @@ static uint64_t total(const std::vector<uint64_t> &parts) {
     return std::accumulate(parts.begin(), parts.end(), uint64_t(0));
 }
 
-static void write(Report &report, const Order &order, int size, uint64_t l2_bytes) {
+static void write(Report &report, const Order &order, int size, int sms, uint64_t l2_bytes) {
     const int tiles_m = ceil_div(size, order.tile_m);
     const int tiles_n = ceil_div(size, order.tile_n);
     const int tiles = tiles_m * tiles_n;
     const Schedule schedule = {
         .order = order.tiles(tiles_m, tiles_n),
-        .workers = order.balanced ? balanced_workers(tiles, order.most_workers)
-                                  : std::min(tiles, order.most_workers),
+        .workers = order.balanced ? balanced_workers(tiles, sms) : std::min(tiles, sms),
         .k_steps = ceil_div(size, order.bk),
         .slice_a = order.tile_m * order.bk * sizeof(bf16),
         .slice_b = order.tile_n * order.bk * sizeof(bf16),
@@ -118,15 +119,14 @@ int main(int argc, char **argv) {
     const int size = atoi(argv[2]);
     const int sms = atoi(argv[3]);
     const uint64_t l2_bytes = strtoull(argv[4], nullptr, 10);
-    if (size < 1 || sms < v11::CLUSTER || l2_bytes < 1)
-        give_up("SIZE, SMS and L2_BYTES are whole numbers, and SMS holds a cluster");
+    if (size < 1 || sms < 1 || l2_bytes < 1)
+        give_up("SIZE, SMS and L2_BYTES are whole numbers");
 
     const Order orders[] = {
-        {"v05", v05::BM, v05::BN, v05::BK, sms, false, false, column_by_column},
-        {"v08", v08::BM * v08::CLUSTER, v08::BN, v08::BK, sms / v08::CLUSTER, true, false, grouped},
-        {"v11-forwards", v11::BM * v11::CLUSTER, v11::BN, v11::BK, sms / v11::CLUSTER, true, false,
-         hilbert},
-        {"v11", v11::BM * v11::CLUSTER, v11::BN, v11::BK, sms / v11::CLUSTER, true, true, hilbert},
+        {"v05", v05::BM, v05::BN, v05::BK, false, false, column_by_column},
+        {"v10", v10::BM, v10::BN, v10::BK, true, false, grouped},
+        {"v11", v11::BM, v11::BN, v11::BK, true, false, hilbert},
+        {"v13", v13::BM, v13::BN, v13::BK, true, true, grouped},
     };
     Report report(argv[1]);
     report.number("size", size);
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
     report.numbers("capacities", capacities());
     report.begin("orders");
     for (const Order &order : orders)
-        write(report, order, size, l2_bytes);
+        write(report, order, size, sms, l2_bytes);
     report.end();
     report.finish();
     return 0;

@@ -33,7 +33,7 @@ __global__ void move_box(const __grid_constant__ TensorMap map_a,
         out[i] = smem.tile[i];
     __syncthreads(); // all have read it
     if (threadIdx.x == 0) {
-        tma_store_2d_normal(&map_d, smem.tile, column, row);
+        tma_store_2d(&map_d, smem.tile, column, row);
         bulk_commit();
         bulk_wait<0>();
     }

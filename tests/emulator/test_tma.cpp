@@ -283,7 +283,7 @@ static void load_mistakes() {
     expect_mistake("address", "", [&] { load(&map, 2, SHARED - 128, true); });
     expect_mistake("lifetime", "", [&] { load(&map, 2, TILE, false); });
     const Map *in_global = maps.data;
-    expect_mistake("hazard", "not acquired", [=] { load(in_global, 2, TILE, true); });
+    expect_mistake("misuse", "__grid_constant__", [=] { load(in_global, 2, TILE, true); });
     const std::uint64_t longer[] = {100, 40};
     const std::uint32_t ones[] = {1, 1};
     encode_tensor(&map, 2, 2, memory.data, longer, MATRIX.stride.data(), MATRIX.box.data(), ones, 3,
@@ -326,22 +326,6 @@ static void multicast_mistakes() {
     };
     expect_mistake("lifetime", "before any cluster barrier", [=] { load(false); });
     expect_mistake("lifetime", "", [=] { load(true); });
-}
-
-static void load_acquired() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
-    number_bytes(memory);
-    Global<Map> maps(1, Map{});
-    EXPECT(encode(maps.data, MATRIX, memory.data) == 0, "no map");
-    Global<unsigned char> out(MATRIX.box_bytes(), 0);
-    const int first[] = {8, 4};
-    const LoadArguments arguments = {maps.data, first, 2, int(MATRIX.box_bytes()), out.data};
-    run_kernel(1, 1, SHARED, [arguments] {
-        tensor_map_acquire(arguments.map, here());
-        load_kernel(arguments);
-    });
-    EXPECT(std::memcmp(out.data, expected_tile(MATRIX, memory, {8, 4}).data(), out.count) == 0,
-           "the tile");
 }
 
 // --------------------------------------------------------------------------------------- stores
@@ -544,7 +528,6 @@ int main() {
     run_case("TMA load: five dimensions", load_rank_5);
     run_case("TMA load: the same under every policy", load_policies);
     run_case("TMA load: multicast", load_multicast);
-    run_case("TMA load: a map in global memory, acquired", load_acquired);
     run_case("TMA load: mistakes are reported", load_mistakes);
     run_case("TMA load: mistakes of a multicast are reported", multicast_mistakes);
     run_case("TMA store: every swizzle, clipped at the far sides", store_clipping);

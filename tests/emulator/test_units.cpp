@@ -274,23 +274,19 @@ struct MmaMatrices {
     float a[MMA_M][MMA_K16], b[MMA_N][MMA_K16], c[MMA_M][MMA_N];
 };
 
-static std::uint16_t bits_of(float value, bool fp16) {
-    return fp16 ? half_of_float(value) : bf16_of_float(value);
+static std::uint32_t packed(const float *pair) {
+    return half_of_float(pair[0]) | std::uint32_t(half_of_float(pair[1])) << 16;
 }
 
-static std::uint32_t packed(const float *pair, bool fp16) {
-    return bits_of(pair[0], fp16) | std::uint32_t(bits_of(pair[1], fp16)) << 16;
-}
-
-static void lane_operands(const MmaMatrices &from, int lane, bool fp16, std::uint32_t (&a)[4],
+static void lane_operands(const MmaMatrices &from, int lane, std::uint32_t (&a)[4],
                           std::uint32_t (&b)[2]) {
     const int row = lane / 4, pair = lane % 4 * 2;
-    a[0] = packed(&from.a[row][pair], fp16);
-    a[1] = packed(&from.a[row + 8][pair], fp16);
-    a[2] = packed(&from.a[row][pair + 8], fp16);
-    a[3] = packed(&from.a[row + 8][pair + 8], fp16);
-    b[0] = packed(&from.b[row][pair], fp16);
-    b[1] = packed(&from.b[row][pair + 8], fp16);
+    a[0] = packed(&from.a[row][pair]);
+    a[1] = packed(&from.a[row + 8][pair]);
+    a[2] = packed(&from.a[row][pair + 8]);
+    a[3] = packed(&from.a[row + 8][pair + 8]);
+    b[0] = packed(&from.b[row][pair]);
+    b[1] = packed(&from.b[row][pair + 8]);
 }
 
 static MmaMatrices mma_inputs() {
@@ -316,24 +312,22 @@ static void expect_mma(const MmaMatrices &in, const Global<float> &d, const char
 }
 
 static void mma_f32() {
-    for (bool fp16 : {false, true}) {
-        Global<MmaMatrices> in(1, mma_inputs());
-        Global<float> d(MMA_M * MMA_N, -1);
-        const MmaMatrices *from = in.data;
-        float *to = d.data;
-        run_kernel(1, WARP_LANES, 0, [=] {
-            const int lane = thread_number();
-            const int first = lane / 4 * MMA_N + lane % 4 * 2;
-            const float *c = &from->c[0][0] + first;
-            std::uint32_t a[4], b[2];
-            lane_operands(*from, lane, fp16, a, b);
-            float acc[4] = {c[0], c[1], c[8 * MMA_N], c[8 * MMA_N + 1]};
-            mma_m16n8k16_f32(acc, a, b, acc, fp16, here());
-            for (int i = 0; i < 4; ++i)
-                to[first + i / 2 * 8 * MMA_N + i % 2] = acc[i];
-        });
-        expect_mma(in[0], d, fp16 ? "fp16" : "bf16");
-    }
+    Global<MmaMatrices> in(1, mma_inputs());
+    Global<float> d(MMA_M * MMA_N, -1);
+    const MmaMatrices *from = in.data;
+    float *to = d.data;
+    run_kernel(1, WARP_LANES, 0, [=] {
+        const int lane = thread_number();
+        const int first = lane / 4 * MMA_N + lane % 4 * 2;
+        const float *c = &from->c[0][0] + first;
+        std::uint32_t a[4], b[2];
+        lane_operands(*from, lane, a, b);
+        float acc[4] = {c[0], c[1], c[8 * MMA_N], c[8 * MMA_N + 1]};
+        mma_m16n8k16_f32(acc, a, b, acc, here());
+        for (int i = 0; i < 4; ++i)
+            to[first + i / 2 * 8 * MMA_N + i % 2] = acc[i];
+    });
+    expect_mma(in[0], d, "fp32 sums");
 }
 
 static void mma_f16() {
@@ -346,8 +340,8 @@ static void mma_f16() {
         const int first = lane / 4 * MMA_N + lane % 4 * 2;
         const float *c = &from->c[0][0] + first;
         std::uint32_t a[4], b[2];
-        lane_operands(*from, lane, true, a, b);
-        std::uint32_t acc[2] = {packed(c, true), packed(c + 8 * MMA_N, true)};
+        lane_operands(*from, lane, a, b);
+        std::uint32_t acc[2] = {packed(c), packed(c + 8 * MMA_N)};
         mma_m16n8k16_f16(acc, a, b, acc, here());
         for (int i = 0; i < 4; ++i)
             to[first + i / 2 * 8 * MMA_N + i % 2] =
@@ -468,7 +462,8 @@ static void copy_sizes() {
             run_kernel(1, 1, 1024, [=] {
                 unsigned char *tile = shared_at<unsigned char>(64);
                 cp_async(tile, from, bytes, source_bytes, here());
-                cp_async_wait_all(here());
+                cp_async_commit(here());
+                cp_async_wait(0, here());
                 for (int i = 0; i < 16; ++i)
                     to[i] = tile[i];
             });
@@ -513,7 +508,8 @@ static void copy_mistakes() {
     const auto copy = [from](int to, int first, int bytes, int source_bytes) {
         run_kernel(1, 1, 1024, [=] {
             cp_async(shared_at<unsigned char>(0) + to, from + first, bytes, source_bytes, here());
-            cp_async_wait_all(here());
+            cp_async_commit(here());
+            cp_async_wait(0, here());
         });
     };
     expect_mistake("misuse", "aligned", [=] { copy(8, 0, 16, 16); });

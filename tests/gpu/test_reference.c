@@ -101,14 +101,9 @@ static bool compute_on_host(product *p) {
 }
 
 static int fill(const buffer *buffer, enum number format, enum inputs inputs, int range,
-                int multiple, uint64_t stream) {
-    const recipe recipe = {.inputs = inputs,
-                           .seed = SEED,
-                           .stream = stream,
-                           .row = 1,
-                           .range = range,
-                           .multiple = multiple,
-                           .spacing = 1};
+                uint64_t stream) {
+    const recipe recipe = {
+        .inputs = inputs, .seed = SEED, .stream = stream, .row = 1, .range = range, .spacing = 1};
     return operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), &recipe,
                          gpu.stream);
 }
@@ -141,10 +136,9 @@ static bool product_open(product *p, shape shape, enum inputs inputs, bool sampl
                            .k = shape.k,
                            .stream = gpu.stream};
     const bool good =
-        ready && fill(&p->a, operands, inputs, integers.range, 1, RANDOM_STREAM_A) == 0 &&
-        fill(&p->b, operands, inputs, integers.range, 1, RANDOM_STREAM_B) == 0 &&
-        fill(&p->c, NUMBER_FP32, inputs, integers.c_range, integers.c_multiple, RANDOM_STREAM_C) ==
-            0 &&
+        ready && fill(&p->a, operands, inputs, integers.range, RANDOM_STREAM_A) == 0 &&
+        fill(&p->b, operands, inputs, integers.range, RANDOM_STREAM_B) == 0 &&
+        fill(&p->c, NUMBER_FP32, inputs, integers.c_range, RANDOM_STREAM_C) == 0 &&
         buffer_poison(&p->d, gpu.stream) == 0 && device_wait(&gpu, "the set-up of a test") == 0 &&
         reference_create(&p->reference, &p->arithmetic, shape.m, shape.n, shape.k, sampled) == 0 &&
         reference_compute(&p->reference, &p->problem, gpu.stream) == 0;
@@ -238,7 +232,6 @@ static void operands_match_the_host(void) {
                                .stream = RANDOM_STREAM_B,
                                .row = 77,
                                .range = 4,
-                               .multiple = 3,
                                .spacing = 5};
         EXPECT(operands_fill(buffer.payload, format, COUNT, &recipe, gpu.stream) == 0 &&
                    device_wait(&gpu, "operands") == 0 &&

@@ -364,7 +364,7 @@ static void failed_calls(void) {
 }
 
 static void too_large(void) {
-    expect_run(NONE, "--m 2147483647 --n 2147483640 --k 8", STATUS_USAGE, "of GPU memory");
+    expect_run(NONE, "--m 1073741823 --n 1073741824 --k 8", STATUS_USAGE, "of GPU memory");
     expect_run(NONE, "--m 1048576 --n 1048576 --k 8", STATUS_USAGE, "--check sample");
 }
 

@@ -13,7 +13,7 @@ BUGS = ROOT / "tests" / "planted" / "bugs.txt"
 SYNCHRONISES = re.compile(
     r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)|__sync\w+|named_barrier_\w+|fence_\w+"
     r"|wgmma_(?:fence|commit|wait)|bulk_(?:commit|wait)\w*|cp_async_(?:commit|wait)\w*"
-    r"|tensor_map_acquire|wait_for_launch_before|launch_dependents)"
+    r"|wait_for_launch_before|launch_dependents)"
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
 

@@ -79,17 +79,12 @@ static void sums_stay_exact(void) {
 
 static bool is_fp32(double value) { return (double)(float)value == value; }
 
-/* All the ways in which a rung may put s and c together. */
+/* What a rung may round on the way from s and c to D. */
 static void expect_exact(float alpha, float beta, float s, float c) {
     const double result = (double)alpha * (double)s + (double)beta * (double)c;
     EXPECT(is_fp32(result) && is_fp32((double)alpha * (double)s) &&
                is_fp32((double)beta * (double)c),
            "alpha=%g beta=%g s=%g c=%g", (double)alpha, (double)beta, (double)s, (double)c);
-    if (alpha != 0) {
-        const float scaled = beta / alpha * c;
-        EXPECT((double)(alpha * (s + scaled)) == result, "alpha=%g beta=%g s=%g c=%g: %g",
-               (double)alpha, (double)beta, (double)s, (double)c, result);
-    }
 }
 
 static void scalars_stay_exact(void) {
@@ -105,13 +100,12 @@ static void scalars_stay_exact(void) {
         }
         const int64_t most = largest_sum(integers, K);
         for (int j = -integers.c_range; j <= integers.c_range; ++j) {
-            const float c = (float)(j * integers.c_multiple);
+            const float c = (float)j;
             expect_exact(alpha, beta, (float)most, c);
             expect_exact(alpha, beta, (float)-most, c);
             expect_exact(alpha, beta, 7, c);
         }
     }
-    EXPECT(integers_of(&addmm, K, -2.5f, 1).c_multiple == 5, "beta / alpha is -2 / 5");
     EXPECT(!integers_of(&addmm, K, 0.3f, 1).exact, "0.3");
     EXPECT(!integers_of(&addmm, K, 1, 1000).exact, "1000");
     EXPECT(integers_of(&addmm, 1 << 26, -2.5f, 1).spacing > 1, "a very long sum");

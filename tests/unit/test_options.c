@@ -52,8 +52,8 @@ static void every_option(void) {
            error);
     EXPECT(parsed.m == 128 && parsed.n == 256 && parsed.k == 64, "shape");
     EXPECT(parsed.inputs == INPUTS_INTEGERS && parsed.seed == UINT64_MAX, "inputs or seed");
-    EXPECT(parse("--size=2147483647 --protocol none --check=sample") == 0, "%s", error);
-    EXPECT(parsed.m == 2147483647 && parsed.k == 2147483647, "size");
+    EXPECT(parse("--size=1073741824 --protocol none --check=sample") == 0, "%s", error);
+    EXPECT(parsed.m == 1 << 30 && parsed.k == 1 << 30, "size");
     EXPECT(parsed.protocol == PROTOCOL_NONE && parsed.check == CHECK_SAMPLE, "protocol or check");
     EXPECT(parse("--json out=1.json --device 3 --rounds 7 --inputs uniform") == 0, "%s", error);
     EXPECT(strcmp(parsed.json, "out=1.json") == 0, "json=%s", parsed.json);

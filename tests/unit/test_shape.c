@@ -18,7 +18,7 @@ static void accepted(void) {
     EXPECT(shape_check(&tiled, 128, 256, 64, error, sizeof error) == 0, "%s", error);
     EXPECT(shape_check(&tiled, 8192, 8192, 8192, error, sizeof error) == 0, "%s", error);
     EXPECT(shape_check(&loose, 1, 24, 8, error, sizeof error) == 0, "%s", error);
-    EXPECT(shape_check(&loose, INT_MAX, 24, 1 << 24, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&loose, 1 << 30, 24, 1 << 24, error, sizeof error) == 0, "%s", error);
 }
 
 static void refused(void) {
@@ -30,7 +30,15 @@ static void refused(void) {
     EXPECT(shape_check(&tiled, 128, 256, 32, error, sizeof error) != 0, "k=32");
     EXPECT(shape_check(&tiled, 0, 256, 64, error, sizeof error) != 0, "m=0");
     EXPECT(shape_check(&tiled, 128, -256, 64, error, sizeof error) != 0, "n=-256");
-    EXPECT(shape_check(&tiled, INT_MAX, 256, 64, error, sizeof error) != 0, "m=INT_MAX");
+    EXPECT(shape_check(&loose, (1 << 30) + 1, 24, 8, error, sizeof error) != 0, "m=2^30 + 1");
+    EXPECT(strcmp(error, "m=1073741825: must be from 1 to 1073741824") == 0, "%s", error);
+}
+
+static void rows_that_a_rung_cannot_address(void) {
+    static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
+    EXPECT(shape_check(&limited, 256, 8, 1 << 23, error, sizeof error) == 0, "%s", error);
+    EXPECT(shape_check(&limited, 256, 8, 8500000, error, sizeof error) != 0, "k=8500000");
+    EXPECT(strcmp(error, "k=8500000: must be from 1 to 8388608") == 0, "%s", error);
 }
 
 static void rows_are_16_bytes(void) {
@@ -143,6 +151,7 @@ int main(void) {
     run_case("shape: rows are multiples of 16 bytes", rows_are_16_bytes);
     run_case("shape: fp16 and fp32 rows", rows_of_other_formats);
     run_case("shape: matrices that are moved", moved_matrices);
+    run_case("shape: rows that a rung cannot address are refused", rows_that_a_rung_cannot_address);
     run_case("shape: k beyond exact sums is refused", inexact_k_is_refused);
     run_case("shape: rounding up to what is taken", rounding_up);
     run_case("shape: range of exact integers", integer_range);

@@ -20,15 +20,7 @@ DEVICE void ldmatrix_x4(uint32_t (&registers)[4], const void *row,
     emulator::ldmatrix(registers, 4, false, row, where);
 }
 
-// The same, transposed.
-DEVICE void ldmatrix_x1_trans(uint32_t (&registers)[1], const void *row,
-                              emulator::Site where = emulator::Site::current()) {
-    emulator::ldmatrix(registers, 1, true, row, where);
-}
-DEVICE void ldmatrix_x2_trans(uint32_t (&registers)[2], const void *row,
-                              emulator::Site where = emulator::Site::current()) {
-    emulator::ldmatrix(registers, 2, true, row, where);
-}
+// Four, transposed.
 DEVICE void ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row,
                               emulator::Site where = emulator::Site::current()) {
     emulator::ldmatrix(registers, 4, true, row, where);

@@ -1,18 +1,11 @@
 // The emulator's TMA: loads and stores are started here and happen when the policy says. Stores
-// read what was fenced for the async proxy; an unfenced write is a HAZARD. Cache policies mean
-// nothing.
+// read what was fenced for the async proxy; an unfenced write is a HAZARD.
 #pragma once
 
 #include "device/shared_memory.cuh"
 #include "device/tensor_map.cuh"
 
 #include "emulator/tma.h"
-
-// Without it, a copy that uses a map in global memory is a HAZARD.
-DEVICE void tensor_map_acquire(const TensorMap *map,
-                               emulator::Site where = emulator::Site::current()) {
-    emulator::tensor_map_acquire(map, where);
-}
 
 // A load of a two-dimensional box into the own CTA.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
@@ -21,45 +14,29 @@ DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, u
     emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
 }
 
-// A value that nobody asks for.
-DEVICE uint64_t evict_last_policy() { return 0; }
-
-// The same: there is no L2.
-DEVICE void tma_load_2d_evict_last(void *tile, const TensorMap *map, int column, int row,
-                                   uint64_t *barrier,
-                                   emulator::Site where = emulator::Site::current()) {
-    tma_load_2d(tile, map, column, row, barrier, where);
-}
-
-// A load of a whole operand stage into the own CTA.
-DEVICE void tma_load_3d(bf16 *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
-                        emulator::Site where = emulator::Site::current()) {
-    const int coordinates[3] = {column, row, 0};
-    emulator::tma_load(tile, map, coordinates, 3, barrier, 0, where);
-}
-
-// The same: there is no L2.
-DEVICE void tma_load_3d_evict_first(bf16 *tile, const TensorMap *map, int column, int row,
-                                    uint64_t *barrier,
-                                    emulator::Site where = emulator::Site::current()) {
-    tma_load_3d(tile, map, column, row, barrier, where);
-}
-
-// A load of a whole operand stage into the CTAs of cta_mask.
-DEVICE void tma_load_3d_multicast(bf16 *tile, const TensorMap *map, int column, int row,
+// A load of a two-dimensional box into the CTAs of cta_mask.
+DEVICE void tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
                                   uint64_t *barrier, uint16_t cta_mask,
                                   emulator::Site where = emulator::Site::current()) {
-    const int coordinates[3] = {column, row, 0};
-    emulator::tma_load(tile, map, coordinates, 3, barrier, cta_mask, where);
+    const int coordinates[2] = {column, row};
+    emulator::tma_load(tile, map, coordinates, 2, barrier, cta_mask, where);
+}
+
+// There is no L2: its policies mean nothing.
+DEVICE uint64_t evict_last_policy() { return 0; }
+DEVICE uint64_t evict_first_policy() { return 0; }
+
+// tma_load_2d.
+DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
+                             uint64_t *barrier, uint64_t,
+                             emulator::Site where = emulator::Site::current()) {
+    tma_load_2d(tile, map, column, row, barrier, where);
 }
 
 // What the thread wrote to shared memory so far reaches the async view.
 DEVICE void fence_proxy_async(emulator::Site where = emulator::Site::current()) {
     emulator::fence_proxy_async(where);
 }
-
-// A value that nobody asks for.
-DEVICE uint64_t evict_first_policy() { return 0; }
 
 // A store, in the thread's open bulk group.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
@@ -68,9 +45,9 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int
     emulator::tma_store(map, tile, coordinates, 2, where);
 }
 
-// The same: there is no L2.
-DEVICE void tma_store_2d_normal(const TensorMap *map, const void *tile, int column, int row,
-                                emulator::Site where = emulator::Site::current()) {
+// tma_store_2d.
+DEVICE void tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row, uint64_t,
+                              emulator::Site where = emulator::Site::current()) {
     tma_store_2d(map, tile, column, row, where);
 }
 

@@ -140,7 +140,7 @@ void mma_sync(accumulator_fragment<float> &d,
     std::memcpy(b_registers, b.x, sizeof b_registers);
     for (int columns = 0; columns < 2; ++columns)
         emulator::mma_m16n8k16_f32(&d.x[columns * 4], a_registers, &b_registers[columns * 2],
-                                   &c.x[columns * 4], true, where);
+                                   &c.x[columns * 4], where);
 }
 
 // The same with fp16 sums.

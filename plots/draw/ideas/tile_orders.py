@@ -9,7 +9,7 @@ from draw.ideas import cells, orders
 
 NAME = "tile-orders"
 PROBES = ("tile_orders",)
-SHOWN = {"v05": "column by column", "v08": "in groups of rows", "v11": "along a Hilbert curve"}
+SHOWN = {"v05": "column by column", "v10": "in groups of rows", "v11": "along a Hilbert curve"}
 WAVE = 5  # counted from 0: the one whose reads are shown
 SHADE = "#DDE6EC"  # of every other wave
 EDGE = 0.06  # of D's side: where the panels of A and B are marked
@@ -109,7 +109,7 @@ def facts(order):
     return (
         f"{order['workers']} tiles of {order['tile_m']} × {order['tile_n']} at once:\n"
         f"{1e-6 * distinct:.0f} MB of A and B,\n"
-        f"each byte asked for {asked / distinct:.1f} times"
+        f"each byte requested {asked / distinct:.1f} times"
     )
 
 

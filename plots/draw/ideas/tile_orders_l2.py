@@ -13,15 +13,15 @@ MEBIBYTE = 1 << 20
 COUNTER = "dram__bytes_read.sum"
 SHOWN = {
     "v05": "v05: column by column",
-    "v08": "v08: groups of rows",
-    "v11-forwards": "v11-forwards: Hilbert",
-    "v11": "v11: Hilbert, every other tile from the end of k",
+    "v10": "v10: groups of rows",
+    "v11": "v11: Hilbert",
+    "v13": "v13: groups of rows, every other tile from the end of k",
 }
 LINES = {
     "v05": {"color": style.VERMILION, "linestyle": "-", "marker": "s"},
-    "v08": {"color": style.BLACK, "linestyle": "--", "marker": "^"},
-    "v11-forwards": {"color": style.SKY, "linestyle": ":", "marker": "v"},
-    "v11": {"color": style.BLUE, "linestyle": "-", "marker": "o"},
+    "v10": {"color": style.BLACK, "linestyle": "--", "marker": "^"},
+    "v11": {"color": style.SKY, "linestyle": ":", "marker": "v"},
+    "v13": {"color": style.BLUE, "linestyle": "-", "marker": "o"},
 }
 ROOM = 1.08  # of the highest bar: for the number above it
 EACH = 10  # points of a curve from one marker to the next
@@ -116,8 +116,7 @@ def draw_bars(axes, found):
             if value is None:
                 axes.text(x, 0.35, "not counted", rotation=90, ha="center", fontsize=9)
     draw_least(axes, found)
-    names = [rung.replace("-", "-\n") for rung in SHOWN]
-    style.name_ticks(axes, names, fontsize=10)
+    style.name_ticks(axes, list(SHOWN), fontsize=10)
     axes.set_title(f"{found['gpu']}, GB", fontsize=11)
 
 
