@@ -93,7 +93,8 @@ ALL_DEPS = -MD -MP -MF $@.d
 
 # ---------------------------------------------------------------- rungs
 
-SOURCES := $(sort $(wildcard $(STEPS)/*.cu))
+TRACKS := v a t
+SOURCES := $(foreach track,$(TRACKS),$(sort $(wildcard $(STEPS)/$(track)*.cu)))
 rung_name = $(firstword $(subst _, ,$(basename $(notdir $(1)))))
 RUNGS := $(foreach s,$(SOURCES),$(call rung_name,$(s)))
 source_of = $(firstword $(wildcard $(STEPS)/$(1)_*.cu $(STEPS)/$(1).cu))
@@ -126,7 +127,6 @@ ifneq ($(VERB),)
     $(error which rung? Say for example `make $(VERB) N=7`; the rungs are $(RUNGS))
   endif
   # 7, 07, v7 and v07 are one rung. A % would match anything in filter: it is no rung.
-  TRACKS := v a t
   pad = $(foreach t,$(TRACKS),$(patsubst $(t)%,$(t)0%,$(filter $(t)%,$(1))))
   ifeq ($(words $(N))$(findstring %,$(N)),1)
     RUNG := $(firstword $(filter $(N) v$(N) v0$(N) $(call pad,$(N)),$(RUNGS)))
@@ -137,9 +137,11 @@ ifneq ($(VERB),)
   ifeq ($(RUNG),)
     $(error there is no rung "$(N)"; the rungs are $(RUNGS))
   endif
-  # The rung below is the one before it on its own track.
+  # The rung below: the one that its step record names, or the one before it on its own track.
   SAME_TRACK := $(foreach t,$(TRACKS),$(if $(filter $(t)%,$(RUNG)),$(filter $(t)%,$(RUNGS))))
-  BELOW := $(shell printf '%s\n' $(SAME_TRACK) | sed '/^$(RUNG)$$/,$$d' | tail -n 1)
+  NUMBERED_BELOW := $(shell printf '%s\n' $(SAME_TRACK) | sed '/^$(RUNG)$$/,$$d' | tail -n 1)
+  NAMED_BELOW := $(shell sed -n 's/^ *\.below = "\(.*\)",$$/\1/p' $(foreach r,$(RUNG),$(call source_of,$(r))))
+  BELOW := $(or $(firstword $(NAMED_BELOW)),$(NUMBERED_BELOW))
 endif
 
 # ---------------------------------------------------------------- verbs
@@ -153,7 +155,7 @@ help:
 	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
 	  'make trace N=7       write down what the warps of one CTA do, and when: for Perfetto or' \
 	  '                     chrome://tracing, and for a picture (ARGS="--cta 5 --k 512" for more)' \
-	  'make diff N=7        what changed from the rung below' \
+	  'make diff N=7        what changed from the rung that it grows from' \
 	  'make diffstat        how many lines changed, rung by rung' \
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
 	  '                     N=all writes every rung' \

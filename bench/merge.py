@@ -94,11 +94,11 @@ def combine_rung(runs):
         if all(name in run["timing"] for run in runs):
             timing[name] = combine_contender(runs, name)
             timing[recorded.ratio_to(name)] = combine_ratios(runs, name)
-    sums = {key: value for key, value in runs[0].items() if key == "fp16_sums"}
+    own = {key: value for key, value in runs[0].items() if key in ("below", "fp16_sums")}
     return {
         "step": runs[0]["step"],
         "idea": runs[0]["idea"],
-        **sums,
+        **own,
         "timing": timing,
         "verification": runs[0]["verification"],
         "passes": [read_once(run) for run in runs],
@@ -133,16 +133,16 @@ def compare(lower, upper, ratio):
 
 
 def compare_neighbours(rungs, ratio):
-    """Every rung with the one below it and every variant with its rung, where both have a result."""
+    """Every rung with the one that it grows from, or with the last before it if that one was not
+    measured, and every variant with its rung, where both have a result."""
     pairs = []
-    below = None
+    by_name = {rung["step"]: rung for rung in rungs}
+    last = None
     for rung in rungs:
-        lower = below
         if recorded.is_variant(rung["step"]):
-            same = below and below["step"] == recorded.rung_of(rung["step"])
-            lower = below if same else None
+            lower = by_name.get(recorded.rung_of(rung["step"]))
         else:
-            below = rung
+            lower, last = by_name.get(rung.get("below"), last), rung
         if lower and "failed" not in lower and "failed" not in rung:
             pairs.append(compare(lower, rung, ratio))
     return pairs

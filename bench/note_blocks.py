@@ -10,6 +10,7 @@ import notes_captions
 import quantities
 import readings
 import recorded
+import rungs
 from quantities import ExpressionError
 from readings import Request
 from readme_table import row
@@ -43,15 +44,11 @@ DROPPED_IF_UNKNOWN = ("watts", "joules")  # only the sustained protocol has them
 
 
 def below(name):
-    """The rung below, of those that compute the same, or None."""
-    rung = recorded.rung_of(name)
-    if name != rung:
-        return rung
-    track = recorded.rung_names(track=name[0])
-    names = track if name in readings.APART else [one for one in track if one not in readings.APART]
-    if name in readings.APART or name not in names or names.index(name) == 0:
-        return None
-    return names[names.index(name) - 1]
+    """The rung that it grows from, if that computes the same, or None; a variant's is its rung."""
+    if recorded.is_variant(name):
+        return recorded.rung_of(name)
+    found = rungs.find().get(name)
+    return found.below if found and found.below not in readings.APART else None
 
 
 def cell(library, names, name, column, selectors):

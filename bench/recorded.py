@@ -15,6 +15,7 @@ from pathlib import Path
 
 import budget
 import figures
+import rungs
 import schema
 from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
     MOVES,
@@ -211,8 +212,7 @@ def is_standard(ladder):
 
 def rung_names(steps=ROOT / "steps", track="v"):
     """The rungs of a track, lowest first, from their files."""
-    files = Path(steps).glob(f"{track}[0-9][0-9]_*.cu")
-    return sorted(path.name.partition("_")[0] for path in files)
+    return [name for name in rungs.find(steps) if name[0] == track]
 
 
 def is_headline(ladder, steps=ROOT / "steps"):

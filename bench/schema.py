@@ -245,7 +245,7 @@ def rungs(measure, one_pass, **more):
     passes = {"passes": list_of(one_pass)}
     good = {"step": step_name, "idea": text, "timing": timing(measure), **passes, **more}
     failed = fields({"step": step_name, "failed": text, **passes})
-    return list_of(failed_or(fields(good, {"fp16_sums": flag}), failed), 1)
+    return list_of(failed_or(fields(good, {"below": step_name, "fp16_sums": flag}), failed), 1)
 
 
 def ladder(measure, all_rungs, **more):

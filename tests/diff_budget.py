@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
-"""The diff between neighbouring rungs is the lesson: it must stay short, and so must a rung.
+"""What a rung changes is the lesson: it must stay short, and so must a rung. And a rung says what it
+is in several places, which must agree: in its first line, and in its step record.
 
 Without an argument this is a test. With --table it prints the figures (`make diffstat`).
 """
 
-import pathlib
 import subprocess
 import sys
+from pathlib import Path
 
-MAX_CHANGED = 100  # lines added plus lines removed, from the rung below
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import rungs
+
+MAX_CHANGED = 100  # lines added plus lines removed, from the rung that it grows from
 MAX_LINES = 350
 
 # Rungs that may change more than MAX_CHANGED, and why.
 EXCEPTIONS = {
     "v02": "another machine: tensor cores fed by TMA instead of CUDA cores",
     "v04": "another shape of program: producer and consumer instead of one loop",
-    "v16": "what takes turns is taken out again; two of three of these lines are removed ones",
     "v18": "every function becomes a template, and a model chooses among its instances",
     "a02": "another interface: mma.sync from registers instead of WMMA",
 }
@@ -24,18 +28,6 @@ EXCEPTIONS = {
 LONGER = {
     "v18": (380, "five kernels in one, and on the host the model that chooses"),
 }
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-def rungs():
-    """The rungs in order: (name, file)."""
-    files = sorted((ROOT / "steps").glob("*.cu"))
-    return [(file.stem.split("_")[0], file) for file in files]
-
-
-def line_count(file):
-    return len(file.read_text().splitlines())
 
 
 def changed(below, rung):
@@ -48,21 +40,21 @@ def changed(below, rung):
 
 
 def measure():
-    """One (name, lines, changed) per rung; changed is None for the first of a track."""
+    """One (rung, lines, changed) per rung; changed is None for the first of a track."""
+    found = rungs.find()
     rows = []
-    below = {}  # the last rung seen, by track
-    for name, file in rungs():
-        track = name[0]
-        difference = changed(below[track], file) if track in below else None
-        rows.append((name, line_count(file), difference))
-        below[track] = file
+    for rung in found.values():
+        if rung.below and rung.below not in found:
+            sys.exit(f"not ok - {rung.name} grows from {rung.below}: there is no such rung")
+        difference = changed(found[rung.below].path, rung.path) if rung.below else None
+        rows.append((rung, len(rung.path.read_text().splitlines()), difference))
     return rows
 
 
 def print_table(rows):
-    print(f"{'rung':<6}{'lines':>6}{'changed':>9}")
-    for name, lines, difference in rows:
-        note = ""
+    print(f"{'rung':<6}{'from':<6}{'lines':>6}{'changed':>9}")
+    for rung, lines, difference in rows:
+        name, note = rung.name, ""
         if name in EXCEPTIONS:
             note = f"  excepted: {EXCEPTIONS[name]}"
         elif difference is not None and difference > MAX_CHANGED:
@@ -71,8 +63,20 @@ def print_table(rows):
             note += f"  longer than {MAX_LINES} lines: {LONGER[name][1]}"
         elif lines > MAX_LINES:
             note += f"  longer than {MAX_LINES} lines"
-        print(f"{name:<6}{lines:>6}{'-' if difference is None else difference:>9}{note}")
-    print(f"changed: lines added plus removed from the rung below, at most {MAX_CHANGED}")
+        changes = "-" if difference is None else difference
+        print(f"{name:<6}{rung.below or '-':<6}{lines:>6}{changes:>9}{note}")
+    print(f"changed: lines added plus removed, at most {MAX_CHANGED}")
+
+
+def contradiction(rung, usual):
+    """In what the first line and the step record differ, or nothing. `usual` is the rung numbered
+    below: only one that grows from another says so, and in both: "v09, from v07: an idea."."""
+    if rungs.field(rung.path.read_text(), "below") == usual is not None:
+        return f"its record names {usual}, which is numbered below it anyway"
+    grows = f", from {rung.below}" if rung.below != usual else ""
+    wanted = f"// {rung.name}{grows}: {rung.idea}."
+    first = rung.path.read_text().partition("\n")[0]
+    return "" if first == wanted else f"its first line is '{first}', its record says '{wanted}'"
 
 
 def case(name, why):
@@ -83,7 +87,12 @@ def case(name, why):
 
 def test(rows):
     good = case("there are rungs", "" if rows else "steps/ has none")
-    for name, lines, difference in rows:
+    numbered_below = {}  # the last rung seen, by track
+    for rung, lines, difference in rows:
+        name = rung.name
+        usual = numbered_below.get(name[0])
+        good &= case(f"{name} says the same everywhere", contradiction(rung, usual))
+        numbered_below[name[0]] = name
         most = LONGER[name][0] if name in LONGER else MAX_LINES
         why = f"{lines} lines" if lines > most else ""
         good &= case(f"{name} has at most {most} lines", why)

@@ -10,7 +10,8 @@ import posixpath
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-TRACKS = "vat"  # their order in the book
+import rungs
+
 RESULTS = "bench/results"
 PICTURES = (".png", ".svg", ".jpg")
 RECORDED = (".json", ".txt")
@@ -32,7 +33,7 @@ class Rung:
 
     name: str  # 'v07'
     path: str  # its place in the tree
-    below: Rung | None  # the one before it on its track
+    below: Rung | None  # that it grows from
 
     @property
     def page(self):
@@ -54,12 +55,9 @@ class Tree:
 
     def _find_rungs(self):
         """All rungs, track by track, lowest first, by name."""
-        found, last = {}, {}
-        paths = (self.root / "steps").glob("[vat][0-9][0-9]_*.cu")
-        for path in sorted(paths, key=lambda path: (TRACKS.index(path.name[0]), path.name)):
-            name = path.name.partition("_")[0]
-            found[name] = Rung(name, f"steps/{path.name}", last.get(name[0]))
-            last[name[0]] = found[name]
+        found = {}
+        for name, rung in rungs.find(self.root / "steps").items():
+            found[name] = Rung(name, f"steps/{rung.path.name}", found.get(rung.below))
         return found
 
     def is_file(self, path):

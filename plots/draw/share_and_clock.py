@@ -1,4 +1,4 @@
-"""Tensor-core share and SM clock of every v rung: why is a step faster than the one below it?
+"""Tensor-core share and SM clock of every v rung: why is it faster than the one it grows from?
 
 The speed is their product, times the SMs and what one does per cycle. So a step's gain, as the
 logarithm of the ratio, is the sum of the share's and the clock's.
@@ -42,22 +42,25 @@ def find(records):
 
 
 def changes(ladder, reading):
-    """By how many per cent (of a logarithm) each rung changes on the one below it, or None."""
-    return steps_between([value(rung, reading) for rung in ladder["rungs"]])
+    """By how many per cent (of a logarithm) each rung changes on the one that it grows from, or
+    None."""
+    return steps_between(ladder, [value(rung, reading) for rung in ladder["rungs"]])
 
 
 def speed_changes(ladder):
     """The same of the measured speed."""
     rates = [value(rung, "tflops") for rung in ladder["rungs"]]
-    return steps_between([rate and rate["median"] for rate in rates])
+    return steps_between(ladder, [rate and rate["median"] for rate in rates])
 
 
-def steps_between(values):
-    """Each value's change on the one before it; None where either is not known."""
-    found = [None]
-    for i in range(1, len(values)):
-        lower, upper = values[i - 1], values[i]
+def steps_between(ladder, values):
+    """Each rung's value against that of the rung it grows from; None where either is not known."""
+    found, by_name = [], {}
+    for rung, upper in zip(ladder["rungs"], values):
+        pairs = [pair for pair in ladder["neighbours"] if pair["upper"] == rung["step"]]
+        lower = by_name.get(pairs[0]["lower"]) if pairs else None
         found.append(None if None in (lower, upper) else 100 * math.log(upper / lower))
+        by_name[rung["step"]] = upper
     return found
 
 
@@ -155,7 +158,7 @@ def draw(pyplot, ladder, _):
     change_panel(change, ladder)
     share.set_ylabel("share, %")
     clock.set_ylabel("clock, GHz")
-    change.set_ylabel("change on the\nstep below, %")
+    change.set_ylabel("change on the rung\nit grows from, %")
     change.set_yticks([])
     change.set_xlabel("step")
     names = [*recorded.all_names(ladder), *others(ladder)]

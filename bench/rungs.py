@@ -1,0 +1,40 @@
+"""The rungs of steps/, as their sources describe them. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from vocabulary import TRACKS, name_order
+
+STEPS = Path(__file__).resolve().parent.parent / "steps"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One file of steps/."""
+
+    name: str  # 'v07'
+    path: Path
+    idea: str
+    below: str | None  # the rung that it grows from; None for the first of a track
+
+
+def field(text, name):
+    """The string in the step record, or None; C joins strings that follow each other."""
+    found = re.search(rf'^    \.{name} = ((?:"[^"\n]*"\s*)+),$', text, re.MULTILINE)
+    return "".join(re.findall(r'"([^"\n]*)"', found[1])) if found else None
+
+
+def find(steps=STEPS):
+    """{name: Rung}, track by track, lowest first. A rung that names none grows from the one that is
+    numbered below it."""
+    paths = {path.name.partition("_")[0]: path for path in Path(steps).glob("[vat][0-9][0-9]_*.cu")}
+    found, numbered_below = {}, dict.fromkeys(TRACKS)
+    for name in sorted(paths, key=name_order):
+        text = paths[name].read_text(encoding="utf-8")
+        below = field(text, "below") or numbered_below[name[0]]
+        found[name] = Rung(name, paths[name], field(text, "idea") or "", below)
+        numbered_below[name[0]] = name
+    return found
