@@ -2,6 +2,8 @@
 # Two processes that run the same rung on the same inputs get the same bits, by the digest of the
 # whole output. Within a process the harness itself compares all launches that it checks. The t
 # track only moves words, which the exact checks compare.
+#
+#   tests/gpu_reproducible.sh [RUNG...]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -44,8 +46,10 @@ reproduce() {
     if [[ $first == "$digest" ]]; then ok "$name"; else not_ok "$name" "$first, then $digest"; fi
 }
 
-for source in steps/[va]*.cu; do
+sources_of "$@"
+for source in "${sources[@]}"; do
     rung=$(basename "${source%%_*}")
+    [[ $rung != t* ]] || continue
     if ! find_nvcc >/dev/null; then
         skip "$rung gives the same bits in two processes" "needs nvcc to be built, and a GPU"
         continue

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Every rung is right on shapes that find mistakes: one tile, far from square, fewer k-tiles than
 # stages, more tiles than CTAs, and, where a rung takes them, shapes that no tile divides.
+#
+#   tests/gpu_rungs.sh [RUNG...]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -16,7 +18,7 @@ TILED=(
     "256 16384 256"
     "16384 256 192"
 )
-# An odd number of tiles in m: not for v08 and v09, whose clusters span two.
+# An odd number of tiles in m: not for v08, whose clusters span two.
 ODD=(
     "128 256 64"
     "128 16384 256"
@@ -39,8 +41,10 @@ CLIPPED=(
     "16384 16384 16384 --check sample"
 )
 
-# Long sums, beyond what fp16 holds, and the shape of a tall, thin product: for the a track.
+# Long sums, beyond what fp16 holds, with rows as long as a03 to a06 take them, and the shape of a
+# tall, thin product: for the a track.
 LONG=(
+    "256 8 8388608"
     "256 128 20480"
     "81920 256 256"
     "8192 8192 8192 --check sample"
@@ -76,7 +80,8 @@ SCALARS=()
 for alpha in 0 1 -2.5; do
     for beta in 0 1 -2.5; do SCALARS+=("1000 260 520 --alpha $alpha --beta $beta"); done
 done
-SCALARS+=("256 512 64 --alpha 0.3 --beta 7e3")
+SCALARS+=("256 512 64 --alpha 0.3 --beta 7e3" "256 512 64 --alpha 1e-38 --beta 1"
+    "256 512 64 --alpha 1e-38 --beta 0")
 
 # verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all. Without K for the t
 # track.
@@ -102,7 +107,8 @@ verify() {
     fi
 }
 
-for source in steps/*.cu; do
+sources_of "$@"
+for source in "${sources[@]}"; do
     rung=$(basename "${source%%_*}")
     if ! find_nvcc >/dev/null; then
         skip "$rung is right" "needs nvcc to be built, and a GPU"
@@ -112,7 +118,7 @@ for source in steps/*.cu; do
         continue
     fi
     shapes=("${TILED[@]}")
-    [[ $rung == v0[89] ]] || shapes+=("${ODD[@]}")
+    [[ $rung == v08 ]] || shapes+=("${ODD[@]}")
     [[ $rung == v1[0-9] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == a01 ]] && shapes+=("${SCALARS[@]}")

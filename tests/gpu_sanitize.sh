@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # compute-sanitizer finds nothing in any rung: no access out of bounds or to what was never written
 # (memcheck, initcheck), no race in shared memory (racecheck), no misused barrier (synccheck).
+#
+#   tests/gpu_sanitize.sh [RUNG...]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -9,7 +11,7 @@ TILED=(--m 256 --n 512 --k 256)   # all rungs with a k take it
 CLIPPED=(--m 200 --n 456 --k 200) # past the edge of every tile: for the rungs that clip
 MOVED=(--m 128 --n 256)           # the same two for the t track, which has no k
 MOVED_CLIPPED=(--m 100 --n 228)
-REPORT=build/tests/logs/sanitizer.out
+REPORT=build/tests/logs/sanitizer.$$.out
 
 find_sanitizer() {
     command -v compute-sanitizer && return
@@ -37,7 +39,8 @@ clean() {
 
 mkdir -p "${REPORT%/*}"
 sanitizer=$(find_sanitizer)
-for source in steps/*.cu; do
+sources_of "$@"
+for source in "${sources[@]}"; do
     rung=$(basename "${source%%_*}")
     if [[ -z $sanitizer || ! -x build/steps/$rung ]]; then
         skip "$rung under compute-sanitizer" "needs the CUDA Toolkit and a GPU"

@@ -41,3 +41,15 @@ find_nvcc() {
     local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
     [[ -x $nvcc ]] && echo "$nvcc"
 }
+
+# sources_of [RUNG...]: the files of these rungs, or of all, into $sources. A name that is none ends
+# the test.
+sources_of() {
+    local rung
+    sources=()
+    for rung; do
+        sources+=("steps/${rung}_"*.cu)
+        [[ -e ${sources[-1]} ]] || { echo "there is no rung $rung" >&2; exit 2; }
+    done
+    [[ $# -gt 0 ]] || sources=(steps/*.cu)
+}
