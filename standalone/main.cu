@@ -2,17 +2,17 @@
 #include <string.h>
 #include <vector>
 
-constexpr int LARGEST_SIZE = 1 << 30; // of m, n and k
-constexpr int LAUNCHES = 10;          // that are timed
+constexpr int LAUNCHES = 10; // that are timed
 
 // A size as the command line gives it. Ends the program if it is none that the rung takes.
 static int parse_size(char name, const char *text, int multiple) {
+    const int largest = name == 'k' && RUNG.largest_k > 0 ? RUNG.largest_k : LARGEST_DIMENSION;
     char *end = nullptr;
     const long size = strtol(text, &end, 10);
-    if (*end == '\0' && size >= 1 && size <= LARGEST_SIZE && size % multiple == 0)
+    if (*end == '\0' && size >= 1 && size <= largest && size % multiple == 0)
         return int(size);
     fprintf(stderr, "%s takes no %c of '%s': it has to be a multiple of %d, at most %d\n",
-            RUNG.name, name, text, multiple, LARGEST_SIZE);
+            RUNG.name, name, text, multiple, largest);
     exit(UNSUPPORTED);
 }
 

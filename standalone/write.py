@@ -25,7 +25,12 @@ CONTRACT = "step.h"
 WIDTH = 100  # columns of a line
 
 # What of the contract a program without the harness needs, by how each declaration begins.
-CONTRACT_PARTS = ("enum computation {", "typedef struct problem {", "typedef struct step {")
+CONTRACT_PARTS = (
+    "enum computation {",
+    "enum { LARGEST_DIMENSION = 1 << 30 };",
+    "typedef struct problem {",
+    "typedef struct step {",
+)
 
 # The pieces of the program around a rung, by what it computes, and the type of the factors.
 PROGRAMS = {

@@ -485,7 +485,7 @@ static bool move_open(move *move, const step *step, int m, int n) {
         (problem){.a = move->a.payload, .d = move->d.payload, .m = m, .n = n, .stream = gpu.stream};
     const bool good =
         ready &&
-        fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, 1, RANDOM_STREAM_A) == 0 &&
+        fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, RANDOM_STREAM_A) == 0 &&
         buffer_poison(&move->d, gpu.stream) == 0 &&
         device_wait(&gpu, "the set-up of a test") == 0 &&
         reference_create(&move->reference, &move->arithmetic, m, n, 0, true) == 0 &&
@@ -614,7 +614,7 @@ static void clock_is_plausible(void) {
                clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0 && isnan(ghz),
            "without readings: %g GHz", ghz);
     EXPECT(clocks_read(clocks, CLOCK_BEFORE, gpu.stream) == 0 &&
-               fill(&buffer, NUMBER_BF16, INPUTS_NORMAL, 0, 1, RANDOM_STREAM_A) == 0 &&
+               fill(&buffer, NUMBER_BF16, INPUTS_NORMAL, 0, RANDOM_STREAM_A) == 0 &&
                clocks_read(clocks, CLOCK_AFTER, gpu.stream) == 0 &&
                clocks_mean_ghz(clocks, gpu.stream, &ghz) == 0,
            "the readings could not run");

@@ -28,8 +28,9 @@ DEVICE uint64_t evict_first_policy() { return 0; }
 
 // tma_load_2d.
 DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
-                             uint64_t *barrier, uint64_t,
+                             uint64_t *barrier, uint64_t policy,
                              emulator::Site where = emulator::Site::current()) {
+    (void)policy;
     tma_load_2d(tile, map, column, row, barrier, where);
 }
 
@@ -46,8 +47,9 @@ DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int
 }
 
 // tma_store_2d.
-DEVICE void tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row, uint64_t,
-                              emulator::Site where = emulator::Site::current()) {
+DEVICE void tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row,
+                              uint64_t policy, emulator::Site where = emulator::Site::current()) {
+    (void)policy;
     tma_store_2d(map, tile, column, row, where);
 }
 
