@@ -320,6 +320,8 @@ def fits(record, place, names, contenders):
         return False
     if not chosen(record, place):
         return False
+    if not place.commit and any(recorded.is_outdated(record, name) for name in names):
+        return False
     asked_for = place.commit or any(recorded.is_variant(name) for name in names)
     if place.kind == "ladder" and recorded.has_variants(record) and not asked_for:
         return False

@@ -215,6 +215,16 @@ def rung_names(steps=ROOT / "steps", track="v"):
     return [name for name in rungs.find(steps) if name[0] == track]
 
 
+# v06 to v13 were other programs before.
+CHANGED = frozenset(f"v{number:02}" for number in range(6, 14))
+CHANGED_ON = "2026-11-22T13"
+
+
+def is_outdated(record, name):
+    """True if the rung, or the variant's rung, was another program when that was recorded."""
+    return rung_of(name) in CHANGED and record["date"] < CHANGED_ON
+
+
 def is_headline(ladder, steps=ROOT / "steps"):
     """True for what the README shows: the standard run of every rung, none failed, no variants."""
     names = [rung["step"] for rung in measured(ladder)]

@@ -407,11 +407,11 @@ def test_sizes(folder):
         ladder["problem"].update(m=size, n=size, k=size)
         runs.append(ladder)
     svg, _ = draw(sizes, records_of(*runs), folder)
-    names = ["v04", "v07", "v14", track("v")[-1], "cuBLAS", "1024", "8192"]
+    names = [*sizes.CHOSEN, track("v")[-1], "cuBLAS", "1024", "8192"]
     check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt, median"])
     for rung in runs[1]["rungs"]:
         rung["timing"]["ratio_to_cublaslt"]["median"] = 1
-    ratios = dict(sizes.ratio_curve(runs, "v07"))
+    ratios = dict(sizes.ratio_curve(runs, "v14"))
     same((list(ratios), ratios[2048]["median"]), ([1024, 2048, 4096, 8192], 1))
     for run_of in runs:
         for rung in run_of["rungs"]:
@@ -441,7 +441,7 @@ def test_sweep(_):
         return tuple(ladders)
 
     old = sweep("0000001", "2027-01-01T00:00:00Z", track("v"))
-    new = sweep("0000002", "2027-01-02T00:00:00Z", ("v04", "v07", "v12", "v14", "v18"))
+    new = sweep("0000002", "2027-01-02T00:00:00Z", (*sizes.CHOSEN, "v18"))
     few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v18"))
     long = (scaled(headline(), 1, commit="0000002", date="2027-01-02T00:00:00Z"),)
     for files, wanted in (

@@ -14,7 +14,7 @@ OTHERS = {  # whom the rungs are compared with, by their names in a ladder
     "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
     "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
 }
-CHOSEN = ("v04", "v07", "v12", "v14")  # and the highest
+CHOSEN = ("v04", "v14", "v15", "v16")  # and the highest
 ENOUGH = 1 + len(CHOSEN)  # of them for a picture of one sweep alone
 MARKS = (
     {"marker": "v", "color": style.ORANGE, "linestyle": "-"},

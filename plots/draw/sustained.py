@@ -130,6 +130,7 @@ def draw(pyplot, ladders, _):
     """The whole figure."""
     tables = {protocol: table(ladder) for protocol, ladder in ladders.items()}
     names = [name for name in tables["sustained"] if name in tables["burst"]]
+    names = [name for name in names if not recorded.is_outdated(ladders["sustained"], name)]
     figure, (rate, joules) = style.figure_of(
         pyplot, 6.6, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.05}
     )
