@@ -410,6 +410,8 @@ def main() -> int:
         return 1
     check_coverage(touched)
     check_note(bugs)
+    outlived = planted_reports.outlived(pairs)
+    case("every recorded report is of a planted bug", outlived and f"delete these: {outlived}")
     thorough = options.table is not None or options.reports
     chosen = [pair for pair in pairs if wanted(pair, options.words)]
     if not thorough and not options.words:

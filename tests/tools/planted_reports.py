@@ -100,6 +100,13 @@ def record_of(found, order: tuple[str, ...]) -> dict:
     }
 
 
+def outlived(pairs: list[Pair]) -> str:
+    """The recorded bugs that bugs.txt no longer plants in their rung; empty if there are none."""
+    planted = {(pair.rung, pair.bug.name) for pair in pairs}
+    kept = {(path.stem, bug) for path in REPORTS.glob("*.json") for bug in of_rung(path.stem)}
+    return ", ".join(" ".join(one) for one in sorted(kept - planted))
+
+
 def write(findings: list, order: tuple[str, ...]) -> None:
     """Adds these findings to the files of their rungs."""
     REPORTS.mkdir(parents=True, exist_ok=True)
