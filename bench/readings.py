@@ -15,6 +15,7 @@ from pathlib import Path
 
 import energy_figures
 import recorded
+import rungs
 import trace_figures
 from quantities import ExpressionError, Quantity
 
@@ -307,8 +308,19 @@ def chosen(record, place):
     return not place.gpu or place.gpu in record["gpu"]["name"].lower().split()
 
 
-def fits(record, place, names, contenders):
-    """Whether a record is what a place asks for and has results of all who are named."""
+rungs_today = cache(rungs.find)
+
+
+def compares(record, name):
+    """Whether a ladder has the rung beside the one that it grows from, as both are today."""
+    below = rungs_today()[name].below
+    pairs = {(pair["upper"], pair["lower"]) for pair in record["neighbours"]}
+    return (name, below) in pairs and not recorded.is_outdated(record, below)
+
+
+def fits(record, place, names, contenders, compared=()):
+    """Whether a record is what a place asks for, has results of all who are named, and compares
+    those rungs with the ones that they grow from."""
     if recorded.shape_of(record) != place.shape or recorded.tracks(record) != {place.track}:
         return False
     if place.kind == "ladder":
@@ -321,6 +333,8 @@ def fits(record, place, names, contenders):
     if not chosen(record, place):
         return False
     if not place.commit and any(recorded.is_outdated(record, name) for name in names):
+        return False
+    if not place.commit and not all(compares(record, name) for name in compared):
         return False
     asked_for = place.commit or any(recorded.is_variant(name) for name in names)
     if place.kind == "ladder" and recorded.has_variants(record) and not asked_for:
@@ -343,18 +357,19 @@ class Library:
             self.places[kind] = list(recorded.all_of_kind(self.folder, kind))
         return self.places[kind]
 
-    def find(self, place, names, contenders=()):
+    def find(self, place, names, contenders=(), compared=()):
         """The record that answers requests of `names` at a place. ExpressionError if none does."""
         if place.kind == "emulator":
             return self.emulated()
         found = [
             record
             for _, record in self.all_of(place.kind)
-            if fits(record, place, names, contenders)
+            if fits(record, place, names, contenders, compared)
         ]
         if not found:
             who = ", ".join(sorted([*names, *contenders])) or "anybody"
-            raise ExpressionError(f"nothing recorded has {who} in {place}")
+            beside = " beside the rung that it grows from" if compared else ""
+            raise ExpressionError(f"nothing recorded has {who}{beside} in {place}")
         whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
         return self.answered(max(whole, key=recorded.precedence(whole)))
 
@@ -509,7 +524,12 @@ def answer(requests, library):
             continue
         names = {request.name for request in group if request.name}
         contenders = {request.subject for request in group if request.subject in CONTENDERS}
-        record = library.find(place, names, contenders)
+        compared = {
+            request.name
+            for request in group
+            if request.name in rungs_today() and request.figure == AGAINST
+        }
+        record = library.find(place, names, contenders, compared)
         for request in group:
             answers[request] = ANSWERS[place.kind](record, request)
     return answers

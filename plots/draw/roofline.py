@@ -237,6 +237,6 @@ def draw(pyplot, found, records):
     for kind in KINDS:
         bytes_panel(axes[kind], table, kind, least_bytes(ladder))
     counted = style.commits(counters["sources"])
-    second = f"{style.details(ladder)}; bytes: {counted}, cold caches"
+    second = f"{style.details(ladder)}\nbytes, with cold caches: {counted}"
     style.frame(figure, style.what(ladder), second, columns=2)
     return figure

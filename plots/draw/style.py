@@ -126,7 +126,7 @@ def frame(figure, title, second, *, columns=1, more=()):
     for i, text in enumerate(reversed(more)):
         y = (LINE_INCHES * i + 0.09) / height
         figure.text(0.017, y, text, va="bottom", fontsize=10)
-    above = TITLE_INCHES / height
+    above = (TITLE_INCHES + LINE_INCHES * second.count("\n")) / height
     figure.get_layout_engine().set(rect=(0, below + 0.06 / height, 1, 1 - above - below))
 
 
