@@ -4,7 +4,7 @@
 notes/README.md describes the markers of blocks (<!-- rung v07 -->) and of figures in a line of text
 (<!--=v07 tflops-->). A table stands between two lines, which may name what to show (all of it if they do not):
 
-    <!-- table:variants v07 v07-balanced:begin -->
+    <!-- table:variants v07 v06-each-sm:begin -->
     <!-- table:variants:end -->
 
 `variants` are times, from the newest finished burst run at 8192 x 8192 x 8192 with variants in it,

@@ -38,6 +38,13 @@ UNSEEN = (
     "20480x1024x512"
 )
 FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
+TRIED = (
+    "v06,v06-each-sm,v07,v07-arrive-per-warp,v07-column-groups,v07-one-in-flight,v07-plain-stores,"
+    "v08,v08-no-multicast,v08-one-in-flight,v10,v10-evict-first,v10-unswizzled,v10-whole-tile,v11,"
+    "v11-backwards,v12,v12-l2-promotion-256,v12-map-prefetch,v14,v14-default-stores,"
+    "v14-one-in-flight,v16,v16-arrive-per-warp,v16-late-place,v16-one-in-flight,v16-warp-stores,"
+    "v16-plain-stores,v16-blocks-apart"
+)
 VARIANTS = "--build build --build build/variants"
 SECONDS_TO_END = 20  # that a run gets to write what it has, when its time is over
 
@@ -68,7 +75,13 @@ RUNS = (
         "ladder.py",
         f"{VARIANTS} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --passes 2 --heuristics 0",
     ),
-    Run("counters", "bytes, cycles and bank conflicts, by ncu", "counters.py", f"--steps {UPPER}"),
+    Run(
+        "counters",
+        "bytes, cycles and bank conflicts, by ncu",
+        "counters.py",
+        f"{VARIANTS} --steps v02,v03,v04,v05,v06,v07,v07-column-groups,v08,v08-no-multicast,v09,v10,"
+        f"v10-unswizzled,v11,{UPPER}",
+    ),
     Run("energy", "the joules of a rung by its parts", "energy.py"),
     Run("models", "shapes of models", "ladder.py", f"--steps {SWEPT} --sizes models --passes 2"),
     Run("squares", "512 to 16384", "ladder.py", f"--steps {SWEPT} --sizes squares --passes 2"),
@@ -81,10 +94,23 @@ RUNS = (
     ),
     Run(
         "variants",
-        "variants of the upper rungs, with long and with short k loops",
+        "what was tried, beside its rung",
+        "ladder.py",
+        f"{VARIANTS} --steps {TRIED} --size 8192 --passes 3",
+    ),
+    Run(
+        "short",
+        "short k loops, where the end of a tile weighs",
+        "ladder.py",
+        "--steps v04,v05,v06,v07,v08,v09,v10,v11,v12,v13,v14,v15,v16 --sizes 8192x8192x1024"
+        " --passes 3",
+    ),
+    Run(
+        "short-variants",
+        "what was tried at the end of a tile, with short k loops",
         "ladder.py",
         f"{VARIANTS} --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-late-place,"
-        "v16-warp-stores,v16-blocks-apart,v16-plain-stores --sizes 8192,8192x8192x1024 --passes 3",
+        "v16-warp-stores,v16-blocks-apart,v16-plain-stores --sizes 8192x8192x1024 --passes 3",
     ),
 )
 

@@ -73,7 +73,7 @@ def check_size(options):
 
 
 def step_name(text):
-    """'v07' for v07, v7 or 7; 'v07-balanced' for the variant, with the same freedom."""
+    """'v07' for v07, v7 or 7; 'v06-each-sm' for the variant, with the same freedom."""
     match = re.fullmatch(r"([vat]?)([0-9]{1,2})(-[a-z0-9-]+)?", text.strip())
     if not match:
         raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")

@@ -99,7 +99,7 @@ def rung_of(name):
 
 
 def is_variant(name):
-    """True for 'v07-balanced', false for 'v07'."""
+    """True for 'v06-each-sm', false for 'v07'."""
     return "-" in name
 
 

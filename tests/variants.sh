@@ -29,7 +29,7 @@ for patch in bench/variants/*.patch; do
     tree=$work/$variant
     log=build/variants/steps/$variant.ptxas.log
 
-    is "$variant is the name of a variant" "write for instance v07-balanced" \
+    is "$variant is the name of a variant" "write for instance v06-each-sm" \
         grep -qxE '[vat][0-9]{2}-[a-z0-9-]+' <<<"$variant"
     is "$variant begins with words" "its first line is not '# ' and words" \
         grep -qE '^# [A-Za-z]' <(head -n 1 "$patch")

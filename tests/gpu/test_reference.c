@@ -484,8 +484,7 @@ static bool move_open(move *move, const step *step, int m, int n) {
     move->problem =
         (problem){.a = move->a.payload, .d = move->d.payload, .m = m, .n = n, .stream = gpu.stream};
     const bool good =
-        ready &&
-        fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, RANDOM_STREAM_A) == 0 &&
+        ready && fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, RANDOM_STREAM_A) == 0 &&
         buffer_poison(&move->d, gpu.stream) == 0 &&
         device_wait(&gpu, "the set-up of a test") == 0 &&
         reference_create(&move->reference, &move->arithmetic, m, n, 0, true) == 0 &&
