@@ -30,6 +30,7 @@ DESKTOP, PHONE = 1440, 390  # pixels
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "book"), str(ROOT / "tests" / "tools")]
 import browser as browsers
 import recorded
+import rungs as rungs_today
 
 # What a page says of itself. A picture that is not there has no width. `sides` says how the first
 # change with lines on both sides shows them; `over` how many lines cover the one before them, where
@@ -199,14 +200,13 @@ def link_problem(path, link, pages, folder):
 
 
 def rungs():
-    """(name, source, source of the rung below or None) of every rung in steps/."""
-    found, below = [], {}
-    for path in sorted((ROOT / "steps").glob("*.cu")):
-        name = path.name.partition("_")[0]
-        found.append((name, path, below.get(name[0])))
-        below[name[0]] = path
+    """(name, source, source of the rung it grows from or None) of every rung in steps/."""
+    found = rungs_today.find(ROOT / "steps")
     require(found, "steps/ is empty")
-    return found
+    return [
+        (name, rung.path, found[rung.below].path if rung.below else None)
+        for name, rung in found.items()
+    ]
 
 
 def rung_page(name):

@@ -579,7 +579,7 @@ def test_uncounted(folder):
     """Without counters of that GPU the model stands alone."""
     path = folder_of_drawn() / "tile-orders-l2.json"
     shown = json.loads(path.read_text(encoding="utf-8"))
-    shown["counted"] = {"when": "never", "bytes": {"v08": 1e9}}
+    shown["counted"] = {"when": "never", "bytes": {"v10": 1e9}}
     require("counted on the GPU" in texts_drawn(shown, folder), "what was counted isn't labelled")
     shown["counted"] = None
     require(not any("counted" in text for text in texts_drawn(shown, folder)), "it isn't counted")
