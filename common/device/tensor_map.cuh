@@ -47,7 +47,7 @@ constexpr CUtensorMapDataType tensor_map_type<int32_t>() {
 }
 
 // How many bytes the L2 fetches at least where a row of a box has fewer. Transposes ask for rows of
-// 128 or 256 bytes and their neighbours soon want what follows; large products gain nothing by it.
+// 128 or 256 bytes and their neighbours soon want what follows; large products gain little by it.
 template <typename T>
 constexpr CUtensorMapL2promotion l2_promotion() {
     return sizeof(T) == 4 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
