@@ -58,7 +58,7 @@ typedef struct step {
     int min_compute_capability; /* 90 means 9.0 */
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
                                    999 for code that every later one runs too */
-    int min_shared_memory;      /* bytes of it that a CTA must be able to have; 0 if 48 KB do */
+    int min_shared_memory;      /* bytes for a CTA; 0 if all these GPUs have enough */
     int multiple_m;             /* the shape must be a multiple of these, in elements */
     int multiple_n;
     int multiple_k;

@@ -3,9 +3,9 @@
 // WMMA is the tensor cores as C++ knows them. A warp loads 16 x 16 fragments from shared memory,
 // multiplies them and stores them; which lane holds what stays hidden. So C comes in the way that D
 // goes out: through shared memory, into fragments of the accumulators' type, which can be combined
-// element by element. Rows in shared memory are skewed by 32 bytes, so that the rows of a fragment
-// begin in different banks. If beta is 0, C is not read; if alpha is 0, A and B are not. Any GPU
-// from 8.0 on. Expected: a fifth of cuBLAS: every k-tile's copy is waited for.
+// element by element. Rows in shared memory are skewed by 32 bytes, so that only every fourth row
+// of a fragment begins in the same bank. If beta is 0, C is not read; if alpha is 0, A and B are
+// not. Any GPU from 8.0 on. Expected: a fifth of cuBLAS: every k-tile's copy is waited for.
 #include "step.h"
 #include "device/fp16.cuh"
 #include "device/launch.cuh"
@@ -31,7 +31,7 @@ using FragmentA = wmma::fragment<wmma::matrix_a, MMA, MMA, MMA, fp16, wmma::row_
 using FragmentB = wmma::fragment<wmma::matrix_b, MMA, MMA, MMA, fp16, wmma::col_major>;
 using Sums = wmma::fragment<wmma::accumulator, MMA, MMA, MMA, float>;
 
-// The operands and, before and after them, the tile of C and D.
+// The operands and, after them, the tile of C, then of D.
 union SharedStorage {
     struct {
         alignas(128) fp16 a[BM * PITCH];
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {

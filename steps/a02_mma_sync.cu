@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {

@@ -1,6 +1,6 @@
 // a04: the XOR swizzle.
 //
-// Rows of 128 bytes, one behind the other, all begin in the same bank: the eight 16-byte rows of an
+// Rows of 128 bytes, one after the other, all begin in the same bank: the eight 16-byte rows of an
 // 8 x 8 matrix come out of the same four banks, one after the other, and so do the writes of a
 // strip of the result. Exclusive-or of a 16-byte chunk's column with its row (modulo 8) spreads
 // them over all 32 banks, and costs no memory, as padding would. Any GPU from 8.0 on. Expected: a
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {

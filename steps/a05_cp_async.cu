@@ -1,6 +1,6 @@
 // a05: cp.async, two stages.
 //
-// a04's threads hold what they copy in registers, and nobody multiplies until it has arrived.
+// a04's threads hold what they copy in registers, and no warp multiplies until it has arrived.
 // cp.async writes to shared memory itself: a thread starts its copies and goes on. With two stages
 // the next k-tile is on its way while the warps multiply this one, and one barrier per k-tile is
 // enough. Needs 112 KB of shared memory for a CTA: 8.0, 8.7, 9.0 and 10.0 have it, not 8.6, 8.9 or
@@ -86,14 +86,14 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
     __syncwarp(); // all have read it before the next strip overwrites it
 }
 
-// The copies' way through the k-tiles of all of the CTA's tiles of D, one behind the other.
+// The copies' way through the k-tiles of all of the CTA's tiles of D, one after the other.
 struct Ahead {
     TileChunks<BM, BK, THREADS> chunks_a;
     TileChunks<BN, BK, THREADS> chunks_b;
     int index = blockIdx.x; // of the tile of D
     int k_tile = 0;
     int stage = 0;
-    int columns; // of A and B; none behind the last tile of D
+    int columns; // of A and B; none past the last tile of D
 
     // Starts the copies of a k-tile, a group, and goes to the next.
     DEVICE void copy(SharedStorage &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {

@@ -2,9 +2,10 @@
 //
 // With two stages a k-tile has one multiplication's time to arrive, and each begins with a wait for
 // ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice multiplies, ldmatrix
-// brings the next one. What is left is the way from the L2: a 256 x 256 tile needs a third less of
-// it, and its sums fit the registers in fp16; prepare() takes it unless that wastes a wave of CTAs.
-// Needs 160 KB of shared memory for a CTA: not on 8.6, 8.9 or 12.0. Expected: half as fast again.
+// brings the next one. Only then do the bytes from the L2 limit it, so a larger tile comes along:
+// 256 x 256 needs a third fewer, and its sums fit the registers in fp16; prepare() takes it unless
+// that wastes a wave of CTAs. Needs 160 KB of shared memory for a CTA: not on 8.6, 8.9 or 12.0.
+// Expected: 1.5x a05.
 #include "step.h"
 #include "device/cp_async.cuh"
 #include "device/fp16.cuh"
@@ -86,7 +87,7 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
     __syncwarp(); // all have read it before the next strip overwrites it
 }
 
-// The copies' way through the k-tiles of all of the CTA's tiles of D, one behind the other.
+// The copies' way through the k-tiles of all of the CTA's tiles of D, one after the other.
 template <int BN>
 struct Ahead {
     TileChunks<BM, BK, THREADS> chunks_a;
@@ -94,7 +95,7 @@ struct Ahead {
     int index = blockIdx.x; // of the tile of D
     int k_tile = 0;
     int stage = 0;
-    int columns; // of A and B; none behind the last tile of D
+    int columns; // of A and B; none past the last tile of D
 
     // Starts the copies of a k-tile, a group, and goes to the next.
     DEVICE void copy(SharedStorage<BN> &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
@@ -179,7 +180,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     decltype(&gemm<WIDE>) kernel;
     size_t smem;
-    int ctas; // as many as fit and have work in every wave
+    int ctas; // at most one per SM, and the fewest that finish in as many waves
 };
 
 static int prepare(const problem *p, void **state) {

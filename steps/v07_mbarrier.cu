@@ -1,10 +1,10 @@
 // v07: raw mbarriers.
 //
-// A token for each phase is convenient, but it takes an arrival of every waiting thread: 257 for
-// each full barrier and 257 for each empty one, every 1024 cycles. A wait on the parity of a phase
-// needs no arrival. The only arrivals left are those that mean something: the producer's on full,
-// with the bytes to come, and one thread's of each consumer warpgroup on empty. Expected: +10 %
-// over v06.
+// A token for each phase is convenient, but a thread has to arrive to get one: 257 arrivals on each
+// full barrier, and another 257 on each empty one, where every consumer thread reports, every 1024
+// cycles. A wait on the parity of a phase needs no arrival. The only arrivals left are those that
+// mean something: the producer's on full, with the bytes to come, and one thread's of each consumer
+// warpgroup on empty. Expected: +10 % over v06.
 #include "step.h"
 #include "device/fragment.cuh"
 #include "device/launch.cuh"

@@ -3,7 +3,7 @@
 // v07 fills the accumulators with zeros before each tile: 128 moves per thread, and a wgmma that
 // has to wait for them. wgmma takes a predicate that makes it overwrite instead of accumulate: the
 // first one of a tile uses it. The descriptors are made once per stage; each step along k then
-// costs one addition. Expected: +0.2 %, a few hundred of a tile's 130,000 cycles.
+// costs an addition per operand. Expected: +0.2 %, a few hundred of a tile's 130,000 cycles.
 #include "step.h"
 #include "device/fragment.cuh"
 #include "device/launch.cuh"

@@ -1,10 +1,10 @@
 // v15: ping-pong: one consumer multiplies, one stores.
 //
 // While v14 stores a tile, no warpgroup multiplies. Now the consumers take turns, a tile each: one
-// multiplies while the other stores. A consumer holds a whole tile's accumulators, so the tile
-// shrinks to 128 x 200; tiles of that width fill all SMs in almost every wave of the larger
-// products. Short products gain most: the shorter k, the larger the share of a tile's end.
-// Expected: nothing at k = 8192, where it moves 10 % more bytes; +5 % at k = 1024.
+// multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a whole
+// tile's accumulators, so the tile shrinks to 128 x 200, a width that fills all SMs in most waves
+// of the larger products; the last of its 64-column stores overlaps the one before. The shorter k,
+// the more there is to gain. Expected: nothing at k = 8192, with 9 % more bytes; +5 % at k = 1024.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -102,7 +102,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
-    // All of this tile's wgmmas are started: the other consumer may start its own behind them.
+    // All of this tile's wgmmas are started: the other consumer may start its own after them.
     if (threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
     wgmma_wait<0>(acc);
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages((CONSUMERS - 1) * k_tiles, stage, phase);
-            const tile_coordinate tile = order[i].at;
+            const tile_coordinate tile = order[i].at; // the other consumer multiplies meanwhile
             for (int block = 0; block < BLOCKS; ++block)
                 store_tile(smem, &map_d, acc[block], consumer, tile.m * BM + block * WM,
                            tile.n * BN);

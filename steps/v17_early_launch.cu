@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     int phase = 0; // the parity of the pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        // Waits for the launch before, which may still read A and B or write D. The consumers store
-        // to D what they make of this thread's loads, so they need no wait of their own.
+        // Waits for the launch before, which may still write A or B, or read or write D. The
+        // consumers store what they make of this thread's loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
             const scheduled_tile tile = order[i];

@@ -3,10 +3,11 @@
 // One tile cannot suit all shapes. The tile and whether the consumers share one or take turns
 // become parameters of the kernel, and a model of a few lines chooses among five: waves of tiles
 // times the cycles of one, and a price on the bytes per FLOP, which take their power from the
-// clock. Few and narrow tiles for small products, turns for short k, 256 x 200 or 128 x 256,
-// whichever fills the waves, for long ones. The groups of the schedule get the height that makes a
-// wave square, and hints are given where A and B don't fit in the L2 as they are. Expected: nothing
-// where a rung below has the right tile, twice the speed at 1024.
+// clock. Narrow tiles for small products, so that more SMs work, turns for short k, 256 x 200 or
+// 128 x 256, whichever fills the waves, for long ones. The groups of the schedule get the height
+// that makes a wave square, and hints are given where A and B don't fit in the L2 as they are.
+// Where the ring has room, a k-tile's wgmmas stay in flight; DRAM is read 256 bytes at a time.
+// Expected: nothing where a rung below has the right tile, twice the speed at 1024.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
@@ -124,7 +125,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
-    // All of this tile's wgmmas are started: the other consumer may start its own behind them.
+    // All of this tile's wgmmas are started: the other consumer may start its own after them.
     if (Storage::TURNS > 1 && threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
     wgmma_wait<0>(acc);
@@ -201,8 +202,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     int phase = 0; // the parity of the pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        // Waits for the launch before, which may still read A and B or write D. The consumers store
-        // to D what they make of this thread's loads, so they need no wait of their own.
+        // Waits for the launch before, which may still write A or B, or read or write D. The
+        // consumers store what they make of this thread's loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
             const scheduled_tile tile = order[i];

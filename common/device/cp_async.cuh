@@ -1,7 +1,7 @@
 // cp.async: each thread copies a few bytes from global to shared memory without holding them in
 // registers, and goes on; compute capability 8.0 and later. A thread's copies form groups, which it
 // waits for. Waiting makes them visible to the thread itself: others see them after a barrier
-// behind that. (PTX ISA: Data Movement and Conversion Instructions: cp.async.)
+// after that. (PTX ISA: Data Movement and Conversion Instructions: cp.async.)
 #pragma once
 
 #include "device/shared_memory.cuh"

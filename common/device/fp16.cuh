@@ -40,8 +40,8 @@ DEVICE void zero8(fp16 *to) { *reinterpret_cast<uint4 *>(to) = make_uint4(0, 0, 
 // Reads two neighbouring values with one 4-byte access, 4-byte aligned.
 DEVICE uint32_t load_pair(const fp16 *from) { return *reinterpret_cast<const uint32_t *>(from); }
 
-// The same of row `row` and column `column` of a matrix with rows of k values: zeros behind them,
-// and behind its last row that one again.
+// The same of row `row` and column `column` of a matrix with rows of k values: zeros past them,
+// and past its last row that one again.
 DEVICE uint32_t load_pair_inside(const fp16 *matrix, int row, int rows, int column, int k) {
     return column < k ? load_pair(&matrix[size_t(min(row, rows - 1)) * k + column]) : 0;
 }

@@ -121,8 +121,8 @@ int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster,
 }
 
 // A grid of so many columns and rows of CTAs: each stands at (blockIdx.x, grid_row()), and columns
-// count faster. y alone goes to 65535; z adds to it, and then some CTAs may stand behind the last
-// row. (CUDA C++ Programming Guide: Features and Technical Specifications.)
+// count faster. gridDim.y is limited to 65535, so further rows go to z, and some CTAs may then be
+// past the last row. (CUDA C++ Programming Guide: Features and Technical Specifications.)
 inline dim3 grid_of(int columns, int rows) {
     constexpr int MOST_IN_Y = 65535;
     const int z = ceil_div(rows, MOST_IN_Y);
@@ -140,8 +140,8 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, s
 }
 
 // The same for a kernel that may begin before the launch before it on `stream` has ended: it calls
-// wait_for_launch_before() (dependent_launch.cuh) before it touches memory that earlier launches
-// read or write.
+// wait_for_launch_before() (dependent_launch.cuh) before it reads what earlier launches write, and
+// before it writes what they read or write.
 template <typename... Parameters, typename... Arguments>
 int launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, size_t smem,
                  cudaStream_t stream, const Arguments &...arguments) {

@@ -9,7 +9,6 @@
 constexpr int SWIZZLE_BYTES = 128;                                 // a row of a swizzled tile
 constexpr int SWIZZLE_COLUMNS = SWIZZLE_BYTES / int(sizeof(bf16)); // the same, in bf16
 constexpr int SWIZZLE_ROWS = 8;                                    // the pattern's period
-constexpr int CHUNK_COLUMNS = 16 / int(sizeof(bf16));              // what moves together
 
 // Index, in elements, of (row, column) in a tile whose rows are 128 bytes of T.
 template <typename T = bf16>

@@ -1,6 +1,6 @@
 // How the threads of a CTA share the copies of an operand's tiles: each takes a chunk of 16 bytes,
 // and with it the chunks every STEP rows below. Neighbouring threads take neighbouring chunks, so a
-// warp reads whole rows of a tile. The addresses are calculated once per row of tiles; from k-tile
+// warp reads whole rows of a tile. The addresses are calculated once per tile of D; from k-tile
 // to k-tile one pointer moves.
 #pragma once
 

@@ -59,7 +59,7 @@ static inline void mark_reuse(scheduled_tile *order, int count, int workers) {
     }
 }
 
-/* One quadrant of a Hilbert curve and where its tiles go. */
+/* A walk along a Hilbert curve: the grid, the order that it fills, and how many tiles that has. */
 typedef struct hilbert_walk {
     int tiles_m;
     int tiles_n;

@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <vector>
 
-constexpr int BANKS = 32; // of 4 bytes
+constexpr int BANKS = 32;                             // of 4 bytes
+constexpr int CHUNK_COLUMNS = 16 / int(sizeof(bf16)); // what the swizzle moves together
 
 static int swizzled_byte(int row, int column) {
     return swizzle_128b(row, column) * int(sizeof(bf16));
