@@ -15,9 +15,11 @@ DEVICE void mbarrier_init(uint64_t *barrier, int arrivals) {
                  : "memory");
 }
 
-// Makes the caller's mbarrier_init visible to the cluster's threads and to the asynchronous
-// copies that complete on the barrier. Called by the initialising thread, before the barrier that
-// lets the others go on. (PTX ISA: fence.mbarrier_init.)
+// A release at cluster scope of the caller's mbarrier_init and of nothing else. Called by the
+// initialising thread, before the CTA (or cluster) barrier that lets the others go on: they, and
+// the copies that they start, then find the barrier ready. Newer editions of the manual say that
+// cp.async.bulk uses its mbarrier through the generic proxy; by them a barrier that releases at
+// cluster scope would do alone. (PTX ISA: fence.mbarrier_init; cp.async.bulk.tensor.)
 DEVICE void mbarrier_init_fence() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -109,9 +109,9 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
     if (barrier.fenced)
         return;
-    fail(Mistake::LIFETIME,
-         mbarrier_name(barrier.place) + " is initialised but not yet fenced (fence.mbarrier_init)",
-         notes_of(barrier, where, did));
+    constexpr const char *WHY = " is initialised but not yet fenced (fence.mbarrier_init, as early "
+                                "editions of the manual ask)";
+    fail(Mistake::LIFETIME, mbarrier_name(barrier.place) + WHY, notes_of(barrier, where, did));
 }
 
 Barrier &usable_barrier(MbarrierRef place, Site where) {
