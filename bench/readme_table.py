@@ -73,7 +73,8 @@ def table(ladder, steps):
     rows = [rung_row(rung, steps) for rung in ladder["rungs"]]
     rows.append(other_row(ladder, "cublas", "cuBLAS", "its default", ratio="1"))
     if "cublaslt" in ladder:
-        rows.append(other_row(ladder, "cublaslt", "cuBLASLt", "its best heuristic", ratio="–"))
+        words = ("cuBLASLt", recorded.best_of_cublaslt([ladder]))
+        rows.append(other_row(ladder, "cublaslt", *words, ratio="–"))
     return [row(HEADER), row(ALIGNMENT), *rows]
 
 

@@ -322,6 +322,12 @@ def tracks(record):
     return {entry["step"][0] for entry in entries(record)}
 
 
+def best_of_cublaslt(ladders):
+    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many."""
+    counts = sorted({ladder["heuristics"]["returned"] for ladder in ladders if "heuristics" in ladder})
+    return f"the best of {' to '.join(map(str, counts[:1] + counts[1:][-1:]))} heuristics"
+
+
 def spread(values, digits):
     """'801.2 (796.0 to 804.9)'."""
     median, low, high = (f"{values[key]:.{digits}f}" for key in ("median", "low", "high"))

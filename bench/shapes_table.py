@@ -12,7 +12,6 @@ SHAPES = {
 OTHERS = {
     "cublas": ("cuBLAS", "its default, fp32 sums"),
     "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
-    "cublaslt": ("cuBLASLt", "its best heuristic"),
     "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
 }
 
@@ -64,7 +63,11 @@ def other_row(ladders, measure, name, words, key):
 def other_rows(ladders, measure):
     """All of them."""
     first = next(iter(ladders.values()))
-    words = dict(OTHERS, second_opinion=("other", first.get("second_opinion", {}).get("name", "")))
+    words = dict(
+        OTHERS,
+        cublaslt=("cuBLASLt", recorded.best_of_cublaslt(ladders.values())),
+        second_opinion=("other", first.get("second_opinion", {}).get("name", "")),
+    )
     names = (measure.other, *measure.besides)
     there = [name for name in names if any(name in ladder for ladder in ladders.values())]
     return [other_row(ladders, measure, *words[name], name) for name in there]

@@ -9,7 +9,7 @@ import recorded
 OTHERS = {
     "cublas": ("cuBLAS", "its default"),
     "cublas_fp16_sums": ("cuBLAS", "with fp16 sums"),
-    "cublaslt": ("cuBLASLt", "its best heuristic"),
+    "cublaslt": ("cuBLASLt", "the best heuristic"),
     "device_copy": ("copy", "cudaMemcpyAsync"),
     "second_opinion": ("other", "the second opinion"),
 }
