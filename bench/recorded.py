@@ -324,7 +324,9 @@ def tracks(record):
 
 def best_of_cublaslt(ladders):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many."""
-    counts = sorted({ladder["heuristics"]["returned"] for ladder in ladders if "heuristics" in ladder})
+    counts = sorted(
+        {ladder["heuristics"]["returned"] for ladder in ladders if "heuristics" in ladder}
+    )
     return f"the best of {' to '.join(map(str, counts[:1] + counts[1:][-1:]))} heuristics"
 
 
