@@ -151,7 +151,7 @@ def test_text(name: str, rung: Path) -> None:
 def test_checks_of_text(name: str, rung: Path) -> None:
     """Each of these checks finds what it is for."""
     text = (FILES / f"{name}.cu").read_text()
-    fence = "// Makes the caller's mbarrier_init visible"
+    fence = "// A release at cluster scope of the caller's mbarrier_init"
     wait = '"@!done bra wait;\\n"'
     if fence not in text or wait not in text:
         raise AssertionError(f"{name}.cu: what the test is to damage is not there")
