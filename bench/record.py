@@ -38,13 +38,9 @@ UNSEEN = (
     "20480x1024x512"
 )
 FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
-TRIED = (
-    "v06,v06-each-sm,v07,v07-arrive-per-warp,v07-column-groups,v07-one-in-flight,v07-plain-stores,"
-    "v08,v08-no-multicast,v08-one-in-flight,v10,v10-evict-first,v10-unswizzled,v10-whole-tile,v11,"
-    "v11-backwards,v12,v12-l2-promotion-256,v12-map-prefetch,v14,v14-default-stores,"
-    "v14-one-in-flight,v16,v16-arrive-per-warp,v16-late-place,v16-one-in-flight,v16-warp-stores,"
-    "v16-plain-stores,v16-blocks-apart"
-)
+# The variants, but for v18's, which are its choices; and their rungs.
+VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch") if path.stem[:3] != "v18"}
+TRIED = ",".join(sorted(VARIED | {recorded.rung_of(name) for name in VARIED}))
 VARIANTS = "--build build --build build/variants"
 SECONDS_TO_END = 20  # that a run gets to write what it has, when its time is over
 

@@ -62,8 +62,7 @@ typedef struct step {
     int multiple_m;             /* the shape must be a multiple of these, in elements */
     int multiple_n;
     int multiple_k;
-    int largest_k; /* of a rung that cannot address longer rows; 0: any that LARGEST_DIMENSION lets
-                    */
+    int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
      * before, and may stay so. */

@@ -3,8 +3,8 @@
 // So far neighbouring CTAs read neighbours: tiles of the same rows of A. What they write lies in
 // the same columns of D, a whole matrix row apart. Reads can wait in line; writes come out of the
 // L2 when it needs their room, in an order of its own, and DRAM wants long runs of them. With the
-// tiles in D's order, neighbouring CTAs write neighbours. Expected, from a trial: +5 %
-// over t05.
+// tiles in D's order, neighbouring CTAs write neighbours. Expected, from a trial: +5 % over
+// t05.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"

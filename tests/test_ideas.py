@@ -374,9 +374,9 @@ def test_grouped(_):
 def test_hilbert(_):
     """v11 goes from each tile to a neighbour, and every fourth of a square is a square."""
     found = tiles_of(orders()["v11"])
-    for upper in (found[: len(found) // 2], found[len(found) // 2 :]):
-        for i in range(1, len(upper)):
-            (m, n), (last_m, last_n) = upper[i], upper[i - 1]
+    for half in (found[: len(found) // 2], found[len(found) // 2 :]):  # D is two squares of tiles
+        for i in range(1, len(half)):
+            (m, n), (last_m, last_n) = half[i], half[i - 1]
             same(abs(m - last_m) + abs(n - last_n), 1)
     for side in (2, 4, 8, 16, 32):
         for first in range(0, len(found), side * side):

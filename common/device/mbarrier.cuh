@@ -17,9 +17,8 @@ DEVICE void mbarrier_init(uint64_t *barrier, int arrivals) {
 
 // A release at cluster scope of the caller's mbarrier_init and of nothing else. Called by the
 // initialising thread, before the CTA (or cluster) barrier that lets the others go on: they, and
-// the copies that they start, then find the barrier ready. Newer editions of the manual say that
-// cp.async.bulk uses its mbarrier through the generic proxy; by them a barrier that releases at
-// cluster scope would do alone. (PTX ISA: fence.mbarrier_init; cp.async.bulk.tensor.)
+// the copies that they start, then find the barrier ready. (PTX ISA: membar / fence,
+// .mbarrier_init.)
 DEVICE void mbarrier_init_fence() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -8,9 +8,9 @@
 
 // Orders the warpgroup's earlier accesses to its accumulators before the wgmmas that follow. Needed
 // before the first wgmma, and again whenever other code touched the accumulators. It does not order
-// shared memory: tiles are made visible by the load's mbarrier, or by fence_proxy_async. .aligned:
-// a warp must execute it as one. There is no __syncwarp, because ptxas makes the warp converge
-// after a branch of one lane (BSYNC or WARPSYNC.ALL in the machine code). (PTX ISA: wgmma.fence.)
+// shared memory: tiles are made visible by the load's mbarrier, or by fence_proxy_async. All
+// threads of the warpgroup call it. .sync waits for the lanes of a warp that come late, so no
+// __syncwarp is needed before it. (PTX ISA: wgmma.fence.)
 DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 // Closes a group: the wgmmas that the warpgroup started since the last commit.

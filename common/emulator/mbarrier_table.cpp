@@ -109,8 +109,8 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
     if (barrier.fenced)
         return;
-    constexpr const char *WHY = " is initialised but not yet fenced (fence.mbarrier_init, as early "
-                                "editions of the manual ask)";
+    constexpr const char *WHY = " is initialised but not yet fenced (fence.mbarrier_init, which "
+                                "the emulator always requires)";
     fail(Mistake::LIFETIME, mbarrier_name(barrier.place) + WHY, notes_of(barrier, where, did));
 }
 
