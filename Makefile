@@ -7,6 +7,7 @@
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both
 #   OLD, NEW    the recorded files that `compare` compares
+#   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
 #   ARGS="..."  passed on to the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
@@ -113,8 +114,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,\
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulated variants plots \
-    notes book test format clean
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulated variants \
+    rivals plots notes book test format clean
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -168,6 +169,8 @@ help:
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
+	  'make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has' \
+	  '                     adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM=' \
 	  'make plots           draw the recorded results into plots/, and what lies where into plots/ideas/;' \
 	  '                     RESULTS=a.json,b.json lays two runs side by side, in build/plots/' \
 	  'make notes           fill notes/ and the README from the recorded results' \
@@ -342,8 +345,8 @@ export RESOURCES
 ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   ifneq ($(wildcard .git),)
     HEAD := $(shell git rev-parse --verify --short HEAD 2>/dev/null)
-    DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants bench/energy Makefile \
-        2>/dev/null),+dirty)
+    DIRTY := $(if $(shell git status --porcelain -- steps common bench/variants bench/energy \
+        bench/rivals Makefile 2>/dev/null),+dirty)
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
@@ -484,6 +487,76 @@ $(ENERGY): $(BUILD)/energy/parts.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).
     $(BUILD)/commit.o
 	@echo 'link $@'
 	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
+
+# ---------------------------------------------------------------- rivals
+
+# Kernels of other projects as contenders. An adapter of bench/rivals/ includes a project's sources
+# from a clone whose folder the user names, and is a program like a rung's: the harness makes the
+# operands, checks every word and times beside cuBLAS. Nothing of the projects is kept here.
+PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
+FAST_CU_RIVALS := v-fast-cu-7 v-fast-cu-12
+THUNDERKITTENS_RIVALS := v-thunderkittens
+CUTLASS_RIVALS := v-cutlass-cooperative v-cutlass-ping-pong
+DEEPGEMM_RIVALS := v-deepgemm
+CUTE_GEMM_RIVALS := a-cute-gemm
+# A file by which a clone is known.
+FAST_CU_HAS := examples/matmul/matmul_12.cuh
+THUNDERKITTENS_HAS := kernels/gemm/bf16_h100/bf16_h100_gemm.cu
+CUTLASS_HAS := include/cutlass/gemm/collective/collective_builder.hpp
+DEEPGEMM_HAS := deep_gemm/include/deep_gemm/impls/sm90_bf16_gemm.cuh
+CUTE_GEMM_HAS := gemm-multi-stage.cu
+# The flags with which each project compiles its kernels. -isystem: its warnings are not ours.
+RELAXED := -DNDEBUG --expt-relaxed-constexpr --expt-extended-lambda
+FAST_CU_FLAGS = $(RELAXED) --use_fast_math -isystem $(FAST_CU)
+THUNDERKITTENS_FLAGS = $(RELAXED) --use_fast_math -DKITTENS_HOPPER -isystem $(THUNDERKITTENS) \
+    -isystem $(THUNDERKITTENS)/include -isystem $(THUNDERKITTENS)/prototype
+CUTLASS_FLAGS = $(RELAXED) -diag-suppress 20012 -isystem $(CUTLASS)/include
+DEEPGEMM_FLAGS = $(CUTLASS_FLAGS) -isystem $(DEEPGEMM)/deep_gemm/include \
+    -Xptxas --register-usage-level=10
+CUTE_GEMM_FLAGS = $(CUTLASS_FLAGS) -isystem $(CUTE_GEMM)
+
+RIVALS_IN := $(BUILD)/rivals
+GIVEN_PEERS := $(strip $(foreach p,$(PEERS),$(if $($p),$p)))
+RIVALS := $(foreach p,$(GIVEN_PEERS),$($p_RIVALS:%=$(RIVALS_IN)/steps/%))
+# The commit of the clone whose root the folder is: git would also name that of a folder around it.
+root_commit = $(if $(word 2,$(1)),,$(strip $(1)))
+commit_of = $(if $(wildcard $($1)/$($1_HAS)),$(call \
+    root_commit,$(shell git -C '$($1)' rev-parse --show-prefix --short HEAD 2>/dev/null)))
+# $(call rival_flags,RIVAL)
+rival_flags = $(foreach p,$(PEERS),$(if $(filter $1,$($p_RIVALS)),\
+    $($p_FLAGS) -DPEER_COMMIT='"$(call commit_of,$p)"'))
+
+ifneq ($(filter rivals,$(MAKECMDGOALS)),)
+  ifeq ($(GIVEN_PEERS),)
+    $(error which clones? Say `make rivals` with one or more of $(PEERS:%=%=folder))
+  endif
+  $(foreach p,$(GIVEN_PEERS),$(if $(call commit_of,$p),,\
+      $(error $p=$($p) is no clone with $($p_HAS) and a commit in it)))
+  ifeq ($(CUTLASS),)
+    $(foreach p,$(filter DEEPGEMM CUTE_GEMM,$(GIVEN_PEERS)),\
+        $(error $p needs CUTLASS too: say CUTLASS=folder))
+  endif
+endif
+ifneq ($(GIVEN_PEERS),)
+  $(shell mkdir -p $(RIVALS_IN))
+  $(foreach r,$(notdir $(RIVALS)),$(call keep,$(RIVALS_IN)/$r.flags,$(call rival_flags,$r)))
+endif
+
+rivals: $(RIVALS)
+
+# What spills in a rival is its own affair.
+$(RIVALS:%=%.o): PTXAS := -Xptxas -v
+$(RIVALS:%=%.o): REFUSED := warning
+$(RIVALS:%=%.o): $(RIVALS_IN)/steps/%.o: bench/rivals/%.cu $(RIVALS_IN)/%.flags $(BUILD)/flags
+	$(need_nvcc)
+	@mkdir -p $(@D); echo 'nvcc $<'
+	$(Q)$(call compile_rung,$<,$(call rival_flags,$*) $(DEPS) -MT $@)
+
+$(RIVALS): %: %.o $(HARNESS) $(BUILD)/commit.o
+	@echo 'link $@'
+	$(Q)$(CXX) -o $@ $^ $(LDLIBS)
+
+-include $(wildcard $(RIVALS_IN)/steps/*.d)
 
 # ---------------------------------------------------------------- rungs as files of their own
 

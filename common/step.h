@@ -45,6 +45,8 @@ typedef struct problem {
     int m;
     int n;
     int k;                      /* 0 if the computation has none */
+    bool early;                 /* a launch of a step that can launch early may begin before the one
+                                   enqueued before it has ended; others do not look at it */
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 
@@ -55,6 +57,8 @@ typedef struct step {
     const char *below; /* the rung that it grows from: "v14"; NULL: the one numbered below */
     enum computation computes;
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
+    bool launches_early;        /* it looks at the problem's `early` */
+    bool on_cuda_cores;         /* it leaves the tensor cores idle */
     int min_compute_capability; /* 90 means 9.0 */
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
                                    999 for code that every later one runs too */
@@ -69,6 +73,9 @@ typedef struct step {
     int (*prepare)(const problem *problem, void **state);
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state. */
     int (*launch)(const problem *problem, void *state);
+    /* Called whenever A and B have new contents, before the next launch; never timed. NULL in all
+     * rungs: a rung reads the operands as they lie. For a program that wants them otherwise. */
+    int (*operands_made)(const problem *problem, void *state);
     /* Frees what prepare made, after the last launch has finished. Called if *state is not NULL,
      * also when prepare failed half-way. */
     void (*release)(void *state);

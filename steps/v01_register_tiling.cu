@@ -90,6 +90,7 @@ static const step v01 = {
     .name = "v01",
     .idea = "register tiling on the CUDA cores",
     .computes = GEMM_BF16,
+    .on_cuda_cores = true,
     .min_compute_capability = 90,
     .max_compute_capability = 90,
     .multiple_m = BM,

@@ -206,9 +206,9 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    return launch_early(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage),
-                        p->stream, made->map_a, made->map_b, made->map_d, made->order, made->tiles,
-                        p->k);
+    return launch_early(p->early, gemm, dim3(made->ctas), dim3(THREADS), dim3(1),
+                        sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
+                        made->order, made->tiles, p->k);
 }
 
 static void release(void *state) {
@@ -220,6 +220,7 @@ static const step v17 = {
     .name = "v17",
     .idea = "early launch: the next one begins before this one ends",
     .computes = GEMM_BF16,
+    .launches_early = true,
     .min_compute_capability = 90,
     .max_compute_capability = 90,
     .multiple_m = 1,

@@ -345,7 +345,7 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    return launch_early(made->kernel->run, dim3(made->ctas), dim3(THREADS), dim3(1),
+    return launch_early(p->early, made->kernel->run, dim3(made->ctas), dim3(THREADS), dim3(1),
                         made->kernel->smem, p->stream, made->map_a, made->map_b, made->map_d,
                         made->order, made->tiles, p->k);
 }
@@ -359,6 +359,7 @@ static const step v18 = {
     .name = "v18",
     .idea = "the tile fits the product",
     .computes = GEMM_BF16,
+    .launches_early = true,
     .min_compute_capability = 90,
     .max_compute_capability = 90,
     .multiple_m = 1,

@@ -11,11 +11,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "energy/meter.h"
 #include "energy/parts.h"
 #include "harness/buffers.h"
 #include "harness/cuda_failed.h"
 #include "harness/exit_status.h"
+#include "harness/gpu/meter.h"
 #include "harness/json.h"
 #include "harness/message.h"
 #include "harness/operands.h"
@@ -31,7 +31,8 @@ enum {
     ERROR_SIZE = 512,
     SMALLEST = 256,
     LARGEST = 32768,
-    RUNG_QUARTERS = 4
+    RUNG_QUARTERS = 4,
+    LEAST_EDGES = 8 /* steps of the energy counter */
 };
 
 typedef struct request {
@@ -432,6 +433,12 @@ static int measure(run *run) {
     const int status = verify(run);
     if (status != STATUS_VERIFIED) {
         return status; /* the energy of a wrong result is not reported */
+    }
+    if (metered.edges.count < LEAST_EDGES) {
+        message("the energy counter moved %zu times in %g s, and %d are needed: measure longer, or "
+                "on a GPU that has one",
+                metered.edges.count, request->seconds, (int)LEAST_EDGES);
+        return STATUS_FAILED;
     }
     printf("%s: %zu launches of %.4g ms, %zu steps of the energy counter\n", request->part->name,
            metered.launches, 1e3 * metered.seconds, metered.edges.count);

@@ -139,15 +139,17 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, s
                         "launching the kernel, CTAs in x", grid.x);
 }
 
-// The same for a kernel that may begin before the launch before it on `stream` has ended: it calls
-// wait_for_launch_before() (dependent_launch.cuh) before it reads what earlier launches write, and
-// before it writes what they read or write.
+// The same for a kernel that may begin before the launch before it on `stream` has ended, if
+// `early` says so: it calls wait_for_launch_before() (dependent_launch.cuh) before it reads what
+// earlier launches write, and before it writes what they read or write.
 template <typename... Parameters, typename... Arguments>
-int launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, size_t smem,
-                 cudaStream_t stream, const Arguments &...arguments) {
-    const LaunchConfig launch(grid, block, cluster, smem, stream, true);
+int launch_early(bool early, void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster,
+                 size_t smem, cudaStream_t stream, const Arguments &...arguments) {
+    const LaunchConfig launch(grid, block, cluster, smem, stream, early);
     return launch_check(cudaLaunchKernelEx(&launch.config, kernel, Parameters(arguments)...),
-                        "launching the kernel early, CTAs in x", grid.x);
+                        early ? "launching the kernel early, CTAs in x"
+                              : "launching the kernel, CTAs in x",
+                        grid.x);
 }
 
 // Copies `count` elements to new device memory and returns its address, or nullptr after printing

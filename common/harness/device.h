@@ -14,9 +14,21 @@ extern "C" {
 /* What a step gives as its max_compute_capability if it has none. */
 enum { EVERY_LATER_CAPABILITY = 999 };
 
+/* Why the driver holds the clock below the highest: nvmlPerfPolicyType_t, in its order. */
+enum clock_limit {
+    LIMIT_POWER,
+    LIMIT_THERMAL,
+    LIMIT_SYNC_BOOST,
+    LIMIT_BOARD,
+    LIMIT_LOW_UTILIZATION,
+    LIMIT_RELIABILITY,
+    CLOCK_LIMITS
+};
+
 typedef struct device_info {
     bool emulated; /* then most of what follows is unknown: 0, NAN or empty */
     char name[256];
+    char card[16];          /* "1f2e3d4c": which of its kind; empty if unknown */
     int compute_capability; /* 90 means 9.0 */
     int sms;
     size_t shared_memory_bytes; /* the most that a CTA can have */

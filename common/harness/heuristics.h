@@ -6,18 +6,23 @@
 extern "C" {
 #endif
 
-enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 160 };
+/* A cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the same version takes it back. */
+enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 160, ALGORITHM_DIGITS = 128 };
 
 typedef struct heuristic {
-    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice */
+    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice; behind them
+                 * those that were enumerated */
+    char algorithm[ALGORITHM_DIGITS + 1];
     char name[HEURISTIC_NAME_SIZE]; /* of its kernels */
     double seconds;                 /* per launch, the median; NAN if it was not timed */
 } heuristic;
 
 typedef struct heuristics {
     int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS asked for */
-    int count;                        /* that were timed */
-    heuristic tried[MOST_HEURISTICS]; /* [count] */
+    int enumerated;                   /* configurations beside them that take the shape; 0 if they
+                                       * were not looked for */
+    int count;                        /* of those that were timed the fastest ... */
+    heuristic tried[MOST_HEURISTICS]; /* ... [count] */
     heuristic winner;                 /* what is timed beside the step */
 } heuristics;
 

@@ -17,13 +17,13 @@ static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --check 
 static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
 static const char SCALAR_OPTIONS[] = " --alpha --beta";
 static const char TRACE_OPTIONS[] = " --cta --events";
-static const char HEURISTIC_OPTIONS[] = " --heuristics --heuristic";
+static const char HEURISTIC_OPTIONS[] = " --heuristics --algorithm";
 static const char ALL_POLICIES[] = "all";
 
 /* Names in the order of their enums. */
 static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
 static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
-static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "none", NULL};
+static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none", NULL};
 static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
@@ -189,7 +189,7 @@ static int parse_policy(parser *parser, const char *name, const char *value) {
 /* Options that the other machine has, and what is said about them here. */
 static int check_machine(parser *parser, const char *name, const char *value) {
     const char *why = NULL;
-    const bool heuristics = strncmp(name, "--heuristic", strlen("--heuristic")) == 0;
+    const bool heuristics = strcmp(name, "--heuristics") == 0 || strcmp(name, "--algorithm") == 0;
     const bool timed = heuristics || strcmp(name, "--rounds") == 0 ||
                        (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0);
     if (parser->rules->traces && timed) {
@@ -214,6 +214,28 @@ static int check_machine(parser *parser, const char *name, const char *value) {
         snprintf(parser->error, parser->error_size, "%s %s: %s", name, value, why);
     }
     return why != NULL;
+}
+
+static int parse_heuristics(parser *parser, const char *name, const char *value) {
+    options *o = parser->options;
+    o->enumerates = strcmp(value, "all") == 0;
+    if (o->enumerates) {
+        o->heuristics = MOST_HEURISTICS;
+        return 0;
+    }
+    return parse_int(parser, name, value, 1, MOST_HEURISTICS, &o->heuristics);
+}
+
+static int parse_algorithm(parser *parser, const char *name, const char *value) {
+    if (strlen(value) != ALGORITHM_DIGITS ||
+        strspn(value, "0123456789abcdef") != ALGORITHM_DIGITS) {
+        snprintf(parser->error, parser->error_size,
+                 "%s '%.20s': must be %d hexadecimal digits, as --json writes them", name, value,
+                 (int)ALGORITHM_DIGITS);
+        return 1;
+    }
+    parser->options->algorithm = value;
+    return 0;
 }
 
 static int parse_option(parser *parser, const char *name, const char *value) {
@@ -253,11 +275,10 @@ static int parse_option(parser *parser, const char *name, const char *value) {
         return parse_int(parser, name, value, 0, INT_MAX, &o->device);
     }
     if (strcmp(name, "--heuristics") == 0) {
-        return parse_int(parser, name, value, 1, MOST_HEURISTICS, &o->heuristics);
+        return parse_heuristics(parser, name, value);
     }
-    if (strcmp(name, "--heuristic") == 0) {
-        o->takes_heuristic = true;
-        return parse_int(parser, name, value, 0, MOST_HEURISTICS - 1, &o->heuristic);
+    if (strcmp(name, "--algorithm") == 0) {
+        return parse_algorithm(parser, name, value);
     }
     if (strcmp(name, "--cta") == 0) {
         return parse_int(parser, name, value, 0, INT_MAX, &o->cta);
@@ -276,7 +297,7 @@ static const char *known_option(const char *text, size_t length) {
     static const char *const names[] = {
         "--size",       "--m",         "--n",        "--k",      "--inputs", "--seed",
         "--check",      "--json",      "--protocol", "--rounds", "--device", "--policy",
-        "--heuristics", "--heuristic", "--alpha",    "--beta",   "--cta",    "--events"};
+        "--heuristics", "--algorithm", "--alpha",    "--beta",   "--cta",    "--events"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -294,9 +315,9 @@ static int finish(parser *parser) {
                      : "--size sets m, n and k together: give either --size or --m, --n and --k");
         return 1;
     }
-    if (o->heuristics > 0 && o->takes_heuristic) {
+    if (o->heuristics > 0 && o->algorithm != NULL) {
         snprintf(parser->error, parser->error_size,
-                 "--heuristics looks for the best one and --heuristic names one: give either");
+                 "--heuristics looks for the best one and --algorithm names one: give either");
         return 1;
     }
     if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
@@ -354,7 +375,8 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
 static void print_gpu_options(FILE *out, const option_rules *rules) {
     if (!rules->traces) {
         fprintf(out,
-                "  --protocol burst|sustained|none   how to time, or not at all (default burst)\n"
+                "  --protocol burst|sustained|call|none\n"
+                "                                    how to time, or not at all (default burst)\n"
                 "  --rounds R                        timed rounds (default %d; sustained: %d)\n",
                 BURST_ROUNDS, SUSTAINED_ROUNDS);
     }
@@ -372,9 +394,10 @@ static void print_trace_options(FILE *out) {
 static void print_heuristic_options(FILE *out) {
     fprintf(
         out,
-        "  --heuristics N                    time N of cuBLASLt's algorithms (at most %d), and\n"
-        "                                    the fastest of them beside the rung as well\n"
-        "  --heuristic I                     time number I of them beside the rung\n",
+        "  --heuristics N|all                time N of cuBLASLt's algorithms (at most %d), or all\n"
+        "                                    and every configuration of them, and the fastest\n"
+        "                                    beside the rung as well\n"
+        "  --algorithm HEX                   time this one beside the rung, as --json names it\n",
         MOST_HEURISTICS);
 }
 

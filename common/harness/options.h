@@ -10,7 +10,7 @@
 #include "harness/random.h"
 #include "step.h"
 
-enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_NONE };
+enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_CALL, PROTOCOL_NONE };
 enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 enum { MIDDLE_CTA = -1 };
 
@@ -32,12 +32,14 @@ typedef struct options {
     enum inputs inputs;
     uint64_t seed;
     enum protocol protocol;
+    bool ungated; /* bursts without their gate: the test of the gate's control; no argument sets it
+                   */
     int rounds;
     enum check_extent check;
-    int heuristics;       /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
-    bool takes_heuristic; /* one alone, by its number: */
-    int heuristic;
-    const char *json; /* the file to write, or NULL; points into argv */
+    int heuristics;  /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
+    bool enumerates; /* then also every configuration of its algorithms that takes the shape */
+    const char *algorithm; /* one alone: its ALGORITHM_DIGITS; NULL: none; points into argv */
+    const char *json;      /* the file to write, or NULL; points into argv */
     int device;
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */

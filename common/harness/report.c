@@ -82,8 +82,8 @@ static void print_right(FILE *out, const report *report) {
 
 /* Of one of those that the step is compared with. */
 static const char *name_of(const report *report, int contender) {
-    if (contender == CONTENDER_HEURISTIC) {
-        return "cuBLASLt's best";
+    if (contender == CONTENDER_HEURISTIC || contender == CONTENDER_EARLY) {
+        return contender == CONTENDER_EARLY ? "the early launch" : "cuBLASLt's best";
     }
     return contender == CONTENDER_OTHER ? report->second_opinion : report->third;
 }
@@ -128,16 +128,20 @@ static void print_time(FILE *out, const char *label, const timing *timing,
     fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", label, times->seconds * 1e3,
             times->rate.median, timing->work.bytes > 0 ? "GB/s" : "TFLOPS", times->rate.low,
             times->rate.high, timing->rounds, timing->rounds == 1 ? "" : "s");
-    if (timing->protocol == PROTOCOL_BURST) {
-        fprintf(out, " of %zu launches, burst", timing->burst_launches);
-    } else {
+    if (timing->protocol == PROTOCOL_SUSTAINED) {
         fputs(", sustained", out);
+    } else {
+        fprintf(out, " of %zu %s", timing->launches,
+                timing->protocol == PROTOCOL_CALL ? "calls" : "launches, burst");
     }
     fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
 }
 
 static void print_share(FILE *out, const timing_summary *step, const timing_summary *cublas) {
-    if (isfinite(step->share)) {
+    if (isfinite(cublas->share) && !isfinite(step->share)) { /* it leaves the tensor cores idle */
+        fprintf(out, "tensor     -   clock %.3f GHz   (cuBLAS %.1f %%, %.3f GHz)\n",
+                step->clock_ghz, 100 * cublas->share, cublas->clock_ghz);
+    } else if (isfinite(step->share)) {
         fprintf(out,
                 "tensor     %.1f %% of the tensor-core peak's cycles   clock %.3f GHz   "
                 "(cuBLAS %.1f %%, %.3f GHz)\n",
@@ -194,14 +198,31 @@ static timing_summary print_beside(FILE *out, const report *report, const char *
 static void print_heuristics(FILE *out, const heuristics *found) {
     fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
             found->winner.name);
-    if (found->count > 0) {
+    if (found->enumerated > 0) {
+        fprintf(out, "; the fastest of them and of %d configurations", found->enumerated);
+    } else if (found->count > 0) {
         fprintf(out, "; the fastest of %d that were timed", found->count);
     }
     fputc('\n', out);
 }
 
+/* What each did before its first call. */
+static void print_before(FILE *out, const timing *timing) {
+    const double *seconds = timing->before_seconds;
+    fprintf(out, "before     prepare %.3g ms   (starting cuBLAS %.3g ms",
+            1e3 * seconds[CONTENDER_STEP], 1e3 * seconds[CONTENDER_OTHER]);
+    if (has_contender(timing->contenders, CONTENDER_HEURISTIC) &&
+        isfinite(seconds[CONTENDER_HEURISTIC])) {
+        fprintf(out, ", cuBLASLt's search %.3g ms", 1e3 * seconds[CONTENDER_HEURISTIC]);
+    }
+    fputs(")\n", out);
+}
+
 static void print_product_timing(FILE *out, const report *report, const timing_summary *step) {
     const timing *timing = report->timing;
+    if (has_contender(timing->contenders, CONTENDER_EARLY)) {
+        print_beside(out, report, "early", CONTENDER_EARLY);
+    }
     const timing_summary cublas = print_beside(out, report, "cuBLAS", CONTENDER_OTHER);
     if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
         print_beside(out, report, "cuBLAS 16", CONTENDER_FP16_SUMS);
@@ -210,7 +231,11 @@ static void print_product_timing(FILE *out, const report *report, const timing_s
         print_beside(out, report, "cuBLASLt", CONTENDER_HEURISTIC);
         print_heuristics(out, &timing->heuristics);
     }
-    print_share(out, step, &cublas);
+    if (timing->protocol != PROTOCOL_CALL) {
+        print_share(out, step, &cublas);
+    } else {
+        print_before(out, timing);
+    }
     if (timing->protocol == PROTOCOL_SUSTAINED) {
         print_power(out, "GEMM", step, "cuBLAS", &cublas);
     }

@@ -26,6 +26,9 @@ void report_write_gpu(json *json, const device_info *gpu) {
              gpu->compute_capability % 10);
     json_object_begin(json, "gpu");
     json_string(json, "name", gpu->name);
+    if (gpu->card[0] != '\0') {
+        json_string(json, "card", gpu->card);
+    }
     json_string(json, "compute_capability", capability);
     json_unsigned(json, "sms", (uint64_t)gpu->sms);
     json_unsigned(json, "l2_bytes", gpu->l2_bytes);
@@ -185,6 +188,22 @@ static void write_summary(json *json, const summary *summary) {
     json_double(json, "high", summary->high);
 }
 
+/* Mean shares of the rounds; null if the driver does not count them. */
+static void write_clock_limits(json *json, const timing *timing, int who) {
+    static const char *const NAMES[CLOCK_LIMITS] = {"power", "thermal",         "sync_boost",
+                                                    "board", "low_utilization", "reliability"};
+    const double *limited = timing->samples[who].limited;
+    if (!isfinite(limited[LIMIT_POWER])) {
+        json_null(json, "clock_limits");
+        return;
+    }
+    json_object_begin(json, "clock_limits");
+    for (int i = 0; i < CLOCK_LIMITS; ++i) {
+        json_double(json, NAMES[i], limited[i] / (double)timing->rounds);
+    }
+    json_object_end(json);
+}
+
 static void write_contender(json *json, const char *key, const report *report, int who) {
     const timing *timing = report->timing;
     const timing_summary times = timing_summarize(timing, who, report->device);
@@ -202,6 +221,11 @@ static void write_contender(json *json, const char *key, const report *report, i
     }
     json_double(json, "watts", times.watts);
     json_double(json, "joules", times.joules);
+    if (timing->protocol == PROTOCOL_CALL) {
+        json_double(json, "before_seconds", timing->before_seconds[who]);
+    } else if (timing->protocol == PROTOCOL_SUSTAINED) {
+        write_clock_limits(json, timing, who);
+    }
     json_object_end(json);
 }
 
@@ -219,6 +243,7 @@ static void write_heuristic(json *json, const char *key, const heuristic *heuris
     json_object_begin(json, key);
     json_unsigned(json, "number", (uint64_t)heuristic->number);
     json_string(json, "name", heuristic->name);
+    json_string(json, "algorithm", heuristic->algorithm);
     json_double(json, "seconds", heuristic->seconds);
     json_object_end(json);
 }
@@ -229,6 +254,9 @@ static void write_heuristics(json *json, const heuristics *found) {
     json_object_begin(json, "heuristics");
     json_unsigned(json, "asked", MOST_HEURISTICS);
     json_unsigned(json, "returned", (uint64_t)found->returned);
+    if (found->enumerated > 0) {
+        json_unsigned(json, "enumerated", (uint64_t)found->enumerated);
+    }
     write_heuristic(json, "winner", &found->winner);
     json_array_begin(json, "timed");
     for (int i = 0; i < found->count; ++i) {
@@ -244,14 +272,17 @@ static void write_timing(json *json, const report *report) {
         json_null(json, "timing");
         return;
     }
-    const bool is_burst = timing->protocol == PROTOCOL_BURST;
+    const bool is_sustained = timing->protocol == PROTOCOL_SUSTAINED;
     json_object_begin(json, "timing");
     json_string(json, "protocol", protocol_name(timing->protocol));
     json_bool(json, "interrupted", timing->interrupted);
     json_unsigned(json, "rounds", timing->rounds);
     /* A sustained round launches for a time, not a number of times. */
-    json_double(json, "launches_per_round", is_burst ? (double)timing->burst_launches : NAN);
-    json_unsigned(json, "idle_ms", is_burst ? BURST_IDLE_MS : 0);
+    json_double(json, "launches_per_round", is_sustained ? NAN : (double)timing->launches);
+    json_unsigned(json, "idle_ms", is_sustained ? 0 : IDLE_MS);
+    if (timing->gated) {
+        json_bool(json, "gated", true);
+    }
     const keys *keys = keys_of(report);
     if (timing->work.bytes > 0) {
         json_double(json, "bytes", timing->work.bytes);
@@ -261,6 +292,10 @@ static void write_timing(json *json, const report *report) {
     write_contender(json, "step", report, CONTENDER_STEP);
     write_contender(json, keys->other, report, CONTENDER_OTHER);
     write_ratio(json, keys->other_ratio, timing, CONTENDER_OTHER);
+    if (has_contender(timing->contenders, CONTENDER_EARLY)) {
+        write_contender(json, "early", report, CONTENDER_EARLY);
+        write_ratio(json, "ratio_to_early", timing, CONTENDER_EARLY);
+    }
     if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
         write_contender(json, keys->third, report, CONTENDER_FP16_SUMS);
         write_ratio(json, keys->third_ratio, timing, CONTENDER_FP16_SUMS);

@@ -1,12 +1,18 @@
-/* Times a step beside cuBLAS, or beside a plain copy, by one of two protocols that are never mixed:
+/* Times a step beside cuBLAS, or beside a plain copy, by one of three protocols that are never
+ * mixed:
  *
- * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches. The
- *            chip starts every sample rested, and the short run tells the kernel's best. Four
- *            launches are enough where one takes long; of short ones, equally many of all of
- *            them, so many that the fastest takes half a millisecond: the microseconds between
- *            an event and the launch after it are not to count as the kernel's.
- * sustained  A round is, for each of them: a short warm-up, then seconds of back-to-back
+ * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches, all of
+ *            them enqueued before the first may start (gpu/gate.h): the time is the GPU's, not the
+ *            host's. The chip starts every sample rested, and the short run tells the kernel's
+ *            best. Four launches are enough where one takes long; of short ones, equally many of
+ *            all of them, so many that the fastest takes half a millisecond: the microsecond
+ *            between an event and the launch after it is not to count as the kernel's.
+ * sustained  A round is, for each of them: a short warm-up, then a second and more of back-to-back
  *            launches, with the energy they took. Power decides what is left of the clock.
+ * call       A round is, for each of them: idle, one warm-up call, some timed calls, of which the
+ *            median counts. A call begins on an idle stream and ends when the host, which asks the
+ *            stream without pause (cudaStreamSynchronize with cudaDeviceScheduleSpin), knows that
+ *            the result is there: what the caller of one product waits for.
  *
  * They swap places every round. Launches rotate over the copies of the operands. */
 #ifndef GEMM_LADDER_HARNESS_TIMING_H
@@ -20,7 +26,7 @@
 #include "harness/options.h"
 #include "harness/statistics.h"
 
-enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, BURST_IDLE_MS = 50 };
+enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, IDLE_MS = 50, CALLS_PER_ROUND = 21 };
 
 /* Somebody who can be timed. launch enqueues the computation on the copy of that number. */
 typedef struct contender {
@@ -31,13 +37,15 @@ typedef struct contender {
 
 /* The other one is the second opinion. Beside some steps there is a third, which is one of two
  * things: for fp16 sums cuBLAS with fp16 sums, and for what moves words a plain copy of A. If it is
- * asked for, there is one of the algorithms that cuBLASLt has for a product. */
+ * asked for, there is one of the algorithms that cuBLASLt has for a product. A step that can launch
+ * early does so as a contender of its own. */
 enum {
     CONTENDER_STEP,
     CONTENDER_OTHER,
     CONTENDER_FP16_SUMS,
     CONTENDER_COPY = CONTENDER_FP16_SUMS,
     CONTENDER_HEURISTIC,
+    CONTENDER_EARLY,
     CONTENDERS
 };
 
@@ -52,17 +60,20 @@ static inline bool has_contender(contender_set set, int contender) {
 
 /* What one launch does; one of the two is 0. */
 typedef struct work {
-    double flop;  /* floating-point operations, of a product */
-    double bytes; /* read and written, of what moves words */
+    double flop;        /* floating-point operations, of a product */
+    double bytes;       /* read and written, of what moves words */
+    bool on_cuda_cores; /* the step leaves the tensor cores idle */
 } work;
 
 /* One entry per finished round in each array; NAN where a value could not be had. */
 typedef struct contender_samples {
-    double *seconds;   /* per launch */
-    double *clock_ghz; /* mean over the SMs during the timed launches */
-    double *watts;     /* sustained only */
-    double *joules;    /* per launch, sustained only */
-    size_t launches;   /* all of them, warm-ups included */
+    double *seconds;              /* per launch */
+    double *clock_ghz;            /* mean over the SMs during the timed launches */
+    double *watts;                /* sustained only */
+    double *joules;               /* per launch, sustained only */
+    size_t launches;              /* all of them, warm-ups included */
+    double limited[CLOCK_LIMITS]; /* sustained only: share of the time in which the driver held the
+                                   * clock down for that reason, the sum over the rounds */
 } contender_samples;
 
 typedef struct timing {
@@ -70,15 +81,18 @@ typedef struct timing {
     size_t rounds;            /* finished */
     bool interrupted;         /* by Ctrl-C, before all rounds were done */
     work work;                /* of one launch */
-    size_t burst_launches;    /* timed ones of a round, of each contender; 0 when sustained */
+    size_t launches;          /* timed ones of a round, of each contender; 0 when sustained */
+    bool gated;               /* all were enqueued before the first might start */
     contender_set contenders; /* that were timed */
     contender_samples samples[CONTENDERS];
     heuristics heuristics; /* of CONTENDER_HEURISTIC; its caller's */
+    double
+        before_seconds[CONTENDERS]; /* what each did once, before its first launch; its caller's */
 } timing;
 
 /* Runs the protocol in options (not PROTOCOL_NONE) with the contenders of the set. Ctrl-C ends
  * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
- * non-zero after printing one line. *timing is zeros before, but for its heuristics.
+ * non-zero after printing one line. *timing is zeros before, but for what is its caller's.
  * timing_free() the result in either case. */
 int timing_run(const device *device, const options *options, size_t copies, work work,
                const contender contenders[CONTENDERS], contender_set set, timing *timing);

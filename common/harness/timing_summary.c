@@ -57,7 +57,8 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
         } else {
             tensor_shares_of(timing, samples, info, scratch);
         }
-        result.share = median(scratch, rounds);
+        const bool idle = contender == CONTENDER_STEP && timing->work.on_cuda_cores;
+        result.share = idle ? NAN : median(scratch, rounds);
         free(scratch);
     }
     return result;

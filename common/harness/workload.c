@@ -101,14 +101,17 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
     return STATUS_VERIFIED;
 }
 
+/* Whether this contender is the step itself. */
+static bool is_step(int who) { return who == CONTENDER_STEP || who == CONTENDER_EARLY; }
+
 static int launch_step(void *context, size_t copy) {
-    const workload *workload = ((const seat *)context)->workload;
+    const seat *seat = context;
+    const workload *workload = seat->workload;
     const operand_copy *operands = &workload->copy[copy];
-    const problem *problem = &operands->problem[CONTENDER_STEP];
-    if (workload->step->launch(problem, operands->state) != 0) {
+    if (workload->step->launch(&operands->problem[seat->who], operands->state[seat->who]) != 0) {
         return 1; /* the step has printed its line */
     }
-    return device_check_launch(workload->contenders[CONTENDER_STEP].name);
+    return device_check_launch(workload->contenders[seat->who].name);
 }
 
 static int launch_second_opinion(void *context, size_t copy) {
@@ -118,6 +121,20 @@ static int launch_second_opinion(void *context, size_t copy) {
                                  &workload->copy[copy].problem[seat->who]);
 }
 
+static int prepare_step(workload *workload, operand_copy *copy, int who) {
+    const double begin = monotonic_seconds();
+    if (workload->step->prepare(&copy->problem[who], &copy->state[who]) != 0) {
+        return 1; /* the step has printed its line */
+    }
+    if (device_wait(workload->device, "prepare") != 0) {
+        return 1;
+    }
+    if (copy == &workload->copy[0]) {
+        workload->before_seconds[who] = monotonic_seconds() - begin;
+    }
+    return 0;
+}
+
 static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
     if (buffer_create(&copy->a, sizes->a, "A") != 0 ||
         (sizes->b > 0 && buffer_create(&copy->b, sizes->b, "B") != 0) ||
@@ -125,28 +142,31 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
         return 1;
     }
     for (int i = 0; i < CONTENDERS; ++i) {
-        const char *what = i == CONTENDER_STEP ? "D" : "D of the second opinion";
+        const char *what = is_step(i) ? "D" : "D of the second opinion";
         if (!has_contender(workload->contender_set, i)) {
             continue;
         }
         if (buffer_create(&copy->d[i], sizes->d, what) != 0) {
             return 1;
         }
-        copy->problem[i] = (problem){.a = copy->a.payload,
-                                     .b = copy->b.payload,
-                                     .c = copy->c.payload,
-                                     .d = copy->d[i].payload,
-                                     .alpha = o->alpha,
-                                     .beta = o->beta,
-                                     .m = o->m,
-                                     .n = o->n,
-                                     .k = o->k,
-                                     .stream = workload->device->stream};
+        copy->problem[i] =
+            (problem){.a = copy->a.payload,
+                      .b = copy->b.payload,
+                      .c = copy->c.payload,
+                      .d = copy->d[i].payload,
+                      .alpha = o->alpha,
+                      .beta = o->beta,
+                      .m = o->m,
+                      .n = o->n,
+                      .k = o->k,
+                      /* The emulator has the stricter rules for early launches. */
+                      .early = i == CONTENDER_EARLY || workload->device->info.emulated,
+                      .stream = workload->device->stream};
+        if (is_step(i) && prepare_step(workload, copy, i) != 0) {
+            return 1;
+        }
     }
-    if (workload->step->prepare(&copy->problem[CONTENDER_STEP], &copy->state) != 0) {
-        return 1; /* the step has printed its line */
-    }
-    return device_wait(workload->device, "prepare");
+    return 0;
 }
 
 static int open_copies(workload *workload, const options *o, const sizes *sizes) {
@@ -172,31 +192,41 @@ static contender_set choose_contenders(const workload *workload, const options *
         second_opinion_name(computes, CONTENDER_FP16_SUMS) != NULL) {
         set |= 1U << CONTENDER_FP16_SUMS;
     }
-    if ((o->heuristics > 0 || o->takes_heuristic) &&
+    if (workload->step->launches_early && !workload->device->info.emulated &&
+        o->protocol != PROTOCOL_NONE) {
+        set |= 1U << CONTENDER_EARLY;
+    }
+    if ((o->heuristics > 0 || o->algorithm != NULL) &&
         second_opinion_name(computes, CONTENDER_HEURISTIC) != NULL) {
         set |= 1U << CONTENDER_HEURISTIC;
     }
     return set;
 }
 
+static int open_second_opinion(workload *workload, int who) {
+    const enum computation computes = workload->step->computes;
+    const double begin = monotonic_seconds();
+    workload->second_opinion[who] = second_opinion_open(computes, who, workload->device->stream);
+    workload->before_seconds[who] = monotonic_seconds() - begin;
+    return workload->second_opinion[who] == NULL;
+}
+
 static int open_contenders(workload *workload, const options *o) {
     const step *step = workload->step;
     workload->contender_set = choose_contenders(workload, o);
+    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early", step->name);
     for (int i = 0; i < CONTENDERS; ++i) {
-        const bool is_step = i == CONTENDER_STEP;
+        const char *name = i == CONTENDER_STEP    ? step->name
+                           : i == CONTENDER_EARLY ? workload->early_name
+                                                  : second_opinion_name(step->computes, i);
         if (!has_contender(workload->contender_set, i)) {
             continue;
         }
         workload->seats[i] = (seat){workload, i};
-        workload->contenders[i] =
-            (contender){is_step ? step->name : second_opinion_name(step->computes, i),
-                        is_step ? launch_step : launch_second_opinion, &workload->seats[i]};
-        if (!is_step) {
-            workload->second_opinion[i] =
-                second_opinion_open(step->computes, i, workload->device->stream);
-            if (workload->second_opinion[i] == NULL) {
-                return 1;
-            }
+        workload->contenders[i] = (contender){
+            name, is_step(i) ? launch_step : launch_second_opinion, &workload->seats[i]};
+        if (!is_step(i) && open_second_opinion(workload, i) != 0) {
+            return 1;
         }
     }
     return 0;
@@ -225,8 +255,10 @@ int workload_open(workload *workload, const step *step, const device *device,
 }
 
 static void close_copy(const workload *workload, operand_copy *copy) {
-    if (copy->state != NULL) {
-        workload->step->release(copy->state);
+    for (int i = 0; i < CONTENDERS; ++i) {
+        if (copy->state[i] != NULL) {
+            workload->step->release(copy->state[i]);
+        }
     }
     buffer_destroy(&copy->a);
     buffer_destroy(&copy->b);
@@ -304,10 +336,18 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
             fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c));
 }
 
+/* For a step that does not read the operands as they lie. */
+static int tell_step(const workload *workload, const operand_copy *copy) {
+    return workload->step->operands_made != NULL &&
+           workload->step->operands_made(&copy->problem[CONTENDER_STEP],
+                                         copy->state[CONTENDER_STEP]) != 0;
+}
+
 int workload_fill(workload *workload, size_t count, const options *o, enum inputs inputs,
                   const integers *integers) {
     for (size_t i = 0; i < count; ++i) {
-        if (fill_copy(workload, &workload->copy[i], o, inputs, integers) != 0) {
+        if (fill_copy(workload, &workload->copy[i], o, inputs, integers) != 0 ||
+            tell_step(workload, &workload->copy[i]) != 0) {
             return 1;
         }
     }

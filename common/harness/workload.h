@@ -20,7 +20,7 @@ typedef struct operand_copy {
     buffer a, b, c; /* B and C are empty if the computation has none */
     buffer d[CONTENDERS];
     problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
-    void *state;                 /* what the step's prepare made */
+    void *state[CONTENDERS];     /* what the step's prepare made, of whoever launches the step */
 } operand_copy;
 
 /* A contender's context. */
@@ -39,7 +39,10 @@ typedef struct workload {
     operand_copy *copy;               /* [copies] */
     contender_set contender_set;      /* that there are */
     contender contenders[CONTENDERS]; /* launch(context, copy number) */
+    char early_name[64];
     seat seats[CONTENDERS];
+    double before_seconds[CONTENDERS]; /* what each took to get ready, once: the step's prepare of
+                                        * the first copy, or the start of its library */
 } workload;
 
 /* Copies of operands of operand_bytes (A, B, C and D) that make more than twice the L2 cache: at

@@ -131,8 +131,8 @@ static void launched_early() {
     for (int i = 0; i < LAUNCHES; ++i) {
         expected.push_back(i + 1);
         int failed = launch(write_late, dim3(1), dim3(1), dim3(1), 0, stream, number.device, i + 1);
-        failed |= launch_early(read_early, dim3(1), dim3(1), dim3(1), 0, stream, number.device,
-                               out.device + i);
+        failed |= launch_early(true, read_early, dim3(1), dim3(1), dim3(1), 0, stream,
+                               number.device, out.device + i);
         EXPECT(!failed, "launch %d", i);
     }
     const cudaError_t status = cudaDeviceSynchronize();

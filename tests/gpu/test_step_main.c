@@ -315,14 +315,23 @@ static void heuristics_of_cublaslt(void) {
     EXPECT(strstr(output, "that were timed") != NULL, "%s", output);
     EXPECT(strstr(output, ": nvjet_") != NULL || strstr(output, "gemm") != NULL, "no name: %s",
            output);
-    expect_run(NONE, "--m 1024 --n 512 --k 256 --rounds 2 --heuristic 1", STATUS_VERIFIED,
-               "number 1 of ");
+    expect_run(NONE, "--m 512 --n 512 --k 512 --rounds 1 --heuristics all", STATUS_VERIFIED,
+               " configurations");
+    char zeros[ALGORITHM_DIGITS + 64];
+    snprintf(zeros, sizeof zeros, "--size 512 --rounds 1 --algorithm %0*d", (int)ALGORITHM_DIGITS,
+             0);
+    expect_run(NONE, zeros, STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=512");
     subject = &fake_fp16;
     expect_run(NONE, "--size 512 --rounds 1 --heuristics 3", STATUS_VERIFIED, "of cuBLASLt's best");
     subject = &fake;
 }
 
 static void sustained(void) { timed("sustained", "1", "1 round, sustained"); }
+
+static void calls(void) {
+    expect_run(NONE, "--size 512 --protocol call --rounds 2", STATUS_VERIFIED,
+               "2 rounds of 21 calls");
+}
 
 #define SMALL "--m 200 --n 264 --k 72 --rounds 1"
 
@@ -390,6 +399,7 @@ static const test_case CASES[] = {
     {"gpu program: matrices that are moved", moves},
     {"gpu program: burst timing", burst},
     {"gpu program: sustained timing", sustained},
+    {"gpu program: the time of a call", calls},
     {"gpu program: the best of cuBLASLt's algorithms", heuristics_of_cublaslt},
     {"gpu program: a wrong element is found", wrong_element},
     {"gpu program: a NaN is found", nan_element},

@@ -154,7 +154,7 @@ static void no_file_without_a_result(void) {
 static void help(void) {
     EXPECT(status_of("--help") == STATUS_VERIFIED, "%s", output);
     EXPECT(strstr(output, "v99: does nothing") != NULL, "%s", output);
-    EXPECT(strstr(output, "--protocol burst|sustained|none") != NULL, "%s", output);
+    EXPECT(strstr(output, "--protocol burst|sustained|call|none") != NULL, "%s", output);
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* The command line: what is taken, and that every kind of mistake is refused in words. */
 #include <string.h>
 
+#include "harness/heuristics.h"
 #include "harness/options.h"
 #include "test.h"
 
@@ -84,11 +85,18 @@ static void traces(void) {
 }
 
 static void heuristics_of_cublaslt(void) {
-    EXPECT(parse("") == 0 && parsed.heuristics == 0 && !parsed.takes_heuristic, "default");
+    char algorithm[ALGORITHM_DIGITS + 32];
+    EXPECT(parse("") == 0 && parsed.heuristics == 0 && parsed.algorithm == NULL, "default");
     EXPECT(parse("--heuristics 64") == 0 && parsed.heuristics == 64, "%s", error);
-    EXPECT(parse("--heuristic 0") == 0 && parsed.takes_heuristic && parsed.heuristic == 0, "0");
+    EXPECT(!parsed.enumerates, "enumerates");
+    EXPECT(parse("--heuristics all") == 0 && parsed.heuristics == 64, "%s", error);
+    EXPECT(parsed.enumerates, "does not enumerate");
     EXPECT(parse("--heuristics 65") != 0 && parse("--heuristics 0") != 0, "taken");
-    EXPECT(parse("--heuristic 64") != 0 && parse("--heuristic 3 --heuristics 4") != 0, "taken");
+    snprintf(algorithm, sizeof algorithm, "--algorithm %0*d", (int)ALGORITHM_DIGITS, 7);
+    EXPECT(parse(algorithm) == 0 && strlen(parsed.algorithm) == ALGORITHM_DIGITS, "%s", error);
+    strcat(algorithm, " --heuristics 4");
+    EXPECT(parse(algorithm) != 0, "taken");
+    expect_refused("--algorithm 12ab", "must be 128 hexadecimal digits");
     rules = &MOVES;
     EXPECT(parse("--heuristics 64") != 0, "taken");
     EXPECT(strcmp(error, "--heuristics 64: cuBLASLt multiplies; this rung moves words") == 0, "%s",
@@ -141,7 +149,7 @@ static void bad_numbers(void) {
 static void bad_names(void) {
     expect_refused("--inputs gauss", "normal or uniform or integers");
     expect_refused("--inputs ~", "--inputs");
-    expect_refused("--protocol Burst", "burst or sustained or none");
+    expect_refused("--protocol Burst", "burst or sustained or call or none");
     expect_refused("--check some", "full or sample");
     expect_refused("--json ~", "--json");
     expect_refused("--json=", "--json");

@@ -23,7 +23,7 @@ static double half_seconds[] = {5e-4, 5e-4};
 static double clock_ghz[] = {1.5, 1.5};
 static double unknown[] = {NAN, NAN};
 static timing measured = {.rounds = 2,
-                          .burst_launches = 14,
+                          .launches = 14,
                           .contenders = STEP_AND_OTHER,
                           .work = {.flop = 8e11},
                           .samples = {{seconds, clock_ghz, unknown, unknown, 10},

@@ -170,24 +170,25 @@ int second_opinion_launch(second_opinion *cublas, const problem *problem) {
 }
 
 int cublas_search(second_opinion *cublas, const problem *const *problems, size_t copies, int most,
-                  heuristics *found) {
-    return heuristics_search(cublas->matmul, problems, copies, most, found);
+                  bool enumerates, heuristics *found) {
+    return heuristics_search(cublas->matmul, problems, copies, most, enumerates, found);
 }
 
-int cublas_take(second_opinion *cublas, const problem *problem, int number, heuristics *found) {
+int cublas_take(second_opinion *cublas, const problem *problem, const char *digits,
+                heuristics *found) {
     memset(found, 0, sizeof *found);
-    const cublasStatus_t status = lt_matmul_count(cublas->matmul, problem, &found->returned);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        message("asking cuBLASLt for its algorithms failed: %s", cublasGetStatusString(status));
-        return 1;
+    int number = 0;
+    cublasStatus_t status = lt_matmul_count(cublas->matmul, problem, &found->returned);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        status = lt_matmul_restore(cublas->matmul, problem, digits, &number);
     }
-    if (number >= found->returned) {
-        message("--heuristic %d: cuBLASLt has %d for this shape, numbered from 0", number,
-                found->returned);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        message("--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d: %s", problem->m,
+                problem->n, problem->k, cublasGetStatusString(status));
         return 1;
     }
     found->winner = (heuristic){.number = number, .seconds = NAN};
-    lt_matmul_choose(cublas->matmul, number);
+    lt_matmul_digits(cublas->matmul, number, found->winner.algorithm);
     return second_opinion_launch(cublas, problem) != 0 ||
            lt_matmul_describe(cublas->matmul, problem, found->winner.name,
                               sizeof found->winner.name) != 0;

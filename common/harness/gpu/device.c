@@ -70,6 +70,7 @@ static void read_versions(const device *device, device_info *info) {
         snprintf(info->cublas, sizeof info->cublas, "%d.%d.%d", major, minor, patch);
     }
     nvml_driver_version(device->nvml, info->driver, sizeof info->driver);
+    nvml_card(device->nvml, info->card, sizeof info->card);
 }
 
 /* The memory moves data at both edges of its clock. NAN if the driver does not say. */
@@ -136,6 +137,7 @@ int device_open(const step *step, int index, device *device) {
     }
     if (status == STATUS_VERIFIED &&
         (cuda_failed(cudaSetDevice(index), "taking GPU %d", index) ||
+         cuda_failed(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling") ||
          cuda_failed(cudaStreamCreate(&device->stream), "making a stream on GPU %d", index))) {
         status = STATUS_FAILED;
     }

@@ -17,12 +17,16 @@ enum { IDLE_MS = 10, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 64 };
 static const double LEAST_SECONDS = 0.3e-3;
 /* The fastest of the first turn are timed so often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
+/* Of hundreds most are far from the best: what is that much slower at its first timed launch is not
+ * timed again. */
+static const double HOPELESS = 1.3;
 
 typedef struct search {
     lt_matmul *matmul;
     const problem *const *problems;
     size_t copies;
     size_t launches; /* so far, of all */
+    double best;     /* first timed launch so far */
     cudaEvent_t begin, end;
 } search;
 
@@ -77,6 +81,13 @@ static int sample(search *search, int number, double *seconds) {
     if (launch(search, 1, &good) != 0 || time_launches(search, 1, &first, &good) != 0) {
         return 1;
     }
+    if (good && first < search->best) {
+        search->best = first;
+    }
+    if (good && first > HOPELESS * search->best) {
+        *seconds = first;
+        return 0;
+    }
     const double wanted = good ? ceil(LEAST_SECONDS / first) : 0;
     const size_t count = wanted >= MOST_LAUNCHES    ? MOST_LAUNCHES
                          : wanted <= LEAST_LAUNCHES ? LEAST_LAUNCHES
@@ -126,12 +137,13 @@ static int further_turns(search *search, runner *runners, int finalists) {
 
 static int record(const search *search, const runner *runners, int count, int finalists,
                   heuristics *found) {
-    found->count = count;
-    for (int i = 0; i < count; ++i) {
+    found->count = count < MOST_HEURISTICS ? count : MOST_HEURISTICS;
+    for (int i = 0; i < found->count; ++i) {
         heuristic *tried = &found->tried[i];
         tried->number = runners[i].number;
         tried->seconds =
             i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
+        lt_matmul_digits(search->matmul, tried->number, tried->algorithm);
         lt_matmul_choose(search->matmul, tried->number);
         if (lt_matmul_describe(search->matmul, search->problems[0], tried->name,
                                sizeof tried->name) != 0) {
@@ -144,8 +156,7 @@ static int record(const search *search, const runner *runners, int count, int fi
     return 0;
 }
 
-static int run(search *search, int most, heuristics *found) {
-    runner runners[MOST_HEURISTICS];
+static int run_all(search *search, int most, runner *runners, heuristics *found) {
     int count;
     if (first_turn(search, most, runners, &count) != 0) {
         return 1;
@@ -163,16 +174,31 @@ static int run(search *search, int most, heuristics *found) {
     return 0;
 }
 
+static int run(search *search, int most, heuristics *found) {
+    runner *runners = malloc((size_t)most * sizeof *runners);
+    if (runners == NULL && most > 0) {
+        message("no memory for the times of %d algorithms", most);
+        return 1;
+    }
+    const int failed = run_all(search, most, runners, found);
+    free(runners);
+    return failed;
+}
+
 int heuristics_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
-                      heuristics *found) {
+                      bool enumerates, heuristics *found) {
     memset(found, 0, sizeof *found);
-    const cublasStatus_t status = lt_matmul_count(matmul, problems[0], &found->returned);
+    cublasStatus_t status = lt_matmul_count(matmul, problems[0], &found->returned);
+    int timed = most < found->returned ? most : found->returned;
+    if (status == CUBLAS_STATUS_SUCCESS && enumerates) {
+        status = lt_matmul_enumerate(matmul, problems[0], &timed);
+        found->enumerated = timed - found->returned;
+    }
     if (status != CUBLAS_STATUS_SUCCESS) {
         message("asking cuBLASLt for its algorithms failed: %s", cublasGetStatusString(status));
         return 1;
     }
-    search search = {.matmul = matmul, .problems = problems, .copies = copies};
-    const int timed = most < found->returned ? most : found->returned;
+    search search = {.matmul = matmul, .problems = problems, .copies = copies, .best = INFINITY};
     int failed = cuda_failed(cudaEventCreate(&search.begin), "making an event") ||
                  cuda_failed(cudaEventCreate(&search.end), "making an event") ||
                  run(&search, timed, found) != 0;

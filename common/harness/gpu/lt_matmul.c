@@ -4,7 +4,9 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/cuda_failed.h"
 #include "harness/gpu/kernel_names.h"
@@ -19,10 +21,12 @@ struct lt_matmul {
     void *workspace;
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t operation;
-    cublasLtMatrixLayout_t a, b, d; /* C has D's */
-    int m, n, k;                    /* that the layouts and the algorithms are for; 0: none yet */
-    cublasLtMatmulHeuristicResult_t algorithms[MOST_HEURISTICS];
-    int count;
+    cublasLtMatrixLayout_t a, b, d;   /* C has D's */
+    int m, n, k;                      /* that the layouts and the algorithms are for; 0: none yet */
+    cublasLtMatmulAlgo_t *algorithms; /* [room] */
+    int room;
+    int heuristics; /* the first ones are those that cuBLASLt has returned ... */
+    int count;      /* ... of all */
     int chosen;
 };
 
@@ -62,6 +66,7 @@ static void forget_shape(lt_matmul *matmul) {
         matmul->operation = NULL;
     }
     matmul->m = 0;
+    matmul->heuristics = 0;
     matmul->count = 0;
 }
 
@@ -72,8 +77,24 @@ void lt_matmul_close(lt_matmul *matmul) {
             (void)cublasLtDestroy(matmul->handle);
         }
         (void)cudaFree(matmul->workspace);
+        free(matmul->algorithms);
         free(matmul);
     }
+}
+
+static cublasStatus_t append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
+    if (matmul->count == matmul->room) {
+        const int room = 2 * matmul->room + MOST_HEURISTICS;
+        cublasLtMatmulAlgo_t *moved =
+            realloc(matmul->algorithms, (size_t)room * sizeof *matmul->algorithms);
+        if (moved == NULL) {
+            return CUBLAS_STATUS_ALLOC_FAILED;
+        }
+        matmul->algorithms = moved;
+        matmul->room = room;
+    }
+    matmul->algorithms[matmul->count++] = *algorithm;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 static cudaDataType_t operand_type(const lt_matmul *matmul) {
@@ -130,13 +151,19 @@ static cublasStatus_t ask(lt_matmul *matmul) {
     if (status != CUBLAS_STATUS_SUCCESS) {
         return status;
     }
+    cublasLtMatmulHeuristicResult_t found[MOST_HEURISTICS];
+    int count = 0;
     status = prefer(preference);
     if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatmulAlgoGetHeuristic(
-            matmul->handle, matmul->operation, matmul->b, matmul->a, matmul->d, matmul->d,
-            preference, MOST_HEURISTICS, matmul->algorithms, &matmul->count);
+        status = cublasLtMatmulAlgoGetHeuristic(matmul->handle, matmul->operation, matmul->b,
+                                                matmul->a, matmul->d, matmul->d, preference,
+                                                MOST_HEURISTICS, found, &count);
     }
     (void)cublasLtMatmulPreferenceDestroy(preference);
+    for (int i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; ++i) {
+        status = append(matmul, &found[i].algo);
+    }
+    matmul->heuristics = matmul->count;
     return status;
 }
 
@@ -159,7 +186,166 @@ static cublasStatus_t take_shape(lt_matmul *matmul, const problem *problem) {
 
 cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *count) {
     const cublasStatus_t status = take_shape(matmul, problem);
+    *count = matmul->heuristics;
+    return status;
+}
+
+/* ---- every configuration */
+
+typedef enum { TILE, STAGES, CLUSTER, CUSTOM_OPTION, DIALS } dial;
+
+/* The positions of one dial; a cublasLtMatmulAlgoConfigAttributes_t is set to each. */
+typedef struct positions {
+    uint32_t list[CUBLASLT_MATMUL_TILE_END];
+    int count;
+} positions;
+
+static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
+    static const cublasLtMatmulAlgoConfigAttributes_t ATTRIBUTES[DIALS] = {
+        CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_STAGES_ID,
+        CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION};
+    const uint16_t narrow = (uint16_t)value;
+    const bool is_narrow = dial == CLUSTER; /* this one has 16 bits, the others 32 */
+    /* What cannot be set does not pass the check either. */
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, ATTRIBUTES[dial],
+                                               is_narrow ? (const void *)&narrow : &value,
+                                               is_narrow ? sizeof narrow : sizeof value);
+}
+
+/* Those that an algorithm says it has; 0 alone if it says nothing. */
+static void ask_positions(const cublasLtMatmulAlgo_t *algorithm,
+                          cublasLtMatmulAlgoCapAttributes_t capability, positions *positions) {
+    size_t bytes = 0; /* asked for first: the size must be right */
+    positions->count = 0;
+    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, capability, NULL, 0, &bytes) ==
+            CUBLAS_STATUS_SUCCESS &&
+        bytes <= sizeof positions->list &&
+        cublasLtMatmulAlgoCapGetAttribute(algorithm, capability, positions->list, bytes, &bytes) ==
+            CUBLAS_STATUS_SUCCESS) {
+        positions->count = (int)(bytes / sizeof *positions->list);
+    }
+    if (positions->count == 0) {
+        positions->list[positions->count++] = 0;
+    }
+}
+
+static void count_positions(positions *positions, uint32_t last) {
+    for (positions->count = 0; (uint32_t)positions->count <= last; ++positions->count) {
+        if (positions->count == CUBLASLT_MATMUL_TILE_END) {
+            return;
+        }
+        positions->list[positions->count] = (uint32_t)positions->count;
+    }
+}
+
+static void ask_all_positions(const cublasLtMatmulAlgo_t *algorithm, positions all[DIALS]) {
+    uint32_t last = 0;
+    size_t bytes = 0;
+    ask_positions(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, &all[TILE]);
+    ask_positions(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS, &all[STAGES]);
+    count_positions(&all[CLUSTER], CUBLASLT_CLUSTER_SHAPE_END - 1);
+    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
+                                          sizeof last, &bytes) != CUBLAS_STATUS_SUCCESS) {
+        last = 0;
+    }
+    count_positions(&all[CUSTOM_OPTION], last);
+}
+
+static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
+    cublasLtMatmulHeuristicResult_t result;
+    return cublasLtMatmulAlgoCheck(matmul->handle, matmul->operation, matmul->b, matmul->a,
+                                   matmul->d, matmul->d, algorithm,
+                                   &result) == CUBLAS_STATUS_SUCCESS &&
+           result.workspaceSize <= WORKSPACE_BYTES;
+}
+
+static cublasStatus_t append_all(lt_matmul *matmul, cublasLtMatmulAlgo_t *algorithm,
+                                 const positions all[DIALS], int dial) {
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    if (dial == DIALS) {
+        return takes_shape(matmul, algorithm) ? append(matmul, algorithm) : status;
+    }
+    for (int i = 0; i < all[dial].count && status == CUBLAS_STATUS_SUCCESS; ++i) {
+        set(algorithm, dial, all[dial].list[i]);
+        status = append_all(matmul, algorithm, all, dial + 1);
+    }
+    return status;
+}
+
+static cublasStatus_t append_configurations(lt_matmul *matmul, int id) {
+    static positions all[DIALS]; /* too large for the stack */
+    cublasLtMatmulAlgo_t algorithm;
+    const cudaDataType_t type = operand_type(matmul);
+    const cudaDataType_t output = output_type(matmul);
+    const cublasStatus_t status = cublasLtMatmulAlgoInit(
+        matmul->handle, CUBLAS_COMPUTE_32F, CUDA_R_32F, type, type, output, output, id, &algorithm);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        return status;
+    }
+    ask_all_positions(&algorithm, all);
+    return append_all(matmul, &algorithm, all, 0);
+}
+
+static int id_of(const cublasLtMatmulAlgo_t *algorithm) {
+    int id = -1;
+    size_t bytes = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoConfigGetAttribute(
+        algorithm, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &bytes);
+    return status == CUBLAS_STATUS_SUCCESS ? id : -1;
+}
+
+cublasStatus_t lt_matmul_enumerate(lt_matmul *matmul, const problem *problem, int *count) {
+    cublasStatus_t status = take_shape(matmul, problem);
+    matmul->count = matmul->heuristics; /* forgets what an earlier call has found */
+    for (int i = 0; i < matmul->heuristics && status == CUBLAS_STATUS_SUCCESS; ++i) {
+        const int id = id_of(&matmul->algorithms[i]);
+        bool known = id < 0;
+        for (int j = 0; j < i; ++j) {
+            known = known || id_of(&matmul->algorithms[j]) == id;
+        }
+        status = known ? status : append_configurations(matmul, id);
+    }
     *count = matmul->count;
+    return status;
+}
+
+/* ---- one of them as text */
+
+void lt_matmul_digits(const lt_matmul *matmul, int number, char digits[ALGORITHM_DIGITS + 1]) {
+    unsigned char bytes[ALGORITHM_DIGITS / 2];
+    _Static_assert(sizeof bytes == sizeof(cublasLtMatmulAlgo_t), "two digits are a byte");
+    memcpy(bytes, &matmul->algorithms[number], sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; ++i) {
+        snprintf(&digits[2 * i], 3, "%02x", (unsigned)bytes[i]);
+    }
+}
+
+cublasStatus_t lt_matmul_restore(lt_matmul *matmul, const problem *problem, const char *digits,
+                                 int *number) {
+    unsigned char bytes[ALGORITHM_DIGITS / 2];
+    cublasLtMatmulAlgo_t algorithm;
+    for (size_t i = 0; i < sizeof bytes; ++i) {
+        unsigned byte = 0;
+        if (sscanf(&digits[2 * i], "%2x", &byte) != 1) {
+            return CUBLAS_STATUS_INVALID_VALUE;
+        }
+        bytes[i] = (unsigned char)byte;
+    }
+    memcpy(&algorithm, bytes, sizeof algorithm);
+    cublasStatus_t status = take_shape(matmul, problem);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        return status;
+    }
+    for (*number = 0; *number < matmul->count; ++*number) {
+        if (memcmp(&matmul->algorithms[*number], &algorithm, sizeof algorithm) == 0) {
+            break;
+        }
+    }
+    if (*number == matmul->count) {
+        status = takes_shape(matmul, &algorithm) ? append(matmul, &algorithm)
+                                                 : CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    matmul->chosen = *number;
     return status;
 }
 
@@ -176,11 +362,11 @@ cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
     if (matmul->chosen >= matmul->count) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    return cublasLtMatmul(
-        matmul->handle, matmul->operation, scaled ? &problem->alpha : &one, problem->b, matmul->b,
-        problem->a, matmul->a, scaled ? &problem->beta : &zero, scaled ? problem->c : problem->d,
-        matmul->d, problem->d, matmul->d, &matmul->algorithms[matmul->chosen].algo,
-        matmul->workspace, WORKSPACE_BYTES, matmul->stream);
+    return cublasLtMatmul(matmul->handle, matmul->operation, scaled ? &problem->alpha : &one,
+                          problem->b, matmul->b, problem->a, matmul->a,
+                          scaled ? &problem->beta : &zero, scaled ? problem->c : problem->d,
+                          matmul->d, problem->d, matmul->d, &matmul->algorithms[matmul->chosen],
+                          matmul->workspace, WORKSPACE_BYTES, matmul->stream);
 }
 
 typedef struct call {

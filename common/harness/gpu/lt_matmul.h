@@ -19,6 +19,20 @@ void lt_matmul_close(lt_matmul *matmul);
  * best first. Sums and partial sums stay in fp32. */
 cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *count);
 
+/* Looks for every configuration (tile, stages, cluster shape and custom option, no split of k) of
+ * the algorithms that lt_matmul_count() has found, and numbers those that take the shape on from
+ * there: *count is how many there are now in all. Takes seconds. (cuBLAS documentation:
+ * cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
+cublasStatus_t lt_matmul_enumerate(lt_matmul *matmul, const problem *problem, int *count);
+
+/* Chooses the algorithm of these ALGORITHM_DIGITS, which need not be one of those found, and says
+ * its number. CUBLAS_STATUS_NOT_SUPPORTED, or another error, if it does not take this shape. */
+cublasStatus_t lt_matmul_restore(lt_matmul *matmul, const problem *problem, const char *digits,
+                                 int *number);
+
+/* The digits of the algorithm of that number. */
+void lt_matmul_digits(const lt_matmul *matmul, int number, char digits[ALGORITHM_DIGITS + 1]);
+
 /* Which one of them launches use; the first unless this says otherwise. One that does not exist
  * makes the next launch fail. */
 void lt_matmul_choose(lt_matmul *matmul, int algorithm);

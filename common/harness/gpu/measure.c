@@ -1,4 +1,5 @@
 /* What a GPU measures: times. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "harness/arithmetic.h"
@@ -14,7 +15,8 @@ bool machine_traces(void) { return false; }
 static work work_of(const workload *workload, const options *o) {
     const arithmetic *arithmetic = &workload->arithmetic;
     return arithmetic->moves ? (work){.bytes = arithmetic_moved_bytes(arithmetic, o->m, o->n)}
-                             : (work){.flop = shape_flop(o->m, o->n, o->k)};
+                             : (work){.flop = shape_flop(o->m, o->n, o->k),
+                                      .on_cuda_cores = workload->step->on_cuda_cores};
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step, if one is. */
@@ -23,8 +25,8 @@ static int choose_heuristic(const workload *workload, const options *o, heuristi
         return 0;
     }
     second_opinion *cublas = workload->second_opinion[CONTENDER_HEURISTIC];
-    if (o->takes_heuristic) {
-        return cublas_take(cublas, &workload->copy[0].problem[CONTENDER_HEURISTIC], o->heuristic,
+    if (o->algorithm != NULL) {
+        return cublas_take(cublas, &workload->copy[0].problem[CONTENDER_HEURISTIC], o->algorithm,
                            found);
     }
     const problem **problems = malloc(workload->copies * sizeof *problems);
@@ -35,8 +37,21 @@ static int choose_heuristic(const workload *workload, const options *o, heuristi
     for (size_t i = 0; i < workload->copies; ++i) {
         problems[i] = &workload->copy[i].problem[CONTENDER_HEURISTIC];
     }
-    const int failed = cublas_search(cublas, problems, workload->copies, o->heuristics, found);
+    const int failed =
+        cublas_search(cublas, problems, workload->copies, o->heuristics, o->enumerates, found);
     free(problems);
+    return failed;
+}
+
+/* The search counts as what cuBLASLt did before its first launch; without one that is not known. */
+static int prepare_heuristic(workload *workload, const options *o, timing *timing) {
+    const double begin = monotonic_seconds();
+    const int failed = choose_heuristic(workload, o, &timing->heuristics);
+    for (int i = 0; i < CONTENDERS; ++i) {
+        timing->before_seconds[i] = workload->before_seconds[i];
+    }
+    timing->before_seconds[CONTENDER_HEURISTIC] +=
+        o->algorithm != NULL ? NAN : monotonic_seconds() - begin;
     return failed;
 }
 
@@ -44,7 +59,7 @@ static int choose_heuristic(const workload *workload, const options *o, heuristi
 static int time_and_verify(workload *workload, const options *o, timing *timing,
                            verification *verification) {
     /* What is found in a buffer afterwards was written by a timed launch. */
-    if (choose_heuristic(workload, o, &timing->heuristics) != 0 || workload_poison(workload) != 0 ||
+    if (prepare_heuristic(workload, o, timing) != 0 || workload_poison(workload) != 0 ||
         timing_run(workload->device, o, workload->copies, work_of(workload, o),
                    workload->contenders, workload->contender_set, timing) != 0 ||
         verify_after_timing(workload, o, timing, verification) != 0) {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,12 @@ typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
 enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
+enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
+
+typedef struct violation_time { /* nvmlViolationTime_t */
+    unsigned long long reference_microseconds;
+    unsigned long long violation_nanoseconds;
+} violation_time;
 
 struct nvml {
     void *library;
@@ -19,6 +26,9 @@ struct nvml {
     nvml_status (*shutdown)(void);
     nvml_status (*device_by_pci)(const char *, nvml_device *);
     nvml_status (*power_limit)(nvml_device, unsigned int *milliwatts);
+    nvml_status (*power)(nvml_device, unsigned int *milliwatts);
+    nvml_status (*violation)(nvml_device, int policy, violation_time *);
+    nvml_status (*uuid)(nvml_device, char *, unsigned int);
     nvml_status (*energy)(nvml_device, unsigned long long *millijoules);
     nvml_status (*driver_version)(char *, unsigned int);
     nvml_status (*temperature)(nvml_device, int sensor, unsigned int *celsius);
@@ -45,6 +55,9 @@ nvml *nvml_open(const char *pci_bus_id) {
     find(nvml, "nvmlShutdown", &nvml->shutdown);
     find(nvml, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->device_by_pci);
     find(nvml, "nvmlDeviceGetEnforcedPowerLimit", &nvml->power_limit);
+    find(nvml, "nvmlDeviceGetPowerUsage", &nvml->power);
+    find(nvml, "nvmlDeviceGetViolationStatus", &nvml->violation);
+    find(nvml, "nvmlDeviceGetUUID", &nvml->uuid);
     find(nvml, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
     find(nvml, "nvmlSystemGetDriverVersion", &nvml->driver_version);
     find(nvml, "nvmlDeviceGetTemperature", &nvml->temperature);
@@ -78,6 +91,23 @@ double nvml_power_limit_watts(const nvml *nvml) {
     return 1e-3 * milliwatts;
 }
 
+double nvml_power_watts(const nvml *nvml) {
+    unsigned int milliwatts = 0;
+    if (nvml == NULL || nvml->power == NULL || nvml->power(nvml->device, &milliwatts) != 0) {
+        return NAN;
+    }
+    return 1e-3 * milliwatts;
+}
+
+double nvml_limited_seconds(const nvml *nvml, enum clock_limit limit) {
+    violation_time time = {0, 0};
+    if (nvml == NULL || nvml->violation == NULL ||
+        nvml->violation(nvml->device, (int)limit, &time) != 0) {
+        return NAN;
+    }
+    return 1e-9 * (double)time.violation_nanoseconds;
+}
+
 double nvml_energy_joules(const nvml *nvml) {
     unsigned long long millijoules = 0;
     if (nvml == NULL || nvml->energy == NULL || nvml->energy(nvml->device, &millijoules) != 0) {
@@ -102,6 +132,17 @@ double nvml_sm_clock_ghz(const nvml *nvml) {
         return NAN;
     }
     return 1e-3 * megahertz;
+}
+
+void nvml_card(const nvml *nvml, char *text, size_t size) {
+    static const char PREFIX[] = "GPU-";
+    enum { DIGITS = 8 };
+    char uuid[UUID_SIZE] = "";
+    if (nvml == NULL || nvml->uuid == NULL || nvml->uuid(nvml->device, uuid, sizeof uuid) != 0 ||
+        strncmp(uuid, PREFIX, sizeof PREFIX - 1) != 0) {
+        uuid[0] = '\0';
+    }
+    snprintf(text, size, "%.*s", (int)DIGITS, uuid[0] == '\0' ? uuid : uuid + sizeof PREFIX - 1);
 }
 
 void nvml_driver_version(const nvml *nvml, char *text, size_t size) {

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/gpu/clocks.h"
 #include "harness/cuda_failed.h"
+#include "harness/gpu/clocks.h"
+#include "harness/gpu/gate.h"
+#include "harness/gpu/meter.h"
 #include "harness/message.h"
 
 static const double BURST_LEAST_SECONDS = 0.5e-3;
-static const double SUSTAINED_SECONDS = 1.5;
+static const double SUSTAINED_SECONDS = 1.2;
 static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
-/* Back-to-back launches are enqueued in chunks of about this long, two in flight. */
-static const double CHUNK_SECONDS = 0.05;
-enum { MOST_LAUNCHES_PER_CHUNK = 256, CALIBRATION_LAUNCHES = 3, CHUNKS_IN_FLIGHT = 2 };
+enum { CALIBRATION_LAUNCHES = 3 };
 
 static volatile sig_atomic_t interrupted = 0;
 
@@ -30,9 +30,9 @@ static void on_interrupt(int signal_number) {
 typedef struct stopwatch {
     const device *device;
     clocks *clocks;
+    gate *gate; /* NULL: launches start as they are enqueued */
     cudaEvent_t begin;
     cudaEvent_t end;
-    cudaEvent_t chunk_done[CHUNKS_IN_FLIGHT];
     size_t copies;
 } stopwatch;
 
@@ -44,16 +44,14 @@ typedef struct sample {
     double joules;
 } sample;
 
-static int stopwatch_open(stopwatch *watch, const device *device, size_t copies) {
+static int stopwatch_open(stopwatch *watch, const device *device, size_t copies, bool gated) {
     memset(watch, 0, sizeof *watch);
     watch->device = device;
     watch->copies = copies;
     watch->clocks = clocks_open(device->info.sms);
-    return watch->clocks == NULL ||
+    return watch->clocks == NULL || (gated && (watch->gate = gate_create()) == NULL) ||
            cuda_failed(cudaEventCreate(&watch->begin), "making an event") ||
-           cuda_failed(cudaEventCreate(&watch->end), "making an event") ||
-           cuda_failed(cudaEventCreate(&watch->chunk_done[0]), "making an event") ||
-           cuda_failed(cudaEventCreate(&watch->chunk_done[1]), "making an event");
+           cuda_failed(cudaEventCreate(&watch->end), "making an event");
 }
 
 static void destroy_event(cudaEvent_t event) {
@@ -65,8 +63,7 @@ static void destroy_event(cudaEvent_t event) {
 static void stopwatch_close(stopwatch *watch) {
     destroy_event(watch->begin);
     destroy_event(watch->end);
-    destroy_event(watch->chunk_done[0]);
-    destroy_event(watch->chunk_done[1]);
+    gate_destroy(watch->gate);
     clocks_close(watch->clocks);
 }
 
@@ -113,20 +110,50 @@ static int elapsed_seconds(const stopwatch *watch, double *seconds) {
     return failed;
 }
 
+/* Enqueues a warm-up launch and the timed ones, behind the gate. */
+static int enqueue_burst(const stopwatch *watch, const contender *who, contender_samples *samples,
+                         size_t launches) {
+    return (watch->gate != NULL && gate_close(watch->gate, watch->device->stream) != 0) ||
+           launch(watch, who, samples, 1) != 0 || timed_begin(watch) != 0 ||
+           launch(watch, who, samples, launches) != 0 || timed_end(watch) != 0;
+}
+
 static int burst(const stopwatch *watch, const contender *who, contender_samples *samples,
                  size_t launches, sample *result) {
     struct CUstream_st *stream = watch->device->stream;
     if (clocks_clear(watch->clocks, stream) != 0 || wait_for(watch, who) != 0) {
         return 1;
     }
-    sleep_ms(BURST_IDLE_MS);
-    if (launch(watch, who, samples, 1) != 0 || timed_begin(watch) != 0 ||
-        launch(watch, who, samples, launches) != 0 || timed_end(watch) != 0 ||
-        wait_for(watch, who) != 0 || elapsed_seconds(watch, &result->seconds) != 0) {
+    sleep_ms(IDLE_MS);
+    const int failed = enqueue_burst(watch, who, samples, launches);
+    if (watch->gate != NULL) {
+        gate_open(watch->gate); /* also after a failure, or the GPU waits for its time limit */
+    }
+    if (failed || wait_for(watch, who) != 0 ||
+        (watch->gate != NULL && gate_expired(watch->gate) != 0) ||
+        elapsed_seconds(watch, &result->seconds) != 0) {
         return 1;
     }
     result->seconds /= (double)launches;
     return clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz);
+}
+
+/* The clock is not read: the kernel that does would make the stream a busy one. */
+static int call(const stopwatch *watch, const contender *who, contender_samples *samples,
+                sample *result) {
+    double seconds[CALLS_PER_ROUND];
+    sleep_ms(IDLE_MS);
+    for (int i = -1; i < CALLS_PER_ROUND; ++i) { /* the first one warms up */
+        const double begin = monotonic_seconds();
+        if (launch(watch, who, samples, 1) != 0 || wait_for(watch, who) != 0) {
+            return 1;
+        }
+        if (i >= 0) {
+            seconds[i] = monotonic_seconds() - begin;
+        }
+    }
+    result->seconds = median(seconds, CALLS_PER_ROUND);
+    return 0;
 }
 
 /* About how long a launch takes. */
@@ -151,7 +178,7 @@ static size_t launches_in(double time, double seconds, size_t least, size_t most
  * none of them has more launches to warm up in. */
 static int choose_burst_launches(const stopwatch *watch, const contender contenders[CONTENDERS],
                                  timing *timing) {
-    timing->burst_launches = BURST_LEAST_LAUNCHES;
+    timing->launches = BURST_LEAST_LAUNCHES;
     for (int i = 0; i < CONTENDERS; ++i) {
         double seconds;
         if (!has_contender(timing->contenders, i)) {
@@ -160,62 +187,53 @@ static int choose_burst_launches(const stopwatch *watch, const contender contend
         if (calibrate(watch, &contenders[i], &timing->samples[i], &seconds) != 0) {
             return 1;
         }
-        timing->burst_launches =
-            launches_in(BURST_LEAST_SECONDS, seconds, timing->burst_launches, BURST_MOST_LAUNCHES);
+        timing->launches =
+            launches_in(BURST_LEAST_SECONDS, seconds, timing->launches, BURST_MOST_LAUNCHES);
     }
     return 0;
 }
 
-/* Launches back to back until the time is over. Waits for the chunk before the last one, so that
- * the GPU always has the next launch in its queue and the loop does not run far ahead. */
-static int launch_for(const stopwatch *watch, const contender *who, contender_samples *samples,
-                      size_t chunk, double seconds) {
-    const double start = monotonic_seconds();
-    for (size_t i = 0; monotonic_seconds() - start < seconds; ++i) {
-        if (i >= CHUNKS_IN_FLIGHT &&
-            cuda_failed(cudaEventSynchronize(watch->chunk_done[i % CHUNKS_IN_FLIGHT]),
-                        "waiting for launches of %s", who->name)) {
-            return 1;
-        }
-        if (launch(watch, who, samples, chunk) != 0 ||
-            cuda_failed(
-                cudaEventRecord(watch->chunk_done[i % CHUNKS_IN_FLIGHT], watch->device->stream),
-                "recording an event")) {
-            return 1;
-        }
-    }
-    return 0;
+/* What the meter keeps the GPU busy with. */
+typedef struct busy {
+    const stopwatch *watch;
+    const contender *who;
+    contender_samples *samples;
+} busy;
+
+static int launch_busy(void *context, size_t number) {
+    const busy *busy = context;
+    (void)number; /* the copies of the operands are counted over all of a contender's launches */
+    return launch(busy->watch, busy->who, busy->samples, 1);
 }
 
-/* The energy is that between two readings of the driver's counter, taken with the GPU idle right
- * before and after the run. The counter moves about every 100 ms, which is the error of it. */
 static int sustained(const stopwatch *watch, const contender *who, contender_samples *samples,
                      sample *result) {
-    struct CUstream_st *stream = watch->device->stream;
-    double one;
-    if (clocks_clear(watch->clocks, stream) != 0 || calibrate(watch, who, samples, &one) != 0) {
+    static metered metered; /* too large for the stack */
+    busy busy = {watch, who, samples};
+    const metered_work work = {who->name, launch_busy, &busy};
+    if (meter(watch->device, &work, SUSTAINED_WARM_UP_SECONDS, SUSTAINED_SECONDS, &metered) != 0) {
         return 1;
     }
-    const size_t chunk = launches_in(CHUNK_SECONDS, one, 1, MOST_LAUNCHES_PER_CHUNK);
-    if (launch_for(watch, who, samples, chunk, SUSTAINED_WARM_UP_SECONDS) != 0 ||
-        wait_for(watch, who) != 0 || clocks_clear(watch->clocks, stream) != 0) {
-        return 1;
+    result->seconds = metered.seconds;
+    result->clock_ghz = metered.clock_ghz;
+    result->watts = edges_watts(&metered.edges);
+    result->joules = result->watts * metered.seconds;
+    for (int i = 0; i < CLOCK_LIMITS; ++i) {
+        samples->limited[i] += metered.limited[i];
     }
-    const size_t before = samples->launches;
-    const double joules = device_energy_joules(watch->device);
-    const double start = monotonic_seconds();
-    if (timed_begin(watch) != 0 || launch_for(watch, who, samples, chunk, SUSTAINED_SECONDS) != 0 ||
-        timed_end(watch) != 0 || wait_for(watch, who) != 0 ||
-        elapsed_seconds(watch, &result->seconds) != 0) {
-        return 1;
+    return 0;
+}
+
+static int run_sample(const stopwatch *watch, const contender *who, timing *timing,
+                      contender_samples *samples, sample *result) {
+    switch (timing->protocol) {
+    case PROTOCOL_BURST:
+        return burst(watch, who, samples, timing->launches, result);
+    case PROTOCOL_CALL:
+        return call(watch, who, samples, result);
+    default:
+        return sustained(watch, who, samples, result);
     }
-    const double passed = monotonic_seconds() - start;
-    const double used = device_energy_joules(watch->device) - joules;
-    const double launches = (double)(samples->launches - before);
-    result->seconds /= launches;
-    result->watts = used / passed;
-    result->joules = used / launches;
-    return clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz);
 }
 
 /* Into list, in order; returns how many they are. */
@@ -238,11 +256,7 @@ static int run_round(const stopwatch *watch, const contender contenders[CONTENDE
         const int turn = present[(i + round) % count];
         contender_samples *samples = &timing->samples[turn];
         sample result = {NAN, NAN, NAN, NAN};
-        const int failed =
-            timing->protocol == PROTOCOL_BURST
-                ? burst(watch, &contenders[turn], samples, timing->burst_launches, &result)
-                : sustained(watch, &contenders[turn], samples, &result);
-        if (failed) {
+        if (run_sample(watch, &contenders[turn], timing, samples, &result) != 0) {
             return 1;
         }
         samples->seconds[round] = result.seconds;
@@ -293,6 +307,8 @@ int timing_run(const device *device, const options *options, size_t copies, work
     timing->contenders = set;
     timing->protocol = options->protocol;
     timing->work = work;
+    timing->gated = timing->protocol == PROTOCOL_BURST && !options->ungated;
+    timing->launches = timing->protocol == PROTOCOL_CALL ? CALLS_PER_ROUND : 0;
     const size_t rounds = (size_t)options->rounds;
     if (allocate_samples(timing, rounds) != 0) {
         return 1;
@@ -307,7 +323,7 @@ int timing_run(const device *device, const options *options, size_t copies, work
         return 1;
     }
     stopwatch watch;
-    int failed = stopwatch_open(&watch, device, copies);
+    int failed = stopwatch_open(&watch, device, copies, timing->gated);
     failed = failed || (timing->protocol == PROTOCOL_BURST &&
                         choose_burst_launches(&watch, contenders, timing) != 0);
     failed = failed || run_rounds(&watch, rounds, contenders, timing);

@@ -1,6 +1,6 @@
 /* Keeps the GPU busy with one thing for seconds, and watches the driver's energy counter. */
-#ifndef GEMM_LADDER_ENERGY_METER_H
-#define GEMM_LADDER_ENERGY_METER_H
+#ifndef GEMM_LADDER_HARNESS_METER_H
+#define GEMM_LADDER_HARNESS_METER_H
 
 #include <stddef.h>
 
@@ -23,6 +23,8 @@ typedef struct metered {
     double seconds;    /* of one launch; NAN if nothing was launched */
     double clock_ghz;  /* mean over the SMs that ran; while nothing runs, what the driver says */
     double celsius[2]; /* of the chip, first and last; NAN if unknown */
+    double limited[CLOCK_LIMITS]; /* share of the time in which the driver held the clock down for
+                                   * that reason, 0 to 1; NAN if unknown */
 } metered;
 
 /* What is to be launched. launch enqueues one; NULL: nothing runs. */
@@ -32,8 +34,11 @@ typedef struct metered_work {
     void *context;
 } metered_work;
 
-/* Launches back to back: warm_up seconds, then `seconds` that count. Returns 0, or 1 after printing
- * one line. */
+/* Watts between the counter's first step and its last; NAN if there are not two. */
+double edges_watts(const edges *edges);
+
+/* Launches back to back: warm_up seconds, then `seconds` that count. Without an energy counter
+ * there are no edges. Returns 0, or 1 after printing one line. */
 int meter(const device *device, const metered_work *work, double warm_up, double seconds,
           metered *result);
 

@@ -1,0 +1,66 @@
+// fast.cu's kernel 7 (github.com/pranjalssh/fast.cu, examples/matmul/matmul_7.cuh): a persistent
+// kernel with a producer, two consumers, mbarriers and groups of 16 x 8 tiles.
+//
+// It writes D by columns, so A and B swap roles: D^T = B * A^T. Its schedule takes whole groups.
+// Tiles, ring and grid are those of its own launcher.
+#include "rival.cuh"
+
+// What its files expect of the file that includes them.
+#include <cassert>
+#include <cuda/barrier>
+#define CEIL_DIV(m, n) (((m) + (n)-1) / (n))
+#define cudaCheck(call) launch_check(call, "calling CUDA in fast.cu, line", __LINE__)
+#include <examples/matmul/matmul_7.cuh>
+
+constexpr int BM = 128; // rows of its A: of our B
+constexpr int BN = 256;
+constexpr int BK = 64;
+constexpr int STAGES = 3;
+constexpr int THREADS = 3 * WARPGROUP_THREADS;
+constexpr int CTAS = 128;
+constexpr size_t SMEM = sizeof(M7::SMem<BM, BN, BK, STAGES>);
+enum { GROUP_M = 16, GROUP_N = 8 }; // tiles in a group of its schedule
+
+static const auto kernel = M7::matmulKernel7<BM, BN, BK, THREADS, STAGES, CTAS>;
+
+struct State {
+    CUtensorMap map_a;
+    CUtensorMap map_b;
+};
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    if ((long long)p->m * p->n >= 1LL << 31) {
+        fprintf(stderr, "fast.cu counts the words of D in an int: %d x %d are too many\n", p->m,
+                p->n);
+        return 1;
+    }
+    made->map_a = M7::create_tensor_map<BM, BK>(operand(p->b), p->n, p->k);
+    made->map_b = M7::create_tensor_map<BN, BK>(operand(p->a), p->m, p->k);
+    return peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM);
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(kernel, dim3(CTAS), dim3(THREADS), dim3(1), SMEM, p->stream, p->n, p->m, p->k,
+                  operand(p->d), made->map_a, made->map_b);
+}
+
+static void release(void *state) { delete static_cast<State *>(state); }
+
+static const step rival = {
+    .name = "v-fast-cu-7",
+    .idea = "fast.cu's kernel 7, commit " PEER_COMMIT,
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = BN * GROUP_N,
+    .multiple_n = BM * GROUP_M,
+    .multiple_k = BK,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&rival, argc, argv); }

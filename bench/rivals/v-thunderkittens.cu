@@ -1,0 +1,100 @@
+// ThunderKittens' bf16 GEMM for the H100 (github.com/HazyResearch/ThunderKittens,
+// kernels/gemm/bf16_h100/bf16_h100_gemm.cu), with the template parameters of its own main().
+//
+// It reads B as [k][n]: whenever the harness has made the operands, B is transposed into memory of
+// the adapter, untimed.
+#include "rival.cuh"
+
+#include <stdexcept>
+
+// Its file is a program: its main() is not ours.
+#define main thunderkittens_main
+#include <kernels/gemm/bf16_h100/bf16_h100_gemm.cu>
+#undef main
+
+using Matmul = matmul_template<2, 4, 8>;
+using Globals = Matmul::layout::globals;
+using Matrix = Matmul::layout::global_layout;
+
+constexpr int TILE_M = 64 * Matmul::M_BLOCK;
+constexpr int TILE_N = 64 * Matmul::N_BLOCK;
+constexpr int TILE_K = 64;
+constexpr int THREADS = kittens::prototype::detail::NUM_THREADS_v<Matmul>;
+constexpr size_t SMEM = kittens::MAX_SHARED_MEMORY - 1024; // as its launcher has it
+constexpr int PATCH = 32;                                  // rows and columns that a CTA transposes
+constexpr int PATCH_ROWS = 8;                              // that its threads move at a time
+
+static const auto multiply = kittens::prototype::lcf::kernel<Matmul>;
+
+struct State {
+    bf16 *b; // [k][n], in device memory
+    Globals *globals;
+};
+
+// to[column][row] = from[row][column]; rows and columns are multiples of PATCH.
+__global__ void transpose_b(bf16 *to, const bf16 *from, int rows, int columns) {
+    __shared__ bf16 patch[PATCH][PATCH + 1]; // one more: a column lies in different banks
+    const size_t row = size_t(grid_row()) * PATCH, column = size_t(blockIdx.x) * PATCH;
+    if (row >= size_t(rows)) // the whole CTA
+        return;
+    for (int i = threadIdx.y; i < PATCH; i += PATCH_ROWS)
+        patch[i][threadIdx.x] = from[(row + i) * columns + column + threadIdx.x];
+    __syncthreads(); // the patch is whole
+    for (int i = threadIdx.y; i < PATCH; i += PATCH_ROWS)
+        to[(column + i) * rows + row + threadIdx.x] = patch[threadIdx.x][i];
+}
+
+// Its constructors make tensor maps, and throw if the driver refuses.
+static int make_globals(State *made, const problem *p) {
+    const size_t m = p->m, n = p->n, k = p->k;
+    try {
+        made->globals = new Globals{Matrix(operand(p->a), nullptr, nullptr, m, k),
+                                    Matrix(made->b, nullptr, nullptr, k, n),
+                                    Matrix(operand(p->d), nullptr, nullptr, m, n)};
+    } catch (const std::runtime_error &) {
+    }
+    return peer_tensor_maps_failed() || made->globals == nullptr;
+}
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    const size_t bytes = size_t(p->n) * p->k * sizeof(bf16);
+    if (launch_check(cudaMalloc(&made->b, bytes), "allocating B by columns, bytes",
+                     (long long)bytes))
+        return 1;
+    return make_globals(made, p) || allow_dynamic_smem(multiply, SMEM);
+}
+
+static int operands_made(const problem *p, void *state) {
+    return launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
+                  dim3(1), 0, p->stream, static_cast<State *>(state)->b, operand(p->b), p->n, p->k);
+}
+
+static int launch(const problem *p, void *state) {
+    return launch(multiply, Matmul::grid(p->m, p->n, p->k), dim3(THREADS), dim3(1), SMEM, p->stream,
+                  *static_cast<const State *>(state)->globals);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->b);
+    delete static_cast<State *>(state)->globals;
+    delete static_cast<State *>(state);
+}
+
+static const step rival = {
+    .name = "v-thunderkittens",
+    .idea = "ThunderKittens, own layout of B, commit " PEER_COMMIT,
+    .computes = GEMM_BF16,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = TILE_M,
+    .multiple_n = TILE_N,
+    .multiple_k = TILE_K,
+    .prepare = prepare,
+    .launch = launch,
+    .operands_made = operands_made,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
