@@ -7,7 +7,7 @@
  *            best. Four launches are enough where one takes long; of short ones, equally many of
  *            all of them, so many that the fastest takes half a millisecond: the microsecond
  *            between an event and the launch after it is not to count as the kernel's.
- * sustained  A round is, for each of them: a short warm-up, then a second and more of back-to-back
+ * sustained  A round is, for each of them: a short warm-up, then a second of back-to-back
  *            launches, with the energy they took. Power decides what is left of the clock.
  * call       A round is, for each of them: idle, one warm-up call, some timed calls, of which the
  *            median counts. A call begins on an idle stream and ends when the host, which asks the

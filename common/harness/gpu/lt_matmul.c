@@ -192,18 +192,39 @@ cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *c
 
 /* ---- every configuration */
 
-typedef enum { TILE, STAGES, CLUSTER, CUSTOM_OPTION, DIALS } dial;
+typedef enum { TILE, CLUSTER, CUSTOM_OPTION, DIALS } dial;
 
-/* The positions of one dial; a cublasLtMatmulAlgoConfigAttributes_t is set to each. */
+/* A library may list more than can be checked. Then the rest is left out: so many are kept at most,
+ * and so many seconds are taken. */
+enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
+static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and as many for options */
+
+/* The positions of one dial. */
 typedef struct positions {
     uint32_t list[CUBLASLT_MATMUL_TILE_END];
     int count;
 } positions;
 
+typedef struct enumeration {
+    lt_matmul *matmul;
+    positions dials[DIALS];
+    double begin;
+    double limit; /* in seconds from then */
+    size_t checks;
+    bool cut; /* something was left out */
+} enumeration;
+
+static bool ended(enumeration *e) {
+    const bool now =
+        e->matmul->count >= MOST_CONFIGURATIONS || monotonic_seconds() - e->begin > e->limit;
+    e->cut = e->cut || now;
+    return now;
+}
+
 static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
     static const cublasLtMatmulAlgoConfigAttributes_t ATTRIBUTES[DIALS] = {
-        CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_STAGES_ID,
-        CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION};
+        CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+        CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION};
     const uint16_t narrow = (uint16_t)value;
     const bool is_narrow = dial == CLUSTER; /* this one has 16 bits, the others 32 */
     /* What cannot be set does not pass the check either. */
@@ -212,43 +233,39 @@ static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
                                                is_narrow ? sizeof narrow : sizeof value);
 }
 
-/* Those that an algorithm says it has; 0 alone if it says nothing. */
-static void ask_positions(const cublasLtMatmulAlgo_t *algorithm,
-                          cublasLtMatmulAlgoCapAttributes_t capability, positions *positions) {
+/* The tiles that an algorithm says it has; 0 alone if it says nothing. */
+static void ask_tiles(const cublasLtMatmulAlgo_t *algorithm, positions *tiles) {
     size_t bytes = 0; /* asked for first: the size must be right */
-    positions->count = 0;
-    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, capability, NULL, 0, &bytes) ==
+    tiles->count = 0;
+    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
             CUBLAS_STATUS_SUCCESS &&
-        bytes <= sizeof positions->list &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, capability, positions->list, bytes, &bytes) ==
-            CUBLAS_STATUS_SUCCESS) {
-        positions->count = (int)(bytes / sizeof *positions->list);
+        bytes <= sizeof tiles->list &&
+        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles->list, bytes,
+                                          &bytes) == CUBLAS_STATUS_SUCCESS) {
+        tiles->count = (int)(bytes / sizeof *tiles->list);
     }
-    if (positions->count == 0) {
-        positions->list[positions->count++] = 0;
+    if (tiles->count == 0) {
+        tiles->list[tiles->count++] = 0;
     }
 }
 
-static void count_positions(positions *positions, uint32_t last) {
-    for (positions->count = 0; (uint32_t)positions->count <= last; ++positions->count) {
-        if (positions->count == CUBLASLT_MATMUL_TILE_END) {
-            return;
-        }
+static void count_positions(positions *positions, uint32_t count) {
+    for (positions->count = 0; (uint32_t)positions->count < count; ++positions->count) {
         positions->list[positions->count] = (uint32_t)positions->count;
     }
 }
 
-static void ask_all_positions(const cublasLtMatmulAlgo_t *algorithm, positions all[DIALS]) {
+static void ask_positions(const cublasLtMatmulAlgo_t *algorithm, positions dials[DIALS]) {
     uint32_t last = 0;
     size_t bytes = 0;
-    ask_positions(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, &all[TILE]);
-    ask_positions(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS, &all[STAGES]);
-    count_positions(&all[CLUSTER], CUBLASLT_CLUSTER_SHAPE_END - 1);
+    ask_tiles(algorithm, &dials[TILE]);
+    count_positions(&dials[CLUSTER], CUBLASLT_CLUSTER_SHAPE_END);
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
                                           sizeof last, &bytes) != CUBLAS_STATUS_SUCCESS) {
         last = 0;
     }
-    count_positions(&all[CUSTOM_OPTION], last);
+    count_positions(&dials[CUSTOM_OPTION],
+                    last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS);
 }
 
 static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
@@ -259,52 +276,89 @@ static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *alg
            result.workspaceSize <= WORKSPACE_BYTES;
 }
 
-static cublasStatus_t append_all(lt_matmul *matmul, cublasLtMatmulAlgo_t *algorithm,
-                                 const positions all[DIALS], int dial) {
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    if (dial == DIALS) {
-        return takes_shape(matmul, algorithm) ? append(matmul, algorithm) : status;
+static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
+    int number = 0;
+    while (number < matmul->count &&
+           memcmp(&matmul->algorithms[number], algorithm, sizeof *algorithm) != 0) {
+        ++number;
     }
-    for (int i = 0; i < all[dial].count && status == CUBLAS_STATUS_SUCCESS; ++i) {
-        set(algorithm, dial, all[dial].list[i]);
-        status = append_all(matmul, algorithm, all, dial + 1);
+    return number;
+}
+
+static cublasStatus_t append_if_new(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
+    ++e->checks;
+    return takes_shape(e->matmul, algorithm) && find(e->matmul, algorithm) == e->matmul->count
+               ? append(e->matmul, algorithm)
+               : CUBLAS_STATUS_SUCCESS;
+}
+
+/* All tiles and clusters that go with the rest of a heuristic's configuration ... */
+static cublasStatus_t vary_tile_and_cluster(enumeration *e, cublasLtMatmulAlgo_t algorithm) {
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    for (int i = 0; i < e->dials[TILE].count; ++i) {
+        set(&algorithm, TILE, e->dials[TILE].list[i]);
+        for (int j = 0; j < e->dials[CLUSTER].count && !ended(e); ++j) {
+            set(&algorithm, CLUSTER, e->dials[CLUSTER].list[j]);
+            status = status == CUBLAS_STATUS_SUCCESS ? append_if_new(e, &algorithm) : status;
+        }
     }
     return status;
 }
 
-static cublasStatus_t append_configurations(lt_matmul *matmul, int id) {
-    static positions all[DIALS]; /* too large for the stack */
-    cublasLtMatmulAlgo_t algorithm;
-    const cudaDataType_t type = operand_type(matmul);
-    const cudaDataType_t output = output_type(matmul);
-    const cublasStatus_t status = cublasLtMatmulAlgoInit(
-        matmul->handle, CUBLAS_COMPUTE_32F, CUDA_R_32F, type, type, output, output, id, &algorithm);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        return status;
+/* ... and all custom options of what has been found so far. */
+static cublasStatus_t vary_custom_option(enumeration *e) {
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    const int found = e->matmul->count;
+    for (int i = 0; i < found; ++i) {
+        cublasLtMatmulAlgo_t algorithm = e->matmul->algorithms[i];
+        for (int j = 0; j < e->dials[CUSTOM_OPTION].count && !ended(e); ++j) {
+            set(&algorithm, CUSTOM_OPTION, e->dials[CUSTOM_OPTION].list[j]);
+            status = status == CUBLAS_STATUS_SUCCESS ? append_if_new(e, &algorithm) : status;
+        }
     }
-    ask_all_positions(&algorithm, all);
-    return append_all(matmul, &algorithm, all, 0);
+    return status;
 }
 
-static int id_of(const cublasLtMatmulAlgo_t *algorithm) {
-    int id = -1;
-    size_t bytes = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoConfigGetAttribute(
-        algorithm, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &bytes);
-    return status == CUBLAS_STATUS_SUCCESS ? id : -1;
+/* What an algorithm is beside its tile and cluster. */
+static cublasLtMatmulAlgo_t rest_of(cublasLtMatmulAlgo_t algorithm) {
+    set(&algorithm, TILE, 0);
+    set(&algorithm, CLUSTER, 0);
+    return algorithm;
+}
+
+/* Whether no heuristic before it has the same rest. */
+static bool is_first_of_kind(const lt_matmul *matmul, int number) {
+    const cublasLtMatmulAlgo_t rest = rest_of(matmul->algorithms[number]);
+    for (int i = 0; i < number; ++i) {
+        const cublasLtMatmulAlgo_t other = rest_of(matmul->algorithms[i]);
+        if (memcmp(&rest, &other, sizeof rest) == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 cublasStatus_t lt_matmul_enumerate(lt_matmul *matmul, const problem *problem, int *count) {
+    static enumeration e; /* too large for the stack */
     cublasStatus_t status = take_shape(matmul, problem);
     matmul->count = matmul->heuristics; /* forgets what an earlier call has found */
-    for (int i = 0; i < matmul->heuristics && status == CUBLAS_STATUS_SUCCESS; ++i) {
-        const int id = id_of(&matmul->algorithms[i]);
-        bool known = id < 0;
-        for (int j = 0; j < i; ++j) {
-            known = known || id_of(&matmul->algorithms[j]) == id;
-        }
-        status = known ? status : append_configurations(matmul, id);
+    e = (enumeration){.matmul = matmul, .begin = monotonic_seconds(), .limit = ENUMERATION_SECONDS};
+    if (matmul->heuristics > 0) {
+        ask_positions(&matmul->algorithms[0], e.dials);
     }
+    for (int i = 0; i < matmul->heuristics && status == CUBLAS_STATUS_SUCCESS; ++i) {
+        status = is_first_of_kind(matmul, i) ? vary_tile_and_cluster(&e, matmul->algorithms[i])
+                                             : CUBLAS_STATUS_SUCCESS;
+    }
+    e.limit += ENUMERATION_SECONDS;
+    if (status == CUBLAS_STATUS_SUCCESS) {
+        status = vary_custom_option(&e);
+    }
+    message(
+        "cuBLASLt lists %d tiles, %d cluster shapes and %d custom options: %zu checks in %.1f s,"
+        " %d configurations%s",
+        e.dials[TILE].count, e.dials[CLUSTER].count, e.dials[CUSTOM_OPTION].count, e.checks,
+        monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
     *count = matmul->count;
     return status;
 }
@@ -336,11 +390,7 @@ cublasStatus_t lt_matmul_restore(lt_matmul *matmul, const problem *problem, cons
     if (status != CUBLAS_STATUS_SUCCESS) {
         return status;
     }
-    for (*number = 0; *number < matmul->count; ++*number) {
-        if (memcmp(&matmul->algorithms[*number], &algorithm, sizeof algorithm) == 0) {
-            break;
-        }
-    }
+    *number = find(matmul, &algorithm);
     if (*number == matmul->count) {
         status = takes_shape(matmul, &algorithm) ? append(matmul, &algorithm)
                                                  : CUBLAS_STATUS_NOT_SUPPORTED;

@@ -19,9 +19,9 @@ void lt_matmul_close(lt_matmul *matmul);
  * best first. Sums and partial sums stay in fp32. */
 cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *count);
 
-/* Looks for every configuration (tile, stages, cluster shape and custom option, no split of k) of
- * the algorithms that lt_matmul_count() has found, and numbers those that take the shape on from
- * there: *count is how many there are now in all. Takes seconds. (cuBLAS documentation:
+/* Looks for other configurations of what lt_matmul_count() has found: every tile, cluster shape and
+ * custom option, without a split of k. Those that take the shape are numbered on from there: *count
+ * is how many there are now in all. Takes seconds, a limited number of them. (cuBLAS documentation:
  * cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
 cublasStatus_t lt_matmul_enumerate(lt_matmul *matmul, const problem *problem, int *count);
 

@@ -15,7 +15,7 @@
 #include "harness/message.h"
 
 static const double BURST_LEAST_SECONDS = 0.5e-3;
-static const double SUSTAINED_SECONDS = 1.2;
+static const double SUSTAINED_SECONDS = 1.0;
 static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
 enum { CALIBRATION_LAUNCHES = 3 };
 
