@@ -12,8 +12,8 @@
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
 
-static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --check --json --device "
-                                  "--help";
+static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --turn --check --json "
+                                  "--device --help";
 static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
 static const char SCALAR_OPTIONS[] = " --alpha --beta";
 static const char TRACE_OPTIONS[] = " --cta --events";
@@ -190,7 +190,7 @@ static int parse_policy(parser *parser, const char *name, const char *value) {
 static int check_machine(parser *parser, const char *name, const char *value) {
     const char *why = NULL;
     const bool heuristics = strcmp(name, "--heuristics") == 0 || strcmp(name, "--algorithm") == 0;
-    const bool timed = heuristics || strcmp(name, "--rounds") == 0 ||
+    const bool timed = heuristics || strcmp(name, "--rounds") == 0 || strcmp(name, "--turn") == 0 ||
                        (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0);
     if (parser->rules->traces && timed) {
         why = "a traced rung is not timed";
@@ -206,8 +206,7 @@ static int check_machine(parser *parser, const char *name, const char *value) {
                                             : NULL;
     } else if (strcmp(name, "--device") == 0) {
         why = "the emulator has one device, a CPU";
-    } else if (strcmp(name, "--rounds") == 0 ||
-               (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0)) {
+    } else if (timed) {
         why = "the emulator measures no time";
     }
     if (why != NULL) {
@@ -271,6 +270,9 @@ static int parse_option(parser *parser, const char *name, const char *value) {
         parser->rounds_given = true;
         return parse_int(parser, name, value, 1, MOST_ROUNDS, &o->rounds);
     }
+    if (strcmp(name, "--turn") == 0) {
+        return parse_int(parser, name, value, 0, MOST_ROUNDS, &o->turn);
+    }
     if (strcmp(name, "--device") == 0) {
         return parse_int(parser, name, value, 0, INT_MAX, &o->device);
     }
@@ -295,9 +297,9 @@ static int parse_option(parser *parser, const char *name, const char *value) {
 /* The option called text (of the given length), or NULL. */
 static const char *known_option(const char *text, size_t length) {
     static const char *const names[] = {
-        "--size",       "--m",         "--n",        "--k",      "--inputs", "--seed",
-        "--check",      "--json",      "--protocol", "--rounds", "--device", "--policy",
-        "--heuristics", "--algorithm", "--alpha",    "--beta",   "--cta",    "--events"};
+        "--size",      "--m",        "--n",      "--k",    "--inputs", "--seed",   "--check",
+        "--json",      "--protocol", "--rounds", "--turn", "--device", "--policy", "--heuristics",
+        "--algorithm", "--alpha",    "--beta",   "--cta",  "--events"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
             return names[i];
@@ -374,11 +376,13 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
 
 static void print_gpu_options(FILE *out, const option_rules *rules) {
     if (!rules->traces) {
-        fprintf(out,
-                "  --protocol burst|sustained|call|none\n"
-                "                                    how to time, or not at all (default burst)\n"
-                "  --rounds R                        timed rounds (default %d; sustained: %d)\n",
-                BURST_ROUNDS, SUSTAINED_ROUNDS);
+        fprintf(
+            out,
+            "  --protocol burst|sustained|call|none\n"
+            "                                    how to time, or not at all (default burst)\n"
+            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
+            "  --turn T                          who begins: 0 the rung (default), 1 the next\n",
+            BURST_ROUNDS, SUSTAINED_ROUNDS);
     }
     fputs("  --device I                        which GPU (default 0)\n", out);
 }

@@ -35,6 +35,7 @@ typedef struct options {
     bool ungated; /* bursts without their gate: the test of the gate's control; no argument sets it
                    */
     int rounds;
+    int turn; /* which contender begins the first round, counted round the list */
     enum check_extent check;
     int heuristics;  /* of cuBLASLt's, how many to time to find the best; 0: none is timed */
     bool enumerates; /* then also every configuration of its algorithms that takes the shape */

@@ -77,6 +77,7 @@ static void traces(void) {
     EXPECT(parsed.protocol == PROTOCOL_NONE && parse("--protocol none") == 0, "%s", error);
     expect_refused("--protocol burst", "a traced rung is not timed");
     expect_refused("--rounds 3", "a traced rung is not timed");
+    expect_refused("--turn 3", "a traced rung is not timed");
     expect_refused("--heuristics 3", "a traced rung is not timed");
     expect_refused("--cta -1", "whole number from 0");
     expect_refused("--events 0", "whole number from 1");

@@ -17,6 +17,9 @@
 static const double BURST_LEAST_SECONDS = 0.5e-3;
 static const double SUSTAINED_SECONDS = 1.0;
 static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
+/* Before the first sample of a process: the chip has been idle, and the driver's energy counter
+ * follows the power with a delay. */
+static const double SUSTAINED_FIRST_WARM_UP_SECONDS = 1.0;
 enum { CALIBRATION_LAUNCHES = 3 };
 
 static volatile sig_atomic_t interrupted = 0;
@@ -34,6 +37,8 @@ typedef struct stopwatch {
     cudaEvent_t begin;
     cudaEvent_t end;
     size_t copies;
+    size_t turn; /* the place in the list of who begins the first round */
+    bool warm;   /* a sustained sample has been taken */
 } stopwatch;
 
 /* One timed run of one contender. */
@@ -206,14 +211,17 @@ static int launch_busy(void *context, size_t number) {
     return launch(busy->watch, busy->who, busy->samples, 1);
 }
 
-static int sustained(const stopwatch *watch, const contender *who, contender_samples *samples,
+static int sustained(stopwatch *watch, const contender *who, contender_samples *samples,
                      sample *result) {
     static metered metered; /* too large for the stack */
     busy busy = {watch, who, samples};
     const metered_work work = {who->name, launch_busy, &busy};
-    if (meter(watch->device, &work, SUSTAINED_WARM_UP_SECONDS, SUSTAINED_SECONDS, &metered) != 0) {
+    const double warm_up =
+        watch->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS;
+    if (meter(watch->device, &work, warm_up, SUSTAINED_SECONDS, &metered) != 0) {
         return 1;
     }
+    watch->warm = true;
     result->seconds = metered.seconds;
     result->clock_ghz = metered.clock_ghz;
     result->watts = edges_watts(&metered.edges);
@@ -224,7 +232,7 @@ static int sustained(const stopwatch *watch, const contender *who, contender_sam
     return 0;
 }
 
-static int run_sample(const stopwatch *watch, const contender *who, timing *timing,
+static int run_sample(stopwatch *watch, const contender *who, timing *timing,
                       contender_samples *samples, sample *result) {
     switch (timing->protocol) {
     case PROTOCOL_BURST:
@@ -247,13 +255,12 @@ static size_t list_contenders(contender_set set, int list[CONTENDERS]) {
     return count;
 }
 
-static int run_round(const stopwatch *watch, const contender contenders[CONTENDERS],
-                     timing *timing) {
+static int run_round(stopwatch *watch, const contender contenders[CONTENDERS], timing *timing) {
     const size_t round = timing->rounds;
     int present[CONTENDERS];
     const size_t count = list_contenders(timing->contenders, present);
     for (size_t i = 0; i < count; ++i) {
-        const int turn = present[(i + round) % count];
+        const int turn = present[(i + round + watch->turn) % count];
         contender_samples *samples = &timing->samples[turn];
         sample result = {NAN, NAN, NAN, NAN};
         if (run_sample(watch, &contenders[turn], timing, samples, &result) != 0) {
@@ -268,7 +275,7 @@ static int run_round(const stopwatch *watch, const contender contenders[CONTENDE
     return 0;
 }
 
-static int run_rounds(const stopwatch *watch, size_t rounds, const contender contenders[CONTENDERS],
+static int run_rounds(stopwatch *watch, size_t rounds, const contender contenders[CONTENDERS],
                       timing *timing) {
     progress progress;
     progress_begin(&progress, "timing (Ctrl-C ends it after the round)");
@@ -324,6 +331,7 @@ int timing_run(const device *device, const options *options, size_t copies, work
     }
     stopwatch watch;
     int failed = stopwatch_open(&watch, device, copies, timing->gated);
+    watch.turn = (size_t)options->turn;
     failed = failed || (timing->protocol == PROTOCOL_BURST &&
                         choose_burst_launches(&watch, contenders, timing) != 0);
     failed = failed || run_rounds(&watch, rounds, contenders, timing);
