@@ -158,6 +158,10 @@ def compare_ladders(old, new):
         [["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""], *map(row, changes)]
     )
     rates = [one[measure.other][measure.rate]["median"] for one in (old, new)]
+    if old.get("gated") != new.get("gated"):
+        print(
+            "only one of them has all launches enqueued before the first: short ones differ by that"
+        )
     print(f"{measure.other_name} itself: {rates[0]:.1f} and {rates[1]:.1f} {measure.unit}")
     for text in remarks:
         print(text)

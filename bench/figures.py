@@ -14,7 +14,17 @@ import energy_limits
 import traces
 from neighbours import pairwise
 from schema import Invalid, in_order, one_measure, require
-from vocabulary import MOVES, PRODUCTS, WIDE, is_variant, measure_of, ratio_to, rung_of
+from vocabulary import (
+    LIMITS,
+    MOVES,
+    PRODUCTS,
+    WIDE,
+    is_rival,
+    is_variant,
+    measure_of,
+    ratio_to,
+    rung_of,
+)
 
 KERNELS = {True: ("transpose", "add_one"), False: ("gemm",)}  # what a rung's is called: if it moves
 
@@ -54,8 +64,13 @@ def contender(measure, stored, seconds, work, passes, where):
     """One contender's rates from its seconds, and its readings from the passes'."""
     rates = [work / value / measure.units for value in seconds]
     summary(stored[measure.rate], rates, f"{where}.{measure.rate}")
-    for key in measure.readings:
-        reading(stored[key], [one.get(key) for one in passes], f"{where}.{key}")
+    for key in (*measure.readings, "before_seconds"):
+        reading(stored.get(key), [one.get(key) for one in passes], f"{where}.{key}")
+    limits = [one["clock_limits"] for one in passes if one.get("clock_limits")]
+    found = stored.get("clock_limits")
+    require((found is None) == (not limits), f"{where}.clock_limits", "not as in the passes")
+    for key in LIMITS if limits else ():
+        equal(found[key], statistics.median(one[key] for one in limits), f"{where}.{key}")
 
 
 def ratios(stored, theirs, step, passes, where):
@@ -71,7 +86,9 @@ def ratios(stored, theirs, step, passes, where):
 
 def readings_of(version, one, name):
     """What a pass read of a contender: it is its own JSON in schema 1."""
-    return one["timing"][name] if version == 1 else one[name]
+    there = one["timing"] if version == 1 else one
+    require(name in there, name, "is missing in a pass")
+    return there[name]
 
 
 def own_figures(measure, run, where):
@@ -167,6 +184,7 @@ def neighbours(ladder, where):
         field, lower, upper = f"{where}neighbours[{index}]", pair["lower"], pair["upper"]
         for name in (lower, upper):
             require(name in medians, field, f"{name} has no result")
+            require(not is_rival(name), field, f"{name} is a rival and has no neighbours")
         if is_variant(upper):
             require(lower == rung_of(upper), f"{field}.lower", f"{lower} is not {upper}'s rung")
         paired = [high / low for low, high in zip(medians[lower], medians[upper])]
@@ -179,14 +197,16 @@ def neighbours(ladder, where):
 
 
 def heuristics(ladder, where):
-    """The winner is one of those that were timed, and they are not more than there are."""
+    """The winner is one of those that were timed, and they are not more than there are: those
+    that the heuristic returned, and those that were enumerated besides."""
     if "heuristics" not in ladder:
         return
     found, field = ladder["heuristics"], f"{where}heuristics"
     require("cublaslt" in ladder, field, "but no rung has cublaslt beside it")
     require(found["winner"] in found["timed"], f"{field}.winner", "is not among those timed")
-    enough = len(found["timed"]) <= found["returned"] <= found["asked"]
-    require(enough, f"{field}.timed", f"holds {len(found['timed'])} of {found['returned']}")
+    there = found["returned"] + found.get("enumerated", 0)
+    enough = len(found["timed"]) <= there and found["returned"] <= found["asked"]
+    require(enough, f"{field}.timed", f"holds {len(found['timed'])} of {there}")
     numbers = [one["number"] for one in found["timed"]]
     require(len(set(numbers)) == len(numbers), f"{field}.timed", "one stands there twice")
 

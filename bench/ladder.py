@@ -5,12 +5,14 @@ Of the t track, whose rungs move words, it records GB/s and the ratio to a plain
 of the others TFLOPS and the ratio to cuBLAS.
 
 With --build build --build build/variants the variants of the rungs (`make variants`) run between
-them, each after its rung and compared with it.
+them, each after its rung and compared with it. With --build build/rivals other people's kernels
+(`make rivals`), such as v-cutlass-cooperative, run beside them.
 
 A ladder is one track on one shape by one protocol; --track, --sizes and --protocol may ask for
 several, which run one after the other. A rung's program measures cuBLAS beside itself, round by
-round. This program interleaves the processes as well: a pass goes once over all rungs, and every
-other pass goes backwards, so that a slow drift of clock or temperature reaches all rungs alike.
+round. This program interleaves the processes as well: a pass goes once over all rungs, each begins
+at another one, and every other pass goes backwards, so that a slow drift of clock or temperature
+reaches all rungs alike, and no rung always follows the same one.
 bench/results/README.md describes the file that it writes.
 
 Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed, two runs do
@@ -74,11 +76,12 @@ def make_parser():
     )
     add(
         "--heuristics",
-        type=selection.up_to_64,
+        type=selection.up_to_64_or_all,
         default=64,
         metavar="N",
         help="how many of cuBLASLt's algorithms to time to find the best, which then runs beside "
-        "every rung that multiplies (default and most: 64; 0: none)",
+        "every rung that multiplies (default: 64, of its heuristic; 0: none; all: every "
+        "configuration that it can run)",
     )
     add("--device", type=int, default=0, metavar="I")
     add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
@@ -100,7 +103,7 @@ def print_plan(options, tasks):
     for entry in plan:
         if len(tasks) > 1 and entry.task is not last:
             print(entry.task.title)
-        found = {"winner": {"number": "<the fastest>"}} if entry.task is last else None
+        found = {"winner": {"algorithm": "<the fastest>"}} if entry.task is last else None
         last = entry.task
         words = rung_run.command_of(
             last.options, entry.path, entry.index, "<temporary file>", found
@@ -262,15 +265,16 @@ def measure(options, tasks, users):
 
 
 def name_words(tasks):
-    """'8192x8192x8192-burst', '6-shapes-burst-sustained', with -a of another track than v and
-    -variants if there are some."""
+    """'8192x8192x8192-burst', '6-shapes-burst-sustained', with -a of another track than v, and
+    -variants and -rivals if there are some."""
     found = dict.fromkeys(shapes.shape_text(task.options.shape) for task in tasks)
     shape = next(iter(found)) if len(found) == 1 else f"{len(found)}-shapes"
     protocols = dict.fromkeys(task.options.protocol for task in tasks)
     tracks = list(dict.fromkeys(task.track for task in tasks))
     names = [name for task in tasks for name, _ in task.programs]
-    variants = ["variants"] if any(map(recorded.is_variant, names)) else []
-    return "-".join([shape, *protocols, *(tracks if tracks != ["v"] else []), *variants])
+    kinds = {"variants": recorded.is_variant, "rivals": recorded.is_rival}
+    others = [word for word, is_one in kinds.items() if any(map(is_one, names))]
+    return "-".join([shape, *protocols, *(tracks if tracks != ["v"] else []), *others])
 
 
 def write_run(options, tasks, run, date):

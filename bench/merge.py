@@ -6,6 +6,7 @@ import json
 import time
 
 import recorded
+from vocabulary import LIMITS
 
 
 class Mismatch(Exception):
@@ -38,9 +39,26 @@ def combine_contender(runs, contender):
     combined = {"seconds": seconds, measure.rate: recorded.summary(rates)}
     for key in measure.readings:
         values = [timing[contender].get(key) for timing in timings]
-        known = [value for value in values if value is not None]
-        combined[key] = recorded.median(known) if known else None
-    return combined
+        combined[key] = median_of_known(values)
+    return {**combined, **read_sometimes([timing[contender] for timing in timings])}
+
+
+def median_of_known(values):
+    """The median of those that could be read, or None."""
+    known = [value for value in values if value is not None]
+    return recorded.median(known) if known else None
+
+
+def read_sometimes(figures):
+    """Medians over the passes of what only some protocols read, if these did."""
+    found = {}
+    if any("before_seconds" in one for one in figures):
+        found["before_seconds"] = median_of_known([one.get("before_seconds") for one in figures])
+    if any("clock_limits" in one for one in figures):
+        limits = [one["clock_limits"] for one in figures if one.get("clock_limits")]
+        medians = {key: recorded.median([one[key] for one in limits]) for key in limits and LIMITS}
+        found["clock_limits"] = medians or None
+    return found
 
 
 def round_ratios(run, contender=None):
@@ -90,7 +108,7 @@ def combine_rung(runs):
     measure = recorded.measure_of(runs[0])
     timing = {measure.work: runs[0]["timing"][measure.work]}
     timing["step"] = combine_contender(runs, "step")
-    for name in (measure.other, *measure.besides):
+    for name in measure.contenders(runs[0]["timing"]):
         if all(name in run["timing"] for run in runs):
             timing[name] = combine_contender(runs, name)
             timing[recorded.ratio_to(name)] = combine_ratios(runs, name)
@@ -134,11 +152,13 @@ def compare(lower, upper, ratio):
 
 def compare_neighbours(rungs, ratio):
     """Every rung with the one that it grows from, or with the last before it if that one was not
-    measured, and every variant with its rung, where both have a result."""
+    measured, and every variant with its rung, where both have a result. Rivals have no neighbours."""
     pairs = []
     by_name = {rung["step"]: rung for rung in rungs}
     last = None
     for rung in rungs:
+        if recorded.is_rival(rung["step"]):
+            continue
         if recorded.is_variant(rung["step"]):
             lower = by_name.get(recorded.rung_of(rung["step"]))
         else:
@@ -186,6 +206,7 @@ def combine_ladder(task, collected):
         "interrupted": collected.interrupted,
         **compared_with(measure, every_run),
         **({"heuristics": collected.heuristics} if collected.heuristics else {}),
+        **{key: every_run[0]["timing"][key] for key in ("gated",) if key in every_run[0]["timing"]},
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],
         "wide_spread": wide_spread(rungs, measure.ratio),

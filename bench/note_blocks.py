@@ -271,7 +271,8 @@ ENERGY_PICTURE = (
 
 def energy_runs(library, rung=None):
     """The newest whole run of that rung's parts, or of every rung's; the page now uses them."""
-    runs = recorded.newest_energies([record for _, record in library.all_of("energy")])
+    records = [record for _, record in library.all_of("energy")]
+    runs = recorded.newest_energies(records, library.home)
     runs = [run for run in runs if rung in (None, run["rung"])]
     library.used += [run for run in runs if not any(run is other for other in library.used)]
     return runs

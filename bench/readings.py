@@ -18,6 +18,7 @@ import recorded
 import rungs
 import trace_figures
 from quantities import ExpressionError, Quantity
+from vocabulary import LIMITS
 
 EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
 APART = ("a01", "t01")  # they compute something else than their track, in runs of their own
@@ -145,7 +146,17 @@ def work_of(ladder, _timed):
 
 def reading_of(key, kind):
     """A figure that stands in the record as it is."""
-    return lambda _ladder, timed: Quantity(known(timed[key], key), kind)
+    return lambda _ladder, timed: Quantity(known(timed.get(key), key), kind)
+
+
+def limited_by(why):
+    """The share of a sustained window in which the driver lowered the clock, and said why."""
+
+    def figure(_ladder, timed):
+        limits = known(timed.get("clock_limits"), "why the driver lowered the clock")
+        return Quantity(limits[why], "share")
+
+    return figure
 
 
 TIMED = {
@@ -158,6 +169,8 @@ TIMED = {
     "work": work_of,
     "watts": reading_of("watts", "power"),
     "joules": reading_of("joules", "energy"),
+    "before_seconds": reading_of("before_seconds", "time"),
+    **{f"limited.{why}": limited_by(why) for why in LIMITS},
 }
 RATIOS = {
     "ratio": None,  # to the track's usual contender
@@ -166,6 +179,7 @@ RATIOS = {
     "ratio_to_cublas_fp16_sums": "cublas_fp16_sums",
     "ratio_to_device_copy": "device_copy",
     "ratio_to_second_opinion": "second_opinion",
+    "ratio_to_early": recorded.EARLY,
 }
 AGAINST = "against"  # its rung, or of a rung the one below
 LADDER_FIGURES = (*TIMED, *RATIOS, AGAINST)
@@ -301,11 +315,14 @@ def good_names(record):
     return {entry["step"] for entry in recorded.entries(record) if "failed" not in entry}
 
 
-def chosen(record, place):
-    """Whether a record is of the commit and the GPU that are selected, if any are."""
+def chosen(record, place, home):
+    """Whether a record is of the commit that is selected, if one is, and of the GPU that is selected
+    or else of the home GPU."""
     if place.commit and not record["commit"].startswith(place.commit):
         return False
-    return not place.gpu or place.gpu in record["gpu"]["name"].lower().split()
+    if place.gpu:
+        return place.gpu in record["gpu"]["name"].lower().split()
+    return home.has(record)
 
 
 rungs_today = cache(rungs.find)
@@ -319,8 +336,8 @@ def compares(record, name):
 
 
 def fits(record, place, names, contenders, compared=()):
-    """Whether a record is what a place asks for, has results of all who are named, and compares
-    those rungs with the ones that they grow from."""
+    """Whether a record on the right GPU is what a place asks for, has results of all who are named,
+    and compares those rungs with the ones that they grow from."""
     if recorded.shape_of(record) != place.shape or recorded.tracks(record) != {place.track}:
         return False
     if place.kind == "ladder":
@@ -330,14 +347,11 @@ def fits(record, place, names, contenders, compared=()):
             return False
     if record["problem"]["inputs"] != place.inputs:
         return False
-    if not chosen(record, place):
-        return False
     if not place.commit and any(recorded.is_outdated(record, name) for name in names):
         return False
     if not place.commit and not all(compares(record, name) for name in compared):
         return False
-    asked_for = place.commit or any(recorded.is_variant(name) for name in names)
-    if place.kind == "ladder" and recorded.has_variants(record) and not asked_for:
+    if place.kind == "ladder" and not place.commit and not recorded.may_show(record, names):
         return False
     return good_names(record).issuperset(names)
 
@@ -350,6 +364,7 @@ class Library:
         self.traces = Path(traces)
         self.used = []
         self.places = {}
+        self.home = recorded.home(folder)
 
     def all_of(self, kind):
         """[(place, record)] of that kind."""
@@ -364,14 +379,14 @@ class Library:
         found = [
             record
             for _, record in self.all_of(place.kind)
-            if fits(record, place, names, contenders, compared)
+            if chosen(record, place, self.home) and fits(record, place, names, contenders, compared)
         ]
         if not found:
             who = ", ".join(sorted([*names, *contenders])) or "anybody"
             beside = " beside the rung that it grows from" if compared else ""
             raise ExpressionError(f"nothing recorded has {who}{beside} in {place}")
         whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
-        return self.answered(max(whole, key=recorded.precedence(whole)))
+        return self.answered(max(whole, key=recorded.precedence(whole, self.home)))
 
     def answered(self, record):
         """The record, which from now on is one of those used."""
@@ -383,9 +398,11 @@ class Library:
         """A GPU's trace of that rung."""
         if "trace" not in self.places:
             self.places["trace"] = recorded.all_traces(self.traces)
-        found = [one for one in self.places["trace"] if one["gpu"] and one["step"] == name]
-        if place.gpu:
-            found = [one for one in found if place.gpu in one["gpu"]["name"].lower().split()]
+        found = [
+            one
+            for one in self.places["trace"]
+            if one["gpu"] and one["step"] == name and chosen(one, place, self.home)
+        ]
         if not found:
             raise ExpressionError(f"no GPU's trace of {name} lies in {self.traces.name}")
         return self.answered(max(found, key=lambda one: one["date"]))
@@ -395,7 +412,9 @@ class Library:
         found = [
             record
             for _, record in self.all_of("energy")
-            if record["rung"] == name and recorded.is_whole_energy(record) and chosen(record, place)
+            if record["rung"] == name
+            and recorded.is_whole_energy(record)
+            and chosen(record, place, self.home)
         ]
         if not found:
             raise ExpressionError(f"no whole energy run of {name} is recorded")
@@ -411,11 +430,6 @@ class Library:
 
 
 # --- answers --------------------------------------------------------------------------------
-
-
-def entry_of(record, name):
-    """The entry of a rung or variant."""
-    return next(entry for entry in recorded.entries(record) if entry["step"] == name)
 
 
 def against(ladder, name):
@@ -441,7 +455,7 @@ def of_ladder(ladder, request):
         return TIMED[request.figure](ladder, ladder[request.subject])
     if request.figure == AGAINST:
         return against(ladder, request.name)
-    timing = entry_of(ladder, request.name)["timing"]
+    timing = recorded.entry_of(ladder, request.name)["timing"]
     if request.figure in TIMED:
         return TIMED[request.figure](ladder, timing["step"])
     other = RATIOS[request.figure] or recorded.measure_of(ladder).other
@@ -454,7 +468,7 @@ def of_ladder(ladder, request):
 def of_counters(record, request):
     """A figure of the hardware's counters."""
     if request.name:
-        entry = entry_of(record, request.name)
+        entry = recorded.entry_of(record, request.name)
     elif request.subject == "cublas":
         beside = [step["cublas"] for step in record["steps"] if step.get("cublas")]
         if not beside:

@@ -2,9 +2,11 @@
 """Fills the README's results, between markers, from recorded ladders.
 
 Nobody types a figure by hand. `results` is the v track: without --results the newest finished burst
-run at 8192 x 8192 x 8192 in bench/results is shown. `ampere`, which a README need not have, is the
-newest run of the a track at each of some shapes; a01, which computes something else, has a table of
-its own. `tma` is the same of the t track, with a table for t01. --check writes nothing and exits 1 if the README says anything else.
+run at 8192 x 8192 x 8192 in bench/results on the home GPU (recorded.home_of) is shown, beside it the
+ratios of that commit on other GPUs. A README need not have the others: `ampere` is the newest run of
+the a track at each of some shapes; a01, which computes something else, has a table of its own. `tma`
+is the same of the t track, with a table for t01. `sizes`, `calls` and `rivals` are those of
+gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
 """
@@ -15,14 +17,14 @@ import argparse
 import sys
 from pathlib import Path
 
+import gpu_tables
 import recorded
 import shapes_table
+from gpu_tables import OTHERS
+from vocabulary import ratio_to
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
 APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track
-BLOCKS = {"ampere": "a", "tma": "t"}  # names of markers that a README need not have
-HEADER = ["step", "idea", "TFLOPS", "of cuBLAS", "tensor-core share", "SM clock"]
-ALIGNMENT = ["---", "---", "---:", "---:", "---:", "---:"]
 
 
 def row(cells):
@@ -49,33 +51,42 @@ def share_and_clock(contender):
     ]
 
 
-def rung_row(rung, steps):
-    """The row of one rung; a failed rung shows why in place of numbers."""
-    name = link(rung["step"], steps)
-    if "failed" in rung:
-        return row([name, f"failed: {rung['failed']}", "–", "–", "–", "–"])
-    timing = rung["timing"]
-    numbers = [
-        recorded.spread(timing["step"]["tflops"], 1),
-        recorded.spread(timing["ratio_to_cublas"], 3),
-    ]
-    return row([name, rung["idea"], *numbers, *share_and_clock(timing["step"])])
+def other_ratio(ladders, key, other):
+    """The cell of whom the rungs are compared with: by its rate over all of them."""
+    if key == other:
+        return "1"
+    there = ladders[0] if other in OTHERS and key in ladders[0] else None
+    rates = there and [there[name]["tflops"]["median"] for name in (key, other)]
+    return f"{rates[0] / rates[1]:.3f}" if rates else "–"
 
 
-def other_row(ladder, key, *words, ratio):
-    """The row of one that the rungs are compared with."""
-    numbers = [recorded.spread(ladder[key]["tflops"], 1), ratio]
-    return row([*words, *numbers, *share_and_clock(ladder[key])])
-
-
-def table(ladder, steps):
+def table(ladder, steps, runs):
     """The whole table, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
-    rows = [rung_row(rung, steps) for rung in ladder["rungs"]]
-    rows.append(other_row(ladder, "cublas", "cuBLAS", "its default", ratio="1"))
-    if "cublaslt" in ladder:
-        words = ("cuBLASLt", recorded.best_of_cublaslt([ladder]))
-        rows.append(other_row(ladder, "cublaslt", *words, ratio="–"))
-    return [row(HEADER), row(ALIGNMENT), *rows]
+    columns = gpu_tables.ratio_columns({"all": runs})
+    heads = ["step", "idea", "TFLOPS", *(head for *_, head in columns)]
+    rows = [[*heads, "tensor-core share", "SM clock"]]
+    for rung in ladder["rungs"]:
+        name = link(rung["step"], steps)
+        if "failed" in rung:
+            rows.append([name, f"failed: {rung['failed']}", *["–"] * (len(columns) + 3)])
+            continue
+        own = rung["timing"]["step"]
+        cells = [gpu_tables.ratio_cell(runs[gpu], rung["step"], key) for gpu, key, _ in columns]
+        cells.insert(0, recorded.plus_minus(own["tflops"], 0))
+        rows.append([name, rung["idea"], *cells, *share_and_clock(own)])
+    words = {"cublas": "its default", "cublaslt": recorded.best_of_cublaslt([ladder])}
+    for key in (key for key in OTHERS if key in ladder):
+        cells = [other_ratio(runs[gpu], key, other) for gpu, other, _ in columns]
+        cells.insert(0, recorded.plus_minus(ladder[key]["tflops"], 0))
+        name = OTHERS[key].partition("'")[0]
+        rows.append([name, words[key], *cells, *share_and_clock(ladder[key])])
+    return lines_of(rows)
+
+
+def lines_of(rows, words=2):
+    """A Markdown table; its first row is the header, its first columns are words."""
+    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
+    return [row(cells) for cells in (rows[0], alignment, *rows[1:])]
 
 
 def caption(ladder):
@@ -94,12 +105,32 @@ def caption(ladder):
     )
 
 
-def block(ladder, steps):
+def cards_words(ladders):
+    """Which ratios are those of several cards, and what the worst card gives; '' of one card."""
+    first, *others = [[rung["step"] for rung in recorded.measured(one)] for one in ladders]
+    shared = [name for name in first if any(name in them for them in others)]
+    if not shared:
+        return ""
+    gpu = recorded.short_name(ladders[0]["gpu"])
+    words = f" {gpu}: the ratios of {shared[0]} to {shared[-1]} are medians of {len(ladders)} cards, ± over all of them"
+    best = ratio_to("cublaslt")
+    top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get(best))
+    if top:
+        words += f"; on the worst {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
+    return f"{words}."
+
+
+def block(ladder, steps, folder=recorded.RESULTS):
     """Everything between the markers, as one text."""
     if ladder is None:
         return NOTHING
+    runs = recorded.beside(ladder, folder)
+    names = recorded.all_names(ladder)
+    runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
+    said = gpu_tables.caption({recorded.shape_of(ladder): runs})
+    said += "".join(map(cards_words, runs.values()))
     picture = '<img src="plots/ladder.png" width="900" alt="TFLOPS of every rung">'
-    return "\n".join([*table(ladder, steps), "", caption(ladder), "", picture])
+    return "\n".join([*table(ladder, steps, runs), "", said, "", picture])
 
 
 def track_table(names, steps):
@@ -107,10 +138,8 @@ def track_table(names, steps):
     rows, caption = shapes_table.table(names)
     if rows is None:
         return [caption]
-    header = rows[0]
-    alignment = ["---", "---", *["---:"] * (len(header) - 2)]
     cells = [[link(cells[0], steps), *cells[1:]] for cells in rows[1:]]
-    return [*map(row, [header, alignment, *cells]), "", caption]
+    return [*lines_of([rows[0], *cells]), "", caption]
 
 
 def track_block(steps, track):
@@ -119,6 +148,21 @@ def track_block(steps, track):
     apart = [name for name in names if name == APART[track]]
     others = [name for name in names if name != APART[track]]
     return "\n".join([*track_table(others, steps), "", *track_table(apart, steps)])
+
+
+def gpu_block(rows, caption, words=2):
+    """The same of a table of gpu_tables."""
+    return "\n".join([*lines_of(rows, words), "", caption]) if rows else caption
+
+
+# Names of markers that a README need not have.
+BLOCKS = {
+    "ampere": lambda steps: track_block(steps, "a"),
+    "tma": lambda steps: track_block(steps, "t"),
+    "sizes": lambda _: gpu_block(*gpu_tables.sizes(), words=1),
+    "calls": lambda _: gpu_block(*gpu_tables.calls()),
+    "rivals": lambda _: gpu_block(*gpu_tables.rivals()),
+}
 
 
 def fill(readme, name, text):
@@ -149,9 +193,9 @@ def update(options):
     readme = options.readme.read_text(encoding="utf-8")
     try:
         wanted = fill(readme, "results", text)
-        for name, track in BLOCKS.items():
+        for name, make in BLOCKS.items():
             if f"<!-- {name}:" in readme:
-                wanted = fill(wanted, name, track_block(steps, track))
+                wanted = fill(wanted, name, make(steps))
     except ValueError as error:
         raise ValueError(f"{options.readme}: {error}") from error
     if readme == wanted:

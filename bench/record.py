@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what the README, the notes and the pictures quote of the v track, one run after the other.
+"""Records what the README, the notes and the pictures quote, one run after the other.
 
     make record                      everything
     make record ARGS="--only choice,energy"
@@ -7,10 +7,10 @@
 
 Each run is a program of its own, with its own progress, and its file lies in bench/results when it
 ends: an interrupt or a deadline leaves the files of those before. The order is that of what is
-missed most. Afterwards `make notes plots` and `python3 bench/readme_table.py` bring them to the
+missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots` and `python3 bench/readme_table.py` bring them to the
 pages. Nothing but Python's standard library is needed.
 
-Exit status: 0 all recorded, 1 one failed or there was no time left for it, 2 bad usage, 77 this
+Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage, 77 this
 machine cannot run them, 130 interrupted.
 """
 
@@ -30,7 +30,7 @@ from process import CANNOT_RUN_HERE
 
 BENCH = recorded.ROOT / "bench"
 UPPER = "v12,v13,v14,v15,v16,v17,v18"  # what the last pages compare
-SWEPT = f"v04,v07,{UPPER}"  # what the README's sweep and sizes.png show
+FROM_V02 = ",".join(recorded.rung_names()[1:])  # what is shown sustained
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
 UNSEEN = (
@@ -42,71 +42,95 @@ FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
 VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch") if path.stem[:3] != "v18"}
 TRIED = ",".join(sorted(VARIED | {recorded.rung_of(name) for name in VARIED}))
 VARIANTS = "--build build --build build/variants"
+BURST = "--passes 5 --rounds 2"
+SUSTAINED = "--protocol sustained --passes 5 --rounds 1"
+OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
 SECONDS_TO_END = 20  # that a run gets to write what it has, when its time is over
+
+
+def built_rivals():
+    """The rivals that `make rivals` has built, each track's in its order."""
+    if not (recorded.ROOT / "build/rivals/steps").is_dir():
+        return []
+    return sorted(selection.built_programs([recorded.ROOT / "build/rivals"], "steps"))
+
+
+RIVALS = built_rivals()
 
 
 @dataclass(frozen=True)
 class Run:
     name: str
     what: str
-    program: str
     options: str = ""
+    program: str = "ladder.py"
+    missing: str = ""  # what has to be made first, if it is not there
 
-    @property
-    def command(self) -> list[str]:
-        return [sys.executable, str(BENCH / self.program), *shlex.split(self.options)]
+    def command(self, device) -> list[str]:
+        words = [*shlex.split(self.options), "--device", str(device)]
+        return [sys.executable, str(BENCH / self.program), *words]
 
 
 RUNS = (
-    Run("burst", "all rungs at 8192 cubed", "ladder.py", "--passes 5"),
+    Run("burst", "all rungs at 8192 cubed", f"{BURST} {OF_ALL}"),
+    Run("burst4096", "all rungs at 4096 cubed", f"{BURST} {OF_ALL} --size 4096"),
     Run(
         "sustained",
-        "the upper rungs at the power limit, with joules",
-        "ladder.py",
-        f"--steps v07,{UPPER} --protocol sustained --passes 2 --rounds 2",
+        "the rungs at the power limit, with joules",
+        f"{SUSTAINED} {OF_ALL} --steps {FROM_V02}",
     ),
+    Run(
+        "sustained4096",
+        "the same at 4096 cubed",
+        f"{SUSTAINED} {OF_ALL} --steps {FROM_V02} --size 4096",
+    ),
+    Run(
+        "rivals",
+        "other people's kernels beside the rungs",
+        f"--build build --build build/rivals {BURST} --sizes 8192,4096"
+        f" --steps {','.join(['v12', 'v16', 'v18', 'a06', *RIVALS])}",
+        missing="" if RIVALS else "make rivals",
+    ),
+    Run(
+        "sizes",
+        "squares and shapes of models, but for those that burst has",
+        f"{BURST} --steps v12,v14,v16,v17,v18 --sizes 512,1024,2048,16384,models",
+    ),
+    Run(
+        "calls",
+        "one product from an idle stream until it is there, the host included",
+        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18"
+        " --sizes 512,1024,2048,16x8192x8192",
+    ),
+    Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
+    Run("a01", "addmm", f"{BURST} --steps a01 --sizes 4096,8192,81920x256x256"),
+    Run("t", "the TMA track", f"{BURST} --track t --sizes 32768,4096x16384"),
+    Run("t01", "add one", f"{BURST} --steps t01 --sizes 32768,4096x16384"),
     Run(
         "choice",
         "v18 and its kernels one by one, where its model was not fitted",
-        "ladder.py",
-        f"{VARIANTS} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --passes 2 --heuristics 0",
+        f"{VARIANTS} {BURST} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --heuristics 0",
     ),
+    Run("energy", "the joules of a rung by its parts", program="energy.py"),
     Run(
         "counters",
         "bytes, cycles and bank conflicts, by ncu",
-        "counters.py",
         f"{VARIANTS} --steps v02,v03,v04,v05,v06,v07,v07-column-groups,v08,v08-no-multicast,v09,v10,"
         f"v10-unswizzled,v11,{UPPER}",
+        "counters.py",
     ),
-    Run("energy", "the joules of a rung by its parts", "energy.py"),
-    Run("models", "shapes of models", "ladder.py", f"--steps {SWEPT} --sizes models --passes 2"),
-    Run("squares", "512 to 16384", "ladder.py", f"--steps {SWEPT} --sizes squares --passes 2"),
-    Run(
-        "launches",
-        "v18 launched early and as usual",
-        "ladder.py",
-        f"{VARIANTS} --steps v18,v18-usual-launch --sizes 512,1024,2048,8192 --passes 2"
-        " --heuristics 0",
-    ),
-    Run(
-        "variants",
-        "what was tried, beside its rung",
-        "ladder.py",
-        f"{VARIANTS} --steps {TRIED} --size 8192 --passes 3",
-    ),
+    Run("variants", "what was tried, beside its rung", f"{VARIANTS} {BURST} --steps {TRIED}"),
     Run(
         "short",
         "short k loops, where the end of a tile weighs",
-        "ladder.py",
-        "--steps v04,v05,v06,v07,v08,v09,v10,v11,v12,v13,v14,v15,v16 --sizes 8192x8192x1024"
-        " --passes 3",
+        f"{BURST} --sizes 8192x8192x1024"
+        " --steps v04,v05,v06,v07,v08,v09,v10,v11,v12,v13,v14,v15,v16",
     ),
     Run(
         "short-variants",
         "what was tried at the end of a tile, with short k loops",
-        "ladder.py",
-        f"{VARIANTS} --steps v14,v14-one-in-flight,v16,v16-one-in-flight,v16-late-place,"
-        "v16-warp-stores,v16-blocks-apart,v16-plain-stores --sizes 8192x8192x1024 --passes 3",
+        f"{VARIANTS} {BURST} --sizes 8192x8192x1024 --steps v14,v14-one-in-flight,v16,"
+        "v16-one-in-flight,v16-late-place,v16-warp-stores,v16-blocks-apart,v16-plain-stores",
     ),
 )
 
@@ -114,7 +138,7 @@ RUNS = (
 def make_parser():
     """The options."""
     parser = argparse.ArgumentParser(
-        description="Record what the README, the notes and the pictures quote of the v track.",
+        description="Record what the README, the notes and the pictures quote.",
         epilog="Exit status: 0 all recorded, 1 one failed or had no time, 2 bad usage, "
         "77 this machine cannot run them, 130 interrupted.",
         allow_abbrev=False,
@@ -124,6 +148,7 @@ def make_parser():
     add("--only", metavar="NAME,...", help=f"of {names} (default: all)")
     add("--list", action="store_true", help="print the runs and their commands; run nothing")
     add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
+    add("--device", type=int, default=0, metavar="I", help="which GPU (default: 0)")
     return parser
 
 
@@ -152,11 +177,13 @@ def finished(process, seconds):
     return None
 
 
-def execute(run, left):
+def execute(run, left, device):
     """Runs it, for so many seconds at most (None: as long as it takes), and says how it ended."""
+    if run.missing:
+        return f"left out: {run.missing}"
     if left is not None and left <= SECONDS_TO_END:
         return "no time left"
-    process = subprocess.Popen(run.command, cwd=recorded.ROOT)
+    process = subprocess.Popen(run.command(device), cwd=recorded.ROOT)
     try:
         status = finished(process, None if left is None else left - SECONDS_TO_END)
     except KeyboardInterrupt:  # it got the same one, and writes what it has
@@ -167,19 +194,19 @@ def execute(run, left):
     return "recorded" if status == 0 else "no time left" if status is None else f"exit {status}"
 
 
-def record(runs, deadline):
+def record(runs, deadline=None, device=0):
     """Runs all of them; {name: how it ended}."""
     began = time.monotonic()
     ended = {}
     for number, run in enumerate(runs, 1):
         print(f"{number} of {len(runs)}, {run.name}: {run.what}", flush=True)
         left = None if deadline is None else deadline - (time.monotonic() - began)
-        ended[run.name] = execute(run, left)
+        ended[run.name] = execute(run, left, device)
         if ended[run.name] == "cannot run here":
             break
     print(f"{time.monotonic() - began:.0f} s in all")
     for name, how in ended.items():
-        print(f"{name:10} {how}")
+        print(f"{name:14} {how}")
     return ended
 
 
@@ -193,16 +220,17 @@ def main():
         return 2
     if options.list:
         for run in runs:
-            print(f"{run.name:10} {run.what}\n{'':10} bench/{run.program} {run.options}".rstrip())
+            print(f"{run.name:14} {run.what}\n{'':14} bench/{run.program} {run.options}".rstrip())
         return 0
     try:
-        ended = record(runs, options.deadline)
+        ended = record(runs, options.deadline, options.device)
     except KeyboardInterrupt:
         print("record: interrupted; what was finished is in bench/results", file=sys.stderr)
         return 130
     if "cannot run here" in ended.values():
         return CANNOT_RUN_HERE
-    return 0 if all(how == "recorded" for how in ended.values()) else 1
+    good = all(how == "recorded" or how.startswith("left out") for how in ended.values())
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ Used by the programs in bench/ and the plots. Standard library only.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import figures
 import rungs
 import schema
 from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
+    EARLY,
     MOVES,
     MOVING,
     NAME,
@@ -26,6 +29,7 @@ from vocabulary import (  # noqa: F401 (the programs that use recorded.py find t
     TRACKS,
     WIDE,
     Measure,
+    is_rival,
     is_variant,
     measure_of,
     name_order,
@@ -41,6 +45,7 @@ SCHEMA = 1  # of what a program writes, and of counters
 RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
+TOP = "v16"  # the fastest rung at that size
 # A list, and an object, of numbers and nulls alone.
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
@@ -194,14 +199,29 @@ def load_ladder(place):
 def load_rungs(place):
     """The same for the README and the plots, which show rungs: a ladder without variants."""
     ladder = load_ladder(place)
-    if has_variants(ladder):
+    if not rungs_only(ladder):
         raise ValueError(f"{place}: it has variants of rungs; they belong in the notes alone")
     return ladder
 
 
 def has_variants(ladder):
     """True if the ladder tried a variant of a rung."""
-    return any(is_variant(rung["step"]) for rung in ladder["rungs"])
+    return any(is_variant(name) for name in all_names(ladder))
+
+
+def has_rivals(ladder):
+    """True if the ladder tried somebody else's kernel."""
+    return any(is_rival(name) for name in all_names(ladder))
+
+
+def rungs_only(ladder):
+    """True if it tried neither."""
+    return not has_variants(ladder) and not has_rivals(ladder)
+
+
+def may_show(ladder, names):
+    """True if a ladder may answer for these: a variant or a rival beside them has to be among them."""
+    return rungs_only(ladder) or any("-" in name for name in names)
 
 
 def is_standard(ladder):
@@ -247,26 +267,81 @@ def rounds_of(record):
     return record.get("passes", 1) * record.get("rounds", 1)
 
 
-def precedence(records):
+@dataclass(frozen=True)
+class Home:
+    """The GPU that notes, tables and pictures show unless told otherwise, and of several cards of
+    one kind, at each commit, the one whose records go first."""
+
+    gpu: str | None  # its name; None if no standard run says so: then any is shown
+    cards: dict  # {(name of a GPU, commit): card}
+
+    def has(self, record):
+        """True for a record of that GPU."""
+        return self.gpu in (None, record["gpu"]["name"])
+
+    def main_card(self, record):
+        """True if the record is of its GPU's main card, or of a card that nobody knows."""
+        gpu = record["gpu"]
+        return gpu.get("card") == self.cards.get((gpu["name"], record["commit"]))
+
+
+def home_of(ladders):
+    """The home among these ladders: the GPU with the most rungs in one standard run of the v track,
+    and of several such the one with the most memory. Its main card has the most results."""
+    standard = [one for one in ladders if is_standard(one) and tracks(one) == {"v"}]
+
+    def claim(ladder):
+        gpu = ladder["gpu"]
+        return len(measured(ladder)), gpu.get("memory_bytes") or 0, gpu["name"]
+
+    gpu = max(standard, key=claim)["gpu"]["name"] if standard else None
+    results = {}
+    for one in ladders:
+        cards = results.setdefault((one["gpu"]["name"], one["commit"]), {})
+        card = one["gpu"].get("card")
+        cards[card] = cards.get(card, 0) + len(measured(one))
+    return Home(
+        gpu, {where: max(sorted(cards, key=str), key=cards.get) for where, cards in results.items()}
+    )
+
+
+def home(folder=RESULTS):
+    """The home among all recorded ladders."""
+    return home_of([ladder for _, ladder in all_ladders(folder)])
+
+
+def precedence(records, home):
     """A sort key by which the record to be shown comes last: one of the commit that was measured
-    last, with the most rounds of those (a sweep has fewer at each shape), and the newest of these."""
+    last, of those on the main card, of those with the most rounds (a sweep has fewer at each
+    shape), and the newest of these."""
     last = {}
     for record in records:
         last[record["commit"]] = max(last.get(record["commit"], ""), record["date"])
-    return lambda record: (last[record["commit"]], rounds_of(record), record["date"])
+    return lambda record: (
+        last[record["commit"]],
+        home.main_card(record),
+        rounds_of(record),
+        record["date"],
+    )
 
 
-def newest(folder, kind, wanted):
-    """Place of the newest record of that kind in `folder` for which wanted(record), or None. Of one
-    commit's records it is the one with the most rounds."""
-    found = [(place, record) for place, record in all_of_kind(folder, kind) if wanted(record)]
-    order = precedence([record for _, record in found])
+def newest(folder, kind, wanted, gpu=None):
+    """Place of the record of that kind in `folder` that precedence() says, of those on the home GPU
+    (or on `gpu`) for which wanted(record), or None."""
+    at_home = home(folder)
+    there = Home(gpu or at_home.gpu, at_home.cards)
+    found = [
+        (place, record)
+        for place, record in all_of_kind(folder, kind)
+        if there.has(record) and wanted(record)
+    ]
+    order = precedence([record for _, record in found], there)
     return max(found, key=lambda pair: order(pair[1]))[0] if found else None
 
 
-def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
+def newest_headline(folder=RESULTS, steps=ROOT / "steps", gpu=None):
     """Place of the newest headline run in `folder`, or None. ValueError for a broken file."""
-    return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps))
+    return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps), gpu)
 
 
 def newest_variants(folder=RESULTS, commit=None):
@@ -299,12 +374,61 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
     """
 
     def wanted(record):
-        if kind == "ladder" and (record["protocol"] != HEADLINE_PROTOCOL or record["interrupted"]):
-            return False
+        if kind == "ladder":
+            usual = record["protocol"] == HEADLINE_PROTOCOL and may_show(record, names)
+            if not usual or record["interrupted"]:
+                return False
         good = {entry["step"] for entry in entries(record) if "failed" not in entry}
         return shape_of(record) == tuple(mnk) and good.issuperset(names)
 
     return newest(folder, kind, wanted)
+
+
+def beside(ladder, folder=RESULTS, kind=rungs_only):
+    """What beside_in() finds among all recorded ladders."""
+    return beside_in(ladder, [other for _, other in all_ladders(folder)], kind)
+
+
+def beside_in(ladder, ladders, kind=rungs_only):
+    """{GPU: its ladders, one of each card} of the same commit, problem and protocol, all finished
+    and of that kind. The ladder's own GPU is first, and of its cards the ladder itself."""
+
+    def belongs(other):
+        keys = ("commit", "protocol", "problem", "interrupted")
+        return all(other[key] == ladder[key] for key in keys) and kind(other)
+
+    others = [other for other in ladders if belongs(other)]
+    found = {ladder["gpu"]["name"]: {ladder["gpu"].get("card"): ladder}}
+    for other in sorted(others, key=precedence(others, home_of(ladders)), reverse=True):
+        of_gpu = found.setdefault(other["gpu"]["name"], {})
+        of_gpu.setdefault(other["gpu"].get("card"), other)
+    return {gpu: list(cards.values()) for gpu, cards in found.items()}
+
+
+def over_cards(ladders, name, read):
+    """What read(timing) finds of a rung in the ladders of several cards: the median of their medians,
+    the lowest and the highest, and `worst`, the lowest median. None if no card has it."""
+    timings = [rung["timing"] for one in ladders for rung in measured(one) if rung["step"] == name]
+    found = [value for value in map(read, timings) if value]
+    if not found:
+        return None
+    medians = [value["median"] for value in found]
+    low, high = min(value["low"] for value in found), max(value["high"] for value in found)
+    return {"median": median(medians), "low": low, "high": high, "worst": min(medians)}
+
+
+def early_ratio(timing):
+    """The early launch's ratio to cuBLAS, round by round, or None."""
+    if EARLY not in timing:
+        return None
+    pairs = zip(timing["cublas"]["seconds"], timing[EARLY]["seconds"])
+    return summary([theirs / early for theirs, early in pairs])
+
+
+def short_name(gpu):
+    """'H100' of an NVIDIA H100 80GB HBM3."""
+    found = re.search(r"\b[A-Z]{1,2}[0-9]{2,3}\b", gpu["name"])
+    return found[0] if found else gpu["name"].removeprefix("NVIDIA ")
 
 
 def shape_text(record):
@@ -317,23 +441,39 @@ def entries(record):
     return record["rungs"] if record["kind"] == "ladder" else record["steps"]
 
 
+def entry_of(record, name):
+    """What was measured of a rung or variant."""
+    return next(entry for entry in entries(record) if entry["step"] == name)
+
+
 def tracks(record):
     """The letters of the tracks in it."""
     return {entry["step"][0] for entry in entries(record)}
 
 
 def best_of_cublaslt(ladders):
-    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many."""
-    counts = sorted(
-        {ladder["heuristics"]["returned"] for ladder in ladders if "heuristics" in ladder}
-    )
-    return f"the best of {' to '.join(map(str, counts[:1] + counts[1:][-1:]))} heuristics"
+    """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many; where
+    one tried all, 'the best of 1,584 configurations'."""
+    found = [ladder["heuristics"] for ladder in ladders if "heuristics" in ladder]
+    enumerated = any("enumerated" in one for one in found)
+    counts = sorted({one.get("enumerated", 0) or one["returned"] for one in found})
+    words = " to ".join(f"{number:,}" for number in counts[:1] + counts[1:][-1:])
+    return f"the best of {words} {'configurations' if enumerated else 'heuristics'}"
 
 
 def spread(values, digits):
     """'801.2 (796.0 to 804.9)'."""
     median, low, high = (f"{values[key]:.{digits}f}" for key in ("median", "low", "high"))
     return f"{median} ({low} to {high})"
+
+
+def plus_minus(values, digits):
+    """'1.062 ±.002': the median, and half of the distance from low to high, rounded up. A dash for
+    None."""
+    if values is None:
+        return "–"
+    half = max(1, math.ceil((values["high"] - values["low"]) / 2 * 10**digits - 1e-9))
+    return f"{values['median']:.{digits}f} ±{half / 10**digits:.{digits}f}".replace("±0.", "±.")
 
 
 def all_names(ladder):
@@ -369,11 +509,12 @@ def all_traces(folder=TRACES):
     return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
 
 
-def newest_energies(records):
-    """Of these runs of rungs' parts the newest of each rung at 8192 x 8192 x 8192 with all that a
-    budget needs, by the rungs' names."""
+def newest_energies(records, home):
+    """Of these runs of rungs' parts the newest of each rung at 8192 x 8192 x 8192 on the home GPU
+    with all that a budget needs, by the rungs' names."""
     newest = {}
-    for record in sorted(filter(is_whole_energy, records), key=lambda record: record["date"]):
+    whole = [record for record in records if home.has(record) and is_whole_energy(record)]
+    for record in sorted(whole, key=lambda record: record["date"]):
         newest[record["rung"]] = record
     return [newest[rung] for rung in sorted(newest)]
 

@@ -9,12 +9,19 @@ from process import CannotRun, DoesNotTake, RungFailed
 
 def heuristic_options(options, heuristics):
     """The first program of a ladder looks for the best of cuBLASLt's algorithms; the others, which
-    know what it found (None: nothing yet), time that one."""
+    know what it found (None: nothing yet), time that one. Each is called by its configuration: its
+    place among the heuristics would not name one that was enumerated."""
     if options.measure is recorded.MOVES or options.heuristics == 0:
         return {}
     if heuristics is None:
         return {"--heuristics": options.heuristics}
-    return {"--heuristic": heuristics["winner"]["number"]}
+    return {"--algorithm": heuristics["winner"]["algorithm"]}
+
+
+def turn_of(options, index):
+    """In each pass another contender begins: what runs first finds the chip cooler than what runs
+    last. A burst and a call have a pause before each."""
+    return {"--turn": index} if options.protocol == "sustained" else {}
 
 
 def command_of(options, path, index, json_path, heuristics=None):
@@ -27,6 +34,7 @@ def command_of(options, path, index, json_path, heuristics=None):
         "--seed": options.seed,
         "--protocol": options.protocol,
         "--rounds": options.rounds,
+        **turn_of(options, index),
         "--check": check,
         "--device": options.device,
         **heuristic_options(options, heuristics),
@@ -87,8 +95,8 @@ def check_timing(options, timing):
     if timing["protocol"] != options.protocol or timing["interrupted"]:
         raise ValueError("interrupted, or timed by another protocol")
     measure = options.measure
-    others = [timing[name] for name in measure.contenders(timing)]
-    for contender in [timing["step"], timing[measure.other], *others]:
+    for name in dict.fromkeys(("step", measure.other, *measure.contenders(timing))):
+        contender = timing[name]
         seconds = contender["seconds"]
         if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
             raise ValueError(f"{options.rounds} times expected, found {seconds}")
@@ -104,14 +112,14 @@ def check_heuristics(options, timing, heuristics):
     if not heuristic_options(options, heuristics):
         return
     found = timing["heuristics"]
-    winner = {key: found["winner"][key] for key in ("number", "name")}
+    winner = found["winner"]
     if "cublaslt" not in timing:
         raise ValueError("cuBLASLt was not timed")
     if heuristics is None:
-        tried = [{key: one[key] for key in winner} for one in found["timed"]]
-        if winner not in tried or not len(tried) <= found["returned"] <= found["asked"]:
-            raise ValueError(f"cuBLASLt: {winner} of {found['returned']}, {len(tried)} timed")
+        there = found["returned"] + found.get("enumerated", 0)
+        if winner not in found["timed"] or len(found["timed"]) > there or not winner["algorithm"]:
+            raise ValueError(f"cuBLASLt: {winner} of {there}, {len(found['timed'])} timed")
         return
-    wanted = {key: heuristics["winner"][key] for key in winner}
-    if winner != wanted:
-        raise ValueError(f"beside it ran {winner}, asked was {wanted}")
+    if winner["algorithm"] != heuristics["winner"]["algorithm"]:
+        wanted = heuristics["winner"]
+        raise ValueError(f"beside it ran {winner['name']}, asked was {wanted['name']}")

@@ -18,6 +18,8 @@ import math
 import re
 
 from vocabulary import (
+    EARLY,
+    LIMITS,
     MOVES,
     MOVING,
     NAME,
@@ -177,7 +179,7 @@ def failed_or(form, failed):
 
 # --- what all kinds have in common ----------------------------------------------------------
 
-step_name = matching(NAME, "the name of a rung")
+step_name = matching(NAME, "the name of a rung, a variant or a rival")
 date = matching(DATE, "a date such as 2026-01-31T12:00:00Z")
 # The digest, of all bits of the output, stands in no record from before the programs wrote it.
 DIGEST = matching(re.compile(r"0x[0-9a-f]{16}"), "a digest such as 0x0123456789abcdef")
@@ -192,6 +194,7 @@ GPU = fields(
         "cuda": nullable(text),
         "cublas": nullable(text),
     },
+    {"card": text},
     others=True,
 )
 
@@ -221,21 +224,32 @@ NEIGHBOURS = list_of(
 )
 
 
+# What some protocols read as well: seconds spent once before a call; and the shares of a sustained
+# window in which the driver says that it lowered the clock, by why.
+READ_SOMETIMES = {
+    "before_seconds": nullable(number),
+    "clock_limits": nullable(fields(dict.fromkeys(LIMITS, number))),
+}
+ALGORITHM = matching(re.compile(r"[0-9a-f]{128}"), "128 hex digits")
+
+
 def readings(measure):
     """What is read beside the time."""
     return dict.fromkeys(measure.readings, nullable(number))
 
 
-def contender(measure, **more):
-    """One that was timed, over all passes; `more` are fields of its own."""
-    return fields({measure.rate: fields(SUMMARY), **readings(measure), **more})
+def contender(measure, optional=None, **more):
+    """One that was timed, over all passes; `more` and `optional` are fields of its own."""
+    always = {measure.rate: fields(SUMMARY), **readings(measure), **more}
+    return fields(always, {**READ_SOMETIMES, **(optional or {})})
 
 
 def timing(measure):
     """A rung's times and those of whom it is compared with."""
     timed = contender(measure, **SECONDS)
-    beside = {name: timed for name in measure.besides}
-    ratios = {ratio_to(name): RATIO for name in measure.besides}
+    besides = (*measure.besides, EARLY)
+    beside = {name: timed for name in besides}
+    ratios = {ratio_to(name): RATIO for name in besides}
     always = {measure.work: positive, "step": timed, measure.other: timed, measure.ratio: RATIO}
     return fields(always, {**beside, **ratios})
 
@@ -277,7 +291,7 @@ def ladder_1(measure):
             "step": in_pass,
             measure.other: in_pass,
         },
-        {name: in_pass for name in measure.besides},
+        {name: in_pass for name in (*measure.besides, EARLY)},
         others=True,
     )
     one_pass = fields(
@@ -296,21 +310,22 @@ def ladder_1(measure):
     )
     own = {"schema": one_of(1), "kind": one_of("ladder"), "gpu": GPU, "commit": text}
     over_all = contender(measure, **SECONDS)
-    named = fields({measure.rate: fields(SUMMARY), **readings(measure), **SECONDS}, {"name": text})
+    named = contender(measure, {"name": text}, **SECONDS)
     always = ladder(measure, rungs(measure, one_pass), **own, **{measure.other: over_all})
     return fields(always, dict.fromkeys(measure.besides, named))
 
 
-HEURISTIC = fields({"number": whole, "name": text, "seconds": positive})
+HEURISTIC = fields({"number": whole, "name": text, "seconds": positive}, {"algorithm": ALGORITHM})
 HEURISTICS = fields(
-    {"asked": count, "returned": count, "winner": HEURISTIC, "timed": list_of(HEURISTIC, 1)}
+    {"asked": count, "returned": count, "winner": HEURISTIC, "timed": list_of(HEURISTIC, 1)},
+    {"enumerated": count},
 )
 
 
 def ladder_2(measure):
     """A ladder in a run: its samples stand in the rungs alone, its passes hold what is read once
     per process."""
-    reading = fields(readings(measure), others=True)
+    reading = fields(readings(measure), READ_SOMETIMES, others=True)
     one_pass = fields(
         {"date": date, "step": reading, measure.other: reading},
         {
@@ -318,7 +333,7 @@ def ladder_2(measure):
             "launches_per_round": nullable(number),
             "idle_ms": whole,
             "copies": count,
-            **dict.fromkeys(measure.besides, reading),
+            **dict.fromkeys((*measure.besides, EARLY), reading),
         },
     )
     own = {
@@ -326,9 +341,10 @@ def ladder_2(measure):
         "wide_spread": fields({"limit": positive, "steps": map_to(positive)}),
     }
     all_rungs = rungs(measure, one_pass, verification=VERIFICATION)
-    named = fields({measure.rate: fields(SUMMARY), **readings(measure)}, {"name": text})
+    named = contender(measure, {"name": text})
     always = ladder(measure, all_rungs, **own, **{measure.other: contender(measure)})
-    return fields(always, {**dict.fromkeys(measure.besides, named), "heuristics": HEURISTICS})
+    sometimes = {"heuristics": HEURISTICS, "gated": flag}
+    return fields(always, {**dict.fromkeys(measure.besides, named), **sometimes})
 
 
 def by_measure(make):

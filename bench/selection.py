@@ -24,10 +24,12 @@ def positive(text):
     return int(text)
 
 
-def up_to_64(text):
-    """An argparse type: an integer from 0 to 64."""
+def up_to_64_or_all(text):
+    """An argparse type: an integer from 0 to 64, or 'all'."""
+    if text == "all":
+        return text
     if not re.fullmatch(r"[0-9]{1,2}", text) or int(text) > 64:
-        raise argparse.ArgumentTypeError(f"'{text}' is not an integer from 0 to 64")
+        raise argparse.ArgumentTypeError(f"'{text}' is neither an integer from 0 to 64 nor 'all'")
     return int(text)
 
 
@@ -73,7 +75,10 @@ def check_size(options):
 
 
 def step_name(text):
-    """'v07' for v07, v7 or 7; 'v06-each-sm' for the variant, with the same freedom."""
+    """'v07' for v07, v7 or 7; 'v06-each-sm' for the variant, with the same freedom; a rival's name
+    as it is."""
+    if recorded.NAME.fullmatch(text.strip()) and recorded.is_rival(text.strip()):
+        return text.strip()
     match = re.fullmatch(r"([vat]?)([0-9]{1,2})(-[a-z0-9-]+)?", text.strip())
     if not match:
         raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
@@ -91,7 +96,7 @@ def built_programs(builds, subfolder):
     for folder in (build / subfolder for build in builds):
         if not folder.is_dir():
             raise UsageError(f"no built rung in {folder}: run 'make ladder', or name --build DIR")
-        for path in folder.glob("[vat][0-9][0-9]*"):
+        for path in folder.glob("[vat]*"):
             if not recorded.NAME.fullmatch(path.name) or not is_program(path):
                 continue
             if found.setdefault(path.name, path.resolve()) != path.resolve():

@@ -29,25 +29,46 @@ def measure_of(names):
 
 
 def find(names, folder=recorded.RESULTS):
-    """The newest run of all of `names` at each shape at which there is one: {shape: ladder}."""
-    shapes = SHAPES[measure_of(names)]
-    paths = {mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in shapes}
-    return {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
+    """The newest run of all of `names` at each shape at which there is one, and those of its commit on
+    other GPUs and cards: {shape: {GPU: ladders}}."""
+
+    def has_all(ladder):
+        return {rung["step"] for rung in recorded.measured(ladder)}.issuperset(names)
+
+    paths = {
+        mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES[measure_of(names)]
+    }
+    ladders = {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
+    return {mnk: recorded.beside(ladder, folder, has_all) for mnk, ladder in ladders.items()}
 
 
-def entry_of(ladder, name):
-    """What was recorded of a rung or variant."""
-    return next(entry for entry in ladder["rungs"] if entry["step"] == name)
+def gpus_of(runs):
+    """{name: short name} of all GPUs in such runs, the home GPU first."""
+    found = {}
+    for of_gpu in runs.values():
+        for name, ladders in of_gpu.items():
+            found.setdefault(name, recorded.short_name(ladders[0]["gpu"]))
+    return found
 
 
-def rung_row(ladders, name):
-    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy."""
-    measure = measure_of([name])
-    row = [name, entry_of(next(iter(ladders.values())), name)["idea"]]
-    for ladder in ladders.values():
-        timing = entry_of(ladder, name)["timing"]
-        ratio = timing[measure.ratio]["median"]
-        row += [recorded.spread(timing["step"][measure.rate], 1), f"{ratio:.3f}"]
+def first_of(runs):
+    """{shape: the ladder on the first GPU, and of its cards the first}"""
+    return {shape: next(iter(of_gpu.values()))[0] for shape, of_gpu in runs.items()}
+
+
+def rung_row(runs, name):
+    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy; of
+    other GPUs the ratio alone."""
+    measure, ladders = measure_of([name]), first_of(runs)
+    row = [name, recorded.entry_of(next(iter(ladders.values())), name)["idea"]]
+    for shape, ladder in ladders.items():
+        rate = recorded.entry_of(ladder, name)["timing"]["step"][measure.rate]
+        cards = [runs[shape].get(gpu, ()) for gpu in gpus_of(runs)]
+        ratios = [
+            recorded.over_cards(of, name, lambda timing: timing[measure.ratio]) for of in cards
+        ]
+        cells = [recorded.plus_minus(ratio, 3) for ratio in ratios]
+        row += [recorded.plus_minus(rate, 1), " / ".join(cells)]
     return row
 
 
@@ -55,7 +76,7 @@ def other_row(ladders, measure, name, words, key):
     """One of those that were timed beside the rungs."""
     row = [name, words]
     for ladder in ladders.values():
-        rate = recorded.spread(ladder[key][measure.rate], 1) if key in ladder else "–"
+        rate = recorded.plus_minus(ladder[key][measure.rate], 1) if key in ladder else "–"
         row += [rate, "1" if key == measure.other else "–"]
     return row
 
@@ -73,13 +94,15 @@ def other_rows(ladders, measure):
     return [other_row(ladders, measure, *words[name], name) for name in there]
 
 
-def rows(ladders, names):
+def rows(runs, names):
     """The table's cells, its header first."""
-    measure = measure_of(names)
+    measure, gpus = measure_of(names), list(gpus_of(runs).values())
+    where = f", {' / '.join(gpus)}" if len(gpus) > 1 else ""
     header = ["program", "idea"]
-    for mnk in ladders:
-        header += [title(mnk), f"of {measure.other_name}"]
-    return [header, *(rung_row(ladders, name) for name in names), *other_rows(ladders, measure)]
+    for mnk in runs:
+        header += [title(mnk), f"of {measure.other_name}{where}"]
+    others = other_rows(first_of(runs), measure)
+    return [header, *(rung_row(runs, name) for name in names), *others]
 
 
 def plural(count, word):
@@ -100,20 +123,26 @@ def origin(ladder):
     )
 
 
-def caption(ladders):
-    """What was measured, on what, when: once if it is the same at all shapes."""
-    origins = {mnk: origin(ladder) for mnk, ladder in ladders.items()}
-    words = [f"{title(mnk)}: {text}" for mnk, text in origins.items()]
-    if len(set(origins.values())) == 1:
-        words = list(origins.values())[:1]
-    measure = recorded.measure_of(next(iter(ladders.values())))
-    unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
-    return f"{unit}, burst: medians with the 10th and 90th percentile. " + " ".join(words)
+def origins(runs):
+    """What was measured, on what, when: once where several shapes share it."""
+    found = {}
+    for shape, of_gpu in runs.items():
+        for ladder in (ladder for ladders in of_gpu.values() for ladder in ladders):
+            found.setdefault(origin(ladder), {})[shape] = None
+    whole = [text for text, there in found.items() if len(there) == len(runs)]
+    if len(whole) == len(found):
+        return " ".join(found)
+    return " ".join(f"{', '.join(map(title, there))}: {text}" for text, there in found.items())
+
+
+SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 
 
 def table(names, folder=recorded.RESULTS):
     """The rows of cells and the caption; None and what to say if nothing is recorded."""
-    ladders = find(names, folder)
-    if not ladders:
+    runs = find(names, folder)
+    if not runs:
         return None, "Not recorded yet."
-    return rows(ladders, names), caption(ladders)
+    measure = measure_of(names)
+    unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
+    return rows(runs, names), f"{unit}, burst: medians; {SPREAD} {origins(runs)}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gpu_users
 import recorded
+from vocabulary import EARLY
 
 # Whom the rungs are compared with; `name` in the record says it better where there is one.
 OTHERS = {
     "cublas": ("cuBLAS", "its default"),
     "cublas_fp16_sums": ("cuBLAS", "with fp16 sums"),
-    "cublaslt": ("cuBLASLt", "the best heuristic"),
+    "cublaslt": ("cuBLASLt", "the best"),
     "device_copy": ("copy", "cudaMemcpyAsync"),
     "second_opinion": ("other", "the second opinion"),
 }
@@ -36,12 +37,24 @@ def columns_of(ladder, measure):
     ]
     if "cublaslt" in ladder:
         columns.append(("of cuBLASLt (p10 to p90)", ratio_column("cublaslt")))
+    if any(EARLY in rung["timing"] for rung in recorded.measured(ladder)):
+        columns.append(("early launch over usual, time", ratio_column(EARLY)))
+    if ladder["protocol"] == "call":
+        work = measure.work_of(ladder["problem"]) / measure.units
+        columns.append(("a call", lambda one, _: cell(work / rate_of(one, measure), 2, " µs", 1e6)))
+        columns.append(("before", lambda one, _: cell(one.get("before_seconds"), 4, " s")))
+        return columns
     columns.append((measure.share.split("_")[0], reading(measure.share, 1, " %", 100)))
     columns.append(("clock", reading("sm_clock_ghz", 3, " GHz")))
     if ladder[measure.other]["watts"] is not None:
         columns.append(("power", reading("watts", 0, " W")))
         columns.append(("energy", energy))
     return columns
+
+
+def rate_of(contender, measure):
+    """Its median."""
+    return contender[measure.rate]["median"]
 
 
 def energy(contender, _):
@@ -69,12 +82,6 @@ def table_row(rung, columns):
     return [rung["step"], rung["idea"], *(column(timing["step"], timing) for _, column in columns)]
 
 
-def winner_text(heuristics):
-    """'number 7 of 64, nvjet_...'"""
-    winner = heuristics["winner"]
-    return f"number {winner['number']} of {heuristics['returned']}, {winner['name']}"
-
-
 def other_rows(ladder, measure, columns):
     """Those whom the rungs are compared with, over all rounds of the rungs that they ran beside."""
     rows = []
@@ -83,7 +90,8 @@ def other_rows(ladder, measure, columns):
         if "name" in ladder[name]:
             words = (words[0], ladder[name]["name"])
         if name == "cublaslt" and "heuristics" in ladder:
-            words = (words[0], f"{words[1]}, {winner_text(ladder['heuristics'])}")
+            winner = ladder["heuristics"]["winner"]["name"]
+            words = (words[0], f"{recorded.best_of_cublaslt([ladder])}: {winner}")
         itself = {recorded.ratio_to(name): "1"}
         rows.append([*words, *(column(ladder[name], itself) for _, column in columns)])
     return rows

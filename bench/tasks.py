@@ -8,7 +8,7 @@ from pathlib import Path
 
 import selection
 import shapes
-from vocabulary import PROTOCOLS, TRACKS
+from vocabulary import BOTH, TRACKS, is_rival
 
 # Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
 # cuBLAS's time for the one says nothing of the other. --steps a01 runs it.
@@ -49,7 +49,8 @@ def programs_of(options):
     tracks = tracks_of(options)
     programs = selection.find_programs(options.build, options.steps, tracks=tracks)
     if options.steps is None:
-        programs = [one for one in programs if one[0] >= FIRST_RUNGS[one[0][0]]]
+        first = FIRST_RUNGS
+        programs = [one for one in programs if is_rival(one[0]) or one[0] >= first[one[0][0]]]
     found = {}
     for name, path in programs:
         found.setdefault(name[0], []).append((name, path))
@@ -72,7 +73,7 @@ def make_tasks(options):
     """Every ladder, track by track; a protocol is run to its end before the next one begins."""
     programs = programs_of(options)
     found = shapes_of(options, tuple(programs))
-    protocols = PROTOCOLS if options.protocol == "both" else (options.protocol,)
+    protocols = BOTH if options.protocol == "both" else (options.protocol,)
     return [
         Task(one_ladder(options, track, protocol, shape), track, programs[track])
         for track in programs
@@ -88,10 +89,13 @@ def one_ladder(options, track, protocol, shape):
 
 
 def make_plan(tasks, passes):
-    """Every run in its order: a ladder's passes, each other one from the top down."""
+    """Every run in its order. Pass i begins at the program i/passes up the ladder and goes round,
+    every other one downwards: so no program is always late, or always after the same one."""
     plan = []
     for task in tasks:
+        many = len(task.programs)
         for index in range(passes):
-            order = task.programs if index % 2 == 0 else task.programs[::-1]
-            plan += [Entry(task, index, name, path) for name, path in order]
+            first, way = index * many // passes, -1 if index % 2 else 1
+            order = [task.programs[(first + way * place) % many] for place in range(many)]
+            plan += [Entry(task, index, *one) for one in order]
     return plan

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 TRACKS = "vat"
 MOVING = "t"  # the track that moves words instead of multiplying
-NAME = re.compile(r"[vat][0-9]{2}(-[a-z0-9-]+)?")  # a rung, or a variant of it
-PROTOCOLS = ("burst", "sustained")
+# A rung (v07), a variant of it (v06-each-sm), or a rival beside its track (v-cutlass-cooperative).
+NAME = re.compile(r"[vat]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
+PROTOCOLS = ("burst", "sustained", "call")
+BOTH = PROTOCOLS[:2]  # what --protocol both asks for
+EARLY = "early"  # the rung itself, launched early, beside its usual launch
+LIMITS = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")  # of a clock
 WIDE = 1.01  # a ratio's 90th percentile over its 10th, above which its spread is called wide
 
 
@@ -43,8 +47,9 @@ class Measure:
         return (self.share, *self.optional)
 
     def contenders(self, timing):
-        """Everybody in this timing with whom the step is compared, the other first."""
-        return [name for name in (self.other, *self.besides) if name in timing]
+        """Everybody in this timing with whom the step is compared, the other first; of a rung
+        also the rung itself, launched early."""
+        return [name for name in (self.other, *self.besides, EARLY) if name in timing]
 
     def work_of(self, problem):
         """The work of one launch: a multiplication and an addition, or a word read and written."""
@@ -94,15 +99,20 @@ def shape_of(record):
 
 
 def rung_of(name):
-    """'v07' for the rung v07 and for every variant of it."""
-    return name.partition("-")[0]
+    """'v07' for the rung v07 and for every variant of it; a rival is its own."""
+    return name if is_rival(name) else name.partition("-")[0]
+
+
+def is_rival(name):
+    """True for 'v-fast-cu-12': somebody else's kernel."""
+    return name[1] == "-"
 
 
 def is_variant(name):
-    """True for 'v06-each-sm', false for 'v07'."""
-    return "-" in name
+    """True for 'v06-each-sm', false for 'v07' and for a rival."""
+    return "-" in name and not is_rival(name)
 
 
 def name_order(name):
-    """A sort key: track by track, rung by rung, a rung before its variants."""
-    return TRACKS.index(name[0]), name
+    """A sort key: track by track, rung by rung, a rung before its variants, rivals last."""
+    return TRACKS.index(name[0]), is_rival(name), name

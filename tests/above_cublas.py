@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The top of the v track is above cuBLAS, by what is recorded: at 8192 cubed in bursts and at the power
-limit, in joules, and over the sweep. Needs no GPU. The ratios are paired, within one process.
+limit, on each GPU that has a bar, as the median of its cards; in joules; and over the sweep. A rung
+counts by its usual launch. Needs no GPU. The ratios are paired, within one process.
 
 Prints one line per case, with the figure; exits 1 if any failed.
 """
@@ -13,37 +14,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench")]
+import gpu_tables
 import recorded
 import shapes
 from tools.emulated import case, exit_status
+from vocabulary import BOTH
 
-TOP = "v16"  # at 8192 cubed
-CHOOSES = "v18"  # over the sweep
-SUSTAINED = "sustained"
+CUBE = (recorded.HEADLINE_SIZE,) * 3
 LEAST_SQUARE = 1024  # that the means are over; 512 is timed as well
 
-OF_BEST = 1.02  # of the best of cuBLASLt's heuristics, at 8192 cubed, by both protocols
+OF_BEST = {"H200": 1.02, "H100": 1.01}  # of cuBLASLt's best at 8192 cubed, by both protocols
 SWEEP_OF_BEST = 1.00  # geometric means
 SWEEP_OF_CUBLAS = 1.05
 LOWEST_OF_BEST = 0.95
 
 
-def timing_of(step, shape, protocol):
-    """The newest recorded timing of a rung at a shape (m, n, k). KeyError if there is none."""
-
-    def wanted(ladder):
-        if recorded.has_variants(ladder) or ladder["interrupted"]:
-            return False
-        good = {rung["step"] for rung in recorded.measured(ladder)}
-        return (
-            recorded.shape_of(ladder) == shape and ladder["protocol"] == protocol and step in good
-        )
-
-    place = recorded.newest(recorded.RESULTS, "ladder", wanted)
-    if place is None:
+def runs_of(step, shape, protocol, folder=recorded.RESULTS):
+    """{GPU: ladders of one commit, one of each card} with a rung at a shape (m, n, k), the home GPU
+    first. KeyError if there are none."""
+    found = gpu_tables.at((shape,), protocol, names={step}, folder=folder)
+    if not found:
         raise KeyError(f"{step} is not recorded at {shape}, {protocol}")
-    rungs = recorded.measured(recorded.load_ladder(place))
-    return next(rung["timing"] for rung in rungs if rung["step"] == step)
+    return found[shape]
 
 
 def at_least(name, found, least):
@@ -57,16 +49,28 @@ def ratio(timing, of):
     return timing[f"ratio_to_{of}"]["median"]
 
 
+def of_best(folder=recorded.RESULTS):
+    """(words, ratio of the top rung to cuBLASLt's best, its bar) on each GPU with a bar, by protocol."""
+    for protocol in BOTH:
+        for ladders in runs_of(recorded.TOP, CUBE, protocol, folder).values():
+            gpu = recorded.short_name(ladders[0]["gpu"])
+            found = recorded.over_cards(
+                ladders, recorded.TOP, lambda timing: timing["ratio_to_cublaslt"]
+            )
+            if gpu in OF_BEST and found:
+                cards = f"{len(ladders)} card{'s' if len(ladders) > 1 else ''}"
+                yield f"{protocol} on {cards} of {gpu}", found["median"], OF_BEST[gpu]
+
+
 def headline():
     """At 8192 cubed."""
-    cube = (recorded.HEADLINE_SIZE,) * 3
-    for protocol in (recorded.HEADLINE_PROTOCOL, SUSTAINED):
-        found = ratio(timing_of(TOP, cube, protocol), "cublaslt")
-        at_least(f"{TOP} over cuBLASLt's best, {protocol}", found, OF_BEST)
-    timing = timing_of(TOP, cube, SUSTAINED)
+    for words, found, least in of_best():
+        at_least(f"{recorded.TOP} over cuBLASLt's best, {words}", found, least)
+    (ladder, *_), *_ = runs_of(recorded.TOP, CUBE, "sustained").values()
+    timing = recorded.entry_of(ladder, recorded.TOP)["timing"]
     for other in ("cublas", "cublaslt"):
         saved = timing[other]["joules"] / timing["step"]["joules"]
-        at_least(f"joules of {other} over {TOP}'s", saved, 1)
+        at_least(f"joules of {other} over {recorded.TOP}'s", saved, 1)
 
 
 def geometric_mean(values):
@@ -74,18 +78,20 @@ def geometric_mean(values):
 
 
 def sweep():
-    """Squares and model shapes."""
+    """Squares and model shapes, on the home GPU."""
+    name = gpu_tables.CHOOSES
     squares = [(size,) * 3 for size in shapes.SQUARES if size >= LEAST_SQUARE]
-    timings = [
-        timing_of(CHOOSES, shape, recorded.HEADLINE_PROTOCOL)
+    ladders = [
+        next(iter(runs_of(name, shape, recorded.HEADLINE_PROTOCOL).values()))[0]
         for shape in (*squares, *shapes.MODELS)
     ]
+    timings = [recorded.entry_of(ladder, name)["timing"] for ladder in ladders]
     of_best = [ratio(timing, "cublaslt") for timing in timings]
     of_cublas = [ratio(timing, "cublas") for timing in timings]
-    over = f"geometric mean over {len(timings)} shapes of {CHOOSES} over"
+    over = f"geometric mean over {len(timings)} shapes of {name} over"
     at_least(f"{over} cuBLASLt's best", geometric_mean(of_best), SWEEP_OF_BEST)
     at_least(f"{over} cuBLAS", geometric_mean(of_cublas), SWEEP_OF_CUBLAS)
-    at_least(f"the lowest of {CHOOSES} over cuBLASLt's best", min(of_best), LOWEST_OF_BEST)
+    at_least(f"the lowest of {name} over cuBLASLt's best", min(of_best), LOWEST_OF_BEST)
 
 
 def main():

@@ -141,7 +141,7 @@ def test_real(_):
     """Every recorded run whose parts are whole gives a budget of its own rung that adds up."""
     runs = [record for _, record in recorded.all_of_kind(recorded.RESULTS, "energy")]
     require(runs, "no energy run is recorded")
-    for run in recorded.newest_energies(runs):
+    for run in recorded.newest_energies(runs, recorded.home()):
         made = budget.make(run)
         total = sum(entry.joules for entry in made.entries)
         close(total, made.joules, 1e-9, run["rung"])

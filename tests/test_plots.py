@@ -365,17 +365,21 @@ def test_sustained(folder):
 
     burst = headline()
     svg, _ = draw(sustained, records_of(burst, sustained_of(burst)), folder)
-    joules = sustained_of(burst)["rungs"][-1]["timing"]["step"]["joules"]
+    passes = sustained.pass_joules(sustained_of(burst))[track("v")[-1]]
+    joules = recorded.median(passes)
     rate = burst["rungs"][-1]["timing"]["step"]["tflops"]["median"]
     names = [*track("v"), "cuBLAS", f"{joules:.3f}", f"{rate:.0f}", f"{0.83 * rate:.0f}"]
-    words = ["burst and sustained protocol", "axis does not begin at 0", "each pass"]
+    words = ["burst and sustained protocol", "axis of joules does not begin at 0", "of the passes"]
     check_texts(svg, names, [burst["gpu"]["name"], *words])
-    passes = sustained.pass_joules(sustained_of(burst))[track("v")[-1]]
-    same(passes, [joules + 0.001 * i for i in range(burst["passes"])])
+    require("measured apart" not in "".join(texts_of(svg)), "one commit and card")
+    same(len(passes), burst["passes"])
     other, later = sustained_of(burst), sustained_of(burst)
     later["commit"] = "7654321"
     svg, _ = draw(sustained, records_of(burst, later), folder)
-    check_texts(svg, names, [burst["commit"], "7654321"])
+    check_texts(svg, names, [burst["commit"], "7654321", "measured apart, at commits"])
+    later = dict(sustained_of(burst), gpu={**burst["gpu"], "card": "0a1b2c3d"})
+    svg, _ = draw(sustained, records_of(burst, later), folder)
+    check_texts(svg, names, ["measured apart, on two cards"])
     other["gpu"]["name"] = "another"
     try:
         sustained.find(records_of(burst, other))
@@ -408,7 +412,7 @@ def test_sizes(folder):
         runs.append(ladder)
     svg, _ = draw(sizes, records_of(*runs), folder)
     names = [*sizes.CHOSEN, track("v")[-1], "cuBLAS", "1024", "8192"]
-    check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt, median"])
+    check_texts(svg, names, [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt,"])
     for rung in runs[1]["rungs"]:
         rung["timing"]["ratio_to_cublaslt"]["median"] = 1
     ratios = dict(sizes.ratio_curve(runs, "v14"))
@@ -418,7 +422,7 @@ def test_sizes(folder):
             del rung["timing"]["ratio_to_cublaslt"]
     svg, _ = draw(sizes, records_of(*runs), folder)
     check_texts(svg, names, [])
-    require("of cuBLASLt, median" not in texts_of(svg), "ratios to nothing")
+    require("of cuBLASLt," not in "".join(texts_of(svg)), "ratios to nothing")
     try:
         sizes.find(records_of(*runs[:2]))
     except records.Missing as missing:
@@ -428,7 +432,7 @@ def test_sizes(folder):
 
 
 def test_sweep(_):
-    """Sizes: all of the newest sweep with enough rungs, even where a longer or newer run is."""
+    """Sizes: all of the newest commit with enough sizes and rungs, even where a newer run is."""
     from draw import records, sizes
 
     def sweep(commit, date, names):
@@ -445,25 +449,26 @@ def test_sweep(_):
     few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v18"))
     long = (scaled(headline(), 1, commit="0000002", date="2027-01-02T00:00:00Z"),)
     for files, wanted in (
-        ((old, new, long), new),
-        ((new, old, few, long), new),
+        ((old, new), new),
+        ((old, new, long), (*new[:2], *long)),  # of the same commit, with more rounds
+        ((new, old, few), new),
         ((old, few), old),
         ((few,), few),
     ):
         runs = [run for file in files for run in file]
-        runs.sort(key=recorded.precedence(runs))
+        runs.sort(key=recorded.precedence(runs, recorded.home_of(runs)))
         found = sizes.find(records.Records(tuple(runs), False, files))
         same([run["commit"] for run in found], [run["commit"] for run in wanted])
-        require(all(map(lambda a, b: a is b, found, wanted)), "not the sweep's own runs")
+        require(all(map(lambda a, b: a is b, found, wanted)), "not the commit's own runs")
 
 
 def test_recorded_sizes(_):
-    """The recorded sizes that are drawn are of one sweep, and the sustained run is the newest."""
+    """The recorded sizes that are drawn are of one commit, and the sustained run is the newest."""
     from draw import records, sizes, sustained
 
     runs = records.load()
     shown = sizes.find(runs)
-    require(any(all(run in file for run in shown) for file in runs.files), "not one sweep")
+    same(len({run["commit"] for run in shown}), 1)
     newest = runs.ladders("v", "sustained")[-1]
     pair = sustained.find(runs)
     same(pair["sustained"], newest)
@@ -501,11 +506,10 @@ def test_cublaslt(folder):
     same(notes, [])
     rate = run_of["cublaslt"]["tflops"]["median"]
     check_texts(svg, track("v"), [f"best cuBLASLt, median: {rate:.0f} TFLOPS"])
-    top = ladder.top_ratios(run_of)
+    top = ladder.top_ratios([run_of])
     require(top[0][2]["median"] >= ladder.TOP, top[0])
     same([name for _, name, _ in top], track("v")[-len(top) :])
-    words = ["the axis does", f"{top[0][1]} and up"]
-    check_texts(svg, [f"{ratio['median']:.3f}" for _, _, ratio in top], words)
+    check_texts(svg, [f"{ratio['median']:.3f}" for _, _, ratio in top], ["the axis does"])
     for rung in run_of["rungs"]:
         del rung["timing"]["ratio_to_cublaslt"]
     svg, _ = draw(ladder, records_of(run_of), folder)
@@ -543,11 +547,12 @@ def test_energy(folder):
     svg, _ = draw(energy, records.Records((), False, energy=(run_of,)), folder)
     joules = 1e3 * fake_energy.WHOLE["tensor"]
     names = ["tensor cores", "not attributed", *fake_energy.NAMES]
-    check_texts(svg, names, [f"{joules:.0f} mJ", "v14: 1.112 J per GEMM", run_of["gpu"]["name"]])
+    check_texts(svg, names, [f"{joules:.0f} mJ", "v14: 1.112 ± ", run_of["gpu"]["name"]])
     both_rungs = (fake_energy.record(rung="v16"), run_of)
     svg, _ = draw(energy, records.Records((), False, energy=both_rungs), folder)
-    titles = [f"{rung}: 1.112 J per GEMM" for rung in ("v14", "v16")]
-    titles += ["v14: 1.112 J, v16: 1.112 J per GEMM", "the parts of v14", "the parts of v16"]
+    joules = "1.112 ± 0.000 J"
+    titles = [f"{rung}: {joules} per GEMM" for rung in ("v14", "v16")]
+    titles += [f"v14: {joules}, v16: {joules} per GEMM", "the parts of v14", "the parts of v16"]
     check_texts(svg, [*names, "multiply-n104", "multiply-n128"], titles)
     for broken in ((), (fake_energy.record("waiting"),)):
         try:
@@ -557,6 +562,40 @@ def test_energy(folder):
             require(why in str(missing), str(missing))
         else:
             raise AssertionError("drew a budget from parts that do not give one")
+
+
+def on(ladder, name, card, memory, ratio=1):
+    """A made-up ladder: the same on another GPU or card, with so much of the ratios."""
+    ladder = copy.deepcopy(ladder)
+    ladder["gpu"].update(name=name, card=card, memory_bytes=memory * 10**9)
+    for rung in recorded.measured(ladder):
+        for key in ("median", "low", "high"):
+            rung["timing"]["ratio_to_cublaslt"][key] *= ratio
+    return ladder
+
+
+def test_other_gpu(folder):
+    """The ladder and the sizes show the home GPU, and the ratios of the others and of all cards."""
+    from draw import ladder, sizes
+
+    h100 = ("NVIDIA H100 80GB HBM3", "cccccccc", 80, 0.5)
+    one = headline()
+    cards = [on(one, "NVIDIA H200", card, 141, ratio) for card, ratio in (("a", 1), ("b", 0.97))]
+    svg, _ = draw(ladder, records_of(on(one, *h100), *cards), folder)
+    ratios = [run["rungs"][-1]["timing"]["ratio_to_cublaslt"]["median"] for run in cards]
+    words = ["NVIDIA H200, 700 W: bf16 GEMM", "H200, 2 cards:", "of several cards: the median"]
+    check_texts(svg, [f"{recorded.median(ratios):.3f}"], words)
+    require("H100:" not in texts_of(svg), "a panel without a ratio near 1")
+    svg, _ = draw(ladder, records_of(on(one, *h100[:3]), *cards), folder)
+    check_texts(svg, [], ["H100:", "H100 is NVIDIA H100 80GB HBM3, 700 W"])
+    runs = []
+    for size in (2048, 4096, 8192):
+        square = on(one, "NVIDIA H200", "a", 141)
+        square["problem"].update(m=size, n=size, k=size)
+        runs += [square, on(square, *h100)]
+    same([run["gpu"]["name"] for run in sizes.find(records_of(*runs))], ["NVIDIA H200"] * 3)
+    svg, _ = draw(sizes, records_of(*runs), folder)
+    check_texts(svg, ["8192"], ["H200: of cuBLASLt,", "H100: of cuBLASLt,"])
 
 
 def both(one, two):
@@ -680,6 +719,7 @@ TESTS = [
     test_energy,
     test_side_by_side,
     test_two_gpus,
+    test_other_gpu,
     test_side_by_side_moves,
     test_side_by_side_refuses,
     test_apart,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,10 +32,10 @@ class Fake:
     name: str
     text: str
     what: str = "a fake"
+    missing: str = ""
 
-    @property
-    def command(self):
-        return [sys.executable, "-c", self.text]
+    def command(self, device):
+        return [sys.executable, "-c", self.text, str(device)]
 
 
 def ends_with(name, status):
@@ -54,9 +55,18 @@ def options_of(run):
 
 
 def failures(_folder):
-    """One that fails does not keep the next from running."""
-    ended = outcome([ends_with("a", 1), ends_with("b", 0)])
-    same(ended, {"a": "exit 1", "b": "recorded"})
+    """One that fails, or lacks what it runs, does not keep the next from running."""
+    without = Fake("c", "", missing="make c")
+    ended = outcome([ends_with("a", 1), without, ends_with("b", 0)])
+    same(ended, {"a": "exit 1", "c": "left out: make c", "b": "recorded"})
+
+
+def device(_folder):
+    """All runs are on the GPU that is named."""
+    runs = [Fake("a", "import sys; sys.exit(int(sys.argv[1]))")]
+    with contextlib.redirect_stdout(io.StringIO()):
+        same(record.record(runs, device=3), {"a": "exit 3"})
+    same(record.RUNS[0].command(2)[-2:], ["--device", "2"])
 
 
 def no_machine(_folder):
@@ -96,14 +106,32 @@ def names(_folder):
     same([line.split()[0] for line in listed.splitlines()[::2]], ["burst", "energy"])
 
 
-def programs(_folder):
-    """All programs that are named can be built: rungs, and variants that have a patch."""
-    rungs = set(recorded.rung_names())
+def programs(folder):
+    """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
+    ladders have five passes."""
+    rungs = {*recorded.rungs.find(), *record.RIVALS}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
+    there = Path(folder)
+    (there / "steps").mkdir()
+    for name in rungs | patches:
+        (there / "steps" / name).touch(0o755)
     for run in record.RUNS:
         wanted = set(options_of(run).get("--steps", "").split(",")) - {""}
         require(wanted <= rungs | patches, f"{run.name}: {sorted(wanted - rungs - patches)}")
         require((record.BENCH / run.program).is_file(), f"{run.name}: {run.program}")
+        if run.program == "ladder.py":
+            same((run.name, options_of(run)["--passes"]), (run.name, "5"))
+            words = re.sub(r"--build \S+", "", run.options).split()
+            plan = [
+                sys.executable,
+                record.BENCH / run.program,
+                *words,
+                "--dry-run",
+                "--build",
+                there,
+            ]
+            planned = subprocess.run(plan, check=False, capture_output=True, text=True)
+            require(planned.returncode == 0, f"{run.name}: {planned.stderr}")
 
 
 def upper(_folder):
@@ -118,6 +146,8 @@ def choices(_folder):
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
 
 
+TESTS = (failures, device, no_machine, deadline, names, programs, upper, choices)
+
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(run_cases("record", (failures, no_machine, deadline, names, programs, upper, choices)))
+    sys.exit(run_cases("record", TESTS))

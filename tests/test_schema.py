@@ -106,6 +106,25 @@ RUN_EDITS = (
     ("ladders.0.wide_spread.limit", 2.0, "ladders[0].wide_spread.limit"),
     ("ladders.1.neighbours.0.paired_ratio", 2.0, "ladders[1].neighbours[0].paired_ratio"),
     ("ladders.1.rungs.2", {"step": "t02", "failed": "so", "passes": []}, "t02 has no k"),
+    ("gpu.card", 7, None),
+    ("ladders.0.gated", 1, "ladders[0].gated"),
+    ("ladders.0.early", {}, "ladders[0].early"),  # it is the rung's own
+    ("ladders.0.heuristics.winner.algorithm", "12", "ladders[0].heuristics.winner.algorithm"),
+    ("ladders.0.heuristics.enumerated", 0, "ladders[0].heuristics.enumerated"),
+    ("ladders.0.rungs.1.passes.0.early", GONE, "early: is missing in a pass"),
+    ("ladders.0.rungs.1.timing.early.seconds.0", 9, "rungs[1].timing.early.tflops"),
+    ("ladders.0.rungs.1.timing.ratio_to_early", GONE, "timing.ratio_to_early: is missing"),
+    ("ladders.0.rungs.1.timing.ratio_to_early.low", 0.5, "timing.ratio_to_early.low"),
+)
+PROTOCOL_EDITS = (  # of a run by all three
+    ("ladders.1.cublas.clock_limits.power", 0.9, "ladders[1].cublas.power"),
+    ("ladders.1.cublas.clock_limits.power", GONE, "ladders[1].cublas.clock_limits.power"),
+    ("ladders.1.cublas.clock_limits", GONE, "ladders[1].cublas.clock_limits: not as in"),
+    ("ladders.1.rungs.0.passes.0.step.clock_limits", {"heat": 1}, "passes[0].step.clock_limits"),
+    ("ladders.2.rungs.0.timing.step.before_seconds", 2, "timing.step.before_seconds"),
+    ("ladders.2.rungs.0.timing.step.before_seconds", GONE, "timing.step.before_seconds"),
+    ("ladders.2.rungs.0.passes.0.cublas.before_seconds", "1 s", "cublas.before_seconds"),
+    ("ladders.2.protocol", "both", "ladders[2].protocol"),
 )
 
 
@@ -166,11 +185,19 @@ def edits_of_counters(folder):
 def edits_of_run(folder):
     """A run of several ladders that was edited by hand is refused, and the field named."""
     house = House(
-        folder, v01={"noise": 0.02}, v02={"cublaslt": 1.2, "speed": 1.1}, v03={"multiple": 512}
+        folder,
+        v01={"noise": 0.02},
+        v02={"cublaslt": 1.2, "speed": 1.1, "early": 1.2},
+        v03={"multiple": 512},
     )
     house.ladder("--sizes", "256,512")
     recorded.load_record(house.out)
     check_edits(house.record(), RUN_EDITS, folder)
+    ladders = []
+    for protocol in recorded.PROTOCOLS:
+        house.ladder("--steps", "v02", "--protocol", protocol)
+        ladders += house.record()["ladders"]
+    check_edits(dict(house.record(), ladders=ladders), PROTOCOL_EDITS, folder)
 
 
 def digest(folder):

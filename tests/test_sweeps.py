@@ -222,8 +222,11 @@ def test_dry_run(folder):
 
 
 def heuristics_asked(command):
-    """'s 64' for --heuristics 64, ' 7' for --heuristic 7."""
-    return command.split(" --json")[0].split("--heuristic")[-1]
+    """'64' for --heuristics 64, '#7' for --algorithm 00...7."""
+    words = command.split()
+    if "--algorithm" in words:
+        return f"#{int(words[words.index('--algorithm') + 1], 16)}"
+    return words[words.index("--heuristics") + 1] if "--heuristics" in words else ""
 
 
 def test_cublaslt(folder):
@@ -232,28 +235,34 @@ def test_cublaslt(folder):
     result = house.ladder("--sizes", "256,512", "--passes", "2", "--track", "all")
     same(result.returncode, 1)
     asked = [heuristics_asked(command) for command in house.commands()]
-    one_ladder = ["s 64", "s 64", " 7", " 7", " 7"]  # v01 fails, and is not run again
+    one_ladder = ["64", "64", "#7", "#7", "#7"]  # v01 fails, and is not run again
     same(asked[:10], 2 * one_ladder)
-    require(all("t02" in command for command in asked[10:]), "nothing to multiply in t02")
-    require("of cuBLASLt (p10 to p90)" in result.stdout and "the best heuristic" in result.stdout)
-    require("number 7 of 64, kernel of number 7" in result.stdout, result.stdout)
+    same(set(asked[10:]), {""})  # nothing to multiply in t02
+    require("of cuBLASLt (p10 to p90)" in result.stdout and "cuBLASLt" in result.stdout)
+    require("the best of 64 heuristics: kernel of number 7" in result.stdout, result.stdout)
     ladder = recorded.ladders_in(house.record())[0]
     close(ladder["rungs"][1]["timing"]["ratio_to_cublaslt"]["median"], 0.4)
     close(ladder["cublaslt"]["tensor_core_share"], 0.625)
     same((ladder["heuristics"]["winner"]["number"], len(ladder["heuristics"]["timed"])), (7, 64))
-    rows = "\n".join(readme_table.table(ladder, house.folder))
+    rows = "\n".join(readme_table.table(ladder, house.folder, {"": [ladder]}))
     require("| cuBLASLt | the best of 64 heuristics |" in rows, rows)
 
 
 def test_heuristics_option(folder):
-    """--heuristics says how many are timed; 0 times none, and more than 64 is refused."""
+    """--heuristics says how many are timed; 0 times none, all enumerates, 65 is refused."""
     house = House(folder, v01={"winner": 1}, v02={})
     same(house.ladder("--heuristics", "2", "--passes", "1").returncode, 0)
-    same([heuristics_asked(command) for command in house.commands()], ["s 2", " 1"])
+    same([heuristics_asked(command) for command in house.commands()], ["2", "#1"])
     same(house.ladder("--heuristics", "0", "--passes", "1").returncode, 0)
     require("--heuristic" not in house.commands()[-1], house.commands()[-1])
     require("cublaslt" not in house.result() and "heuristics" not in house.result())
-    same(house.ladder("--heuristics", "65").returncode, 2)
+    for wrong in ("65", "-1", "any"):
+        same(house.ladder("--heuristics", wrong).returncode, 2)
+    result = house.ladder("--heuristics", "all", "--passes", "1")
+    same(result.returncode, 0)
+    require("the best of 1,584 configurations: kernel of number 1" in result.stdout, result.stdout)
+    same([heuristics_asked(command) for command in house.commands()[-2:]], ["all", "#1"])
+    recorded.load_record(house.out)
 
 
 def test_other_heuristic(folder):
@@ -261,8 +270,53 @@ def test_other_heuristic(folder):
     house = House(folder, v01={"winner": 1}, v02={"takes": 2})
     result = house.ladder("--passes", "1")
     same(result.returncode, 1)
-    require("asked was {'number': 1, 'name': 'kernel of number 1'}" in result.stderr, result.stderr)
+    require("beside it ran kernel of number 2, asked was kernel of number 1" in result.stderr)
     same([rung["step"] for rung in recorded.measured(house.result())], ["v01"])
+
+
+def test_protocols(folder):
+    """What a protocol reads beside the time is recorded: gated launches, limits, what was before."""
+    house = House(folder, v01={}, v17={"speed": 0.8, "early": 1.0})
+    words = ("--passes", "3", "--heuristics", "0")
+    same(house.ladder(*words, "--protocol", "burst").returncode, 0)
+    ladder = house.result()
+    same((ladder["gated"], "early" in ladder), (True, False))
+    timing = ladder["rungs"][1]["timing"]
+    close(timing["ratio_to_early"]["median"], 0.8)  # its time over that of the usual launch
+    close(timing["early"]["tflops"]["high"], timing["step"]["tflops"]["high"] / 0.8)
+    same("early" in ladder["rungs"][0]["timing"], False)
+    same(house.ladder(*words, "--protocol", "sustained").returncode, 0)
+    ladder = house.result()
+    limits = ladder["rungs"][0]["timing"]["step"]["clock_limits"]
+    same((len(limits), "gated" in ladder), (6, False))
+    close(limits["power"], 0.9)  # the median of the passes, each program's calls 3 to 5
+    close(ladder["cublas"]["clock_limits"]["thermal"], 0.4)
+    result = house.ladder(*words, "--protocol", "call")
+    same(result.returncode, 0)
+    step = house.result()["rungs"][0]["timing"]["step"]
+    close(step["before_seconds"], 0.008)
+    same((step["sm_clock_ghz"], step["tensor_core_share"], step["watts"]), (None,) * 3)
+    for words in ("a call", "before", "early launch over usual"):
+        require(words in result.stdout, f"no '{words}' in {result.stdout}")
+    require("clock" not in result.stdout, result.stdout)
+
+
+def test_rivals(folder):
+    """Other people's kernels run beside the rungs, last, and are neither rungs nor variants."""
+    house = House(folder, v12={}, v16={"speed": 1.1}, **{"v16-a": {}, "v18": {}})
+    rivals = House(Path(folder) / "steps", **{"v-fast-cu-12": {"speed": 0.9}, "v-cutlass": {}})
+    build = ("--build", str(rivals.folder), "--passes", "2")
+    names = "v-fast-cu-12,v12,16,16-a"
+    same(house.ladder(*build, "--steps", names).returncode, 0)
+    ladder = house.result()
+    same(recorded.all_names(ladder), ["v12", "v16", "v16-a", "v-fast-cu-12"])
+    pairs = [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
+    same(pairs, [("v12", "v16"), ("v16", "v16-a")])
+    same(recorded.rungs_only(ladder), False)
+    close(ladder["rungs"][3]["timing"]["ratio_to_cublas"]["median"], 0.9)
+    same(house.ladder(*build).returncode, 0)
+    same(recorded.all_names(house.result())[-2:], ["v-cutlass", "v-fast-cu-12"])
+    same(house.ladder(*build, "--steps", "v-no-such").returncode, 2)
 
 
 def test_wide_spread(folder):

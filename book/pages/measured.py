@@ -62,23 +62,24 @@ def entry_of(record, name):
 # --- a rung -----------------------------------------------------------------------------------
 
 
-def to_be_shown(places):
+def to_be_shown(places, home):
     """Of these (place, record) the one that recorded.precedence() says."""
-    order = recorded.precedence([record for _, record in places])
+    order = recorded.precedence([record for _, record in places], home)
     return max(places, key=lambda pair: order(pair[1]))
 
 
 def newest_ladders(name, variants=False):
     """The ladder to be shown of that rung at each shape and protocol, with or without variants: a
     list of (place, ladder)."""
-    found = {}
+    found, home = {}, recorded.home()
     for place, ladder in recorded.all_ladders():
         known = ladder["interrupted"] or entry_of(ladder, name) is None
-        if known or recorded.has_variants(ladder) != variants:
+        wanted = recorded.has_variants if variants else recorded.rungs_only
+        if known or not wanted(ladder) or not home.has(ladder):
             continue
         key = (ladder["protocol"], recorded.shape_of(ladder))
         found.setdefault(key, []).append((place, ladder))
-    return [to_be_shown(found[key]) for key in sorted(found)]
+    return [to_be_shown(found[key], home) for key in sorted(found)]
 
 
 def against(ladder, name, below):
@@ -134,11 +135,11 @@ def times_row(place, ladder, rung, columns):
 
 def counts(rung):
     """What the rung asked of the hardware, beside the rung below and cuBLAS: a list of tables."""
-    found = {}
+    found, home = {}, recorded.home()
     for path, record in recorded.all_of_kind(recorded.RESULTS, "counters"):
-        if entry_of(record, rung.name):
+        if entry_of(record, rung.name) and home.has(record):
             found.setdefault(recorded.shape_of(record), []).append((path, record))
-    shown = [to_be_shown(found[shape]) for shape in sorted(found)]
+    shown = [to_be_shown(found[shape], home) for shape in sorted(found)]
     return [counts_table(record, rung) for _, record in shown]
 
 

@@ -29,6 +29,7 @@ PART_WATTS = {
     **EDGE,
     "label": "each part by itself, for seconds: watts, and below them the SM clock in GHz",
 }
+ERROR = {"fmt": "none", "ecolor": "black", "capsize": 3, "linewidth": 1.1, "zorder": 3}
 
 
 # How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
@@ -37,7 +38,9 @@ ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
 
 def find(records):
     """The newest whole run of each rung's parts, or those that were chosen, by the rungs' names."""
-    found = records.energy if records.chosen else recorded.newest_energies(records.energy)
+    found = records.energy
+    if not records.chosen:
+        found = recorded.newest_energies(records.energy, records.home)
     if not found:
         raise Missing(f"no whole run of a rung's parts at 8192³ ({COMMAND})")
     for run in found:
@@ -96,6 +99,8 @@ def parts_panel(axes, run):
     words = {part["watts"]: part_words(part) for part in parts}
     places = range(len(parts))
     bars.labelled(axes, places, values, words.get, size=9, width=0.74, **PART_WATTS)
+    errors = [part["watts_error"] for part in parts]
+    axes.errorbar(places, values, yerr=errors, **ERROR)
     axes.set_ylim(0, 1.3 * max(values))
     axes.set_ylabel("watts")
     axes.grid(axis="y")
@@ -114,6 +119,21 @@ def panels(pyplot, count):
     return figure, budgets, parts
 
 
+def joules_words(run, made):
+    """'v16: 1.063 ± 0.002 J'"""
+    return f"{run['rung']}: {made.joules:.3f} ± {made.error:.3f} J"
+
+
+def apart(runs):
+    """A line that says so if the rungs were not measured at one commit and on one card."""
+    places = {(run["commit"], run["gpu"].get("card")) for run in runs}
+    if len(places) < 2:
+        return []
+    return [
+        "The rungs were measured at different commits or on different cards: joules differ by that"
+    ]
+
+
 def draw(pyplot, runs, _):
     """The whole figure: all budgets to the same scale, and the watts of their parts."""
     budgets = [budget.make(run) for run in runs]
@@ -123,16 +143,17 @@ def draw(pyplot, runs, _):
         budget_panel(upper, made, limits)
         parts_panel(lower, run)
         if len(runs) > 1:
-            upper.set_title(f"{run['rung']}: {made.joules:.3f} J per GEMM", fontsize=11)
+            upper.set_title(f"{joules_words(run, made)} per GEMM", fontsize=11)
             lower.set_title(f"the parts of {run['rung']}", fontsize=11)
     for upper in uppers[1:]:
         upper.tick_params(axis="y", labelleft=False)
-    rungs = ", ".join(f"{run['rung']}: {made.joules:.3f} J" for run, made in zip(runs, budgets))
+    rungs = ", ".join(joules_words(run, made) for run, made in zip(runs, budgets))
     first = runs[0]
     title = (
         f"{rungs} per GEMM. "
         f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
     )
-    more = ["lines on bars: with any one of the parts left out of the fit"]
+    left_out = "lines on millijoules: with any one of the parts left out of the fit"
+    more = [f"{left_out}; on watts: the counter's scatter", *apart(runs)]
     style.frame(figure, title, style.details(*runs), more=more)
     return figure

@@ -12,6 +12,7 @@ from draw.records import best_cublaslt
 NAME = "ladder"
 TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bars look alike
 POINT = {"marker": "o", "color": style.BLUE, "linestyle": "none", "capsize": 4, "linewidth": 1.2}
+RATIO = "ratio to the best cuBLASLt in the same run: median and 10th to 90th percentile"
 
 
 def find(records):
@@ -38,25 +39,35 @@ def lines(ladder, records):
     return found
 
 
-def top_ratios(ladder):
-    """[(place, name, ratio to the best cuBLASLt of the same run)] of the rungs from the first with
-    TOP of it on; none if it is not recorded."""
+def top_ratios(ladders):
+    """[(place, name, ratio to the best cuBLASLt of the same run)], over the cards of one GPU, of the
+    rungs from the first with TOP of it on; none if it is not recorded."""
+    names = recorded.all_names(ladders[0])
     there = [
-        (x, rung["step"], rung["timing"]["ratio_to_cublaslt"])
-        for x, rung in enumerate(ladder["rungs"])
-        if "failed" not in rung and "ratio_to_cublaslt" in rung["timing"]
+        (
+            x,
+            name,
+            recorded.over_cards(ladders, name, lambda timing: timing.get("ratio_to_cublaslt")),
+        )
+        for x, name in enumerate(names)
     ]
+    there = [point for point in there if point[2]]
     first = next((i for i, (_, _, ratio) in enumerate(there) if ratio["median"] >= TOP), len(there))
     return there[first:]
 
 
-def ratio_panel(axes, ratios):
-    """The top of the ladder, on an axis that does not begin at 0: so points, no bars."""
-    label = f"ratio to the best cuBLASLt in the same run, {ratios[0][1]} and up: "
-    label += "median and 10th to 90th percentile"
+def limits_of(ratios):
+    """Of the axis of these ratios, which does not begin at 0."""
+    low = min(1, *(ratio["low"] for _, _, ratio in ratios))
+    high = max(1, *(ratio["high"] for _, _, ratio in ratios))
+    return math.floor(100 * low) / 100 - 0.003, math.ceil(100 * high) / 100 + 0.006
+
+
+def ratio_panel(axes, ladders, ratios, limits):
+    """The top of the ladder on one GPU, over its cards: points, as there is no 0."""
     for x, _, ratio in ratios:
         spread = bars.spread_of(ratio)
-        axes.errorbar(x, ratio["median"], yerr=spread, label=label, zorder=4, **POINT)
+        axes.errorbar(x, ratio["median"], yerr=spread, label=RATIO, zorder=4, **POINT)
         how = {
             "textcoords": "offset points",
             "ha": "center",
@@ -66,23 +77,23 @@ def ratio_panel(axes, ratios):
         }
         axes.annotate(f"{ratio['median']:.3f}", (x, ratio["high"]), (0, 4), zorder=5, **how)
     axes.axhline(1, zorder=3, **style.SECOND)
-    low = min(1, *(ratio["low"] for _, _, ratio in ratios))
-    high = max(1, *(ratio["high"] for _, _, ratio in ratios))
-    axes.set_ylim(math.floor(100 * low) / 100 - 0.003, math.ceil(100 * high) / 100 + 0.006)
+    axes.set_ylim(*limits)
     axes.grid(axis="y")
-    axes.set_ylabel("of cuBLASLt")
+    cards = f", {len(ladders)} cards" if len(ladders) > 1 else ""
+    axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}{cards}:\nof cuBLASLt")
     if ratios[0][0] > 2:
         words = "the axis does\nnot begin at 0"
         axes.text(0, 1, words, va="center", fontsize=10, bbox=style.CLEAR, zorder=5)
 
 
 def axes_of(pyplot, below):
-    """A figure with its axes: the bars', and if something stands below them, that one's."""
+    """A figure with its axes: the bars', and those of what stands below them."""
     if not below:
         figure, axes = style.figure_of(pyplot, 5.4)
         return figure, [axes]
-    how = {"height_ratios": (2.4, 1), "hspace": 0.03}
-    return style.figure_of(pyplot, 7.4, 2, 1, sharex=True, gridspec_kw=how)
+    how = {"height_ratios": (2.4, *[1] * len(below)), "hspace": 0.03}
+    height = 5.9 + 1.5 * len(below)
+    return style.figure_of(pyplot, height, 1 + len(below), 1, sharex=True, gridspec_kw=how)
 
 
 def draw(pyplot, ladder, records):
@@ -90,15 +101,24 @@ def draw(pyplot, ladder, records):
     measure = recorded.PRODUCTS
     highs = [rung["timing"]["step"]["tflops"]["high"] for rung in recorded.measured(ladder)]
     top = 1.06 * max(highs + [line[0] for line in lines(ladder, records)])
-    ratios = top_ratios(ladder)
-    figure, panels = axes_of(pyplot, ratios)
+    runs = records.beside(ladder)
+    below = [(ladders, top_ratios(ladders)) for ladders in runs.values()]
+    below = [(ladders, ratios) for ladders, ratios in below if ratios]
+    figure, panels = axes_of(pyplot, below)
     for y, words, how in lines(ladder, records):
         panels[0].axhline(y, zorder=3, label=words, **how)
     bars.rungs(panels[0], ladder, measure, top, size=11 if len(ladder["rungs"]) < 15 else 9)
     panels[0].set_ylabel("TFLOPS")
-    if ratios:
+    limits = limits_of([point for _, ratios in below for point in ratios]) if below else None
+    for axes, (ladders, ratios) in zip(panels[1:], below):
         panels[0].tick_params(axis="x", labelbottom=True)
-        ratio_panel(panels[1], ratios)
+        ratio_panel(axes, ladders, ratios, limits)
     panels[-1].set_xlabel("step")
-    style.frame(figure, style.what(ladder), style.details(ladder))
+    shown = [ladder for ladders, _ in below for ladder in ladders] or [ladder]
+    more = style.other_gpus(shown)
+    if any(len(ladders) > 1 for ladders, _ in below):
+        more.append(
+            "of several cards: the median of their medians, and from the lowest to the highest"
+        )
+    style.frame(figure, style.what(ladder), style.details(*shown), more=more)
     return figure

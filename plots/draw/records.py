@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import recorded
 
@@ -13,7 +14,8 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Records:
-    """The runs to draw from, in the order of recorded.precedence()."""
+    """The runs to draw from, in the order of recorded.precedence(). Those that nobody chose are the
+    home GPU's, unless another GPU is asked for."""
 
     runs: tuple
     chosen: bool  # named by the user, who may have measured less than all rungs at any size
@@ -21,36 +23,47 @@ class Records:
     traces: tuple = ()  # of a CTA each
     energy: tuple = ()  # runs of a rung's parts
 
-    def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
-        """The ladders of one track without variants, finished unless they were chosen."""
+    @cached_property
+    def home(self):
+        """The home GPU of these runs; any GPU if they were chosen."""
+        found = recorded.home_of([run for run in self.runs if run["kind"] == "ladder"])
+        return recorded.Home(None, found.cards) if self.chosen else found
+
+    def all_ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
+        """The ladders of one track without variants on any GPU, finished unless they were chosen."""
         return [
             run
             for run in self.runs
             if run["kind"] == "ladder"
             and run["protocol"] == protocol
             and recorded.tracks(run) == {track}
-            and not recorded.has_variants(run)
+            and recorded.rungs_only(run)
             and (self.chosen or not run["interrupted"])
         ]
 
-    def headline(self, wanted=lambda ladder: True):
+    def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
+        """Of these those on the home GPU."""
+        return [run for run in self.all_ladders(track, protocol) if self.home.has(run)]
+
+    def headline(self):
         """The newest burst run of all v rungs at 8192 x 8192 x 8192, or the chosen one."""
-        found = [
-            ladder
-            for ladder in self.ladders("v")
-            if (self.chosen or recorded.is_headline(ladder)) and wanted(ladder)
-        ]
+        found = [run for run in self.ladders("v") if self.chosen or recorded.is_headline(run)]
         if not found:
             raise Missing("no finished burst run of all v rungs at 8192³ (make ladder)")
         return found[-1]
 
+    def beside(self, ladder):
+        """recorded.beside() of a ladder among these runs."""
+        return recorded.beside_in(ladder, [run for run in self.runs if run["kind"] == "ladder"])
+
     def counters(self, shape):
-        """The newest counters of v rungs at that shape, on any GPU; rungs that it lacks are taken from
-        older records of the same kind of GPU. `sources` are the records that gave something."""
+        """The newest counters of v rungs at that shape; rungs that it lacks are taken from older
+        records of the same kind of GPU. `sources` are the records that gave something."""
         found = [
             run
             for run in self.runs
             if run["kind"] == "counters"
+            and self.home.has(run)
             and recorded.tracks(run) == {"v"}
             and recorded.shape_of(run) == tuple(shape)
         ]
@@ -97,11 +110,11 @@ def load(paths=()):
         energy = tuple(run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy"))
         files = [tuple(runs) for runs in recorded.all_files()]
         runs = [run for file in files for run in file]
-        runs.sort(key=recorded.precedence(runs))
+        runs.sort(key=recorded.precedence(runs, recorded.home()))
         return Records(tuple(runs), False, tuple(files), traces, energy)
     files = [recorded.records_of(path) for path in paths]
     for path, runs in zip(paths, files):
-        if runs and all(run["kind"] == "ladder" and recorded.has_variants(run) for run in runs):
+        if runs and not any(run["kind"] != "ladder" or recorded.rungs_only(run) for run in runs):
             raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
     traces = tuple(trace for path in paths for trace in recorded.traces_of(path))
     energy = tuple(run for path in paths for run in recorded.energy_of(path))

@@ -37,10 +37,9 @@ NAME_GAP = 0.034  # between names at the foot, of the width of the axes; less if
 
 
 def find(records):
-    """(ladder, counters), both of one GPU."""
+    """(ladder, counters), both of the home GPU."""
     counters = records.counters((recorded.HEADLINE_SIZE,) * 3)
-    name = counters["gpu"]["name"]
-    ladder = records.headline(lambda run: run["gpu"]["name"] == name)
+    ladder = records.headline()
     if not rows(ladder, counters):
         raise Missing("no rung with counted bytes and a time as well (python3 bench/counters.py)")
     return ladder, counters

@@ -30,7 +30,7 @@ def problem_of(ladder):
 def ladders_of(runs):
     """The ladders of one file, without those with variants, the usual shape first."""
     usual = recorded.HEADLINE_SIZE
-    found = [run for run in runs if run["kind"] == "ladder" and not recorded.has_variants(run)]
+    found = [run for run in runs if run["kind"] == "ladder" and recorded.rungs_only(run)]
     return sorted(found, key=lambda run: set(recorded.shape_of(run)) != {usual})
 
 

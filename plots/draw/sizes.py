@@ -14,8 +14,8 @@ OTHERS = {  # whom the rungs are compared with, by their names in a ladder
     "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
     "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
 }
-CHOSEN = ("v04", "v14", "v15", "v16")  # and the highest
-ENOUGH = 1 + len(CHOSEN)  # of them for a picture of one sweep alone
+CHOSEN = ("v12", "v14", "v16")  # and the highest
+ENOUGH = 1 + len(CHOSEN)  # of them for a picture
 MARKS = (
     {"marker": "v", "color": style.ORANGE, "linestyle": "-"},
     {"marker": "s", "color": style.GREEN, "linestyle": "-"},
@@ -30,35 +30,30 @@ def is_square(ladder):
     return len(set(recorded.shape_of(ladder))) == 1
 
 
-def by_size(ladders):
-    """{size: the one of these ladders, the one to be shown last, that is to be shown there}"""
-    return {ladder["problem"]["m"]: ladder for ladder in ladders}
-
-
-def sweeps(records, ladders):
-    """Those of these ladders that stand in one file, file by file; the one to be shown last."""
-    rank = {id(ladder): place for place, ladder in enumerate(ladders)}
-    files = [[run for run in file if id(run) in rank] for file in records.files]
-    found = [sorted(file, key=lambda run: rank[id(run)]) for file in files]
-    found = [file for file in found if len(by_size(file)) >= FEWEST]
-    return sorted(found, key=lambda file: rank[id(file[-1])])
+def sweeps(ladders):
+    """{size: ladder} of each commit; the one to be shown last. Of one size the last of these ladders
+    counts, which recorded.precedence() puts there."""
+    found = {}
+    for ladder in ladders:
+        found.setdefault(ladder["commit"], {})[ladder["problem"]["m"]] = ladder
+    return list(found.values())
 
 
 def find(records):
-    """Runs at several square sizes on one kind of GPU, smallest first: those of the newest sweep
-    with enough of the chosen rungs, so that all was measured in one go; of no such, the newest run
-    at each size."""
+    """Runs at several square sizes on one kind of GPU, smallest first: those of the newest commit with
+    enough sizes and enough of the chosen rungs; of no such, those of the newest with enough sizes."""
     ladders = [run for run in records.ladders("v") if is_square(run) and recorded.measured(run)]
-    ladders = alike(ladders) if ladders else []
-    full = [sweep for sweep in sweeps(records, ladders) if len(names_of(sweep)) >= ENOUGH]
-    at = by_size(full[-1] if full else ladders)
-    if len(at) < FEWEST:
-        there = ", ".join(f"{size}³" for size in sorted(at)) or "none"
+    found = sweeps(alike(ladders) if ladders else [])
+    whole = [sweep for sweep in found if len(sweep) >= FEWEST]
+    if not whole:
+        sizes = sorted({size for sweep in found for size in sweep})
+        there = ", ".join(f"{size}³" for size in sizes) or "none"
         raise Missing(
-            f"burst runs of the v track at {FEWEST} or more square sizes; recorded: {there} "
-            '(make ladder ARGS="--size 2048")'
+            f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
+            f'{there} (make ladder ARGS="--size 2048")'
         )
-    return [at[size] for size in sorted(at)]
+    full = [sweep for sweep in whole if len(names_of(list(sweep.values()))) >= ENOUGH]
+    return [ladder for _, ladder in sorted((full or whole)[-1].items())]
 
 
 def names_of(ladders):
@@ -125,9 +120,8 @@ def ratio_curve(ladders, name):
     ]
 
 
-def ratio_panel(axes, ladders):
-    """The rungs over cuBLASLt with their spreads: what the rates alone do not tell apart."""
-    names = names_of(ladders)
+def ratio_panel(axes, ladders, names):
+    """The rungs over cuBLASLt on one GPU with their spreads: what the rates alone do not tell apart."""
     for name, how in zip(names, MARKS[-len(names) :]):
         for size, ratio in ratio_curve(ladders, name):
             spread = bars.spread_of(ratio)
@@ -137,23 +131,39 @@ def ratio_panel(axes, ladders):
             axes.plot(*zip(*points), zorder=3, markeredgecolor="black", **how)
     axes.axhline(1, zorder=2, **style.SECOND)
     axes.set_ylim(0, None)
-    axes.set_ylabel("of cuBLASLt, median\nand p10 to p90")
+    axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}: of cuBLASLt,\nmedian, p10 to p90")
 
 
-def axes_of(pyplot, ladders):
-    """A figure with its axes: the rates', and if cuBLASLt is recorded, the ratios' below them."""
-    if not any(ratio_curve(ladders, name) for name in names_of(ladders)):
+def with_ratios(ladders, records):
+    """{GPU: its ladders, smallest first} of those GPUs on which cuBLASLt was timed, at one commit."""
+    found = {}
+    for ladder in ladders:
+        for gpu, cards in records.beside(ladder).items():
+            found.setdefault(gpu, []).append(cards[0])
+    return {
+        gpu: there
+        for gpu, there in found.items()
+        if any(ratio_curve(there, name) for name in names_of(ladders))
+    }
+
+
+def axes_of(pyplot, ladders, runs):
+    """A figure with its axes: the rates', and below them the ratios' on each GPU."""
+    if not runs:
         figure, axes = style.figure_of(pyplot, 5.4)
         return figure, [axes]
-    how = {"height_ratios": (1.5, 1), "hspace": 0.03}
-    figure, panels = style.figure_of(pyplot, 7.6, 2, 1, sharex=True, gridspec_kw=how)
-    ratio_panel(panels[1], ladders)
+    how = {"height_ratios": (1.5, *[1] * len(runs)), "hspace": 0.03}
+    height = 6.4 + 1.2 * len(runs)
+    figure, panels = style.figure_of(pyplot, height, 1 + len(runs), 1, sharex=True, gridspec_kw=how)
+    for axes, there in zip(panels[1:], runs.values()):
+        ratio_panel(axes, there, names_of(ladders))
     return figure, panels
 
 
 def draw(pyplot, ladders, records):
     """The whole figure."""
-    figure, panels = axes_of(pyplot, ladders)
+    runs = with_ratios(ladders, records)
+    figure, panels = axes_of(pyplot, ladders, runs)
     axes = panels[0]
     axes.set_xscale("log", base=2)
     drawn = draw_curves(axes, ladders)
@@ -173,5 +183,8 @@ def draw(pyplot, ladders, records):
         panel.grid()
     panels[-1].set_xlabel("m = n = k")
     axes.set_ylabel("TFLOPS, median")
-    style.frame(figure, style.what(ladders[0], shape=False), style.details(*ladders), columns=4)
+    shown = [ladder for there in runs.values() for ladder in there] or ladders
+    more = [*style.other_gpus(shown), *style.other_cards(shown)]
+    title = style.what(ladders[0], shape=False)
+    style.frame(figure, title, style.details(*shown), columns=4, more=more)
     return figure

@@ -95,6 +95,27 @@ def details(*records):
     return f"{inputs} inputs, CUDA {cuda}, cuBLAS {cublas}, {when(*records)}"
 
 
+def other_gpus(ladders):
+    """Lines that say what the panels of other GPUs than the title's are of."""
+    return list(
+        dict.fromkeys(
+            f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}"
+            for one in ladders
+            if one["gpu"]["name"] != ladders[0]["gpu"]["name"]
+        )
+    )
+
+
+def other_cards(records):
+    """A line for each kind of GPU of which several cards were measured."""
+    cards = {}
+    for record in records:
+        cards.setdefault(recorded.short_name(record["gpu"]), {})[record["gpu"].get("card")] = None
+    return [
+        f"measured on {len(found)} cards of {gpu}" for gpu, found in cards.items() if len(found) > 1
+    ]
+
+
 def figure_of(pyplot, height, *grid, **how):
     """A figure of the shared width with constrained axes: (figure, axes)."""
     return pyplot.subplots(*grid, figsize=(WIDTH, height), layout="constrained", **how)

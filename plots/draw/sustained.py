@@ -18,13 +18,21 @@ SIDES = {
     },
 }
 WORDS = {
-    "burst": "burst: a few launches after a pause",
-    "sustained": "sustained: launches back to back for seconds",
+    "burst": "burst: a few launches after a pause; median and 10th to 90th percentile",
+    "sustained": "sustained: launches back to back for a second and more; the same",
 }
 OTHERS = {"cublas": "cuBLAS", "cublaslt": "best\ncuBLASLt"}  # as a ladder has them, and here
-MEDIAN = {"marker": "D", "color": style.YELLOW, "edgecolors": "black", "s": 52}
-PASS = {"marker": "_", "color": style.GREY, "s": 90, "linewidth": 1.0}
-WIDE = 2  # the highest joules over the lowest: from here on the axis is logarithmic
+MEDIAN = {"fmt": "D", "color": style.YELLOW, "markeredgecolor": "black", "markersize": 5}
+LINE = {"ecolor": "black", "capsize": 4, "linewidth": 1.2}
+JOULES = "joules per product, sustained, by the GPU's energy counter: the same of the passes"
+MORE = "the axis of joules does not begin at 0; where two lines overlap, no order is measured"
+APART = 1.3  # columns from one of those the rungs are compared with to the next: long names
+HIGHEST = 1.1  # the axis of joules ends at so many times the lowest: the rest is above it
+
+
+def own(run):
+    """What two runs share that were measured together: the commit, and the card."""
+    return run["commit"], run["gpu"].get("card")
 
 
 def matches(burst, sustained):
@@ -39,10 +47,12 @@ def matches(burst, sustained):
 
 
 def partner(records, sustained):
-    """The burst run that goes with a sustained one, of its commit if there is one, or None."""
+    """The burst run that goes with a sustained one, of its commit and card if there is one, or else of
+    its commit; or None."""
     fitting = [burst for burst in records.ladders("v") if matches(burst, sustained)]
-    own = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
-    return (own or fitting or [None])[-1]
+    near = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
+    nearest = [burst for burst in near if own(burst) == own(sustained)]
+    return (nearest or near or fitting or [None])[-1]
 
 
 def find(records):
@@ -66,23 +76,37 @@ def table(ladder):
     return {**timings, **{name: timing for name, timing in others.items() if timing}}
 
 
+def columns(names):
+    """The places of the rungs and of whom they are compared with."""
+    rungs = [name for name in names if name not in OTHERS.values()]
+    others = len(names) - len(rungs)
+    return [*range(len(rungs)), *(len(rungs) + 0.2 + APART * place for place in range(others))]
+
+
 def rate_panel(axes, tables, names):
     """Two bars per rung."""
     highest = 0
     for offset, (protocol, how) in zip((-0.2, 0.2), SIDES.items()):
-        values = [tables[protocol][name]["tflops"]["median"] for name in names]
-        places = [x + offset for x in range(len(names))]
-        bars.labelled(
-            axes,
+        rates = [tables[protocol][name]["tflops"] for name in names]
+        places = [x + offset for x in columns(names)]
+        axes.bar(
             places,
-            values,
-            lambda v: f"{v:.0f}",
+            [rate["median"] for rate in rates],
             width=0.38,
+            zorder=2,
             label=WORDS[protocol],
             **how,
         )
-        highest = max([highest, *values])
-    axes.set_ylim(0, 1.1 * highest)
+        for x, rate in zip(places, rates):
+            spread = bars.spread_of(rate)
+            axes.errorbar(
+                x, rate["median"], yerr=spread, color="black", capsize=2, linewidth=1, zorder=3
+            )
+            above = {"textcoords": "offset points", "ha": "center", "va": "bottom"}
+            size = {"fontsize": 9, "rotation": 90 if len(names) > 9 else 0}
+            axes.annotate(f"{rate['median']:.0f}", (x, rate["high"]), (0, 3), **above, **size)
+        highest = max([highest, *(rate["high"] for rate in rates)])
+    axes.set_ylim(0, 1.15 * highest)
     axes.set_ylabel("TFLOPS")
     axes.grid(axis="y")
 
@@ -99,31 +123,36 @@ def pass_joules(ladder):
 
 def joule_panel(axes, ladder, names):
     """What one product takes, sustained. The axis does not begin at 0: so points, no bars."""
-    timings, passes = table(ladder), pass_joules(ladder)
-    medians = [(x, timings[name]["joules"]) for x, name in enumerate(names)]
-    medians = [(x, v) for x, v in medians if v is not None]
-    single = [(x, v) for x, name in enumerate(names) for v in passes.get(name, ())]
+    passes = pass_joules(ladder)
+    found = [(x, passes.get(name)) for x, name in zip(columns(names), names)]
+    found = [(x, recorded.summary(values)) for x, values in found if values]
     axes.set_ylabel("joules per GEMM")
     axes.grid(axis="y")
-    if not medians:
+    if not found:
         return
-    words = "joules per product, sustained, by the GPU's energy counter: median"
-    axes.scatter(*zip(*medians), zorder=4, label=f"{words} (axis does not begin at 0)", **MEDIAN)
-    if single:
-        axes.scatter(*zip(*single), zorder=3, label="the same, each pass", **PASS)
-    for x, v in medians:
-        text = f"{v:.3f}" if v < 10 else f"{v:.1f}"
-        how = {"textcoords": "offset points", "va": "center", "fontsize": 9, "bbox": style.CLEAR}
-        axes.annotate(text, (x, v), (8, 0), zorder=2.5, **how)
-    low, high = (end(v for _, v in medians + single) for end in (min, max))
-    if high < WIDE * low:
-        room = 0.15 * (high - low) or 0.05 * high
-        axes.set_ylim(low - room, high + room)
-        return
-    axes.set_yscale("log")
-    axes.set_ylim(low / 1.2, high * 1.2)
-    candidates = [digit * 10**power for power in range(-3, 4) for digit in (1, 2, 5)]
-    style.plain_ticks(axes.yaxis, candidates, *axes.get_ylim())
+    low = min(joules["low"] for _, joules in found)
+    shown = [joules for _, joules in found if joules["median"] <= HIGHEST * low]
+    high = max(joules["high"] for joules in shown)
+    room = 0.2 * (high - low) or 0.05 * high
+    for x, joules in found:
+        text = f"{joules['median']:.3f}" if joules["median"] < 10 else f"{joules['median']:.1f}"
+        how = {"ha": "center", "va": "bottom", "fontsize": 9, "bbox": style.CLEAR, "zorder": 2.5}
+        if joules not in shown:
+            axes.text(x, high + room, f"{text} ↑", rotation=90, **{**how, "va": "top"})
+            continue
+        spread = bars.spread_of(joules)
+        axes.errorbar(x, joules["median"], yerr=spread, label=JOULES, zorder=4, **MEDIAN, **LINE)
+        axes.annotate(text, (x, joules["high"]), (0, 5), textcoords="offset points", **how)
+    axes.set_ylim(low - room, high + 1.5 * room)
+
+
+def apart(burst, sustained):
+    """A line that says so if the two were not measured together."""
+    if own(burst) == own(sustained):
+        return []
+    commits = [run["commit"] for run in (burst, sustained)]
+    how = f"at commits {' and '.join(commits)}" if commits[0] != commits[1] else "on two cards"
+    return [f"Burst and sustained were measured apart, {how}: compare within each alone."]
 
 
 def draw(pyplot, ladders, _):
@@ -132,13 +161,13 @@ def draw(pyplot, ladders, _):
     names = [name for name in tables["sustained"] if name in tables["burst"]]
     names = [name for name in names if not recorded.is_outdated(ladders["sustained"], name)]
     figure, (rate, joules) = style.figure_of(
-        pyplot, 6.6, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.05}
+        pyplot, 7.2, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.2, 1), "hspace": 0.05}
     )
     rate_panel(rate, tables, names)
     joule_panel(joules, ladders["sustained"], names)
     joules.set_xlabel("step")
-    style.name_ticks(joules, names, fontsize=10)
+    style.name_ticks(joules, names, columns(names), fontsize=10)
     both = [ladders[protocol] for protocol in SIDES]
     title = f"{style.what(both[0]).rpartition(',')[0]}, burst and sustained protocol"
-    style.frame(figure, title, style.details(*both))
+    style.frame(figure, title, style.details(*both), more=[MORE, *apart(*both)])
     return figure

@@ -47,18 +47,28 @@ flop = 8 if moves else 2  # or bytes
 for dimension in "mn" if moves else "mnk":
     flop *= int(options["--" + dimension])
 
+CALL = options["--protocol"] == "call"
+
 def contender(factor, noise=0):
     seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor * (1 + noise * (i % 3))
                for i in range(rounds)]
     share = "memory_share" if moves else "tensor_core_share"
-    return {{"seconds": seconds, share: 0.5 * factor, "sm_clock_ghz": 1.5 + call / 10,
+    read = {{share: None if CALL else 0.5 * factor, "sm_clock_ghz": None if CALL else 1.5 + call / 10,
             "watts": WATTS.get(options["--protocol"]), "joules": WATTS.get(options["--protocol"])}}
+    if CALL:
+        read["before_seconds"] = 0.001 * (1 + call)
+    if options["--protocol"] == "sustained":
+        why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
+        read["clock_limits"] = {{key: 0.5 * (key == "power") + 0.1 * call for key in why}}
+    return {{"seconds": seconds, **read}}
 
 run = {{
     "schema": 1, "kind": "step", "step": NAME, "idea": "idea of " + NAME,
     "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
     "gpu": {{"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
-            "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0"}},
+            "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0",
+            "card": BEHAVIOUR.get("card", "0a1b2c3d"),
+            "memory_bytes": BEHAVIOUR.get("memory_bytes", 80 * 2**30)}},
     "problem": {{"computation": "gemm_bf16", "inputs": options["--inputs"],
                 "seed": int(options["--seed"]), "copies": 2}},
     "verification": {{"verified": BEHAVIOUR.get("verified", True), "check": options["--check"]}},
@@ -69,16 +79,26 @@ if "fp16_sums" in BEHAVIOUR:
     run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
 if BEHAVIOUR.get("fp16_sums"):
     run["timing"]["cublas_fp16_sums"] = contender(2.0)
-if "--heuristics" in options or "--heuristic" in options:
-    number = int(options.get("--heuristic", BEHAVIOUR.get("winner", 3)))
+if options["--protocol"] == "burst":
+    run["timing"]["gated"] = True
+if "early" in BEHAVIOUR:
+    run["timing"]["early"] = contender(BEHAVIOUR["early"])
+if "--heuristics" in options or "--algorithm" in options:
+    searched = options.get("--heuristics", "0")
+    number = int(options["--algorithm"], 16) if searched == "0" else BEHAVIOUR.get("winner", 3)
     number = BEHAVIOUR.get("takes", number)
-    winner = {{"number": number, "name": "kernel of number %d" % number, "seconds": None}}
-    timed = [dict(winner, number=i, name="kernel of number %d" % i, seconds=1 + abs(i - number))
-             for i in range(int(options.get("--heuristics", 0)))]
+    timed = [{{"number": i, "name": "kernel of number %d" % i, "seconds": 1 + abs(i - number),
+              "algorithm": "%0128x" % i}} for i in range(64 if searched == "all" else int(searched))]
+    winner = {{"number": number, "name": "kernel of number %d" % number, "seconds": None,
+              "algorithm": "%0128x" % number}}
     if timed:
         winner = timed[number]
     run["timing"]["cublaslt"] = contender(BEHAVIOUR.get("cublaslt", 1.25))
-    run["timing"]["heuristics"] = {{"asked": 64, "returned": 64, "winner": winner, "timed": timed}}
+    returned = 8 if searched == "all" else 64
+    run["timing"]["heuristics"] = {{"asked": 64, "returned": returned, "winner": winner,
+                                   "timed": timed}}
+    if searched == "all":
+        run["timing"]["heuristics"]["enumerated"] = 1584
 if moves:
     run["problem"]["computation"] = "transpose_fp32"
     run["verification"]["second_opinion"] = {{"name": "somebody"}}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Tests of records of two kinds of GPU, and of two cards of one kind, side by side. Needs no GPU.
+
+Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+sys.path.insert(0, str(ROOT / "bench"))
+import above_cublas
+import expressions
+import gpu_tables
+import readings
+import readme_table
+import recorded
+import shapes_table
+from tools.fake_rungs import House, close, require, run_cases, same
+
+# Kinds of GPU: name, card, GB, and how fast each rung is, of cuBLAS's time; early launches of v18.
+CARDS = {
+    "a": ("NVIDIA H200", "aaaaaaaa", 141, {"v12": 1.03, "v16": 1.07, "v18": 1.06}),
+    "b": ("NVIDIA H200", "bbbbbbbb", 141, {"v16": 1.04, "v18": 1.02}),
+    "c": ("NVIDIA H100 80GB HBM3", "cccccccc", 80, {"v12": 1.01, "v16": 1.05, "v18": 1.04}),
+}
+RIVALS = {"v-fast-cu-12": {"speed": 1.02}, "v-broken": {"exit": 1, "stderr": "wrong"}}
+BURST = ("--size", "8192")
+RUNS = {  # of each card: file and options
+    "a": (
+        ("burst", *BURST),
+        ("sustained", *BURST, "--protocol", "sustained"),
+        ("sizes", "--sizes", "512,8192x8192x1024", "--steps", "v16,v18"),
+        ("calls", "--sizes", "512,16x8192x8192", "--protocol", "call", "--steps", "v16,v18"),
+        ("rivals", "--sizes", "8192", "--steps", "v16,v-fast-cu-12,v-broken"),
+    ),
+    "b": (("burst", *BURST), ("sustained", *BURST, "--protocol", "sustained")),
+    "c": (
+        ("burst", *BURST, "--heuristics", "all"),
+        ("sustained", *BURST, "--protocol", "sustained"),
+        ("sizes", "--sizes", "512", "--steps", "v16,v18"),
+        ("calls", "--sizes", "512", "--protocol", "call", "--steps", "v16,v18"),
+        ("rivals", "--sizes", "8192", "--steps", "v16,v-fast-cu-12"),
+    ),
+}
+
+
+@functools.cache
+def store():
+    """A folder of all that these cards recorded at one commit, made once."""
+    holder = tempfile.TemporaryDirectory()
+    results = Path(holder.name) / "results"
+    results.mkdir()
+    for card, (gpu, short, memory, speeds) in CARDS.items():
+        (Path(holder.name) / card).mkdir()
+        more = {"gpu": gpu, "card": short, "memory_bytes": memory * 10**9, "cublaslt": 1.02}
+        rungs = {name: {"speed": speed, **more} for name, speed in speeds.items()}
+        rungs["v18"]["early"] = 2 * speeds["v18"]
+        rivals = {name: {**behaviour, **more} for name, behaviour in RIVALS.items()}
+        house = House(Path(holder.name) / card, **rungs, **rivals)
+        for name, *words in RUNS[card]:
+            steps = () if "--steps" in words else ("--steps", ",".join(speeds))
+            house.ladder(*words, *steps, "--out", str(results / f"{card}-{name}.json"))
+    return holder, results
+
+
+def results():
+    return store()[1]
+
+
+def ladder(name):
+    """The only ladder of that file."""
+    return recorded.load_ladder(results() / f"{name}.json")
+
+
+def home(_folder):
+    """The home GPU has the most rungs in a standard run, then the most memory; its main card the most
+    results."""
+    found = recorded.home(results())
+    same(found.gpu, "NVIDIA H200")
+    same(found.cards["NVIDIA H200", "abc1234"], "aaaaaaaa")
+    ladders = [ladder(f"{card}-burst") for card in "bc"]  # of which c has more rungs
+    same(recorded.home_of(ladders).gpu, "NVIDIA H100 80GB HBM3")
+    same(recorded.home_of([]).gpu, None)
+    place = recorded.newest_with({"v16"}, (8192,) * 3, folder=results())
+    same(place.name, "a-burst.json")  # neither of the other card, nor with rivals
+    found = recorded.beside(ladder("a-burst"), results())
+    cards = [[one["gpu"]["card"][0] for one in ladders] for ladders in found.values()]
+    same(cards, [["a", "b"], ["c"]])
+
+
+def figures(_folder):
+    """Figures of the notes are the home GPU's main card's, unless @h100 asks for another."""
+    evaluator = expressions.Evaluator(readings.Library(results()))
+    for expression, wanted in (
+        ("v16 ratio", "1.070"),
+        ("v16 ratio @h200", "1.070"),
+        ("v16 ratio @h100", "1.050"),
+        ("v16 ratio_to_cublaslt @h100 @sustained", "1.029"),
+        ("v18 ratio_to_early", "0.500"),
+        ("v18 ratio_to_early @512 @h100", "0.500"),
+        ("v12 limited.power @sustained @h100", "90.0 %"),
+        ("v16 before_seconds @512 @call as ms .0", "14 ms"),
+        ("v16 time @512 @call as us .0", "578 µs"),
+        ("v-fast-cu-12 ratio", "1.020"),
+        ("v16/v-fast-cu-12 ratio", "1.049"),
+    ):
+        same((expression, evaluator.text(expression)), (expression, wanted))
+
+
+def readme(folder):
+    """The main table: medians of the cards, the other GPU's ratios, early launches, the worst card."""
+    text = readme_table.block(ladder("a-burst"), Path(folder), results())
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines()]
+    head = [*lines[0][3:6], "H100: of cuBLAS", "H100: of cuBLASLt's best"]
+    same(head[:3], ["of cuBLAS", "of cuBLASLt's best", "early launch, of cuBLAS"])
+    same(lines[0][6:8], head[3:])
+    rows = {line[0]: line for line in lines[2:7]}
+    same(
+        [rows["v16"][place].split()[0] for place in (3, 4, 6, 7)],
+        ["1.055", "1.034", "1.050", "1.029"],
+    )
+    same(rows["v16"][3].split()[1], "±.015")  # half of what is between the cards
+    same([rows[name][5] for name in ("v16", "v18")], ["–", "2.080 ±.040"])
+    same(rows["cuBLASLt"][3:8], ["1.020", "1", "–", "1.020", "1"])
+    for words in (
+        "H200: the ratios of v16 to v18 are medians of 2 cards, ± over all of them; on the worst v16",
+        "is at 1.020 of cuBLASLt's best",
+        "NVIDIA H100 80GB HBM3, power limit 700 W",
+    ):
+        require(words in text, f"no '{words}' in {text}")
+
+
+def sizes(_folder):
+    """v18's sizes on both GPUs, with a dash where one has no run."""
+    rows, caption = gpu_tables.sizes(results())
+    same([row[0] for row in rows[1:]], ["512³", "8192³", "8192 × 8192 × 1024"])
+    same(rows[0][4:], ["early launch, of cuBLAS", "H100: of cuBLAS", "H100: of cuBLASLt's best"])
+    same([cell.split()[0] for cell in rows[1][2:]], ["1.060", "1.039", "2.120", "1.040", "1.020"])
+    same(rows[3][5:], ["–", "–"])
+    require("the best of 64 to 1,584 configurations" in caption, caption)
+    same(gpu_tables.sizes(Path("/nonexistent")), gpu_tables.NOTHING)
+
+
+def calls(_folder):
+    """What a caller waits for, and what each did before."""
+    rows, caption = gpu_tables.calls(results())
+    same(rows[0], ["m x n x k", "GPU", "v16", "v18", "cuBLAS", "cuBLASLt's best"])
+    same(
+        [row[:2] for row in rows[1:]],
+        [["16 × 8192 × 8192", "H200"], ["512³", "H200"], ["512³", "H100"]],
+    )
+    require("the best of 64 heuristics" in caption, caption)
+    time, before = rows[2][2].split(" (")
+    close(float(time.split()[0]), 578.3)
+    same(before, "14.0 ms)")
+
+
+def rivals(_folder):
+    """Rivals beside the top rung, on each GPU, and one that failed."""
+    rows, caption = gpu_tables.rivals(results())
+    same(rows[0][2:], ["H200, 8192³: TFLOPS", "of cuBLAS", "H100, 8192³: TFLOPS", "of cuBLAS"])
+    found = {row[0]: row[1:] for row in rows[1:]}
+    same(list(found), ["v-broken", "v-fast-cu-12", "v16", "cuBLAS", "cuBLASLt"])
+    same(found["v-broken"], ["failed: exit status 1: wrong", "–", "–", "–", "–"])
+    same([cell.split()[0] for cell in found["v-fast-cu-12"][1:]], ["1", "1.020"] * 2)
+    same(found["cuBLASLt"][0], "the best of 64 heuristics")
+    require(caption.count("commit `abc1234`") == 2, caption)
+
+
+def shapes_of_two(_folder):
+    """A table of some rungs has the ratios of both GPUs in one cell."""
+    rows, _ = shapes_table.table(["v16", "v18"], results())
+    same(rows[0][2:], ["8192³", "of cuBLAS, H200 / H100"])
+    same(rows[1][3], "1.055 ±.015 / 1.050 ±.001")
+
+
+def bars(_folder):
+    """The bars of tests/above_cublas.py, as medians of the cards."""
+    found = {words: (round(value, 3), bar) for words, value, bar in above_cublas.of_best(results())}
+    wanted = {
+        f"{protocol} on {cards}": figures
+        for protocol in ("burst", "sustained")
+        for cards, figures in (
+            ("2 cards of H200", (1.034, 1.02)),
+            ("1 card of H100", (1.029, 1.01)),
+        )
+    }
+    same(found, wanted)
+
+
+TESTS = (home, figures, readme, sizes, calls, rivals, shapes_of_two, bars)
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    sys.exit(run_cases("gpus", TESTS))
