@@ -5,7 +5,7 @@
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
 #               set, on a GPU if there are one and nvcc
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
-#               squares, models or all, PROTOCOL=burst|sustained|both
+#               squares, models or all, PROTOCOL=burst|sustained|both|call
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
@@ -163,9 +163,9 @@ help:
 	  'make list            the rungs, and the idea of each' \
 	  'make ladder          run all rungs and record the result; on the emulator check them and' \
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
-	  '                     models, all) PROTOCOL=burst|sustained|both' \
+	  '                     models, all) PROTOCOL=burst|sustained|both|call' \
 	  'make energy          run $(ENERGY_RUNG) in parts, and record what each takes by the energy counter' \
-	  'make record          record all that the pages quote of the v track (ARGS=--list says what)' \
+	  'make record          record all that the pages quote (ARGS=--list says what)' \
 	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments of bench/variants' \
@@ -263,7 +263,7 @@ ifneq ($(filter compare,$(MAKECMDGOALS)),)
     $(error which two files? Say `make compare OLD=a.json NEW=b.json`)
   endif
 endif
-# What the pages quote of the v track: a program for each run, one after the other.
+# What the pages quote: a program for each run, one after the other.
 record:
 	+@$(MAKE) $(quietly_parallel) rungs variants $(ENERGY)
 	@$(PYTHON) bench/record.py $(ARGS)

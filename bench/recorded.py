@@ -238,11 +238,24 @@ def rung_names(steps=ROOT / "steps", track="v"):
 # v06 to v13 were other programs before.
 CHANGED = frozenset(f"v{number:02}" for number in range(6, 14))
 CHANGED_ON = "2026-11-22T13"
+# What is timed of these was their early launch before.
+EARLY_ONLY = frozenset(("v17", "v18"))
+EARLY_ONLY_UNTIL = "2026-11-22T18"
+LEAST_PASSES = 4  # a ladder that was stopped in its last pass has so many of each rung
 
 
 def is_outdated(record, name):
-    """True if the rung, or the variant's rung, was another program when that was recorded."""
+    """True if the rung, or the variant's rung, was another program when that was recorded, or was
+    timed in another way."""
+    if record["kind"] == "ladder" and name in EARLY_ONLY:
+        return record["date"] < EARLY_ONLY_UNTIL
     return rung_of(name) in CHANGED and record["date"] < CHANGED_ON
+
+
+def is_usable(ladder):
+    """True for a ladder that is finished, or nearly: it was stopped in its last pass."""
+    fewest = min((len(rung["passes"]) for rung in measured(ladder)), default=0)
+    return not ladder["interrupted"] or fewest >= LEAST_PASSES
 
 
 def is_headline(ladder, steps=ROOT / "steps"):
@@ -345,12 +358,14 @@ def newest_headline(folder=RESULTS, steps=ROOT / "steps", gpu=None):
 
 
 def newest_variants(folder=RESULTS, commit=None):
-    """Place of the newest standard run with variants of v rungs, of `commit` if given, or None."""
+    """Place of the newest standard run with several variants of v rungs, of `commit` if given, or
+    None. One variant beside its rung is a trial of its own."""
 
     def wanted(ladder):
         if not is_standard(ladder) or tracks(ladder) != {"v"}:
             return False
-        return has_variants(ladder) and commit in (None, ladder["commit"])
+        several = sum(map(is_variant, all_names(ladder))) > 1
+        return several and commit in (None, ladder["commit"])
 
     return newest(folder, "ladder", wanted)
 
@@ -376,7 +391,7 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
     def wanted(record):
         if kind == "ladder":
             usual = record["protocol"] == HEADLINE_PROTOCOL and may_show(record, names)
-            if not usual or record["interrupted"]:
+            if not usual or not is_usable(record):
                 return False
         good = {entry["step"] for entry in entries(record) if "failed" not in entry}
         return shape_of(record) == tuple(mnk) and good.issuperset(names)
@@ -394,8 +409,8 @@ def beside_in(ladder, ladders, kind=rungs_only):
     and of that kind. The ladder's own GPU is first, and of its cards the ladder itself."""
 
     def belongs(other):
-        keys = ("commit", "protocol", "problem", "interrupted")
-        return all(other[key] == ladder[key] for key in keys) and kind(other)
+        same = all(other[key] == ladder[key] for key in ("commit", "protocol", "problem"))
+        return same and is_usable(other) and kind(other)
 
     others = [other for other in ladders if belongs(other)]
     found = {ladder["gpu"]["name"]: {ladder["gpu"].get("card"): ladder}}

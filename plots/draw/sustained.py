@@ -27,7 +27,7 @@ LINE = {"ecolor": "black", "capsize": 4, "linewidth": 1.2}
 JOULES = "joules per product, sustained, by the GPU's energy counter: the same of the passes"
 MORE = "the axis of joules does not begin at 0; where two lines overlap, no order is measured"
 APART = 1.3  # columns from one of those the rungs are compared with to the next: long names
-HIGHEST = 1.1  # the axis of joules ends at so many times the lowest: the rest is above it
+HIGHEST = 1.15  # the axis of joules ends at so many times the lowest: the rest is above it
 
 
 def own(run):
@@ -47,12 +47,13 @@ def matches(burst, sustained):
 
 
 def partner(records, sustained):
-    """The burst run that goes with a sustained one, of its commit and card if there is one, or else of
-    its commit; or None."""
+    """The burst run that goes with a sustained one, of its card and commit if there is one, or else of
+    its card, or of its commit; or None."""
     fitting = [burst for burst in records.ladders("v") if matches(burst, sustained)]
-    near = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
-    nearest = [burst for burst in near if own(burst) == own(sustained)]
-    return (nearest or near or fitting or [None])[-1]
+    same = [burst for burst in fitting if own(burst) == own(sustained)]
+    card = [burst for burst in fitting if burst["gpu"] == sustained["gpu"]]
+    commit = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
+    return (same or card or commit or fitting or [None])[-1]
 
 
 def find(records):
@@ -151,8 +152,9 @@ def apart(burst, sustained):
     if own(burst) == own(sustained):
         return []
     commits = [run["commit"] for run in (burst, sustained)]
-    how = f"at commits {' and '.join(commits)}" if commits[0] != commits[1] else "on two cards"
-    return [f"Burst and sustained were measured apart, {how}: compare within each alone."]
+    how = f"at commits {' and '.join(commits)}" if commits[0] != commits[1] else ""
+    how += " on two cards" if burst["gpu"] != sustained["gpu"] else ""
+    return [f"Burst and sustained were measured apart, {how.strip()}: compare within each alone."]
 
 
 def draw(pyplot, ladders, _):

@@ -18,8 +18,8 @@ static const double BURST_LEAST_SECONDS = 0.5e-3;
 static const double SUSTAINED_SECONDS = 1.0;
 static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
 /* Before the first sample of a process: the chip has been idle, and the driver's energy counter
- * follows the power with a delay. */
-static const double SUSTAINED_FIRST_WARM_UP_SECONDS = 1.0;
+ * follows the power with a delay. After one second it still reads low. */
+static const double SUSTAINED_FIRST_WARM_UP_SECONDS = 3.0;
 enum { CALIBRATION_LAUNCHES = 3 };
 
 static volatile sig_atomic_t interrupted = 0;
