@@ -325,13 +325,14 @@ def home(folder=RESULTS):
 
 def precedence(records, home):
     """A sort key by which the record to be shown comes last: one of the commit that was measured
-    last, of those on the main card, of those with the most rounds (a sweep has fewer at each
-    shape), and the newest of these."""
+    last, of those one beside the best of all configurations, of those one on the main card, of
+    those one with the most rounds (a sweep has fewer at each shape), and the newest of these."""
     last = {}
     for record in records:
         last[record["commit"]] = max(last.get(record["commit"], ""), record["date"])
     return lambda record: (
         last[record["commit"]],
+        "enumerated" in record.get("heuristics", ()),
         home.main_card(record),
         rounds_of(record),
         record["date"],

@@ -200,8 +200,9 @@ def test_headline(folder):
         ("whole", {"v01": {}, "v02": {}}, True),
         ("part", {"v01": {}}, False),
         ("failed", {"v01": {}, "v02": {"exit": 1}}, False),
-        ("variants", {"v01": {}, "v02": {}, "v02-a": {}}, False),
-        ("failed-variant", {"v01": {}, "v02": {}, "v02-a": {"exit": 1}}, False),
+        ("variants", {"v01": {}, "v02": {}, "v02-a": {}, "v02-b": {}}, False),
+        ("failed-variants", {"v01": {}, "v02-a": {}, "v02-b": {"exit": 1}}, False),
+        ("trial", {"v02": {}, "v02-a": {}}, False),
     )
     for name, rungs, wanted in cases:
         (folder / name).mkdir()
@@ -209,7 +210,7 @@ def test_headline(folder):
         found = recorded.newest_headline(results, steps) is not None
         same((name, found), (name, wanted))
         variants = recorded.newest_variants(results) is not None
-        same((name, variants), (name, "variant" in name))
+        same((name, variants), (name, "variants" in name))
         require(not recorded.is_headline(dict(ladder, interrupted=True), steps), "interrupted")
         require(not recorded.is_headline(dict(ladder, protocol="sustained"), steps), "sustained")
     counters = min(recorded.RESULTS.glob("*-counters-*.json"))
