@@ -106,7 +106,9 @@ def sweep():
         else:
             print(f"skip - {name} is not recorded at {shape} on the home GPU")
     for launch, bars in (("early", SWEEP_EARLY), ("step", SWEEP_USUAL)):
-        words = f"over {len(timings)} shapes, {name}'s {'usual' if launch == 'step' else launch} launch"
+        words = (
+            f"over {len(timings)} shapes, {name}'s {'usual' if launch == 'step' else launch} launch"
+        )
         best = ratios(timings, "cublaslt", launch)
         cublas = ratios(timings, "cublas", launch)
         at_least(f"geometric mean {words} over cuBLASLt's best", geometric_mean(best), bars[0])
