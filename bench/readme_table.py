@@ -112,7 +112,8 @@ def cards_words(ladders):
     if not shared:
         return ""
     gpu = recorded.short_name(ladders[0]["gpu"])
-    words = f" {gpu}: the ratios of {shared[0]} to {shared[-1]} are medians of {len(ladders)} cards, ± over all of them"
+    words = f" {gpu}: the ratios of {shared[0]} to {shared[-1]} are medians of {len(ladders)} cards"
+    words += ", ± over all of them"
     best = ratio_to("cublaslt")
     top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get(best))
     if top:

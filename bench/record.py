@@ -7,11 +7,12 @@
 
 Each run is a program of its own, with its own progress, and its file lies in bench/results when it
 ends: an interrupt or a deadline leaves the files of those before. The order is that of what is
-missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots` and `python3 bench/readme_table.py` bring them to the
-pages. Nothing but Python's standard library is needed.
+missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
+and `python3 bench/readme_table.py` bring them to the pages. Nothing but Python's standard library is
+needed.
 
-Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage, 77 this
-machine cannot run them, 130 interrupted.
+Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage,
+77 this machine cannot run them, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from process import CANNOT_RUN_HERE
 
 BENCH = recorded.ROOT / "bench"
 UPPER = "v12,v13,v14,v15,v16,v17,v18"  # what the last pages compare
-FROM_V02 = ",".join(recorded.rung_names()[1:])  # what is shown sustained
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
 UNSEEN = (
@@ -77,12 +77,12 @@ RUNS = (
     Run(
         "sustained",
         "the rungs at the power limit, with joules",
-        f"{SUSTAINED} {OF_ALL} --steps {FROM_V02}",
+        f"{SUSTAINED} {OF_ALL}",
     ),
     Run(
         "sustained4096",
         "the same at 4096 cubed",
-        f"{SUSTAINED} {OF_ALL} --steps {FROM_V02} --size 4096",
+        f"{SUSTAINED} {OF_ALL} --size 4096",
     ),
     Run(
         "rivals",

@@ -293,7 +293,7 @@ class Home:
         return self.gpu in (None, record["gpu"]["name"])
 
     def main_card(self, record):
-        """True if the record is of its GPU's main card, or of a card that nobody knows."""
+        """True if the record is of its GPU's main card, or names no card."""
         gpu = record["gpu"]
         return gpu.get("card") == self.cards.get((gpu["name"], record["commit"]))
 

@@ -81,4 +81,18 @@ struct CutlassRival {
         release_array(static_cast<CutlassRival *>(state)->workspace);
         delete static_cast<CutlassRival *>(state);
     }
+
+    static step as_step(const char *name, const char *idea) {
+        return {.name = name,
+                .idea = idea,
+                .computes = GEMM_BF16,
+                .min_compute_capability = 90,
+                .max_compute_capability = 90,
+                .multiple_m = 1,
+                .multiple_n = ALIGNED,
+                .multiple_k = ALIGNED,
+                .prepare = prepare,
+                .launch = launch,
+                .release = release};
+    }
 };

@@ -1,23 +1,9 @@
-// fast.cu's kernel 7 (github.com/pranjalssh/fast.cu, examples/matmul/matmul_7.cuh): a persistent
-// kernel with a producer, two consumers, mbarriers and groups of 16 x 8 tiles.
-//
-// It writes D by columns, so A and B swap roles: D^T = B * A^T. Its schedule takes whole groups.
-// Tiles, ring and grid are those of its own launcher.
-#include "rival.cuh"
+// fast.cu's kernel 7 (examples/matmul/matmul_7.cuh): a persistent kernel with a producer, two
+// consumers, mbarriers and groups of 16 x 8 tiles. Its schedule takes whole groups.
+#include "fast_cu.cuh"
 
-// What its files expect of the file that includes them.
-#include <cassert>
-#include <cuda/barrier>
-#define CEIL_DIV(m, n) (((m) + (n)-1) / (n))
-#define cudaCheck(call) launch_check(call, "calling CUDA in fast.cu, line", __LINE__)
 #include <examples/matmul/matmul_7.cuh>
 
-constexpr int BM = 128; // rows of its A: of our B
-constexpr int BN = 256;
-constexpr int BK = 64;
-constexpr int STAGES = 3;
-constexpr int THREADS = 3 * WARPGROUP_THREADS;
-constexpr int CTAS = 128;
 constexpr size_t SMEM = sizeof(M7::SMem<BM, BN, BK, STAGES>);
 enum { GROUP_M = 16, GROUP_N = 8 }; // tiles in a group of its schedule
 

@@ -10,7 +10,7 @@ extern "C" {
 enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 160, ALGORITHM_DIGITS = 128 };
 
 typedef struct heuristic {
-    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice; behind them
+    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice. Then come
                  * those that were enumerated */
     char algorithm[ALGORITHM_DIGITS + 1];
     char name[HEURISTIC_NAME_SIZE]; /* of its kernels */

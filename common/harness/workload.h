@@ -20,7 +20,7 @@ typedef struct operand_copy {
     buffer a, b, c; /* B and C are empty if the computation has none */
     buffer d[CONTENDERS];
     problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
-    void *state[CONTENDERS];     /* what the step's prepare made, of whoever launches the step */
+    void *state[CONTENDERS]; /* what the step's prepare made, for its usual and its early launch */
 } operand_copy;
 
 /* A contender's context. */

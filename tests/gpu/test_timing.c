@@ -64,12 +64,12 @@ static void delays_do_not_count(void) {
                cudaMalloc(&to, COPIED_BYTES) == cudaSuccess,
            "no memory");
     const double gated = delayed_over_undelayed(false);
-    EXPECT(fabs(gated - 1) <= GATED_TOLERANCE, "behind the gate a delay of %d us gives %.3f",
+    EXPECT(fabs(gated - 1) <= GATED_TOLERANCE, "with the gate a delay of %d us gives %.3f",
            DELAY_MICROSECONDS, gated);
     const double ungated = delayed_over_undelayed(true);
     EXPECT(ungated >= UNGATED_AT_LEAST, "the control, without a gate, gives %.3f", ungated);
-    message("a delay of %d us: %.4f of the time behind the gate, %.2f without it",
-            DELAY_MICROSECONDS, gated, ungated);
+    message("a delay of %d us: %.4f of the time with the gate, %.2f without it", DELAY_MICROSECONDS,
+            gated, ungated);
     (void)cudaFree(from);
     (void)cudaFree(to);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/cuda_failed.h"
+#include "harness/gpu/nanoseconds.cuh"
 #include "harness/message.h"
 
 namespace {
@@ -19,12 +20,6 @@ __device__ unsigned int sm_number() {
     unsigned int number;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
     return number;
-}
-
-__device__ unsigned long long nanoseconds() {
-    unsigned long long time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-    return time;
 }
 
 /* readings[SM] = {cycles, nanoseconds}. Of several blocks on one SM the last one stays; the pair

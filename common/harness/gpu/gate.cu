@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "harness/cuda_failed.h"
+#include "harness/gpu/nanoseconds.cuh"
 #include "harness/message.h"
 
 namespace {
@@ -15,12 +16,6 @@ struct Flags {
     unsigned int opened;  // gates with this number and those before it are open
     unsigned int expired; // 1: one has not waited
 };
-
-__device__ unsigned long long nanoseconds() {
-    unsigned long long time;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
-    return time;
-}
 
 __global__ void wait_for_opening(volatile Flags *flags, unsigned int number) {
     const unsigned long long begin = nanoseconds();
@@ -80,7 +75,7 @@ void gate_open(gate *gate) { gate->flags->opened = gate->closed; }
 
 int gate_expired(const gate *gate) {
     if (gate->flags->expired != 0) {
-        message("the launches behind the gate were not enqueued within %llu s: nothing was timed",
+        message("the launches after the gate were not enqueued within %llu s: nothing was timed",
                 LIMIT_NANOSECONDS / 1'000'000'000);
         return 1;
     }

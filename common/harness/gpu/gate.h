@@ -1,10 +1,9 @@
-/* A gate in a stream: what is enqueued behind it does not start before the host opens it. So the
- * time between two events behind it has nothing of the host's enqueueing in it.
+/* A gate in a stream: what is enqueued after it does not start before the host opens it. So the
+ * time between two later events contains no host enqueueing time.
  *
- * It is a kernel that waits for a flag in the host's memory, and no CUDA graph: what stands behind
- * it is then launched as in any other program, with its own attributes. An early launch (see
- * dependent_launch.cuh) does not slip past, as the waiting kernel never says that the next one may
- * begin. */
+ * It is a kernel that polls a flag in host memory. A CUDA graph would also do, but it would launch
+ * the kernels in another way than a program does. An early launch (see dependent_launch.cuh) cannot
+ * pass the gate, because the polling kernel never issues launch_dependents. */
 #ifndef GEMM_LADDER_HARNESS_GATE_H
 #define GEMM_LADDER_HARNESS_GATE_H
 

@@ -235,7 +235,7 @@ static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
 
 /* The tiles that an algorithm says it has; 0 alone if it says nothing. */
 static void ask_tiles(const cublasLtMatmulAlgo_t *algorithm, positions *tiles) {
-    size_t bytes = 0; /* asked for first: the size must be right */
+    size_t bytes = 0; /* queried first: the second call wants the exact size */
     tiles->count = 0;
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
             CUBLAS_STATUS_SUCCESS &&

@@ -115,7 +115,7 @@ static int elapsed_seconds(const stopwatch *watch, double *seconds) {
     return failed;
 }
 
-/* Enqueues a warm-up launch and the timed ones, behind the gate. */
+/* Enqueues the gate, a warm-up launch and the timed ones. */
 static int enqueue_burst(const stopwatch *watch, const contender *who, contender_samples *samples,
                          size_t launches) {
     return (watch->gate != NULL && gate_close(watch->gate, watch->device->stream) != 0) ||
