@@ -2,6 +2,7 @@
  * promises to find. Each run is a process of its own: a fault spoils the process that made it.
  * Without a GPU every case is skipped. */
 #include <cuda_runtime_api.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -324,32 +325,43 @@ static void heuristics_of_cublaslt(void) {
     subject = &fake;
 }
 
-/* The digits of the algorithm that a run has recorded in this file; empty if there are none. */
-static void read_algorithm(const char *path, char digits[ALGORITHM_DIGITS + 1]) {
-    static const char KEY[] = "\"algorithm\": \"";
-    char text[16384] = "";
+/* Of the file that a run has recorded, what follows the first of the words, then the next ... */
+static const char *recorded(const char *path, const char *const *words, size_t count) {
+    static char text[16384];
     FILE *file = fopen(path, "r");
-    digits[0] = '\0';
+    size_t length = 0;
     if (file != NULL) {
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        length = fread(text, 1, sizeof text - 1, file);
         fclose(file);
     }
-    const char *found = strstr(text, KEY);
-    if (found != NULL) {
-        snprintf(digits, ALGORITHM_DIGITS + 1, "%s", found + strlen(KEY));
+    text[length] = '\0';
+    const char *found = text;
+    for (size_t i = 0; i < count && found != NULL; ++i) {
+        found = strstr(found, words[i]);
+        found = found == NULL ? NULL : found + strlen(words[i]);
     }
+    return found == NULL ? "" : found;
 }
 
-/* What one process finds, another one takes. */
-static void algorithm_by_its_digits(void) {
+/* In the search a kernel takes as long as in a burst, and not as long as enqueueing it; and what
+ * one process finds, another one takes by its digits. */
+static void search_of_cublaslt(void) {
+    static const char *const SEARCHED[] = {"\"winner\"", "\"seconds\": "};
+    static const char *const TIMED[] = {"\"timing\"", "\"cublaslt\"", "\"seconds\": ["};
+    static const char *const DIGITS[] = {"\"winner\"", "\"algorithm\": \""};
+    static const double TOLERANCE = 0.25;
     char path[] = "/tmp/gemm-ladder-XXXXXX";
     char words[256];
-    char digits[ALGORITHM_DIGITS + 1];
     const int file = mkstemp(path);
     EXPECT(file >= 0 && close(file) == 0, "no temporary file");
     snprintf(words, sizeof words, "--size 512 --rounds 1 --heuristics 4 --json %s", path);
     expect_run(NONE, words, STATUS_VERIFIED, "of cuBLASLt's best");
-    read_algorithm(path, digits);
+    const double searched = strtod(recorded(path, SEARCHED, 2), NULL);
+    const double timed = strtod(recorded(path, TIMED, 3), NULL);
+    EXPECT(fabs(searched / timed - 1) <= TOLERANCE, "%g s in the search, %g s in the burst",
+           searched, timed);
+    char digits[ALGORITHM_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%s", recorded(path, DIGITS, 2));
     EXPECT(strlen(digits) == ALGORITHM_DIGITS, "recorded is '%s'", digits);
     snprintf(words, sizeof words, "--size 512 --rounds 1 --algorithm %s", digits);
     expect_run(NONE, words, STATUS_VERIFIED, "of cuBLASLt's best");
@@ -431,7 +443,7 @@ static const test_case CASES[] = {
     {"gpu program: sustained timing", sustained},
     {"gpu program: the time of a call", calls},
     {"gpu program: the best of cuBLASLt's algorithms", heuristics_of_cublaslt},
-    {"gpu program: an algorithm is taken by its digits", algorithm_by_its_digits},
+    {"gpu program: the search among cuBLASLt's algorithms", search_of_cublaslt},
     {"gpu program: a wrong element is found", wrong_element},
     {"gpu program: a NaN is found", nan_element},
     {"gpu program: an output that is not written is found", unwritten},

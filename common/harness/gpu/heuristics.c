@@ -8,13 +8,14 @@
 #include <time.h>
 
 #include "harness/cuda_failed.h"
+#include "harness/gpu/gate.h"
 #include "harness/message.h"
 #include "harness/statistics.h"
 
 /* Of one sample: idle before it, so that none pays for the heat of the one before; and so many
  * launches that they take at least this long. */
-enum { IDLE_MS = 10, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 64 };
-static const double LEAST_SECONDS = 0.3e-3;
+enum { IDLE_MS = 10, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
+static const double LEAST_SECONDS = 0.5e-3;
 /* The fastest of the first turn are timed so often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
 /* Of hundreds most are far from the best: what is that much slower at its first timed launch is not
@@ -27,6 +28,7 @@ typedef struct search {
     size_t copies;
     size_t launches; /* so far, of all */
     double best;     /* first timed launch so far */
+    gate *gate;      /* or small products would be chosen by how fast the host enqueues them */
     cudaEvent_t begin, end;
 } search;
 
@@ -55,13 +57,22 @@ static int launch(search *search, size_t count, bool *good) {
     return 0;
 }
 
-static int time_launches(search *search, size_t count, double *seconds, bool *good) {
+/* Enqueues the gate and timed launches. */
+static int enqueue(search *search, size_t count, bool *good) {
     struct CUstream_st *stream = search->problems[0]->stream;
+    return gate_close(search->gate, stream) != 0 ||
+           cuda_failed(cudaEventRecord(search->begin, stream), "recording an event") ||
+           launch(search, count, good) != 0 ||
+           cuda_failed(cudaEventRecord(search->end, stream), "recording an event");
+}
+
+/* The kernel has run before: loading one does not end while another waits at the gate. */
+static int time_launches(search *search, size_t count, double *seconds, bool *good) {
     float milliseconds = 0;
-    if (cuda_failed(cudaEventRecord(search->begin, stream), "recording an event") ||
-        launch(search, count, good) != 0 ||
-        cuda_failed(cudaEventRecord(search->end, stream), "recording an event") ||
-        cuda_failed(cudaEventSynchronize(search->end), "running cuBLASLt") ||
+    const int failed = enqueue(search, count, good);
+    gate_open(search->gate); /* also after a failure, or the GPU waits for its time limit */
+    if (failed || cuda_failed(cudaEventSynchronize(search->end), "running cuBLASLt") ||
+        gate_expired(search->gate) != 0 ||
         cuda_failed(cudaEventElapsedTime(&milliseconds, search->begin, search->end),
                     "reading the time between two events")) {
         return 1;
@@ -199,7 +210,8 @@ int heuristics_search(lt_matmul *matmul, const problem *const *problems, size_t 
         return 1;
     }
     search search = {.matmul = matmul, .problems = problems, .copies = copies, .best = INFINITY};
-    int failed = cuda_failed(cudaEventCreate(&search.begin), "making an event") ||
+    int failed = (search.gate = gate_create()) == NULL ||
+                 cuda_failed(cudaEventCreate(&search.begin), "making an event") ||
                  cuda_failed(cudaEventCreate(&search.end), "making an event") ||
                  run(&search, timed, found) != 0;
     if (search.begin != NULL) {
@@ -208,5 +220,6 @@ int heuristics_search(lt_matmul *matmul, const problem *const *problems, size_t 
     if (search.end != NULL) {
         (void)cudaEventDestroy(search.end);
     }
+    gate_destroy(search.gate);
     return failed;
 }

@@ -123,6 +123,22 @@ static int enqueue_burst(const stopwatch *watch, const contender *who, contender
            launch(watch, who, samples, launches) != 0 || timed_end(watch) != 0;
 }
 
+/* The seconds of a launch, of so many after the gate. */
+static int time_burst(const stopwatch *watch, const contender *who, contender_samples *samples,
+                      size_t launches, double *seconds) {
+    const int failed = enqueue_burst(watch, who, samples, launches);
+    if (watch->gate != NULL) {
+        gate_open(watch->gate); /* also after a failure, or the GPU waits for its time limit */
+    }
+    if (failed || wait_for(watch, who) != 0 ||
+        (watch->gate != NULL && gate_expired(watch->gate) != 0) ||
+        elapsed_seconds(watch, seconds) != 0) {
+        return 1;
+    }
+    *seconds /= (double)launches;
+    return 0;
+}
+
 static int burst(const stopwatch *watch, const contender *who, contender_samples *samples,
                  size_t launches, sample *result) {
     struct CUstream_st *stream = watch->device->stream;
@@ -130,17 +146,8 @@ static int burst(const stopwatch *watch, const contender *who, contender_samples
         return 1;
     }
     sleep_ms(IDLE_MS);
-    const int failed = enqueue_burst(watch, who, samples, launches);
-    if (watch->gate != NULL) {
-        gate_open(watch->gate); /* also after a failure, or the GPU waits for its time limit */
-    }
-    if (failed || wait_for(watch, who) != 0 ||
-        (watch->gate != NULL && gate_expired(watch->gate) != 0) ||
-        elapsed_seconds(watch, &result->seconds) != 0) {
-        return 1;
-    }
-    result->seconds /= (double)launches;
-    return clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz);
+    return time_burst(watch, who, samples, launches, &result->seconds) != 0 ||
+           clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz) != 0;
 }
 
 /* The clock is not read: the kernel that does would make the stream a busy one. */
@@ -161,16 +168,12 @@ static int call(const stopwatch *watch, const contender *who, contender_samples 
     return 0;
 }
 
-/* About how long a launch takes. */
+/* About how long a launch takes. The first one may load its kernel, which does not end while
+ * another kernel waits at the gate. */
 static int calibrate(const stopwatch *watch, const contender *who, contender_samples *samples,
                      double *seconds) {
-    if (launch(watch, who, samples, 1) != 0 || timed_begin(watch) != 0 ||
-        launch(watch, who, samples, CALIBRATION_LAUNCHES) != 0 || timed_end(watch) != 0 ||
-        wait_for(watch, who) != 0 || elapsed_seconds(watch, seconds) != 0) {
-        return 1;
-    }
-    *seconds /= CALIBRATION_LAUNCHES;
-    return 0;
+    return launch(watch, who, samples, 1) != 0 || wait_for(watch, who) != 0 ||
+           time_burst(watch, who, samples, CALIBRATION_LAUNCHES, seconds) != 0;
 }
 
 /* How many launches fill a time, within limits. */
