@@ -66,7 +66,7 @@ static int enqueue(search *search, size_t count, bool *good) {
            cuda_failed(cudaEventRecord(search->end, stream), "recording an event");
 }
 
-/* The kernel has run before: loading one does not end while another waits at the gate. */
+/* What sample() launched once before. */
 static int time_launches(search *search, size_t count, double *seconds, bool *good) {
     float milliseconds = 0;
     const int failed = enqueue(search, count, good);
