@@ -20,10 +20,10 @@ gate *gate_create(void);
 /* After the stream's work has ended. */
 void gate_destroy(gate *gate);
 
-/* Enqueues the gate, closed. Nothing that waits for the stream may be called before gate_open(), and
- * no kernel launched for the first time: CUDA loads it then, which may wait for the gate to end.
- * (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.)
- * Non-zero after printing one line. */
+/* Enqueues the gate, closed. Nothing that waits for the stream may be called before gate_open(),
+ * and no kernel launched for the first time: CUDA loads it then, which may wait for the gate to
+ * end. (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.) Non-zero after printing
+ * one line. */
 int gate_close(gate *gate, struct CUstream_st *stream);
 /* Opens it; nothing if no gate is closed. */
 void gate_open(gate *gate);
