@@ -40,7 +40,7 @@ def at(wanted_shapes, protocol, track="v", kind=recorded.rungs_only, names=(), f
         def wanted(ladder, shape=shape):
             good = {rung["step"] for rung in recorded.measured(ladder)}
             there = recorded.shape_of(ladder) == shape and ladder["protocol"] == protocol
-            there = there and recorded.tracks(ladder) == {track} and recorded.is_usable(ladder)
+            there = there and recorded.tracks(ladder) == {track} and not ladder["interrupted"]
             there = there and not any(recorded.is_outdated(ladder, name) for name in names)
             return there and kind(ladder) and good.issuperset(names)
 

@@ -341,7 +341,7 @@ def fits(record, place, names, contenders, compared=()):
     if recorded.shape_of(record) != place.shape or recorded.tracks(record) != {place.track}:
         return False
     if place.kind == "ladder":
-        if record["protocol"] != place.protocol or not recorded.is_usable(record):
+        if record["protocol"] != place.protocol or record["interrupted"]:
             return False
         if not all(name in record for name in contenders):
             return False

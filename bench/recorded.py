@@ -241,7 +241,6 @@ CHANGED_ON = "2026-11-22T13"
 # What is timed of these was their early launch before.
 EARLY_ONLY = frozenset(("v17", "v18"))
 EARLY_ONLY_UNTIL = "2026-11-22T18"
-LEAST_PASSES = 4  # a ladder that was stopped in its last pass has so many of each rung
 
 
 def is_outdated(record, name):
@@ -250,12 +249,6 @@ def is_outdated(record, name):
     if record["kind"] == "ladder" and name in EARLY_ONLY:
         return record["date"] < EARLY_ONLY_UNTIL
     return rung_of(name) in CHANGED and record["date"] < CHANGED_ON
-
-
-def is_usable(ladder):
-    """True for a ladder that is finished, or nearly: it was stopped in its last pass."""
-    fewest = min((len(rung["passes"]) for rung in measured(ladder)), default=0)
-    return not ladder["interrupted"] or fewest >= LEAST_PASSES
 
 
 def is_headline(ladder, steps=ROOT / "steps"):
@@ -392,7 +385,7 @@ def newest_with(names, mnk, kind="ladder", folder=RESULTS):
     def wanted(record):
         if kind == "ladder":
             usual = record["protocol"] == HEADLINE_PROTOCOL and may_show(record, names)
-            if not usual or not is_usable(record):
+            if not usual or record["interrupted"]:
                 return False
         good = {entry["step"] for entry in entries(record) if "failed" not in entry}
         return shape_of(record) == tuple(mnk) and good.issuperset(names)
@@ -411,7 +404,7 @@ def beside_in(ladder, ladders, kind=rungs_only):
 
     def belongs(other):
         same = all(other[key] == ladder[key] for key in ("commit", "protocol", "problem"))
-        return same and is_usable(other) and kind(other)
+        return same and not other["interrupted"] and kind(other)
 
     others = [other for other in ladders if belongs(other)]
     found = {ladder["gpu"]["name"]: {ladder["gpu"].get("card"): ladder}}

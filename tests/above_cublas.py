@@ -37,7 +37,7 @@ def runs_of(step, shape, protocol, folder=recorded.RESULTS):
     for _, ladder in recorded.all_ladders(folder):
         good = {rung["step"] for rung in recorded.measured(ladder)}
         fits = recorded.shape_of(ladder) == shape and ladder["protocol"] == protocol
-        fits = fits and recorded.is_usable(ladder) and recorded.rungs_only(ladder)
+        fits = fits and not ladder["interrupted"] and recorded.rungs_only(ladder)
         if fits and step in good and not recorded.is_outdated(ladder, step):
             found.setdefault(ladder["gpu"]["name"], []).append(ladder)
     if not found:

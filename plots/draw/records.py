@@ -38,7 +38,7 @@ class Records:
             and run["protocol"] == protocol
             and recorded.tracks(run) == {track}
             and recorded.rungs_only(run)
-            and (self.chosen or recorded.is_usable(run))
+            and (self.chosen or not run["interrupted"])
         ]
 
     def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
