@@ -165,7 +165,7 @@ def check_edits(record, edits, folder):
 
 def newest_of(words, kind):
     """The last recorded file of that kind with these words in its name."""
-    paths = RESULTS.glob(f"*{words}*.json")
+    paths = RESULTS.rglob(f"*{words}*.json")
     return max(path for path in paths if recorded.load_record(path)["kind"] == kind)
 
 
@@ -212,7 +212,7 @@ def digest(folder):
 
 def cut_short(folder):
     """A file that is cut short anywhere is refused, and the line named."""
-    text = newest_of("4096x4096x4096-burst-a-2026", "ladder").read_text()
+    text = newest_of("8192x8192x8192-burst-2026", "ladder").read_text()
     for index, length in enumerate((0, 1, 100, len(text) // 2, len(text) - 3)):
         why = refused(Path(folder) / f"{index}.json", text[:length])
         require("cut short or damaged at line" in why, why)
