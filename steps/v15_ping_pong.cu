@@ -245,6 +245,7 @@ static const step v15 = {
     .name = "v15",
     .idea = "ping-pong: one consumer multiplies, one stores",
     .computes = GEMM_BF16,
+    .rewrites_d = true, // where the last of a tile's stores overlaps the one before
     .min_compute_capability = 90,
     .max_compute_capability = 90,
     .multiple_m = 1,

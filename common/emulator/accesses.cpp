@@ -5,6 +5,7 @@
 #include "emulator/faults.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
+#include "emulator/output.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ void check_not_shared(const Access &access) {
 // ---------------------------------------------------------------------------- global memory
 
 // Returns false for what is not global memory.
-bool global_access(const Access &access) {
+bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
     if (place == GlobalPlace::ELSEWHERE)
         return false;
@@ -85,6 +86,8 @@ bool global_access(const Access &access) {
                                static_cast<const char *>(access.address) -
                                    static_cast<const char *>(range.begin),
                                range.bytes));
+    if (access.is_write)
+        output_written(thread, access.address, access.bytes, access.pc);
     (access.is_write ? counts.global_written_bytes : counts.global_read_bytes) += access.bytes;
     return true;
 }
@@ -103,7 +106,7 @@ void thread_access(Thread &thread, const Access &access) {
     } else if (is_on_own_stack(access.address)) {
         if (!thread.accumulators.ranges.empty())
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
-    } else if (!global_access(access)) {
+    } else if (!global_access(thread, access)) {
         check_not_shared(access);
     }
 }

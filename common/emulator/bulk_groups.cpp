@@ -4,6 +4,7 @@
 #include "emulator/counts.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
+#include "emulator/output.h"
 #include "emulator/tensor_box.h"
 #include "emulator/tma.h"
 
@@ -97,6 +98,7 @@ void write_global(const Store &store) {
             return;
         races::write(row.global, row.inside);
         copy_bytes(row.global, store.source.data() + row.offset + row.skipped, row.inside);
+        output_written(*store.thread, row.global, row.inside, store.site);
     });
     --group.unwritten;
     races::release(group.wrote.carrier());

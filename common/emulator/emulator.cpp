@@ -3,6 +3,7 @@
 #include "emulator/accesses.h"
 #include "emulator/counts.h"
 #include "emulator/machine.h"
+#include "emulator/output.h"
 #include "emulator/policy.h"
 #include "emulator/races.h"
 #include "emulator/report.h"
@@ -49,6 +50,10 @@ bool emulator_choose_policy(const char *name, uint64_t seed) {
 }
 
 void emulator_report_prefix(const char *prefix) { emulator::set_report_prefix(prefix); }
+
+void emulator_watch_output(const void *begin, size_t bytes) {
+    emulator::output_watch(begin, bytes);
+}
 
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {
     emulator::on_progress(progress);

@@ -24,6 +24,9 @@ bool emulator_choose_policy(const char *name, uint64_t seed);
 /* What the reports' first line starts with: the rung's name. The string must outlive the runs. */
 void emulator_report_prefix(const char *prefix);
 
+/* From now on a launch that writes an element of [begin, begin + bytes) twice is a mistake. */
+void emulator_watch_output(const void *begin, size_t bytes);
+
 /* Called now and then while a kernel runs, with the part of the grid that is done, 0 to 1, and the
  * tensor-core multiply-adds so far. NULL for nobody. */
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds));

@@ -9,22 +9,27 @@
 
 size_t buffer_footprint(size_t bytes) { return bytes + 2 * (size_t)GUARD_BYTES + BUFFER_ALIGNMENT; }
 
-int buffer_create(buffer *buffer, size_t bytes, const char *what) {
+static int make_guards(const buffer *buffer, const char *what) {
+    return cuda_failed(cudaMemset(buffer->payload - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES),
+                       "writing the guard before %s", what) ||
+           cuda_failed(cudaMemset(buffer->payload + buffer->bytes, GUARD_BYTE, GUARD_BYTES),
+                       "writing the guard after %s", what);
+}
+
+int buffer_create(buffer *buffer, size_t bytes, bool guarded, const char *what) {
     memset(buffer, 0, sizeof *buffer);
-    const size_t total = buffer_footprint(bytes);
+    const size_t total = guarded ? buffer_footprint(bytes) : bytes;
     if (cuda_failed(cudaMalloc(&buffer->allocation, total),
                     "allocating %zu bytes of device memory for %s", total, what)) {
         buffer->allocation = NULL;
         return 1;
     }
-    const uintptr_t start = (uintptr_t)buffer->allocation + GUARD_BYTES;
+    const uintptr_t start = (uintptr_t)buffer->allocation + (guarded ? GUARD_BYTES : 0);
     const uintptr_t aligned = (start + BUFFER_ALIGNMENT - 1) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
-    buffer->payload = (unsigned char *)aligned;
+    buffer->payload = (unsigned char *)(guarded ? aligned : start);
     buffer->bytes = bytes;
-    if (cuda_failed(cudaMemset(buffer->payload - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES),
-                    "writing the guard before %s", what) ||
-        cuda_failed(cudaMemset(buffer->payload + bytes, GUARD_BYTE, GUARD_BYTES),
-                    "writing the guard behind %s", what)) {
+    buffer->guarded = guarded;
+    if (guarded && make_guards(buffer, what) != 0) {
         buffer_destroy(buffer);
         return 1;
     }
@@ -61,17 +66,18 @@ static int first_change(const unsigned char *guard, size_t *offset) {
 }
 
 int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t size) {
-    size_t before;
-    size_t behind;
-    if (first_change(buffer->payload - GUARD_BYTES, &before) != 0 ||
-        first_change(buffer->payload + buffer->bytes, &behind) != 0) {
+    size_t before = GUARD_BYTES;
+    size_t after = GUARD_BYTES;
+    if (buffer->guarded && (first_change(buffer->payload - GUARD_BYTES, &before) != 0 ||
+                            first_change(buffer->payload + buffer->bytes, &after) != 0)) {
         return 1;
     }
-    *intact = before == GUARD_BYTES && behind == GUARD_BYTES;
+    *intact = before == GUARD_BYTES && after == GUARD_BYTES;
     if (before != GUARD_BYTES) {
-        snprintf(text, size, "written to %zu bytes before its start", GUARD_BYTES - before);
-    } else if (behind != GUARD_BYTES) {
-        snprintf(text, size, "written to %zu bytes behind its end", behind);
+        snprintf(text, size, "the byte %zu before its first one was overwritten",
+                 GUARD_BYTES - before);
+    } else if (after != GUARD_BYTES) {
+        snprintf(text, size, "the byte %zu after its last one was overwritten", after + 1);
     } else if (size > 0) {
         text[0] = '\0';
     }

@@ -1,4 +1,4 @@
-/* Device memory with guard bands, so that a write beside a matrix is found. */
+/* Device memory, and guard bands around it, so that a write beside a matrix is found. */
 #ifndef GEMM_LADDER_HARNESS_BUFFERS_H
 #define GEMM_LADDER_HARNESS_BUFFERS_H
 
@@ -13,23 +13,23 @@ extern "C" {
 
 enum { GUARD_BYTES = 64 * 1024, BUFFER_ALIGNMENT = 1024 };
 
-/* The byte of the guard bands. Read as bf16 it is 3.4e38, so that a kernel that reads beside a
- * matrix gets a result that is far off. */
 enum { GUARD_BYTE = 0x7f };
 
 typedef struct buffer {
     void *allocation;
-    unsigned char *payload; /* in device memory, aligned to BUFFER_ALIGNMENT */
-    size_t bytes;           /* of the payload; the second guard starts right behind it */
+    unsigned char *payload; /* in device memory; between guards aligned to BUFFER_ALIGNMENT */
+    size_t bytes;           /* of the payload; the second guard starts right after it */
+    bool guarded;
 } buffer;
 
 /* Device memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
-/* Allocates a payload of `bytes` bytes between two guard bands; the payload holds anything. what
- * names the buffer in messages. Returns 0, or non-zero after printing one line; *buffer is then
- * empty. buffer_destroy() it. */
-int buffer_create(buffer *buffer, size_t bytes, const char *what);
+/* Allocates a payload of `bytes` bytes, which holds anything: guarded, between two guard bands;
+ * else alone, so that the emulator and memcheck see every access beside it. what names the buffer
+ * in messages. Returns 0, or non-zero after printing one line; *buffer is then empty.
+ * buffer_destroy() it. */
+int buffer_create(buffer *buffer, size_t bytes, bool guarded, const char *what);
 
 /* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream.
  * Returns 0, or non-zero after printing one line. */
@@ -43,8 +43,9 @@ int buffer_upload(const buffer *buffer, const void *from, size_t bytes);
  * one line. */
 int buffer_download(const buffer *buffer, void *to, size_t bytes);
 
-/* *intact says whether both guards are as they were made; if not, text says which one is not, and
- * where. Call it when no kernel runs. Returns 0, or non-zero after printing one line. */
+/* *intact says whether the guards, if it has some, are as they were made; if not, text says which
+ * one is not, and where. Call it when no kernel runs. Returns 0, or non-zero after printing one
+ * line. */
 int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t size);
 
 /* Frees the memory. An empty buffer (all zero) is nothing to free. */

@@ -24,6 +24,9 @@ size_t machine_orders(const options *options);
 /* The next launch of the step happens in this order. Returns its name; on a GPU NULL. */
 const char *machine_choose_order(const options *options, size_t order);
 
+/* D is to be written once by each launch: the emulator reports an element that is written twice. */
+void machine_watch_output(const void *d, size_t bytes);
+
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 

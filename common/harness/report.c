@@ -73,7 +73,8 @@ static void print_right(FILE *out, const report *report) {
     }
     const char *again =
         report->trace != NULL ? "; the traced launch is right" : "; timed buffers checked again";
-    fprintf(out, "%s agrees; guards intact%s\n", report->second_opinion,
+    fprintf(out, "%s agrees%s%s\n", report->second_opinion,
+            report->device->emulated ? "" : "; guards intact",
             verification->made[PHASE_AFTER_TIMING] ? again : "");
     if (verification->orders[0] != '\0') {
         fprintf(out, "policies   %s\n", verification->orders);

@@ -121,10 +121,10 @@ static bool product_open(product *p, shape shape, enum inputs inputs, bool sampl
     const enum number output = p->arithmetic.output;
     const integers integers = arithmetic_integers(&p->arithmetic, shape.k, ALPHA, BETA);
     const bool ready =
-        buffer_create(&p->a, m * k * number_bytes(operands), "A") == 0 &&
-        buffer_create(&p->b, n * k * number_bytes(operands), "B") == 0 &&
-        buffer_create(&p->c, p->arithmetic.takes_c ? m * n * sizeof(float) : 16, "C") == 0 &&
-        buffer_create(&p->d, m * n * number_bytes(output), "D") == 0;
+        buffer_create(&p->a, m * k * number_bytes(operands), true, "A") == 0 &&
+        buffer_create(&p->b, n * k * number_bytes(operands), true, "B") == 0 &&
+        buffer_create(&p->c, p->arithmetic.takes_c ? m * n * sizeof(float) : 16, true, "C") == 0 &&
+        buffer_create(&p->d, m * n * number_bytes(output), true, "D") == 0;
     p->problem = (problem){.a = p->a.payload,
                            .b = p->b.payload,
                            .c = p->c.payload,
@@ -221,7 +221,7 @@ static void operands_match_the_host(void) {
     static uint16_t made[COUNT];
     static const enum inputs all[] = {INPUTS_NORMAL, INPUTS_UNIFORM, INPUTS_INTEGERS};
     buffer buffer;
-    if (buffer_create(&buffer, sizeof made, "operands") != 0) {
+    if (buffer_create(&buffer, sizeof made, true, "operands") != 0) {
         EXPECT(false, "no buffer");
         return;
     }
@@ -378,7 +378,8 @@ static void digests_match_the_host(void) {
     const enum number formats[] = {NUMBER_FP32, NUMBER_BF16};
     buffer buffer = {0};
     uint32_t *words = malloc(COUNT * sizeof *words);
-    EXPECT(words != NULL && buffer_create(&buffer, COUNT * sizeof *words, "D") == 0, "memory");
+    EXPECT(words != NULL && buffer_create(&buffer, COUNT * sizeof *words, true, "D") == 0,
+           "memory");
     if (words == NULL || buffer.payload == NULL) {
         free(words);
         return;
@@ -413,7 +414,7 @@ static void guards(void) {
     enum { BYTES = 1000 };
     unsigned char content[BYTES];
     buffer buffer;
-    if (buffer_create(&buffer, BYTES, "a test") != 0) {
+    if (buffer_create(&buffer, BYTES, true, "a test") != 0) {
         EXPECT(false, "no buffer");
         return;
     }
@@ -425,12 +426,12 @@ static void guards(void) {
     }
     expect_guard(&buffer, true, "");
     EXPECT(cudaMemset(buffer.payload + BYTES, 0, 1) == cudaSuccess, "memset");
-    expect_guard(&buffer, false, "0 bytes behind its end");
+    expect_guard(&buffer, false, "byte 1 after its last one");
     EXPECT(cudaMemset(buffer.payload + BYTES, GUARD_BYTE, 1) == cudaSuccess, "memset");
     EXPECT(cudaMemset(buffer.payload - GUARD_BYTES, 0, 1) == cudaSuccess, "memset");
-    expect_guard(&buffer, false, "65536 bytes before its start");
+    expect_guard(&buffer, false, "byte 65536 before its first one");
     EXPECT(cudaMemset(buffer.payload - 1, 0, 1) == cudaSuccess, "memset");
-    expect_guard(&buffer, false, "65536 bytes before its start");
+    expect_guard(&buffer, false, "byte 65536 before its first one");
     buffer_destroy(&buffer);
 }
 
@@ -479,8 +480,8 @@ static bool move_open(move *move, const step *step, int m, int n) {
     const size_t bytes = (size_t)m * (size_t)n * sizeof(uint32_t);
     memset(move, 0, sizeof *move);
     move->arithmetic = arithmetic_of(step);
-    const bool ready =
-        buffer_create(&move->a, bytes, "A") == 0 && buffer_create(&move->d, bytes, "D") == 0;
+    const bool ready = buffer_create(&move->a, bytes, true, "A") == 0 &&
+                       buffer_create(&move->d, bytes, true, "D") == 0;
     move->problem =
         (problem){.a = move->a.payload, .d = move->d.payload, .m = m, .n = n, .stream = gpu.stream};
     const bool good =
@@ -604,7 +605,7 @@ static void clock_is_plausible(void) {
     double ghz = NAN;
     buffer buffer;
     clocks *clocks = clocks_open(gpu.info.sms);
-    if (clocks == NULL || buffer_create(&buffer, COUNT * sizeof(uint16_t), "work") != 0) {
+    if (clocks == NULL || buffer_create(&buffer, COUNT * sizeof(uint16_t), true, "work") != 0) {
         EXPECT(false, "set-up");
         clocks_close(clocks);
         return;

@@ -117,9 +117,9 @@ static int open_product(product *product) {
     const size_t elements = (size_t)SIZE * SIZE;
     const recipe recipe = {.inputs = INPUTS_NORMAL, .seed = 1, .row = SIZE, .spacing = 1};
     product->cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream);
-    if (product->cublas == NULL || buffer_create(&product->a, 2 * elements, "A") != 0 ||
-        buffer_create(&product->b, 2 * elements, "B") != 0 ||
-        buffer_create(&product->d, 2 * elements, "D") != 0 ||
+    if (product->cublas == NULL || buffer_create(&product->a, 2 * elements, true, "A") != 0 ||
+        buffer_create(&product->b, 2 * elements, true, "B") != 0 ||
+        buffer_create(&product->d, 2 * elements, true, "D") != 0 ||
         operands_fill(product->a.payload, NUMBER_BF16, elements, &recipe, gpu.stream) != 0 ||
         operands_fill(product->b.payload, NUMBER_BF16, elements, &recipe, gpu.stream) != 0) {
         return 1;

@@ -21,8 +21,6 @@ enum mistake {
     LAST_BIT_THIRD_TIME,
     NAN_ELEMENT,
     UNWRITTEN,
-    WRITES_BEHIND,
-    WRITES_BEFORE,
     REFUSES,
     ALL_ZERO,
     READS_EVERYTHING
@@ -71,10 +69,6 @@ static int launch(const problem *problem, void *state) {
         *d ^= 1;
     } else if (mistake == NAN_ELEMENT) {
         spoil(d + bytes / 4 * 2, 0xff);
-    } else if (mistake == WRITES_BEHIND) {
-        spoil(d + bytes, 0);
-    } else if (mistake == WRITES_BEFORE) {
-        spoil(d - 2, 0);
     } else if (mistake == ALL_ZERO && launches == 2) { /* in the bounded check */
         memset(d, 0, bytes);
     } else if (mistake == READS_EVERYTHING) {
@@ -194,7 +188,7 @@ static void expect_run(enum mistake which, const char *words, int expected, cons
 static void right(void) {
     expect_run(NONE, "--m 64 --n 128 --k 64 --policy eager", STATUS_VERIFIED,
                "exact: 8192 of 8192 equal; bounded: largest error");
-    EXPECT(strstr(output, "the host product agrees; guards intact") != NULL, "%s", output);
+    EXPECT(strstr(output, "the host product agrees\n") != NULL, "%s", output);
     EXPECT(strstr(output, "no speed is measured") != NULL, "%s", output);
     EXPECT(strstr(output, "TFLOPS") == NULL && strstr(output, "cuBLAS") == NULL, "%s", output);
     expect_run(NONE, "--size 64 --policy eager --inputs integers", STATUS_VERIFIED,
@@ -218,8 +212,6 @@ static void wrong(void) {
     expect_run(WRONG_THIRD_TIME, "--size 64", STATUS_FAILED, "policy     newest-first\n");
     expect_run(NAN_ELEMENT, "--size 64", STATUS_FAILED, "got nan");
     expect_run(UNWRITTEN, "--size 64", STATUS_FAILED, "4096 of 4096 differ");
-    expect_run(WRITES_BEHIND, "--size 64", STATUS_FAILED, "0 bytes behind its end");
-    expect_run(WRITES_BEFORE, "--size 64", STATUS_FAILED, "2 bytes before its start");
     expect_run(REFUSES, "--size 64", STATUS_FAILED, "refuses to launch");
 }
 
@@ -302,7 +294,6 @@ static void moves(void) {
     expect_run(UNWRITTEN, "--m 12 --n 40", STATUS_FAILED,
                "480 of 480 differ; first at [0][0]: got "
                "0xffffffff");
-    expect_run(WRITES_BEHIND, "--m 12 --n 40", STATUS_FAILED, "0 bytes behind its end");
     expect_run(ALL_ZERO, "--m 12 --n 40 --policy eager", STATUS_FAILED, "WRONG      exact: 480 of");
     expect_refused("--m 1 --n 4", "rows of whole 16 bytes");
     expect_refused("--m 4 --n 4 --k 4", "there is no k");

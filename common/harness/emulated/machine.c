@@ -33,6 +33,8 @@ option_rules machine_option_rules(const step *step) {
     return rules;
 }
 
+void machine_watch_output(const void *d, size_t bytes) { emulator_watch_output(d, bytes); }
+
 /* Only --policy all has a name that is no policy's. */
 static bool is_policy(const char *name) {
     for (const char *const *known = emulator_policies(); *known != NULL; ++known) {

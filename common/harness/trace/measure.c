@@ -120,9 +120,9 @@ static int trace_launch(workload *workload, const options *o, verification *veri
     buffer events = {0};
     const size_t most = (size_t)TRACE_MOST_WARPS * trace->capacity;
     int status = STATUS_FAILED;
-    if (buffer_create(&warps, sizeof trace->warp, "the traced warps") == 0 &&
+    if (buffer_create(&warps, sizeof trace->warp, false, "the traced warps") == 0 &&
         buffer_upload(&warps, trace->warp, sizeof trace->warp) == 0 && /* all 0 */
-        buffer_create(&events, most * sizeof *trace->event, "the trace's events") == 0) {
+        buffer_create(&events, most * sizeof *trace->event, false, "the trace's events") == 0) {
         request.wanted = trace;
         request.cta = o->cta;
         request.control = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
