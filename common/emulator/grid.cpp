@@ -3,8 +3,10 @@
 #include "emulator/accesses.h"
 #include "emulator/barriers.h"
 #include "emulator/counts.h"
+#include "emulator/launch_order.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
+#include "emulator/output.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
@@ -130,6 +132,7 @@ void destroy_cluster(Cluster &cluster) {
 void run_cluster(int index, int count, const Grid &grid) {
     Cluster cluster;
     current_cluster = &cluster;
+    launch_order::begin(grid.early);
     make_cluster(cluster, index, count, grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
@@ -165,6 +168,7 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     check(grid);
     counts = {};
     accesses_reset();
+    output_launch();
     kernel_body = &body;
     blockDim = grid.block;
     gridDim = grid.grid;

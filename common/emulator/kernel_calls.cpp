@@ -1,5 +1,6 @@
 // What a kernel calls of the runtime, on the emulated machine.
 #include "emulator/copy_checks.h"
+#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/runtime.h"
 
@@ -23,7 +24,7 @@ int cluster_ctas() { return int(current_cluster->ctas.size()); }
 
 void wait_for_launch_before() {
     schedule_point();
-    current->cta->waited_for_launch_before = true;
+    launch_order::waited();
 }
 
 void fence_proxy_async(Site) {

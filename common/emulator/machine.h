@@ -48,6 +48,7 @@ struct Thread {
     uint3 index{};  // threadIdx
     Fiber fiber;
     races::Context *context = nullptr;
+    bool after_launch_before = false; // launch_order.h
     bool runnable = false;
     bool finished = false;
     Wait wait;                          // meaningful while neither runnable nor finished
@@ -99,8 +100,7 @@ struct Cta {
     std::vector<Rendezvous> warps;     // one per warp
     std::vector<Warpgroup> warpgroups; // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
-    int unfinished = 0;                    // threads
-    bool waited_for_launch_before = false; // one of them has
+    int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
     PeerUse peer_use;
 

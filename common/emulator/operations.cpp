@@ -1,5 +1,6 @@
 #include "emulator/operations.h"
 
+#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/steps.h"
 
@@ -49,6 +50,7 @@ void complete(const Operation &operation) {
     races::Context *own =
         races::create({issuer.number, issuer.cta->rank, operation.name, operation.site});
     races::enter(own);
+    launch_order::operation_begins();
     races::acquire(operation.issued.carrier());
     in_progress = &operation;
     operation.complete();

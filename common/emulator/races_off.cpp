@@ -1,11 +1,17 @@
 // Without a race detector.
 #include "emulator/races.h"
 
+#include "emulator/launch_order.h"
+
 namespace emulator::races {
 
-void release(void *) {}
-void acquire(void *) {}
-Token Token::make() { return {}; }
+void release(void *carrier) { launch_order::release(carrier); }
+void acquire(void *carrier) { launch_order::acquire(carrier); }
+Token Token::make() {
+    Token token;
+    token.carrier_ = launch_order::make_carrier();
+    return token;
+}
 void read(const void *, std::size_t, std::source_location) {}
 void write(const void *, std::size_t, std::source_location) {}
 void forget(const void *, std::size_t) {}

@@ -4,6 +4,7 @@
 #include "emulator/races.h"
 
 #include "emulator/global_memory.h"
+#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/races_library.h"
 #include "emulator/report.h"
@@ -137,6 +138,7 @@ void *take_carrier() {
 
 void give_carrier_back(void *carrier) {
     __tsan_java_free(number_of(carrier), CARRIER_BYTES); // and what it carried
+    launch_order::forget(carrier);
     free_carriers.push_back(carrier);
 }
 
@@ -148,9 +150,13 @@ Token Token::make() {
     return token;
 }
 
-void release(void *carrier) { __tsan_release(carrier); }
+void release(void *carrier) {
+    launch_order::release(carrier);
+    __tsan_release(carrier);
+}
 
 void acquire(void *carrier) {
+    launch_order::acquire(carrier);
     if (carrier != nullptr)
         __tsan_acquire(carrier);
 }

@@ -5,6 +5,7 @@
 #include "emulator/copy_checks.h"
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
+#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
@@ -110,11 +111,11 @@ void count_load(const Box &box, std::size_t destinations) {
 } // namespace
 
 void check_launch_before(const char *copy, Site where) {
-    if (current_cluster->early && !current->cta->waited_for_launch_before)
+    if (!launch_order::is_after())
         fail(Mistake::HAZARD,
              format(
-                 "%s in a kernel that was launched early, before any thread of its CTA has waited "
-                 "for the launch before, which may still use that memory",
+                 "%s in a kernel that was launched early, by a thread that neither has waited for "
+                 "the launch before, which may still use that memory, nor comes after one that has",
                  copy),
              {note_at(*current, where, "started the copy here, without wait_for_launch_before")});
 }

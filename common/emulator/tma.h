@@ -38,8 +38,8 @@ int encode_tensor(void *map, int rank, int element_bytes, void *base, const std:
 // well. The map is copied: the caller's may go away. MISUSE for a map in global memory, for one
 // that is none or of another rank, for a tile that is not aligned, and for rows narrower than the
 // swizzle, which are not modelled; ADDRESS for a tile or tensor outside of the memory that there
-// is; LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, before
-// a thread of the CTA has waited for the launch before.
+// is; LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a
+// thread that has not waited for the launch before and does not come after one that has.
 void tma_load(void *tile, const void *map, const int *coordinates, int rank, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
 
