@@ -3,6 +3,7 @@
 #include "emulator/accesses.h"
 #include "emulator/counts.h"
 #include "emulator/machine.h"
+#include "emulator/warp.h"
 
 namespace emulator {
 
@@ -56,15 +57,16 @@ std::string count_name(int expected) {
     return expected == ALL ? "all threads" : format("%d threads", expected);
 }
 
-void check_arguments(const Cta &cta, int id, int threads) {
+void check_arguments(const Cta &cta, int id, int threads, Site where) {
     const int warps = static_cast<int>(cta.warps.size());
     if (id < 0 || id >= NAMED_BARRIERS)
-        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), {});
+        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id),
+             {note_at(*current, where, "called it here")});
     if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
         fail(Mistake::MISUSE,
              format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
                     threads, cta.threads.size()),
-             {});
+             {note_at(*current, where, "called it here")});
 }
 
 // Counts the current thread in. `waits`: it stays until the phase is complete.
@@ -119,21 +121,27 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where) {
-    check_arguments(*current->cta, id, threads);
+    check_arguments(*current->cta, id, threads, where);
+    warp_aligned("a named barrier", where);
     sync(id, threads, where);
 }
 
 void named_barrier_arrive(int id, int threads, Site where) {
-    check_arguments(*current->cta, id, threads);
+    check_arguments(*current->cta, id, threads, where);
+    warp_aligned("the arrival at a named barrier", where);
     schedule_point();
     arrive(current->cta->barriers[id], id, threads, false, where);
     schedule_point();
 }
 
-void syncthreads(Site where) { sync(0, ALL, where); }
+void syncthreads(Site where) {
+    warp_aligned("__syncthreads", where);
+    sync(0, ALL, where);
+}
 
 void cluster_arrive(Site where) {
     Thread &thread = *current;
+    warp_aligned("barrier.cluster.arrive", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals != thread.cluster_waits)
         fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between",
@@ -148,6 +156,7 @@ void cluster_arrive(Site where) {
 
 void cluster_wait(Site where) {
     Thread &thread = *current;
+    warp_aligned("barrier.cluster.wait", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals == thread.cluster_waits)
         fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before",

@@ -95,6 +95,7 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
+    cta.aligned.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)
         warpgroup.cta = &cta;

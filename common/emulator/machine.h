@@ -54,6 +54,7 @@ struct Thread {
     Wait wait;                          // meaningful while neither runnable nor finished
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
+    std::uint64_t aligned_calls = 0;    // executed
     AccumulatorState accumulators;      // accumulators.h
     BulkGroups bulk;                    // bulk_groups.h
     CopyGroups copies;                  // copy_groups.h
@@ -84,6 +85,19 @@ struct Rendezvous {
     WaitQueue waiting;
 };
 
+// The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
+// on: each lane has to execute the same.
+struct AlignedCalls {
+    struct Call {
+        const char *what;
+        Site site;
+        int lane; // the first one to come
+        int lanes;
+    };
+    std::uint64_t first = 0;
+    std::deque<Call> calls; // that some lane has not executed yet
+};
+
 // The last use of a CTA's shared memory by a thread of another CTA.
 struct PeerUse {
     const Thread *thread = nullptr; // nullptr: there was none
@@ -98,6 +112,7 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Rendezvous> warps;     // one per warp
+    std::vector<AlignedCalls> aligned; // the same
     std::vector<Warpgroup> warpgroups; // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads

@@ -45,6 +45,11 @@ std::string lanes_name(std::uint32_t lanes) {
 // What lanes call is mostly one text in one place of memory.
 bool same_text(const char *a, const char *b) { return a == b || std::strcmp(a, b) == 0; }
 
+bool same_place(Site a, Site b) {
+    return a.line() == b.line() && a.column() == b.column() &&
+           same_text(a.file_name(), b.file_name());
+}
+
 void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask, Site where) {
     const Thread &thread = *current;
     if ((mask & bit_of(thread.lane())) == 0)
@@ -203,8 +208,27 @@ void ballot(void **arguments) {
 
 } // namespace
 
+void warp_aligned(const char *what, Site where) {
+    Thread &thread = *current;
+    AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
+    const std::size_t index = std::size_t(thread.aligned_calls++ - aligned.first);
+    if (index == aligned.calls.size())
+        aligned.calls.push_back({what, where, thread.lane(), 0});
+    AlignedCalls::Call &call = aligned.calls[index];
+    if (!same_text(call.what, what) || !same_place(call.site, where))
+        fail(Mistake::MISUSE,
+             format("the lanes of a warp have diverged: %s is .aligned, and lane %d came to %s",
+                    what, call.lane, call.what),
+             {note_at(thread, where, "came here"),
+              note_at(call.site, format("lane %d came here", call.lane))});
+    ++call.lanes;
+    for (; !aligned.calls.empty() && aligned.calls.front().lanes == WARP_LANES; ++aligned.first)
+        aligned.calls.pop_front();
+}
+
 void warp_together(const char *what, std::uint32_t mask, void *argument,
                    void (*work)(void **arguments), bool synchronises, Site where) {
+    warp_aligned(what, where);
     join({what, mask, work, false, synchronises}, argument, where);
 }
 

@@ -10,12 +10,17 @@ namespace emulator {
 
 struct Thread;
 
-// The current thread joins the lanes of `mask` in `what`. The last lane calls work(arguments), with
-// the arguments of all lanes by lane number; then all go on. `synchronises`: also orders memory
-// among the lanes, as __syncwarp does (shuffles do not). A lane of the mask that has exited is
-// MISUSE.
+// The current thread joins the lanes of `mask` in `what`, an .aligned instruction. The last lane
+// calls work(arguments), with the arguments of all lanes by lane number; then all go on.
+// `synchronises`: also orders memory among the lanes, as __syncwarp does (shuffles do not). A lane
+// of the mask that has exited is MISUSE.
 void warp_together(const char *what, std::uint32_t mask, void *argument,
                    void (*work)(void **arguments), bool synchronises, Site where);
+
+// The current thread executes an .aligned instruction: all lanes of its warp have to execute the
+// same ones, at the same places of the kernel, in the same order, else they have diverged: MISUSE.
+// (PTX ISA: barrier{.cta}; wgmma.mma_async; .aligned.)
+void warp_aligned(const char *what, Site where);
 
 enum class Shuffle { INDEX, UP, DOWN, XOR };
 

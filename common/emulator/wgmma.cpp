@@ -6,6 +6,7 @@
 #include "emulator/multiply.h"
 #include "emulator/operations.h"
 #include "emulator/tensor_core.h"
+#include "emulator/warp.h"
 
 #include <algorithm>
 
@@ -185,6 +186,7 @@ std::string describe_wait(const Warpgroup &group, int pending) {
 
 void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where) {
     Thread &self = *current;
+    warp_aligned("wgmma", where);
     AccumulatorState &state = self.accumulators;
     Warpgroup &group = warpgroup_of(self, where);
     if (n < 8 || n > WGMMA_LARGEST_N || n % 8 != 0)
@@ -209,6 +211,7 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
 }
 
 void wgmma_fence(Site where) {
+    warp_aligned("wgmma_fence", where);
     warpgroup_of(*current, where);
     AccumulatorState &state = current->accumulators;
     state.fenced = true;
@@ -217,12 +220,14 @@ void wgmma_fence(Site where) {
 }
 
 void wgmma_commit(Site where) {
+    warp_aligned("wgmma_commit", where);
     warpgroup_of(*current, where);
     AccumulatorState &state = current->accumulators;
     state.groups.push_back(state.issued);
 }
 
 void wgmma_wait(int pending, Site where) {
+    warp_aligned("wgmma_wait", where);
     AccumulatorState &state = current->accumulators;
     Warpgroup &group = warpgroup_of(*current, where);
     if (state.groups.size() <= std::size_t(pending))

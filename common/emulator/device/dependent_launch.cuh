@@ -1,5 +1,6 @@
-// The emulator's launches run one after the other. A kernel that was started early and begins a TMA
-// copy before a thread of its CTA has waited for the launch before is a HAZARD.
+// The emulator's launches run one after the other. In a kernel that was started early a TMA
+// copy by a thread that has not waited for the launch before, nor comes after one that has, is a
+// HAZARD.
 #pragma once
 
 #include "device/base.cuh"
