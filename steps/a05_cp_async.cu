@@ -195,6 +195,7 @@ static const step a05 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

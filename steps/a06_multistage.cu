@@ -221,6 +221,7 @@ static const step a06 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

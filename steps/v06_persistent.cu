@@ -156,6 +156,7 @@ static const step v06 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -161,6 +161,7 @@ static const step v07 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

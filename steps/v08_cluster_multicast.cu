@@ -177,6 +177,7 @@ static const step v08 = {
     .multiple_m = BM * CLUSTER,
     .multiple_n = BN,
     .multiple_k = BK,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -162,6 +162,7 @@ static const step v09 = {
     .multiple_m = BM,
     .multiple_n = BN,
     .multiple_k = BK,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

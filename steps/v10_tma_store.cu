@@ -187,6 +187,7 @@ static const step v10 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

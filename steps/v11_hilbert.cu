@@ -202,6 +202,7 @@ static const step v11 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

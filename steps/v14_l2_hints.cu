@@ -219,6 +219,7 @@ static const step v14 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .stages = STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -291,6 +291,11 @@ static const Kernel *choose(const problem *p, int sms) {
     return best;
 }
 
+static int kernel_of(const problem *p) {
+    int sms;
+    return multiprocessor_count(&sms) ? -1 : int(choose(p, sms) - KERNELS);
+}
+
 struct State {
     const Kernel *kernel;
     TensorMap map_a;
@@ -365,6 +370,8 @@ static const step v18 = {
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
+    .stages = 8, // the deepest ring of the five
+    .kernel_of = kernel_of,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -27,6 +27,13 @@ const char *machine_choose_order(const options *options, size_t order);
 /* D is to be written once by each launch: the emulator reports an element that is written twice. */
 void machine_watch_output(const void *d, size_t bytes);
 
+enum { MOST_KERNELS = 8, MOST_TRIALS = 4 + MOST_KERNELS };
+
+/* The shapes that a default run tries before its own, as options for each: on the emulator, which
+ * has so many multiprocessors. Returns how many; on a GPU none. */
+size_t machine_trials(const step *step, int sms, const options *options,
+                      struct options trials[MOST_TRIALS]);
+
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 

@@ -39,6 +39,7 @@ typedef struct parser {
     bool size_given;
     bool dimension_given;
     bool rounds_given;
+    bool policy_given;
     char *error;
     size_t error_size;
 } parser;
@@ -173,6 +174,7 @@ static int parse_choice(parser *parser, const char *name, const char *value) {
 
 static int parse_policy(parser *parser, const char *name, const char *value) {
     int choice = 0;
+    parser->policy_given = true;
     if (strcmp(value, ALL_POLICIES) == 0) {
         parser->options->policy = ALL_POLICIES;
         return 0;
@@ -322,6 +324,7 @@ static int finish(parser *parser) {
                  "--heuristics looks for the best one and --algorithm names one: give either");
         return 1;
     }
+    o->is_default = !parser->size_given && !parser->dimension_given && !parser->policy_given;
     if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
         o->rounds = SUSTAINED_ROUNDS;
     }

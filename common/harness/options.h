@@ -45,6 +45,9 @@ typedef struct options {
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
+    bool is_default;    /* neither the shape nor the policy was given */
+    int random_orders; /* after all fixed policies, so many random ones, of the seeds from `seed` on
+                        */
     bool help;
 } options;
 

@@ -79,6 +79,9 @@ static void print_right(FILE *out, const report *report) {
     if (verification->orders[0] != '\0') {
         fprintf(out, "policies   %s\n", verification->orders);
     }
+    if (report->trials != NULL) {
+        fprintf(out, "shapes     also right, before, at %s\n", report->trials);
+    }
 }
 
 /* Of one of those that the step is compared with. */

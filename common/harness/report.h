@@ -18,6 +18,7 @@ typedef struct report {
     const step *step;
     const options *options;
     const device_info *device;
+    const char *trials; /* the shapes that a default run has tried before; NULL: none */
     size_t copies;
     size_t operand_bytes;       /* A, B, C and D of one copy */
     const char *second_opinion; /* its name */

@@ -65,15 +65,20 @@ static int publish(const report *report) {
     return STATUS_VERIFIED;
 }
 
-static int run_workload(workload *workload, const options *o) {
-    report report = {.step = workload->step,
-                     .options = o,
-                     .device = &workload->device->info,
-                     .copies = workload->copies,
-                     .operand_bytes = workload_operand_bytes(workload),
-                     .second_opinion = workload->contenders[CONTENDER_OTHER].name,
-                     .third = workload->contenders[CONTENDER_FP16_SUMS].name};
+static report make_report(const workload *workload, const options *o) {
+    return (report){.step = workload->step,
+                    .options = o,
+                    .device = &workload->device->info,
+                    .copies = workload->copies,
+                    .operand_bytes = workload_operand_bytes(workload),
+                    .second_opinion = workload->contenders[CONTENDER_OTHER].name,
+                    .third = workload->contenders[CONTENDER_FP16_SUMS].name};
+}
+
+static int run_workload(workload *workload, const options *o, const char *trials) {
+    report report = make_report(workload, o);
     verification verification;
+    report.trials = trials;
     report_print_setup(stdout, &report);
     int status = verify(workload, o, &verification, &report);
     if (status == STATUS_VERIFIED) {
@@ -91,14 +96,51 @@ static int run_workload(workload *workload, const options *o) {
     return status;
 }
 
-static int run_on(const device *device, const step *step, const options *o) {
+static int run_on(const device *device, const step *step, const options *o, const char *trials) {
     workload workload;
     int status = workload_open(&workload, step, device, o);
     if (status == STATUS_VERIFIED) {
-        status = run_workload(&workload, o);
+        status = run_workload(&workload, o, trials);
     }
     workload_close(&workload);
     return status;
+}
+
+/* Checks the rung at one shape; nothing is printed unless it is wrong. */
+static int try_shape(const device *device, const step *step, const options *o) {
+    workload workload;
+    int status = workload_open(&workload, step, device, o);
+    if (status == STATUS_VERIFIED) {
+        report report = make_report(&workload, o);
+        verification verification;
+        status = verify(&workload, o, &verification, &report);
+        if (report.verification != NULL && status != STATUS_VERIFIED) {
+            report_print_setup(stdout, &report);
+            report_print_verification(stdout, &report);
+        }
+    }
+    workload_close(&workload);
+    return status;
+}
+
+/* Then the run that is told of, after the trials of a default run. */
+static int try_and_run(const device *device, const step *step, const options *o) {
+    options trials[MOST_TRIALS];
+    char text[MOST_TRIALS * 40 + 64] = "";
+    const size_t count = machine_trials(step, device->info.sms, o, trials);
+    int used = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const int status = try_shape(device, step, &trials[i]);
+        if (status != STATUS_VERIFIED) {
+            return status;
+        }
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%d x %d", i > 0 ? ", " : "",
+                         trials[i].m, trials[i].n);
+        if (trials[i].k > 0) {
+            used += snprintf(text + used, sizeof text - (size_t)used, " x %d", trials[i].k);
+        }
+    }
+    return run_on(device, step, o, count > 0 ? text : NULL);
 }
 
 int step_main(const step *step, int argc, char **argv) {
@@ -121,7 +163,7 @@ int step_main(const step *step, int argc, char **argv) {
     device device;
     status = device_open(step, options.device, &device);
     if (status == STATUS_VERIFIED) {
-        status = run_on(&device, step, &options);
+        status = try_and_run(&device, step, &options);
         device_close(&device);
     }
     return status;

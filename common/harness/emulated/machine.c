@@ -46,7 +46,8 @@ static bool is_policy(const char *name) {
 }
 
 size_t machine_orders(const options *options) {
-    return is_policy(options->policy) ? 1 : emulator_fixed_policies();
+    return is_policy(options->policy) ? 1
+                                      : emulator_fixed_policies() + (size_t)options->random_orders;
 }
 
 /* The exact check, the bounded one if there is one, and the launch that is counted or traced. */
@@ -58,20 +59,25 @@ static size_t launches_in_all(const options *o) {
 
 const char *machine_choose_order(const options *options, size_t order) {
     static char random_name[64];
-    static bool begun;
-    if (!begun) {
+    static const struct options *begun;
+    if (begun != options) {
         launch_progress_begin(launches_in_all(options),
                               (double)options->m * (double)options->n * (double)options->k);
-        begun = true;
+        begun = options;
     }
     launch_progress_next();
-    const char *name = is_policy(options->policy) ? options->policy : emulator_policies()[order];
-    if (!emulator_choose_policy(name, options->seed)) {
+    const size_t fixed = emulator_fixed_policies();
+    const bool is_random = order >= fixed; /* of all */
+    const uint64_t seed = options->seed + (is_random ? order - fixed : 0);
+    const char *name = is_policy(options->policy) ? options->policy
+                       : is_random                ? RANDOM
+                                                  : emulator_policies()[order];
+    if (!emulator_choose_policy(name, seed)) {
         abort(); /* the emulator named it itself */
     }
     if (strcmp(name, RANDOM) != 0) {
         return name;
     }
-    snprintf(random_name, sizeof random_name, "random with seed %" PRIu64, options->seed);
+    snprintf(random_name, sizeof random_name, "random with seed %" PRIu64, seed);
     return random_name;
 }
