@@ -6,6 +6,7 @@
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/output.h"
+#include "emulator/scopes.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
@@ -86,8 +87,12 @@ bool global_access(const Thread &thread, const Access &access) {
                                static_cast<const char *>(access.address) -
                                    static_cast<const char *>(range.begin),
                                range.bytes));
-    if (access.is_write)
+    if (access.is_write) {
         output_written(thread, access.address, access.bytes, access.pc);
+        scopes_written(thread, access.address, access.bytes, access.pc);
+    } else {
+        scopes_read(thread, access.address, access.bytes, access.pc);
+    }
     (access.is_write ? counts.global_written_bytes : counts.global_read_bytes) += access.bytes;
     return true;
 }

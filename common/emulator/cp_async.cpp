@@ -5,6 +5,7 @@
 #include "emulator/counts.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
+#include "emulator/scopes.h"
 
 namespace emulator {
 
@@ -66,6 +67,8 @@ void check_arguments(const void *shared, const void *global, int bytes, int sour
         fail(Mistake::MISUSE, wrong, {note_at(*current, where, "called it here")});
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
+    if (source_bytes > 0)
+        scopes_read(*current, global, std::size_t(source_bytes), where);
 }
 
 int missing(const CopyGroups &groups, std::size_t covered) {

@@ -7,6 +7,7 @@
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
 #include "emulator/output.h"
+#include "emulator/scopes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
@@ -134,6 +135,7 @@ void run_cluster(int index, int count, const Grid &grid) {
     Cluster cluster;
     current_cluster = &cluster;
     launch_order::begin(grid.early);
+    scopes_begin();
     make_cluster(cluster, index, count, grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();

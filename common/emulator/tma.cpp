@@ -9,6 +9,7 @@
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
+#include "emulator/scopes.h"
 #include "emulator/tensor_box.h"
 
 #include <algorithm>
@@ -148,6 +149,10 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
     const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
     const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
     count_load(box, destinations.size());
+    walk_rows(box, [&](const BoxRow &row) {
+        if (row.inside > 0)
+            scopes_read(*current, row.global, row.inside, where);
+    });
     for (Cta *cta : destinations) {
         // A peer's as well: the bytes may land at once.
         mbarrier_copy_issued(mbarrier_at(*cta, barrier_offset, where));

@@ -1,7 +1,10 @@
 // What plain loads and stores are counted and checked for.
 #include "memory.h"
 
+#include "emulator/barriers.h"
+#include "emulator/cp_async.h"
 #include "emulator/global_memory.h"
+#include "emulator/mbarrier.h"
 
 #include <csignal>
 
@@ -173,6 +176,43 @@ static void faults() {
            host.report.c_str());
 }
 
+// CTA 0 writes global memory and tells CTA 1, which reads it: over the peer's mbarrier, whose
+// arrivals from another CTA publish nothing, or over a barrier of the cluster.
+static void tell_peer(bool by_mbarrier, bool by_copy) {
+    static int *numbers = static_cast<int *>(global_allocate(64));
+    run_kernel(2, 1, 1024, [=] {
+        std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+        mbarrier_init(barrier, 1, here());
+        mbarrier_init_fence(here());
+        cluster_arrive(here());
+        cluster_wait(here());
+        if (current->cta->rank == 0) {
+            static_cast<volatile int *>(numbers)[3] = 1; // the write
+            mbarrier_arrive_remote(barrier, 1, here());
+        } else {
+            mbarrier_wait_parity(barrier, 0, here());
+        }
+        if (!by_mbarrier) {
+            cluster_arrive(here());
+            cluster_wait(here());
+        }
+        if (current->cta->rank == 1 && by_copy)
+            cp_async(shared_at<int>(16), &numbers[3], 4, 4, here());
+        else if (current->cta->rank == 1) [[maybe_unused]]
+            const int number = static_cast<volatile int *>(numbers)[3];
+        cluster_arrive(here());
+        cluster_wait(here());
+    });
+}
+
+static void scopes() {
+    tell_peer(false, false);
+    for (const bool by_copy : {false, true}) {
+        expect_mistake("hazard", "publishes nothing", [=] { tell_peer(true, by_copy); });
+        expect_report("// the write", [=] { tell_peer(true, by_copy); });
+    }
+}
+
 int main() {
     run_case("banks: strides", strides);
     run_case("banks: 16-byte accesses", sixteen_bytes);
@@ -182,5 +222,6 @@ int main() {
     run_case("accesses: global bytes", global_bytes);
     run_case("accesses: outside of what the kernel may touch", outside);
     run_case("accesses: faults", faults);
+    run_case("accesses: an arrival on a peer's mbarrier publishes nothing", scopes);
     return test_result();
 }
