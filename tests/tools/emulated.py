@@ -236,17 +236,18 @@ def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
 
 def run(
     program: Path,
-    shape: Shape,
+    shape: Shape | None,
     policy: str,
     seed: int = 0,
     options: Sequence[str] = (),
     copy: str = "",
 ) -> Outcome:
     """Runs a program once; random policies differ by their seeds. `copy`: of a program that holds
-    several, the one to run."""
+    several, the one to run. Without a shape it is the run of `make step`."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    command = [program, *([copy] if copy else []), *arguments(shape, policy, seed), *options]
+    how = arguments(shape, policy, seed) if shape else []
+    command = [program, *([copy] if copy else []), *how, *options]
     if "races" in program.parts:
         command = [*FIXED_ADDRESSES, *command]
     try:

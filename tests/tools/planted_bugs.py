@@ -48,6 +48,7 @@ class Bug:
     harmless: bool = False
     must_race: bool = False
     some_seeds: bool = False  # are enough to find it
+    not_by_default: str = ""  # why the default run does not find it
     edge: str = SEVERAL_TILES  # the shape that it runs at
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # rung -> its change
 
@@ -114,6 +115,8 @@ class Parser:
             self.bugs[-1].must_race = True
         elif word == "by some seeds":
             self.bugs[-1].some_seeds = True
+        elif word == "not by default":
+            self.bugs[-1].not_by_default = rest
         elif word == "at":
             self.bugs[-1].edge = rest
         else:
