@@ -407,17 +407,18 @@ def destination(options):
 
 def report(options, results, interrupted, date):
     """Prints and writes what there is; returns the exit status."""
+    good = any(is_result(record) for record in results.values())
+    path = destination(options)
+    if good:
+        recorded.write_json(path, whole_record(options, results, interrupted, date))
     if results:
         print_table(results)
-    if any(is_result(record) for record in results.values()):
-        path = destination(options)
-        recorded.write_json(path, whole_record(options, results, interrupted, date))
+    if good:
         print(f"recorded in {path}" + (", INTERRUPTED" if interrupted else ""))
     else:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     if interrupted:
         return process.INTERRUPTED
-    good = any(is_result(record) for record in results.values())
     return 1 if not good or any("failed" in record for record in results.values()) else 0
 
 
@@ -454,4 +455,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

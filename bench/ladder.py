@@ -287,6 +287,8 @@ def write_run(options, tasks, run, date):
 
 def check_again(path):
     """RuntimeError if what was just written cannot be read again: that has to be known now."""
+    if recorded.is_written_to(path):
+        return
     try:
         recorded.load_record(path)
     except ValueError as error:
@@ -301,8 +303,8 @@ def report(options, tasks, measured, users):
     if run is None:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     else:
-        tables.print_run(run)
         path = write_run(options, tasks, run, measured.date)
+        tables.print_run(run)
         print(f"recorded in {path}")
         check_again(path)
     for task, why in measured.dropped.items():
@@ -349,4 +351,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -30,6 +30,7 @@ import expressions
 import markdown
 import note_blocks
 import notes_captions
+import process
 import readings
 import readme_table
 import recorded
@@ -311,4 +312,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

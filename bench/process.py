@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
+OUTPUT_LOST = 74  # EX_IOERR of sysexits.h: no program here means anything else by it
 INTERRUPTED = 130
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
 
@@ -99,3 +103,19 @@ def ignore_signals():
     """Nothing interrupts the writing of the file."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def ended(main):
+    """What main() returns; OUTPUT_LOST, after one line, if that is 0 and its output could not be
+    written."""
+    status = 0
+    try:
+        status = main()
+        print(end="", flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
+        if status == 0:
+            name = Path(sys.argv[0]).stem
+            print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
+        return status or OUTPUT_LOST
+    return status

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 import gpu_tables
+import process
 import recorded
 import shapes_table
 from gpu_tables import OTHERS
@@ -230,4 +231,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -71,9 +71,19 @@ def summary(values):
     return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
 
 
-def write_whole(path, data):
-    """Writes bytes to `path` through a temporary file beside it: all of them or nothing."""
+def is_written_to(path):
+    """True for a device or a pipe, which is written to as it is; a file is replaced."""
     path = Path(path)
+    return path.is_char_device() or path.is_fifo()
+
+
+def write_whole(path, data):
+    """Writes bytes to `path` through a temporary file beside it: all of them or nothing. A link
+    stays: what it leads to is replaced."""
+    if is_written_to(path):
+        Path(path).write_bytes(data)
+        return
+    path = Path(path).resolve()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:

@@ -6,8 +6,10 @@ Needs no GPU. Prints one line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -456,6 +458,52 @@ def test_bad_usage(folder):
     same((house.calls(), house.left_over()), ([], []))
 
 
+def test_destinations(folder):
+    """--out replaces a file where links lead, writes to a device or pipe, and refuses a socket."""
+    house = House(folder, v01={})
+    device, pipe, link = (house.folder / name for name in ("device", "pipe", "link"))
+    device.symlink_to("/dev/null")
+    os.mkfifo(pipe)
+    link.symlink_to("out.json")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    words = ("--passes", "1", "--heuristics", "0", "--out")
+    for out in (device, pipe, link):
+        result = house.ladder(*words, str(out))
+        same((out.name, result.returncode, result.stderr.count("\n")), (out.name, 0, 1))
+    require(device.is_char_device() and pipe.is_fifo() and link.is_symlink(), "replaced")
+    same(json.loads(os.read(reader, 65536))["kind"], "run")
+    os.close(reader)
+    recorded.load_record(house.out)
+    same(sorted(house.left_over()), ["device", "link", "pipe"])
+    calls = house.calls()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(house.folder / "socket"))
+        result = house.ladder("--out", str(house.folder / "socket"))
+    same((result.returncode, result.stderr.count("\n"), house.calls()), (2, 1, calls))
+
+
+def test_unwritable(folder):
+    """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
+    house = House(folder, v01={})
+    limited = ["bash", "-c", 'ulimit -f 4; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
+    result = run(*limited, *house.command("--passes", "9", "--heuristics", "0"))
+    same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
+    require(result.stdout.rstrip().split("\n")[-1].endswith("File too large"), result.stdout)
+    for command in (
+        house.command("--passes", "1"),
+        [sys.executable, str(ROOT / "bench" / "compare.py"), str(house.out), str(house.out)],
+        [sys.executable, str(ROOT / "bench" / "record.py"), "--list"],
+    ):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(
+                command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        require(result.returncode not in (0, 120), f"{command} exits with {result.returncode}")
+        said = result.stderr.splitlines()[-1]
+        require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
+    recorded.load_record(house.out)  # it was written all the same
+
+
 def test_dry_run(folder):
     """--dry-run prints every command and runs none."""
     house = House(folder, v01={}, v02={})
@@ -532,6 +580,8 @@ TESTS = [
     test_interrupt,
     test_interrupt_early,
     test_bad_usage,
+    test_destinations,
+    test_unwritable,
     test_dry_run,
     test_readme_table,
     test_readme_table_refuses,
