@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
 OUTPUT_LOST = 74  # EX_IOERR of sysexits.h: no program here means anything else by it
 INTERRUPTED = 130
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
 
 
@@ -52,8 +55,16 @@ def complaint(output, errors):
     return wrong[0] if wrong else last_line(errors) or last_line(output) or "it printed nothing"
 
 
+def die_with(parent):
+    """Called in a child: it is killed when this program ends, by whatever."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)  # the parent ended before that
+
+
 def start(command, output, errors):
     """Starts a rung in a session of its own: a Ctrl-C at the terminal is ours to pass on."""
+    parent = os.getpid()
     try:
         return subprocess.Popen(
             command,
@@ -61,6 +72,7 @@ def start(command, output, errors):
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 (no program here has threads)
         )
     except OSError as error:
         raise RungFailed(f"cannot start {command[0]}: {error.strerror}") from error

@@ -92,8 +92,10 @@ def write_whole(path, data):
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes files that only their owner may read
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
 
 

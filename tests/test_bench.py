@@ -414,6 +414,26 @@ def test_interrupt(folder):
     same(house.left_over(), [])
 
 
+def test_killed(folder):
+    """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 1})
+    house.out.write_text("an older record")
+    with subprocess.Popen(house.command(), stderr=subprocess.DEVNULL) as process:
+        wait_for_calls(house, 4)
+        process.kill()
+    kept = house.folder / "out.json.partial"
+    same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
+    same(recorded.load_record(kept)["interrupted"], True)
+    same([len(rung["passes"]) for rung in recorded.load_ladder(kept)["rungs"]], [2, 1])
+    deadline = time.monotonic() + 10
+    program = str(house.folder / "steps" / "v02").encode()
+    while any(program in one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline")):
+        require(time.monotonic() < deadline, "the rung runs on")
+        time.sleep(0.05)
+    house.add("v02", {})
+    same((house.ladder().returncode, house.left_over()), (0, []))  # the next one takes it away
+
+
 def test_interrupt_early(folder):
     """Ctrl-C before any run has finished writes nothing."""
     house = House(folder, v01={"sleep_in_call": 0})
@@ -485,10 +505,10 @@ def test_destinations(folder):
 def test_unwritable(folder):
     """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
     house = House(folder, v01={})
-    limited = ["bash", "-c", 'ulimit -f 4; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
-    result = run(*limited, *house.command("--passes", "9", "--heuristics", "0"))
+    limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
+    result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
     same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
-    require(result.stdout.rstrip().split("\n")[-1].endswith("File too large"), result.stdout)
+    require(f"File too large: '{house.out}'" in result.stdout, result.stdout)
     for command in (
         house.command("--passes", "1"),
         [sys.executable, str(ROOT / "bench" / "compare.py"), str(house.out), str(house.out)],
@@ -578,6 +598,7 @@ TESTS = [
     test_nothing_works,
     test_mismatch,
     test_interrupt,
+    test_killed,
     test_interrupt_early,
     test_bad_usage,
     test_destinations,
