@@ -12,7 +12,6 @@ interrupted.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -184,7 +183,7 @@ class Run:
         if status != 0:
             raise process.RungFailed(self.complaint(status))
         try:
-            record = json.loads(self.json_path.read_text(encoding="utf-8"))
+            record = recorded.parse(self.json_path.read_text(encoding="utf-8"))
             check_record(self.name, record)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise process.RungFailed(f"its JSON: {error!r}") from error

@@ -122,10 +122,21 @@ def refuse_constant(text):
     raise ValueError(f"it holds {text}")
 
 
+def without_repeats(pairs):
+    """An object, if each key is in it once: which of two values would be meant?"""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} stands in it twice")
+    return found
+
+
 def parse(text):
-    """A JSON text. ValueError for anything that isn't one, and for NaN."""
+    """A JSON text. ValueError for anything that isn't one, and for NaN or a key that stands twice."""
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=without_repeats)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"no whole JSON, cut short or damaged at {place}: {error.msg}") from error
@@ -151,7 +162,7 @@ def load_record(path):
     try:
         status = os.stat(path)
         return load_checked(str(path), (status.st_mtime_ns, status.st_size))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ArithmeticError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ValueError(f"{path}: {why}") from error
 
