@@ -46,13 +46,22 @@ def stop(process):
 def last_line(text):
     """The last line that isn't blank, or an empty string."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    return printable(lines[-1]) if lines else ""
+
+
+def printable(line):
+    """What a program said, without what a terminal obeys."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def complaint(output, errors):
     """Why a rung failed, in its own words: its WRONG line, else its last line on stderr."""
     wrong = [line.strip() for line in output.splitlines() if line.startswith("WRONG")]
-    return wrong[0] if wrong else last_line(errors) or last_line(output) or "it printed nothing"
+    return (
+        printable(wrong[0])
+        if wrong
+        else last_line(errors) or last_line(output) or "it printed nothing"
+    )
 
 
 def die_with(parent):

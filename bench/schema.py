@@ -67,8 +67,9 @@ def shown(value):
 
 
 def text(value, where):
-    """Some words."""
-    require(isinstance(value, str) and value, where, f"{shown(value)} where a text should stand")
+    """Some words on one line."""
+    good = isinstance(value, str) and value and value.isprintable()
+    require(good, where, f"{shown(value)} where a text should stand")
 
 
 def flag(value, where):
@@ -194,13 +195,8 @@ def date(value, where):
         raise Invalid(where, f"there is no {value}") from error
 
 
-def name_of_gpu(value, where):
-    """Some words that can be printed on one line."""
-    text(value, where)
-    good = value.isprintable() and len(value) <= 100
-    require(good, where, f"{shown(value)} is not the name of a GPU")
-
-
+# Names and versions are shown as they are: nothing in them means something to Markdown or HTML.
+word = matching(re.compile(r"[\w .,:+()/'-]{1,100}"), "a name or a version")
 # The digest, of all bits of the output, stands in no record from before the programs wrote it.
 DIGEST = matching(re.compile(r"0x[0-9a-f]{16}"), "a digest such as 0x0123456789abcdef")
 RIGHT = nullable(one_of(0))  # how many are wrong; null if that was not looked for
@@ -235,28 +231,28 @@ VERIFICATION = fields(
         **dict.fromkeys(PHASES, nullable(PHASE)),
         **dict.fromkeys(OPINIONS, OPINION),
         "guards_intact": one_of(True),
-        "policies": text,
+        "policies": word,
         "wrong_policy": one_of(None),
     },
 )
 GPU = fields(
     {
-        "name": name_of_gpu,
-        "compute_capability": text,
+        "name": word,
+        "compute_capability": word,
         "sms": count,
         "power_limit_watts": nullable(positive),
-        "driver": nullable(text),
-        "cuda": nullable(text),
-        "cublas": nullable(text),
+        "driver": nullable(word),
+        "cuda": nullable(word),
+        "cublas": nullable(word),
     },
-    {"card": text},
+    {"card": word},
     others=True,
 )
 
 
 def problem(dimensions):
     """What was computed, on which inputs."""
-    wanted = {"computation": text, "inputs": text, "seed": whole}
+    wanted = {"computation": word, "inputs": word, "seed": whole}
     return fields({**wanted, **dict.fromkeys(dimensions, count)}, others=True)
 
 
@@ -454,7 +450,7 @@ COUNTERS = {
     "gpu": GPU,
     "commit": COMMIT,
     "date": date,
-    "ncu": nullable(text),
+    "ncu": nullable(word),
     "metrics": list_of(text, 1),
     "steps": list_of(failed_or(COUNTED_STEP, FAILED_STEP), 1),
 }
@@ -483,9 +479,9 @@ EMULATED = fields(
         "kind": one_of("emulated"),
         "commit": nullable(COMMIT),
         "date": date,
-        "inputs": text,
+        "inputs": word,
         "seed": whole,
-        "policy": nullable(text),
+        "policy": nullable(word),
         "interrupted": flag,
         "ladders": list_of(EMULATED_LADDER, 1),
     }
@@ -579,7 +575,7 @@ COUNTED_PART = fields(
 )
 COUNTED = fields(
     {
-        "ncu": nullable(text),
+        "ncu": nullable(word),
         "parts": list_of(failed_or(COUNTED_PART, fields({"part": text, "failed": text})), 1),
     }
 )

@@ -21,6 +21,7 @@ README_TABLE = ROOT / "bench" / "readme_table.py"
 NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
 
 sys.path.insert(0, str(ROOT / "bench"))
+import readme_table
 import recorded
 from tools.fake_rungs import LADDER, SIZE, House, case, close, require, run, same, wait_for_calls
 
@@ -558,6 +559,33 @@ def test_readme_table(folder):
     require(text.endswith("<!-- results:end -->\nend\n"), text)
 
 
+LIVE = "<script>x</script> `a` | [b](c) & d"
+SHOWN = "&lt;script&gt;x&lt;/script&gt; &#96;a&#96; \\| &#91;b&#93;(c) &amp; d"
+
+
+def test_escapes(folder):
+    """What a record says is text in the README and in the notes; what has no line cannot be said."""
+    house = House(
+        folder,
+        v01={"idea": LIVE},
+        v02={"exit": 1, "stderr": LIVE + "\x1b[1m"},
+        v03={"idea": "two\nlines"},
+        v04={"gpu": "<b>H100</b>"},
+        **{"v01-x": {"idea": LIVE}},
+    )
+    house.ladder("--passes", "1")
+    failed = {rung["step"]: rung["failed"] for rung in house.result()["rungs"] if "failed" in rung}
+    same(failed["v02"], f"exit status 1: {LIVE}\\x1b[1m")
+    require("idea" in failed["v03"] and "gpu.name" in failed["v04"], failed)
+    path, command = notes_command(folder, NOTE, "--variants", str(house.out))
+    same(run(*command).returncode, 0)
+    house.ladder("--passes", "1", "--steps", "v01,v02")
+    text = "\n".join(readme_table.block(house.result(), house.folder, house.folder).splitlines())
+    for shown in (path.read_text().replace("v02-a v01 v09-z", ""), text):
+        require(f"| v01 | {SHOWN} |" in shown and "<script>" not in shown, shown)
+    require(f"failed: exit status 1: {SHOWN}" in text, text)
+
+
 def test_readme_table_refuses(folder):
     """A README without markers, and a file that is no ladder, are refused untouched."""
     house = House(folder, v01={})
@@ -605,6 +633,7 @@ TESTS = [
     test_unwritable,
     test_dry_run,
     test_readme_table,
+    test_escapes,
     test_readme_table_refuses,
 ]
 
