@@ -819,7 +819,7 @@ $(BUILD)/venv/bin/python:
 
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
-	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check --require-hashes -r $<
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
