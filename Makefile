@@ -24,13 +24,14 @@ BUILD := build
 STEPS := steps
 Q := $(if $(V),,@)
 
-# The shell must not read more than a path in these. In quotes a newline alone is left to be dropped.
+# These become parts of commands without quotes: each must be one word that the shell takes as it is.
 PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
 UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#
 define NEWLINE
 
 
 endef
+# A newline would end the recipe's line, quotes or not.
 quoted = '$(subst ','\'',$(subst $(NEWLINE), ,$(1)))'
 unsafe = $(strip $(foreach c,$(UNSAFE),$(findstring $c,$(1))))$(filter-out 0 1,$(words $(1)))
 plain = $(if $(call unsafe,$(subst $(NEWLINE),;,$($(1)))),$(error $(1)=$(strip $($(1))): it must be one word \

@@ -65,7 +65,7 @@ def complaint(output, errors):
 
 
 def die_with(parent):
-    """Called in a child: it is killed when this program ends, by whatever."""
+    """Called in a child: Linux kills it when this program ends, however it ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)  # the parent ended before that

@@ -123,16 +123,16 @@ def refuse_constant(text):
 
 
 def without_repeats(pairs):
-    """An object, if each key is in it once: which of two values would be meant?"""
+    """An object. ValueError for a repeated key: which of its values would be meant?"""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} stands in it twice")
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is in it twice")
     return found
 
 
 def parse(text):
-    """A JSON text. ValueError for anything that isn't one, and for NaN or a key that stands twice."""
+    """A JSON text. ValueError for anything that isn't one, and for NaN or a repeated key."""
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=without_repeats)
     except RecursionError as error:

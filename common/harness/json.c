@@ -56,7 +56,7 @@ static void release(json *json) {
 int json_writable(const char *path, char *error, size_t size) {
     json trial = {0};
     if (find_place(&trial, path, error, size) == 0 && trial.temporary == NULL) {
-        /* Not opened: whoever reads a pipe would see its end. */
+        /* Not opened: the reader of a pipe would see its end. */
         const int number = access(path, W_OK) == 0 ? 0 : errno;
         release(&trial);
         return number == 0 ? 0 : refuse(path, number, error, size);
