@@ -9,7 +9,7 @@
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
-#   ARGS="..."  passed on to the program or script behind the verb
+#   ARGS="..."  shell words for the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
 
@@ -23,6 +23,20 @@ MAKEFLAGS += --no-builtin-rules
 BUILD := build
 STEPS := steps
 Q := $(if $(V),,@)
+
+# These become parts of commands without quotes: each must be one word that the shell takes as it is.
+PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
+UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#
+define NEWLINE
+
+
+endef
+# A newline would end the recipe's line, quotes or not.
+quoted = '$(subst ','\'',$(subst $(NEWLINE), ,$(1)))'
+unsafe = $(strip $(foreach c,$(UNSAFE),$(findstring $c,$(1))))$(filter-out 0 1,$(words $(1)))
+plain = $(if $(call unsafe,$(subst $(NEWLINE),;,$($(1)))),$(error $(1)=$(strip $($(1))): it must be one word \
+    without quotes and other characters of the shell's))
+$(foreach v,BUILD STEPS CUDA_HOME $(PEERS),$(call plain,$v))
 
 # ---------------------------------------------------------------- tools
 
@@ -249,7 +263,6 @@ list:
 	done
 
 # The emulator measures no time: a protocol says nothing to it.
-quoted = '$(subst ','\'',$(1))'
 option = $(if $(2),--$(1) $(call quoted,$(2)))
 LADDER_OPTIONS = $(call option,track,$(TRACK)) $(call option,sizes,$(SIZES)) \
     $(if $(EMULATED),,$(call option,protocol,$(PROTOCOL)))
@@ -273,7 +286,7 @@ compare:
 
 # What lies where is not recorded but asked of the code; it is drawn if no results are named.
 plots: $(BUILD)/venv/plots.stamp
-	@$(BUILD)/venv/bin/python plots/plot.py $(if $(RESULTS),--results '$(RESULTS)') $(ARGS)
+	@$(BUILD)/venv/bin/python plots/plot.py $(call option,results,$(RESULTS)) $(ARGS)
 ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
 	+@$(MAKE) $(quietly_parallel) probes
 	@$(BUILD)/venv/bin/python plots/ideas.py $(ARGS)
@@ -349,6 +362,7 @@ ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,
         bench/rivals Makefile 2>/dev/null),+dirty)
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
+  $(call plain,COMMIT)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
   FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) $(READABLE) $(SANITIZE) $(LDLIBS)
   EMULATED_FLAGS := $(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS)
@@ -493,7 +507,6 @@ $(ENERGY): $(BUILD)/energy/parts.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).
 # Kernels of other projects as contenders. An adapter of bench/rivals/ includes a project's sources
 # from a clone whose folder the user names, and is a program like a rung's: the harness makes the
 # operands, checks every word and times beside cuBLAS. Nothing of the projects is kept here.
-PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
 FAST_CU_RIVALS := v-fast-cu-7 v-fast-cu-12
 THUNDERKITTENS_RIVALS := v-thunderkittens
 CUTLASS_RIVALS := v-cutlass-cooperative v-cutlass-ping-pong
@@ -807,7 +820,7 @@ $(BUILD)/venv/bin/python:
 
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
-	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check --require-hashes -r $<
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \

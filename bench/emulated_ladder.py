@@ -12,7 +12,6 @@ interrupted.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -184,7 +183,7 @@ class Run:
         if status != 0:
             raise process.RungFailed(self.complaint(status))
         try:
-            record = json.loads(self.json_path.read_text(encoding="utf-8"))
+            record = recorded.parse(self.json_path.read_text(encoding="utf-8"))
             check_record(self.name, record)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise process.RungFailed(f"its JSON: {error!r}") from error
@@ -407,17 +406,18 @@ def destination(options):
 
 def report(options, results, interrupted, date):
     """Prints and writes what there is; returns the exit status."""
+    good = any(is_result(record) for record in results.values())
+    path = destination(options)
+    if good:
+        recorded.write_json(path, whole_record(options, results, interrupted, date))
     if results:
         print_table(results)
-    if any(is_result(record) for record in results.values()):
-        path = destination(options)
-        recorded.write_json(path, whole_record(options, results, interrupted, date))
+    if good:
         print(f"recorded in {path}" + (", INTERRUPTED" if interrupted else ""))
     else:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     if interrupted:
         return process.INTERRUPTED
-    good = any(is_result(record) for record in results.values())
     return 1 if not good or any("failed" in record for record in results.values()) else 0
 
 
@@ -454,4 +454,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

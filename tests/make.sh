@@ -152,6 +152,30 @@ run compare OLD=a.json
 refuses "make compare with one file asks too" 'which two files'
 planned compare OLD="a b.json" NEW=c.json
 says "make compare passes both files on" "bench/compare.py 'a b.json' 'c.json' *$"
+
+# What make hands to the shell is in quotes, or a word that the shell takes as it is. What runs here
+# is true, in place of Python and of the make below.
+fake=$work/fake
+mkdir -p $fake/venv/bin
+ln -s /bin/true $fake/venv/bin/python
+touch -d tomorrow $fake/venv/plots.stamp
+for words in "plots RESULTS" "ladder TRACK" "ladder SIZES" "ladder PROTOCOL" "compare NEW=b OLD" \
+    "compare OLD=a NEW"; do
+    for value in "x'; touch $work/injected; echo '" "x\$\$(touch $work/injected)" \
+        $'x\n'"touch $work/injected"; do
+        # shellcheck disable=SC2086 # a verb and its variables
+        run EMULATE=0 PYTHON=true MAKE=true BUILD=$fake ${words% *} "${words##* }=$value"
+        is "make $words=${value//$'\n'/\\n} runs that alone" "see $work/out and $work/err" \
+            test "$status" -eq 0 -a ! -e $work/injected
+        rm -f $work/injected
+    done
+done
+for name in BUILD STEPS CUDA_HOME COMMIT FAST_CU CUTLASS; do
+    for value in "x'" 'x"' 'x;y' 'x y' $'x\n' 'x&'; do
+        run -n step N=7 BUILD=$fake "$name=$value"
+        refuses "make $name=${value//$'\n'/\\n} is refused" "$name=.*it must be one word"
+    done
+done
 for bad in 2 yes; do
     run step N=7 EMULATE=$bad
     refuses "make step EMULATE=$bad is refused" "EMULATE=$bad: it is 1 .* or 0"
