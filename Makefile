@@ -579,10 +579,16 @@ $(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
 
 # One object of a rung makes two programs. In build/emulated/ the emulator listens to its loads and
 # stores itself: bank conflicts, bytes, addresses. In build/races/ ThreadSanitizer does.
-ONLY_COUNTING := accesses bank_conflicts races_off
-ONLY_RACES := accesses_off races_library races_tsan
-EMULATOR_CPP := $(wildcard common/emulator/*.cpp)
-EMULATOR_OBJECTS := $(EMULATOR_CPP:common/emulator/%.cpp=$(BUILD)/emulator/%.o)
+# Its sources are compiled in groups, named by their first letters: most of the time goes into the
+# headers that they share.
+COUNTING := accesses bank_conflicts races_off
+RACES := accesses_off races_library races_tsan
+EMULATOR_GROUPS := a-f g-n o-z
+# $(call emulator_group,SOURCE, COUNTING or LETTERS)
+emulator_sources = $(patsubst %,common/emulator/%.cpp,$(1))
+emulator_group = $(or $(wildcard $(emulator_sources)),$(call emulator_sources,$($(1))),$(filter-out \
+    $(call emulator_sources,$(COUNTING) $(RACES)),$(wildcard common/emulator/[$(1)]*.cpp)))
+emulator_objects = $(patsubst %,$(BUILD)/emulator/%.o,$(EMULATOR_GROUPS) $(1))
 EMULATOR := $(BUILD)/emulator/libemulator.a
 EMULATOR_RACES := $(BUILD)/emulator/libraces.a
 EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
@@ -594,15 +600,16 @@ EMULATED_TRACE_MEASURE := $(BUILD)/emulated/harness/trace/measure.o \
 
 emulated: $(EMULATED_PROGRAMS)
 
-$(EMULATOR_OBJECTS): $(BUILD)/emulator/%.o: common/emulator/%.cpp $(BUILD)/emulated-flags
-	@mkdir -p $(@D); echo 'c++ $<'
-	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) -c $< -o $@
+$(call emulator_objects,COUNTING $(RACES)): $(BUILD)/emulator/%.o: $$(call emulator_group,$$*) \
+    $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ common/emulator/$*'
+	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) $(patsubst %,-include %,$(wordlist 2,99,$(call emulator_group,$*))) \
+	    -c $< -o $@
 
-emulator_without = $(filter-out $(1:%=$(BUILD)/emulator/%.o),$(EMULATOR_OBJECTS))
-$(EMULATOR): $(call emulator_without,$(ONLY_RACES))
+$(EMULATOR): $(call emulator_objects,COUNTING)
 	$(Q)rm -f $@; ar rcs $@ $^
 
-$(EMULATOR_RACES): $(call emulator_without,$(ONLY_COUNTING))
+$(EMULATOR_RACES): $(call emulator_objects,$(RACES))
 	$(Q)rm -f $@; ar rcs $@ $^
 
 $(EMULATED_OBJECTS) $(EMULATED_TRACE_MEASURE): $(BUILD)/emulated/harness/%.o: common/harness/%.c $(BUILD)/emulated-flags
