@@ -210,8 +210,8 @@ trace:
 	+@$(MAKE) $(quietly_parallel) $(TRACED)
 	@$(PYTHON) bench/trace.py $(TRACED) --out $(BUILD)/trace $(ARGS)
 
-# The rung's own opening comment, whole, and then what changed below it, word by word. Coloured even
-# when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
+# The rung's own opening comment, whole, and then what changed below it, word by word: coloured on a
+# terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +} instead.
 DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
 DIFF_FILES = $(BELOW)/$(notdir $(call source_of,$(BELOW))) $(RUNG)/$(notdir $(call source_of,$(RUNG)))
 diff:
@@ -224,12 +224,12 @@ else
 	    mkdir -p $(BUILD)/diff/$${file%/*}; \
 	    sed '/^#include/,$$!d' steps/$${file#*/} >$(BUILD)/diff/$$file; \
 	done
-	@cd $(BUILD)/diff; if command -v git >/dev/null; then \
-	    git --no-pager diff --no-index --no-ext-diff --no-prefix \
-	        --word-diff=$(if $(NO_COLOR),plain,color) --word-diff-regex='$(DIFF_WORD)' $(ARGS) \
-	        $(DIFF_FILES); \
+	@cd $(BUILD)/diff; words=plain; [ -t 1 ] && words=$(if $(NO_COLOR),plain,color); \
+	if command -v git >/dev/null; then \
+	    git --no-pager diff --no-index --no-ext-diff --no-prefix --word-diff=$$words \
+	        --word-diff-regex='$(DIFF_WORD)' $(ARGS) $(DIFF_FILES); \
 	else \
-	    diff -u --color=$(if $(NO_COLOR),never,always) $(ARGS) $(DIFF_FILES); \
+	    diff -u --color=$(if $(NO_COLOR),never,auto) $(ARGS) $(DIFF_FILES); \
 	fi; [ $$? -le 1 ]
 endif
 

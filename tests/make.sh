@@ -69,12 +69,19 @@ run diff a4
 says "make diff a4 stays on its track" '^a03 -> a04$'
 run diff t2
 says "make diff t2 stays on its track" '^t01 -> t02$'
-run diff N=2
-says "make diff N=2 shows colours" $'\033\[3[12]m'
 run diff 2
 says "make diff 2 shows the diff" '^v01 -> v02$'
-run diff N=2 NO_COLOR=1
-says "make diff N=2 NO_COLOR=1 marks words" '\{\+'
+says "make diff marks words where there is no terminal" '\[-.*-\]\{\+'
+is "make diff writes no escape codes where there is no terminal" "see $work/out" not grep -q $'\033' $work/out
+# on_terminal ARGUMENT...: run, with a terminal.
+on_terminal() {
+    script -qec "make --no-print-directory $*" /dev/null >$work/out 2>$work/err </dev/null
+    status=$?
+}
+on_terminal diff N=2
+says "make diff shows colours on a terminal" $'\033\[3[12]m'
+on_terminal diff N=2 NO_COLOR=1
+says "make diff NO_COLOR=1 marks words on a terminal" '\{\+'
 run diff N=1
 says "make diff N=1 says that nothing is below" 'nothing below'
 
