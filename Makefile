@@ -192,7 +192,7 @@ step: $(BUILD)/steps/$(RUNG)
 	@$< $(ARGS)
 else
 step:
-	+@$(MAKE) $(quietly_parallel) $(BUILD)/emulated/$(RUNG)
+	$(call build,$(EMULATOR) $(BUILD)/emulated/$(RUNG))
 	@$(BUILD)/emulated/$(RUNG) $(ARGS)
 endif
 
@@ -201,13 +201,24 @@ endif
 SETARCH = setarch $(shell uname -m) -R
 NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
 races:
-	+@$(MAKE) $(quietly_parallel) $(BUILD)/races/$(RUNG)
+# $(call build,TARGETS) does so. A terminal shows in one line how far it is, a log what is built.
+define build
+	+@if [ -t 1 ] && [ -z '$(V)$(findstring n,$(firstword -$(MAKEFLAGS)))' ]; then \
+	    all=$$($(MAKE) -n $(1) 2>/dev/null | grep -cE "^(mkdir.*; )?echo '"); set -o pipefail; \
+	    $(MAKE) $(quietly_parallel) $(1) | awk -v all=$$all \
+	        '{ printf "\r\033[K%d/%d %s ", NR, all, $$0; fflush() } END { if (NR) printf "\r\033[K" }'; \
+	else \
+	    $(MAKE) $(quietly_parallel) $(1); \
+	fi
+endef
+
+	$(call build,$(BUILD)/races/$(RUNG))
 	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
 
 # The program that traces is one of its own; the script behind it needs Python and nothing else.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 trace:
-	+@$(MAKE) $(quietly_parallel) $(TRACED)
+	$(call build,$(TRACED))
 	@$(PYTHON) bench/trace.py $(TRACED) --out $(BUILD)/trace $(ARGS)
 
 # The rung's own opening comment, whole, and then what changed below it, word by word: coloured on a
@@ -579,8 +590,8 @@ $(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
 
 # One object of a rung makes two programs. In build/emulated/ the emulator listens to its loads and
 # stores itself: bank conflicts, bytes, addresses. In build/races/ ThreadSanitizer does.
-# Its sources are compiled in groups, named by their first letters: most of the time goes into the
-# headers that they share.
+# Its sources are compiled in groups, named by their first letters: most of the compile time goes into
+# headers that they share. Sources of a group share their anonymous namespaces too.
 COUNTING := accesses bank_conflicts races_off
 RACES := accesses_off races_library races_tsan
 EMULATOR_GROUPS := a-f g-n o-z
