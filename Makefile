@@ -15,7 +15,7 @@
 
 HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
 ifneq ($(HERE),$(realpath .))
-  $(error run make in the Makefile's own directory: say make -C $(HERE) $(MAKECMDGOALS))
+  $(error run make in the Makefile's own directory: say make -C $(HERE) $(MAKECMDGOALS) $(MAKEOVERRIDES))
 endif
 
 SHELL := bash
