@@ -25,6 +25,7 @@ import recorded
 import selection
 import shapes
 import tables
+from tasks import tracks_of
 
 POLL_SECONDS = 0.02
 
@@ -43,6 +44,8 @@ def make_parser():
     selection.add_selection(add, "emulated", "a small shape of the rung's own")
     selection.add_sizes(add)
     add("--track", choices=(*recorded.TRACKS, "all"), default="all", help="default: all")
+    protocols = (*recorded.PROTOCOLS, "both")
+    add("--protocol", choices=protocols, help="left out: the emulator measures no time")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
     add(
@@ -102,8 +105,7 @@ def shapes_of(options, tracks):
 
 def make_jobs(options):
     """Every rung on every shape, shape by shape."""
-    tracks = recorded.TRACKS if options.track == "all" else options.track
-    programs = selection.find_programs(options.build, options.steps, "emulated", tracks)
+    programs = selection.find_programs(options.build, options.steps, "emulated", tracks_of(options))
     tracks = tuple(dict.fromkeys(name[0] for name, _ in programs))
     found = shapes_of(options, tracks)
     return [
@@ -424,6 +426,11 @@ def report(options, results, interrupted, date):
 def emulated_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
+    if options.validate:
+        shapes_of(options, tracks_of(options))
+        return 0
+    if options.protocol:
+        print("ladder: the emulator measures no time; --protocol is left out", file=sys.stderr)
     jobs = make_jobs(options)
     selection.check_destination(destination(options))
     if options.dry_run:

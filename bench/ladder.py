@@ -43,7 +43,7 @@ from merge import Mismatch
 from process import CannotRun, DoesNotTake, RungFailed
 from progress import Progress
 from selection import UsageError
-from tasks import FIRST_RUNGS, make_plan, make_tasks
+from tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
 
 # --- the command line -----------------------------------------------------------------------
 
@@ -352,8 +352,11 @@ def ladder_main(arguments):
     options = make_parser().parse_args(arguments)
     if options.device < 0:
         raise UsageError("--device: an index from 0 upwards is wanted")
-    tasks = make_tasks(options)
     selection.check_destination(options.out)
+    if options.validate:
+        shapes_of(options, tracks_of(options))
+        return 0
+    tasks = make_tasks(options)
     if options.dry_run:
         print_plan(options, tasks)
         return 0

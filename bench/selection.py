@@ -66,6 +66,7 @@ def add_sizes(add, lists=""):
         metavar="LIST",
         help=f"shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384){lists}",
     )
+    add("--validate", action="store_true", help="check the options; nothing needs to be built")
 
 
 def check_size(options):
