@@ -1,6 +1,6 @@
 # gemm-ladder's front door: `make` alone prints the verbs.
 #
-# Everything built goes to build/. V=1 shows the commands. Variables that may be set:
+# Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may be set:
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
 #               set, on a GPU if there are one and nvcc
@@ -9,9 +9,14 @@
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
-#   ARGS="..."  passed on to the program or script behind the verb
+#   ARGS="..."  shell words for the program or script behind the verb
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   COMMIT      what the programs report as their commit, if git cannot tell
+
+HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
+ifneq ($(HERE),$(realpath .))
+  $(error run make in the Makefile's own directory: say make -C $(HERE) $(MAKECMDGOALS) $(MAKEOVERRIDES))
+endif
 
 SHELL := bash
 MAKEFLAGS += --no-builtin-rules
@@ -23,6 +28,20 @@ MAKEFLAGS += --no-builtin-rules
 BUILD := build
 STEPS := steps
 Q := $(if $(V),,@)
+
+# These become parts of commands without quotes: each must be one word that the shell takes as it is.
+PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
+UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#
+define NEWLINE
+
+
+endef
+# A newline would end the recipe's line, quotes or not.
+quoted = '$(subst ','\'',$(subst $(NEWLINE), ,$(1)))'
+unsafe = $(strip $(foreach c,$(UNSAFE),$(findstring $c,$(1))))$(filter-out 0 1,$(words $(1)))
+plain = $(if $(call unsafe,$(subst $(NEWLINE),;,$($(1)))),$(error $(1)=$(strip $($(1))): it must be one word \
+    without quotes and other characters of the shell's))
+$(foreach v,BUILD STEPS CUDA_HOME $(PEERS),$(call plain,$v))
 
 # ---------------------------------------------------------------- tools
 
@@ -41,6 +60,15 @@ TOOLKIT := the CUDA Toolkit 12.8 or later (https://developer.nvidia.com/cuda-dow
 need = $(or $(shell PATH="$$PATH:$(CUDA_TOOL_PATH)" command -v $(1)),$(call missing,$(1)))
 missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install $(TOOLKIT))
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
+need_gpu = $(if $(GPU_DEVICES),,$(error no GPU was found (/dev/nvidia0, /dev/dxg), and this verb needs one; \
+    step, races, trace and ladder run on a CPU with EMULATE=1))
+need_python = $(if $(shell command -v $(PYTHON)),,$(error $(PYTHON) was not found: install Python 3.9 \
+    or later, or name it with PYTHON=))
+need_gcc = $(if $(shell command -v $(CC)),,$(error $(CC) was not found: install gcc, or name it with CC=))
+# clang++ does not know this option, nor flags that the emulator depends on.
+GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/null)))
+need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is no g++ 12 or \
+    later, which the emulator needs: install g++, or name it with CXX=))
 
 # The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU of a Linux inside Windows.
 GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
@@ -187,12 +215,23 @@ parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || ec
 # The same, and says nothing if there is nothing to build.
 quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
 
+# $(call build,TARGETS) does so. A terminal shows in one line how far it is, a log what is built.
+define build
+	+@if [ -t 1 ] && [ -z '$(V)$(findstring n,$(firstword -$(MAKEFLAGS)))' ]; then \
+	    all=$$($(MAKE) -n $(1) 2>/dev/null | grep -cE "^(mkdir.*; )?echo '"); set -o pipefail; \
+	    $(MAKE) $(quietly_parallel) $(1) | awk -v all=$$all \
+	        '{ printf "\r\033[K%d/%d %s ", NR, all, $$0; fflush() } END { if (NR) printf "\r\033[K" }'; \
+	else \
+	    $(MAKE) $(quietly_parallel) $(1); \
+	fi
+endef
+
 ifeq ($(EMULATED),)
 step: $(BUILD)/steps/$(RUNG)
 	@$< $(ARGS)
 else
 step:
-	+@$(MAKE) $(quietly_parallel) $(BUILD)/emulated/$(RUNG)
+	$(call build,$(EMULATOR) $(BUILD)/emulated/$(RUNG))
 	@$(BUILD)/emulated/$(RUNG) $(ARGS)
 endif
 
@@ -201,17 +240,17 @@ endif
 SETARCH = setarch $(shell uname -m) -R
 NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
 races:
-	+@$(MAKE) $(quietly_parallel) $(BUILD)/races/$(RUNG)
+	$(call build,$(BUILD)/races/$(RUNG))
 	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
 
 # The program that traces is one of its own; the script behind it needs Python and nothing else.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 trace:
-	+@$(MAKE) $(quietly_parallel) $(TRACED)
+	$(call build,$(TRACED))
 	@$(PYTHON) bench/trace.py $(TRACED) --out $(BUILD)/trace $(ARGS)
 
-# The rung's own opening comment, whole, and then what changed below it, word by word. Coloured even
-# when it is piped; NO_COLOR=1 marks the words with [- -] and {+ +} instead.
+# The rung's own opening comment, whole, and then what changed below it, word by word: coloured on a
+# terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +} instead.
 DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
 DIFF_FILES = $(BELOW)/$(notdir $(call source_of,$(BELOW))) $(RUNG)/$(notdir $(call source_of,$(RUNG)))
 diff:
@@ -224,12 +263,12 @@ else
 	    mkdir -p $(BUILD)/diff/$${file%/*}; \
 	    sed '/^#include/,$$!d' steps/$${file#*/} >$(BUILD)/diff/$$file; \
 	done
-	@cd $(BUILD)/diff; if command -v git >/dev/null; then \
-	    git --no-pager diff --no-index --no-ext-diff --no-prefix \
-	        --word-diff=$(if $(NO_COLOR),plain,color) --word-diff-regex='$(DIFF_WORD)' $(ARGS) \
-	        $(DIFF_FILES); \
+	@cd $(BUILD)/diff; words=plain; [ -t 1 ] && words=$(if $(NO_COLOR),plain,color); \
+	if command -v git >/dev/null; then \
+	    git --no-pager diff --no-index --no-ext-diff --no-prefix --word-diff=$$words \
+	        --word-diff-regex='$(DIFF_WORD)' $(ARGS) $(DIFF_FILES); \
 	else \
-	    diff -u --color=$(if $(NO_COLOR),never,always) $(ARGS) $(DIFF_FILES); \
+	    diff -u --color=$(if $(NO_COLOR),never,auto) $(ARGS) $(DIFF_FILES); \
 	fi; [ $$? -le 1 ]
 endif
 
@@ -248,42 +287,41 @@ list:
 	    printf '%s  %s\n' "$$rung" "$${idea:-(no idea in its step record)}"; \
 	done
 
-# The emulator measures no time: a protocol says nothing to it.
-quoted = '$(subst ','\'',$(1))'
 option = $(if $(2),--$(1) $(call quoted,$(2)))
-LADDER_OPTIONS = $(call option,track,$(TRACK)) $(call option,sizes,$(SIZES)) \
-    $(if $(EMULATED),,$(call option,protocol,$(PROTOCOL)))
+LADDER = $(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(call option,track,$(TRACK)) \
+    $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) \
+    $(call option,build,$(filter-out build,$(BUILD))) $(ARGS)
 ladder:
-	$(if $(and $(EMULATED),$(PROTOCOL)),@echo 'the emulator measures no time: PROTOCOL is left out' >&2)
-	+@$(MAKE) $(quietly_parallel) $(if $(EMULATED),emulated,rungs)
-	@$(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(LADDER_OPTIONS) $(ARGS)
+	$(call build,$(if $(EMULATED),emulated,rungs))
+	@$(LADDER)
 
 ifneq ($(filter compare,$(MAKECMDGOALS)),)
   ifeq ($(and $(OLD),$(NEW)),)
     $(error which two files? Say `make compare OLD=a.json NEW=b.json`)
   endif
 endif
-# What the pages quote: a program for each run, one after the other.
+# What the pages quote, or a list of it: a program for each run, one after the other.
 record:
-	+@$(MAKE) $(quietly_parallel) rungs variants $(ENERGY)
+	$(if $(LISTED),,$(call build,rungs variants $(ENERGY)))
 	@$(PYTHON) bench/record.py $(ARGS)
 
 compare:
 	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 # What lies where is not recorded but asked of the code; it is drawn if no results are named.
+PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
 plots: $(BUILD)/venv/plots.stamp
-	@$(BUILD)/venv/bin/python plots/plot.py $(if $(RESULTS),--results '$(RESULTS)') $(ARGS)
+	@$(BUILD)/venv/bin/python plots/plot.py $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
 ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
-	+@$(MAKE) $(quietly_parallel) probes
-	@$(BUILD)/venv/bin/python plots/ideas.py $(ARGS)
+	$(call build,probes)
+	@BUILD=$(BUILD) $(BUILD)/venv/bin/python plots/ideas.py $(PLOTS_OUT) $(ARGS)
 endif
 
 notes:
 	@$(PYTHON) bench/notes_tables.py $(ARGS)
 
 book: $(BUILD)/venv/book.stamp
-	@$(BUILD)/venv/bin/python book/make_book.py $(ARGS)
+	@$(BUILD)/venv/bin/python book/make_book.py --out $(BUILD)/book $(ARGS)
 
 # A program that does not build must not keep the tests from running: run.sh counts it as failed.
 test:
@@ -338,6 +376,26 @@ define RESOURCES
 endef
 export RESOURCES
 
+# ---------------------------------------------------------------- what the verbs need
+
+# It is looked for before anything is built.
+LISTED := $(findstring --list,$(ARGS))
+ON_GPU := sanitize $(if $(LISTED),,energy record) $(if $(EMULATED),,step trace ladder)
+ON_EMULATOR := races emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
+IN_PYTHON := trace standalone diffstat ladder energy record compare plots notes book test format
+requested = $(filter $(1),$(MAKECMDGOALS))
+$(if $(call requested,$(IN_PYTHON)),$(need_python))
+$(if $(call requested,$(ON_EMULATOR)),$(need_gcc)$(need_gxx))
+MISUSE := $(if $(call requested,ladder),$(shell said=$$($(LADDER) --validate 2>&1) || tail -n 1 <<<"$$said"))
+$(if $(MISUSE),$(error $(MISUSE)))
+$(if $(call requested,$(ON_GPU) variants resources),$(need_nvcc))
+$(if $(call requested,$(ON_GPU)),$(need_gpu))
+ifneq ($(filter-out help list diffstat compare notes clean,$(or $(MAKECMDGOALS),help)),)
+  ifeq ($(shell mkdir -p $(BUILD) 2>/dev/null && [ -w $(BUILD) ] && echo writable),)
+    $(error $(abspath $(BUILD)) cannot be written: name a directory that can be, with BUILD=)
+  endif
+endif
+
 # ---------------------------------------------------------------- files that make writes
 
 # They are rewritten only if their text has changed, so that what depends on them is rebuilt only
@@ -349,6 +407,7 @@ ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,
         bench/rivals Makefile 2>/dev/null),+dirty)
   endif
   COMMIT := $(or $(HEAD),unknown)$(DIRTY)
+  $(call plain,COMMIT)
   COMMIT_C := const char gemm_ladder_commit[] = "$(COMMIT)";
   FLAGS := $(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) $(READABLE) $(SANITIZE) $(LDLIBS)
   EMULATED_FLAGS := $(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS)
@@ -471,7 +530,7 @@ ENERGY := $(BUILD)/energy/parts
 ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
 
 energy: $(ENERGY)
-	@$(PYTHON) bench/energy.py $(ARGS)
+	@$(PYTHON) bench/energy.py --program $< $(ARGS)
 
 $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 	$(need_nvcc)
@@ -493,7 +552,6 @@ $(ENERGY): $(BUILD)/energy/parts.cu.o $(ENERGY_C) $(BUILD)/steps/$(ENERGY_RUNG).
 # Kernels of other projects as contenders. An adapter of bench/rivals/ includes a project's sources
 # from a clone whose folder the user names, and is a program like a rung's: the harness makes the
 # operands, checks every word and times beside cuBLAS. Nothing of the projects is kept here.
-PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
 FAST_CU_RIVALS := v-fast-cu-7 v-fast-cu-12
 THUNDERKITTENS_RIVALS := v-thunderkittens
 CUTLASS_RIVALS := v-cutlass-cooperative v-cutlass-ping-pong
@@ -579,10 +637,16 @@ $(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
 
 # One object of a rung makes two programs. In build/emulated/ the emulator listens to its loads and
 # stores itself: bank conflicts, bytes, addresses. In build/races/ ThreadSanitizer does.
-ONLY_COUNTING := accesses bank_conflicts races_off
-ONLY_RACES := accesses_off races_library races_tsan
-EMULATOR_CPP := $(wildcard common/emulator/*.cpp)
-EMULATOR_OBJECTS := $(EMULATOR_CPP:common/emulator/%.cpp=$(BUILD)/emulator/%.o)
+# Its sources are compiled in groups, named by their first letters: most of the compile time goes into
+# headers that they share. Sources of a group share their anonymous namespaces too.
+COUNTING := accesses bank_conflicts races_off
+RACES := accesses_off races_library races_tsan
+EMULATOR_GROUPS := a-f g-n o-z
+# $(call emulator_group,SOURCE, COUNTING or LETTERS)
+emulator_sources = $(patsubst %,common/emulator/%.cpp,$(1))
+emulator_group = $(or $(wildcard $(emulator_sources)),$(call emulator_sources,$($(1))),$(filter-out \
+    $(call emulator_sources,$(COUNTING) $(RACES)),$(wildcard common/emulator/[$(1)]*.cpp)))
+emulator_objects = $(patsubst %,$(BUILD)/emulator/%.o,$(EMULATOR_GROUPS) $(1))
 EMULATOR := $(BUILD)/emulator/libemulator.a
 EMULATOR_RACES := $(BUILD)/emulator/libraces.a
 EMULATED_C := $(HARNESS_BOTH) $(wildcard common/harness/emulated/*.c)
@@ -594,15 +658,16 @@ EMULATED_TRACE_MEASURE := $(BUILD)/emulated/harness/trace/measure.o \
 
 emulated: $(EMULATED_PROGRAMS)
 
-$(EMULATOR_OBJECTS): $(BUILD)/emulator/%.o: common/emulator/%.cpp $(BUILD)/emulated-flags
-	@mkdir -p $(@D); echo 'c++ $<'
-	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) -c $< -o $@
+$(call emulator_objects,COUNTING $(RACES)): $(BUILD)/emulator/%.o: $$(call emulator_group,$$*) \
+    $(BUILD)/emulated-flags
+	@mkdir -p $(@D); echo 'c++ common/emulator/$*'
+	$(Q)$(CXX) $(EMULATOR_FLAGS) $(ALL_DEPS) $(patsubst %,-include %,$(wordlist 2,99,$(call emulator_group,$*))) \
+	    -c $< -o $@
 
-emulator_without = $(filter-out $(1:%=$(BUILD)/emulator/%.o),$(EMULATOR_OBJECTS))
-$(EMULATOR): $(call emulator_without,$(ONLY_RACES))
+$(EMULATOR): $(call emulator_objects,COUNTING)
 	$(Q)rm -f $@; ar rcs $@ $^
 
-$(EMULATOR_RACES): $(call emulator_without,$(ONLY_COUNTING))
+$(EMULATOR_RACES): $(call emulator_objects,$(RACES))
 	$(Q)rm -f $@; ar rcs $@ $^
 
 $(EMULATED_OBJECTS) $(EMULATED_TRACE_MEASURE): $(BUILD)/emulated/harness/%.o: common/harness/%.c $(BUILD)/emulated-flags
@@ -807,7 +872,9 @@ $(BUILD)/venv/bin/python:
 
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
-	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check -r $<
+	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check --require-hashes \
+	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { echo 'the packages of $< could not be installed: this needs the' \
+	    'network, or an index that PIP_INDEX_URL names ($(@:.stamp=.log) has what pip said)' >&2; exit 1; }
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \

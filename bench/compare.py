@@ -9,7 +9,8 @@ interval is a bootstrap's: both files' passes are drawn anew, and within each th
 file has one pass alone only rounds are drawn, and what changes from pass to pass isn't in it.
 
 Exit status: 0 no regression, 1 a rung is over 1 % slower or has no result any more, 2 bad usage, a
-broken file, or two that have no ladder in common.
+broken file, or two that have no ladder in common, 74 its output could not be written. `make compare`
+itself always fails with 2, and prints this one as `Error 1` or `Error 2`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import process
 import recorded
 import tables
 
@@ -266,7 +268,7 @@ def main():
     parser = argparse.ArgumentParser(
         description="Compare two recorded files rung by rung.",
         epilog="Exit status: 0 no regression, 1 a regression over 1 %, 2 bad usage, a broken file or "
-        "two that do not belong together.",
+        "two that do not belong together, 74 its output could not be written.",
         allow_abbrev=False,
     )
     parser.add_argument("old", metavar="OLD", type=Path)
@@ -280,4 +282,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import math
 import re
 import shutil
@@ -184,7 +183,7 @@ def complaint(output, errors):
 def read_run(options, name, json_path):
     """What the program itself recorded, checked. RungFailed if that isn't the run asked for."""
     try:
-        run = json.loads(json_path.read_text(encoding="utf-8"))
+        run = recorded.parse(json_path.read_text(encoding="utf-8"))
         rung_run.check_run(options, name, run)
     except (OSError, ValueError) as error:
         raise process.RungFailed(f"its JSON: {error}") from error
@@ -326,4 +325,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import emulated_ladder
+import process
 import readings
 import recorded
 
@@ -123,4 +124,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -12,7 +12,6 @@ interrupted.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import recorded
 import selection
 import shapes
 import tables
+from tasks import tracks_of
 
 POLL_SECONDS = 0.02
 
@@ -44,6 +44,8 @@ def make_parser():
     selection.add_selection(add, "emulated", "a small shape of the rung's own")
     selection.add_sizes(add)
     add("--track", choices=(*recorded.TRACKS, "all"), default="all", help="default: all")
+    protocols = (*recorded.PROTOCOLS, "both")
+    add("--protocol", choices=protocols, help="left out: the emulator measures no time")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
     add(
@@ -103,8 +105,7 @@ def shapes_of(options, tracks):
 
 def make_jobs(options):
     """Every rung on every shape, shape by shape."""
-    tracks = recorded.TRACKS if options.track == "all" else options.track
-    programs = selection.find_programs(options.build, options.steps, "emulated", tracks)
+    programs = selection.find_programs(options.build, options.steps, "emulated", tracks_of(options))
     tracks = tuple(dict.fromkeys(name[0] for name, _ in programs))
     found = shapes_of(options, tracks)
     return [
@@ -184,7 +185,7 @@ class Run:
         if status != 0:
             raise process.RungFailed(self.complaint(status))
         try:
-            record = json.loads(self.json_path.read_text(encoding="utf-8"))
+            record = recorded.parse(self.json_path.read_text(encoding="utf-8"))
             check_record(self.name, record)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise process.RungFailed(f"its JSON: {error!r}") from error
@@ -407,23 +408,29 @@ def destination(options):
 
 def report(options, results, interrupted, date):
     """Prints and writes what there is; returns the exit status."""
+    good = any(is_result(record) for record in results.values())
+    path = destination(options)
+    if good:
+        recorded.write_json(path, whole_record(options, results, interrupted, date))
     if results:
         print_table(results)
-    if any(is_result(record) for record in results.values()):
-        path = destination(options)
-        recorded.write_json(path, whole_record(options, results, interrupted, date))
+    if good:
         print(f"recorded in {path}" + (", INTERRUPTED" if interrupted else ""))
     else:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     if interrupted:
         return process.INTERRUPTED
-    good = any(is_result(record) for record in results.values())
     return 1 if not good or any("failed" in record for record in results.values()) else 0
 
 
 def emulated_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
+    if options.validate:
+        shapes_of(options, tracks_of(options))
+        return 0
+    if options.protocol:
+        print("ladder: the emulator measures no time; --protocol is left out", file=sys.stderr)
     jobs = make_jobs(options)
     selection.check_destination(destination(options))
     if options.dry_run:
@@ -454,4 +461,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

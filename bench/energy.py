@@ -311,7 +311,7 @@ def report(options, measured, users):
     else:
         path = write_record(options, record, measured.date)
         print(f"recorded in {path}")
-        show(recorded.load_record(path))
+        show(record if recorded.is_written_to(path) else recorded.load_record(path))
     if measured.interrupted:
         return process.INTERRUPTED
     return 1 if record is None or measured.failed() else 0
@@ -356,4 +356,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import recorded
 import shapes
 import shapes_table
+from markdown import plain
 from quantities import Quantity, write_as
 from vocabulary import EARLY, is_rival, ratio_to
 
@@ -165,7 +166,8 @@ def rival_rows(ladders):
     rows = []
     for name in (*filter(is_rival, entries), *([top] if top else [])):
         entry = entries[name]
-        cells = [name, f"failed: {entry['failed']}" if "failed" in entry else entry["idea"]]
+        failed = f"failed: {entry['failed']}" if "failed" in entry else None
+        cells = [name, plain(failed or entry["idea"])]
         for ladder in ladders.values():
             good = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder or NO_LADDER)}
             timing = good.get(name) or NO_TIMING

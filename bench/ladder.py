@@ -13,11 +13,12 @@ several, which run one after the other. A rung's program measures cuBLAS beside 
 round. This program interleaves the processes as well: a pass goes once over all rungs, each begins
 at another one, and every other pass goes backwards, so that a slow drift of clock or temperature
 reaches all rungs alike, and no rung always follows the same one.
-bench/results/README.md describes the file that it writes.
+bench/results/README.md describes the file that it writes. Until then FILE.partial beside it holds the
+runs that are finished: it stays if the ladder is killed.
 
 Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed, two runs do
-not belong together or somebody else uses the GPU, 2 bad usage, 77 this machine cannot run the first
-rung, 130 interrupted.
+not belong together or somebody else uses the GPU, 2 bad usage, 74 its output could not be written,
+77 this machine cannot run the first rung, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from merge import Mismatch
 from process import CannotRun, DoesNotTake, RungFailed
 from progress import Progress
 from selection import UsageError
-from tasks import FIRST_RUNGS, make_plan, make_tasks
+from tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
 
 # --- the command line -----------------------------------------------------------------------
 
@@ -158,11 +159,11 @@ class Measured:
         of_task = self.of(task)
         of_task.heuristics = of_task.heuristics or run["timing"].get("heuristics")
 
-    def interrupt(self, passes):
-        """Marks it, and the ladder that isn't finished."""
-        self.interrupted = True
+    def interrupt(self, passes, stopped=True):
+        """Marks it, and the ladder that isn't finished; or takes the marks away."""
+        self.interrupted = stopped
         for collected in self.ladders.values():
-            collected.interrupted = any(
+            collected.interrupted = stopped and any(
                 len(runs) < passes and not collected.without(name)
                 for name, runs in collected.runs.items()
             )
@@ -223,8 +224,8 @@ def look_around(entry, last, users, progress):
         progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
 
 
-def run_plan(plan, measured, users, progress, folder):
-    """All runs in order, without the rungs that failed on the way."""
+def run_plan(plan, measured, users, progress, folder, keep):
+    """All runs in order, without the rungs that failed on the way; keep() is called after each."""
     last = None
     while plan:
         entry = plan[0]
@@ -240,17 +241,18 @@ def run_plan(plan, measured, users, progress, folder):
         ]
         progress.dropped(len(plan) - 1 - len(rest))
         progress.finished(entry, time.monotonic() - began, outcome, rest)
+        keep(measured, progress)
         plan, last = rest, entry
 
 
-def measure(options, tasks, users):
+def measure(options, tasks, users, keep):
     """Runs all ladders and returns what was measured, also after a Ctrl-C."""
     measured = Measured(tasks)
     plan = make_plan(tasks, options.passes)
     progress = Progress(len(plan), titles=len(tasks) > 1)
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         try:
-            run_plan(plan, measured, users, progress, Path(folder))
+            run_plan(plan, measured, users, progress, Path(folder), keep)
         except KeyboardInterrupt:
             measured.interrupt(options.passes)
             progress.note("interrupted: keeping the runs that are finished")
@@ -277,23 +279,54 @@ def name_words(tasks):
     return "-".join([shape, *protocols, *(tracks if tracks != ["v"] else []), *others])
 
 
-def write_run(options, tasks, run, date):
-    """Writes the record and returns its path."""
+def path_of(options, tasks, run, date):
+    """Where the record goes."""
     name = recorded.file_name(run["gpu"], name_words(tasks), date)
-    path = options.out or recorded.RESULTS / name
-    recorded.write_json(path, run)
-    return path
+    return options.out or recorded.RESULTS / name
+
+
+class Partial:
+    """What is finished, as an interrupted run beside the record's path: all that is left of a ladder
+    that is killed."""
+
+    def __init__(self, options, tasks, users):
+        self.options, self.tasks, self.users = options, tasks, users
+        self.path = None
+        self.works = not (options.out and recorded.is_written_to(options.out))
+
+    def keep(self, measured, progress):
+        """Writes it anew; says once that it cannot be written."""
+        passes = self.options.passes
+        measured.interrupt(passes)
+        run = merge.combine_run(self.tasks, measured, self.users)
+        measured.interrupt(passes, stopped=False)
+        if run is None or not self.works:
+            return
+        path = path_of(self.options, self.tasks, run, measured.date)
+        try:
+            self.path = path.with_name(f"{path.name}.partial")
+            recorded.write_json(self.path, run)
+        except OSError as error:
+            self.works = False
+            progress.note(f"WARNING: what is finished is not kept on the way: {error}")
+
+    def remove(self):
+        """Takes it away."""
+        if self.path:
+            self.path.unlink(missing_ok=True)
 
 
 def check_again(path):
     """RuntimeError if what was just written cannot be read again: that has to be known now."""
+    if recorded.is_written_to(path):
+        return
     try:
         recorded.load_record(path)
     except ValueError as error:
         raise RuntimeError(f"it is kept, but not as it should be: {error}") from error
 
 
-def report(options, tasks, measured, users):
+def report(options, tasks, measured, users, partial):
     """Writes and prints what there is; returns the exit status."""
     run = merge.combine_run(tasks, measured, users)
     if run is None and measured.cannot_run and not measured.interrupted:
@@ -301,8 +334,10 @@ def report(options, tasks, measured, users):
     if run is None:
         print("ladder: no rung has a result; nothing is written", file=sys.stderr)
     else:
+        path = path_of(options, tasks, run, measured.date)
+        recorded.write_json(path, run)
+        partial.remove()
         tables.print_run(run)
-        path = write_run(options, tasks, run, measured.date)
         print(f"recorded in {path}")
         check_again(path)
     for task, why in measured.dropped.items():
@@ -317,8 +352,11 @@ def ladder_main(arguments):
     options = make_parser().parse_args(arguments)
     if options.device < 0:
         raise UsageError("--device: an index from 0 upwards is wanted")
-    tasks = make_tasks(options)
     selection.check_destination(options.out)
+    if options.validate:
+        shapes_of(options, tracks_of(options))
+        return 0
+    tasks = make_tasks(options)
     if options.dry_run:
         print_plan(options, tasks)
         return 0
@@ -326,9 +364,14 @@ def ladder_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    measured = measure(options, tasks, users)
+    partial = Partial(options, tasks, users)
+    try:
+        measured = measure(options, tasks, users, partial.keep)
+    except Mismatch:
+        partial.remove()
+        raise
     process.ignore_signals()
-    return report(options, tasks, measured, users)
+    return report(options, tasks, measured, users, partial)
 
 
 def main():
@@ -349,4 +392,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

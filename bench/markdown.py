@@ -23,6 +23,15 @@ FIGURE = re.compile(
 )
 STRAY = re.compile(r"<!--=|<!--/-->")
 
+# What means something to HTML or Markdown; a | does in a table alone, whose row takes care of it.
+LIVE = re.compile(r"[&<>`\[\]\\]")
+
+
+def plain(text):
+    """A text of a record's, to be shown as it is."""
+    names = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
+
 
 @dataclass(frozen=True)
 class Segment:

@@ -11,6 +11,7 @@ import quantities
 import readings
 import recorded
 import rungs
+from markdown import plain
 from quantities import ExpressionError
 from readings import Request
 from readme_table import row
@@ -214,10 +215,10 @@ def known_or_dash(value, form, scale=1):
 def part_row(part):
     """What was measured of a part."""
     if "failed" in part:
-        return [part["part"], f"failed: {part['failed']}", *[NOT_KNOWN] * 6]
+        return [plain(part["part"]), f"failed: {plain(part['failed'])}", *[NOT_KNOWN] * 6]
     return [
-        part["part"],
-        part["what"],
+        plain(part["part"]),
+        plain(part["what"]),
         f"{part['watts']:.1f} ± {part['watts_error']:.1f}",
         known_or_dash(part["seconds"], ".4f", 1e3),
         known_or_dash(part["joules"], ".4f"),

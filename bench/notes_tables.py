@@ -30,6 +30,7 @@ import expressions
 import markdown
 import note_blocks
 import notes_captions
+import process
 import readings
 import readme_table
 import recorded
@@ -99,7 +100,7 @@ def missing_row(entry, columns):
     if isinstance(entry, str):
         cells = [entry, "not in this run"]
     else:
-        cells = [entry["step"], f"failed: {entry['failed']}"]
+        cells = [entry["step"], f"failed: {markdown.plain(entry['failed'])}"]
     return readme_table.row(cells + ["–"] * (columns - len(cells)))
 
 
@@ -120,7 +121,7 @@ def variant_row(ladder, entry):
     return readme_table.row(
         [
             entry["step"],
-            entry["idea"],
+            markdown.plain(entry["idea"]),
             recorded.spread(timing["step"]["tflops"], 1),
             recorded.spread(timing["ratio_to_cublas"], 3),
             against_rung(ladder, entry["step"]),
@@ -311,4 +312,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import signal
 import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
+OUTPUT_LOST = 74  # EX_IOERR of sysexits.h: no program here means anything else by it
 INTERRUPTED = 130
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
 
 
@@ -39,17 +46,34 @@ def stop(process):
 def last_line(text):
     """The last line that isn't blank, or an empty string."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    return printable(lines[-1]) if lines else ""
+
+
+def printable(line):
+    """What a program said, without what a terminal obeys."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def complaint(output, errors):
     """Why a rung failed, in its own words: its WRONG line, else its last line on stderr."""
     wrong = [line.strip() for line in output.splitlines() if line.startswith("WRONG")]
-    return wrong[0] if wrong else last_line(errors) or last_line(output) or "it printed nothing"
+    return (
+        printable(wrong[0])
+        if wrong
+        else last_line(errors) or last_line(output) or "it printed nothing"
+    )
+
+
+def die_with(parent):
+    """Called in a child: Linux kills it when this program ends, however it ends."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)  # the parent ended before that
 
 
 def start(command, output, errors):
     """Starts a rung in a session of its own: a Ctrl-C at the terminal is ours to pass on."""
+    parent = os.getpid()
     try:
         return subprocess.Popen(
             command,
@@ -57,6 +81,7 @@ def start(command, output, errors):
             stdout=output,
             stderr=errors,
             start_new_session=True,
+            preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 (no program here has threads)
         )
     except OSError as error:
         raise RungFailed(f"cannot start {command[0]}: {error.strerror}") from error
@@ -99,3 +124,19 @@ def ignore_signals():
     """Nothing interrupts the writing of the file."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def ended(main):
+    """What main() returns; OUTPUT_LOST, after one line, if that is 0 and its output could not be
+    written."""
+    status = 0
+    try:
+        status = main()
+        print(end="", flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
+        if status == 0:
+            name = Path(sys.argv[0]).stem
+            print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
+        return status or OUTPUT_LOST
+    return status

@@ -18,9 +18,11 @@ import sys
 from pathlib import Path
 
 import gpu_tables
+import process
 import recorded
 import shapes_table
 from gpu_tables import OTHERS
+from markdown import plain
 from vocabulary import ratio_to
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
@@ -68,12 +70,12 @@ def table(ladder, steps, runs):
     for rung in ladder["rungs"]:
         name = link(rung["step"], steps)
         if "failed" in rung:
-            rows.append([name, f"failed: {rung['failed']}", *["–"] * (len(columns) + 3)])
+            rows.append([name, f"failed: {plain(rung['failed'])}", *["–"] * (len(columns) + 3)])
             continue
         own = rung["timing"]["step"]
         cells = [gpu_tables.ratio_cell(runs[gpu], rung["step"], key) for gpu, key, _ in columns]
         cells.insert(0, recorded.plus_minus(own["tflops"], 0))
-        rows.append([name, rung["idea"], *cells, *share_and_clock(own)])
+        rows.append([name, plain(rung["idea"]), *cells, *share_and_clock(own)])
     words = {"cublas": "its default", "cublaslt": recorded.best_of_cublaslt([ladder])}
     for key in (key for key in OTHERS if key in ladder):
         cells = [other_ratio(runs[gpu], key, other) for gpu, other, _ in columns]
@@ -230,4 +232,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

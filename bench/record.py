@@ -25,6 +25,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import process
 import recorded
 import selection
 from process import CANNOT_RUN_HERE
@@ -234,4 +235,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

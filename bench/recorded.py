@@ -71,9 +71,19 @@ def summary(values):
     return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
 
 
-def write_whole(path, data):
-    """Writes bytes to `path` through a temporary file beside it: all of them or nothing."""
+def is_written_to(path):
+    """True for a device or a pipe, which is written to as it is; a file is replaced."""
     path = Path(path)
+    return path.is_char_device() or path.is_fifo()
+
+
+def write_whole(path, data):
+    """Writes bytes to `path` through a temporary file beside it: all of them or nothing. A link
+    stays: what it leads to is replaced."""
+    if is_written_to(path):
+        Path(path).write_bytes(data)
+        return
+    path = Path(path).resolve()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -82,8 +92,10 @@ def write_whole(path, data):
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes files that only their owner may read
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
 
 
@@ -110,10 +122,21 @@ def refuse_constant(text):
     raise ValueError(f"it holds {text}")
 
 
+def without_repeats(pairs):
+    """An object. ValueError for a repeated key: which of its values would be meant?"""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is in it twice")
+    return found
+
+
 def parse(text):
-    """A JSON text. ValueError for anything that isn't one, and for NaN."""
+    """A JSON text. ValueError for anything that isn't one, and for NaN or a repeated key."""
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=without_repeats)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"no whole JSON, cut short or damaged at {place}: {error.msg}") from error
@@ -139,7 +162,7 @@ def load_record(path):
     try:
         status = os.stat(path)
         return load_checked(str(path), (status.st_mtime_ns, status.st_size))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ArithmeticError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise ValueError(f"{path}: {why}") from error
 

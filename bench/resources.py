@@ -22,6 +22,7 @@ import sys
 import time
 from pathlib import Path
 
+import process
 import recorded
 
 SCHEMA = 1
@@ -207,4 +208,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import process
 import recorded
+import schema
 from process import CannotRun, DoesNotTake, RungFailed
 
 
@@ -85,9 +86,14 @@ def check_run(options, name, run):
         raise ValueError(f"it ran {problem}, asked was {asked}")
     if run["verification"]["verified"] is not True:
         raise ValueError("exit status 0, but not verified")
-    for text in (run["idea"], run["commit"], run["date"], run["gpu"]["name"]):
-        if not isinstance(text, str):
-            raise TypeError(f"{text!r} where a text should stand")
+    for form, key in (
+        (schema.VERIFICATION, "verification"),
+        (schema.text, "idea"),
+        (schema.COMMIT, "commit"),
+        (schema.date, "date"),
+        (schema.GPU, "gpu"),
+    ):
+        form(run[key], key)
 
 
 def check_timing(options, timing):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 
 from vocabulary import (
     EARLY,
@@ -46,6 +47,7 @@ class Invalid(ValueError):
     """A record is not what the schema says: the field, and why."""
 
     def __init__(self, where, why):
+        where = "".join(c if c.isprintable() else repr(c)[1:-1] for c in where)
         super().__init__(f"{where}: {why}" if where else why)
 
 
@@ -65,8 +67,9 @@ def shown(value):
 
 
 def text(value, where):
-    """Some words."""
-    require(isinstance(value, str) and value, where, f"{shown(value)} where a text should stand")
+    """Some words on one line."""
+    good = isinstance(value, str) and value and value.isprintable()
+    require(good, where, f"{shown(value)} where a text should stand")
 
 
 def flag(value, where):
@@ -180,28 +183,76 @@ def failed_or(form, failed):
 # --- what all kinds have in common ----------------------------------------------------------
 
 step_name = matching(NAME, "the name of a rung, a variant or a rival")
-date = matching(DATE, "a date such as 2026-01-31T12:00:00Z")
+COMMIT = matching(re.compile(r"([0-9a-f]{7,40}|unknown)(\+dirty)?"), "a commit such as 0a1b2c3")
+
+
+def date(value, where):
+    """A UTC time that there was."""
+    matching(DATE, "a date such as 2026-01-31T12:00:00Z")(value, where)
+    try:
+        time.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError as error:
+        raise Invalid(where, f"there is no {value}") from error
+
+
+# Names and versions are shown as they are: nothing in them means something to Markdown or HTML.
+word = matching(re.compile(r"[\w .,:+()/'-]{1,100}"), "a name or a version")
 # The digest, of all bits of the output, stands in no record from before the programs wrote it.
 DIGEST = matching(re.compile(r"0x[0-9a-f]{16}"), "a digest such as 0x0123456789abcdef")
-VERIFICATION = fields({"verified": one_of(True)}, {"digest": DIGEST}, others=True)
+RIGHT = nullable(one_of(0))  # how many are wrong; null if that was not looked for
+
+
+def within_bound(value, where):
+    """An error over the bound that it must not exceed."""
+    number(value, where)
+    require(0 <= value <= 1, where, f"{value} is not from 0 to 1")
+
+
+PHASE = fields(
+    {"checked": count, "wrong": one_of(0)},
+    {"integer_range": count, "max_error_over_bound": within_bound},
+)
+PHASES = ("exact", "bounded", "timed_inputs", "after_timing")
+OPINION = fields({}, {"name": text, **{f"{phase}_wrong": RIGHT for phase in PHASES}})
+OPINIONS = (
+    "host_product",
+    "host_loop",
+    PRODUCTS.other,
+    *PRODUCTS.besides,
+    MOVES.other,
+    *MOVES.besides,
+)
+# It is verified: nothing in it may say otherwise.
+VERIFICATION = fields(
+    {"verified": one_of(True)},
+    {
+        "check": one_of("full", "sample"),
+        "digest": DIGEST,
+        **dict.fromkeys(PHASES, nullable(PHASE)),
+        **dict.fromkeys(OPINIONS, OPINION),
+        "guards_intact": one_of(True),
+        "policies": word,
+        "wrong_policy": one_of(None),
+    },
+)
 GPU = fields(
     {
-        "name": text,
-        "compute_capability": text,
+        "name": word,
+        "compute_capability": word,
         "sms": count,
         "power_limit_watts": nullable(positive),
-        "driver": nullable(text),
-        "cuda": nullable(text),
-        "cublas": nullable(text),
+        "driver": nullable(word),
+        "cuda": nullable(word),
+        "cublas": nullable(word),
     },
-    {"card": text},
+    {"card": word},
     others=True,
 )
 
 
 def problem(dimensions):
     """What was computed, on which inputs."""
-    wanted = {"computation": text, "inputs": text, "seed": whole}
+    wanted = {"computation": word, "inputs": word, "seed": whole}
     return fields({**wanted, **dict.fromkeys(dimensions, count)}, others=True)
 
 
@@ -300,7 +351,7 @@ def ladder_1(measure):
             "kind": one_of("step"),
             "step": step_name,
             "idea": text,
-            "commit": text,
+            "commit": COMMIT,
             "gpu": GPU,
             "problem": problem(measure.dimensions),
             "verification": VERIFICATION,
@@ -308,7 +359,7 @@ def ladder_1(measure):
         },
         others=True,
     )
-    own = {"schema": one_of(1), "kind": one_of("ladder"), "gpu": GPU, "commit": text}
+    own = {"schema": one_of(1), "kind": one_of("ladder"), "gpu": GPU, "commit": COMMIT}
     over_all = contender(measure, **SECONDS)
     named = contender(measure, {"name": text}, **SECONDS)
     always = ladder(measure, rungs(measure, one_pass), **own, **{measure.other: over_all})
@@ -381,7 +432,7 @@ RUN = fields(
         "schema": one_of(2),
         "kind": one_of("run"),
         "gpu": GPU,
-        "commit": text,
+        "commit": COMMIT,
         "date": date,
         "interrupted": flag,
         "gpu_processes": GPU_PROCESSES,
@@ -397,9 +448,9 @@ COUNTERS = {
     "schema": one_of(1),
     "kind": one_of("counters"),
     "gpu": GPU,
-    "commit": text,
+    "commit": COMMIT,
     "date": date,
-    "ncu": nullable(text),
+    "ncu": nullable(word),
     "metrics": list_of(text, 1),
     "steps": list_of(failed_or(COUNTED_STEP, FAILED_STEP), 1),
 }
@@ -426,11 +477,11 @@ EMULATED = fields(
     {
         "schema": one_of(2),
         "kind": one_of("emulated"),
-        "commit": nullable(text),
+        "commit": nullable(COMMIT),
         "date": date,
-        "inputs": text,
+        "inputs": word,
         "seed": whole,
-        "policy": nullable(text),
+        "policy": nullable(word),
         "interrupted": flag,
         "ladders": list_of(EMULATED_LADDER, 1),
     }
@@ -451,7 +502,7 @@ TRACE = {
     "kind": one_of("trace"),
     "step": step_name,
     "idea": text,
-    "commit": text,
+    "commit": COMMIT,
     "date": date,
     "gpu": nullable(GPU),
     "verification": VERIFICATION,
@@ -509,7 +560,7 @@ ENERGY = {
     "kind": one_of("energy"),
     "rung": step_name,
     "gpu": GPU,
-    "commit": text,
+    "commit": COMMIT,
     "date": date,
     "interrupted": flag,
     "gpu_processes": GPU_PROCESSES,
@@ -524,7 +575,7 @@ COUNTED_PART = fields(
 )
 COUNTED = fields(
     {
-        "ncu": nullable(text),
+        "ncu": nullable(word),
         "parts": list_of(failed_or(COUNTED_PART, fields({"part": text, "failed": text})), 1),
     }
 )

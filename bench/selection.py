@@ -66,6 +66,7 @@ def add_sizes(add, lists=""):
         metavar="LIST",
         help=f"shapes, with commas between: 8192, 4096x14336x4096 (t track: 4096x16384){lists}",
     )
+    add("--validate", action="store_true", help="check the options; nothing needs to be built")
 
 
 def check_size(options):
@@ -128,9 +129,14 @@ def find_programs(builds, steps, subfolder="steps", tracks="v"):
 def check_destination(out):
     """Refuses a file that could not be written, before anything is run."""
     folder = out.parent if out else recorded.RESULTS
+    if out and recorded.is_written_to(out):
+        if not os.access(out, os.W_OK):
+            raise UsageError(f"--out: {out} is not writable")
+        return
     if not folder.is_dir():
         raise UsageError(f"--out: the directory {folder} does not exist")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"--out: the directory {folder} is not writable")
-    if out and out.is_dir():
-        raise UsageError(f"--out: {out} is a directory; name a file")
+    if out and out.exists() and not out.is_file():
+        kind = "a directory" if out.is_dir() else "neither a file nor a device or pipe to write to"
+        raise UsageError(f"--out: {out} is {kind}; name a file")

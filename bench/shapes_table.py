@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import recorded
+from markdown import plain
 
 SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
@@ -60,7 +61,7 @@ def rung_row(runs, name):
     """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy; of
     other GPUs the ratio alone."""
     measure, ladders = measure_of([name]), first_of(runs)
-    row = [name, recorded.entry_of(next(iter(ladders.values())), name)["idea"]]
+    row = [name, plain(recorded.entry_of(next(iter(ladders.values())), name)["idea"])]
     for shape, ladder in ladders.items():
         rate = recorded.entry_of(ladder, name)["timing"]["step"][measure.rate]
         cards = [runs[shape].get(gpu, ()) for gpu in gpus_of(runs)]
@@ -87,7 +88,7 @@ def other_rows(ladders, measure):
     words = dict(
         OTHERS,
         cublaslt=("cuBLASLt", recorded.best_of_cublaslt(ladders.values())),
-        second_opinion=("other", first.get("second_opinion", {}).get("name", "")),
+        second_opinion=("other", plain(first.get("second_opinion", {}).get("name", ""))),
     )
     names = (measure.other, *measure.besides)
     there = [name for name in names if any(name in ladder for ladder in ladders.values())]

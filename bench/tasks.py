@@ -40,7 +40,10 @@ class Entry:
 
 
 def tracks_of(options):
-    """The tracks that are asked for."""
+    """The tracks that are asked for: those of --steps, or of --track."""
+    if options.steps is not None:
+        steps = options.steps.split(",")
+        return tuple(dict.fromkeys(selection.step_name(step)[0] for step in steps))
     return tuple(TRACKS) if options.track == "all" else (options.track,)
 
 

@@ -25,6 +25,7 @@ import tempfile
 from pathlib import Path
 
 import chrome_trace
+import process
 import recorded
 import schema
 import selection
@@ -371,4 +372,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process.ended(main))

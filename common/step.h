@@ -68,10 +68,10 @@ typedef struct step {
     int multiple_n;
     int multiple_k;
     int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */
-    int stages;    /* k-tiles that its ring holds; 0 without a ring. For the emulator's shapes */
+    int stages;    /* k-tiles that its ring holds; 0 without a ring; for test shapes */
 
     /* Of a rung that chooses among kernels: the number of the one that it takes for this shape,
-     * from 0 on; negative if that is not known. NULL in all others. For the emulator's shapes. */
+     * from 0 on; negative if that is not known. NULL in all others. For test shapes. */
     int (*kernel_of)(const problem *problem);
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL

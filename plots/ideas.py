@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import plot
 import recorded
 from draw import records, style
 
-PROBES = recorded.ROOT / "build" / "probes"
+PROBES = recorded.ROOT / os.environ.get("BUILD", "build") / "probes"
 
 
 def pictures():

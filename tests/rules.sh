@@ -34,6 +34,12 @@ for source in steps/*.cu; do
     is "$rung has a header comment" "the first line is no comment" grep -qE '^//' <(head -n 1 "$source")
 done
 
+# ---- Python packages
+
+for list in */requirements.txt; do
+    absent "$list pins every package by its hashes" '^[^# ]([^\]*|[^=]*)$' "$list"
+done
+
 # ---- common
 
 # step.h shows a rung's main as an example.

@@ -6,8 +6,10 @@ Needs no GPU. Prints one line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -19,6 +21,7 @@ README_TABLE = ROOT / "bench" / "readme_table.py"
 NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
 
 sys.path.insert(0, str(ROOT / "bench"))
+import readme_table
 import recorded
 from tools.fake_rungs import LADDER, SIZE, House, case, close, require, run, same, wait_for_calls
 
@@ -412,6 +415,26 @@ def test_interrupt(folder):
     same(house.left_over(), [])
 
 
+def test_killed(folder):
+    """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 1})
+    house.out.write_text("an older record")
+    with subprocess.Popen(house.command(), stderr=subprocess.DEVNULL) as process:
+        wait_for_calls(house, 4)
+        process.kill()
+    kept = house.folder / "out.json.partial"
+    same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
+    same(recorded.load_record(kept)["interrupted"], True)
+    same([len(rung["passes"]) for rung in recorded.load_ladder(kept)["rungs"]], [2, 1])
+    deadline = time.monotonic() + 10
+    program = str(house.folder / "steps" / "v02").encode()
+    while any(program in one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline")):
+        require(time.monotonic() < deadline, "the rung runs on")
+        time.sleep(0.05)
+    house.add("v02", {})
+    same((house.ladder().returncode, house.left_over()), (0, []))  # the next one takes it away
+
+
 def test_interrupt_early(folder):
     """Ctrl-C before any run has finished writes nothing."""
     house = House(folder, v01={"sleep_in_call": 0})
@@ -456,6 +479,52 @@ def test_bad_usage(folder):
     same((house.calls(), house.left_over()), ([], []))
 
 
+def test_destinations(folder):
+    """--out replaces a file where links lead, writes to a device or pipe, and refuses a socket."""
+    house = House(folder, v01={})
+    device, pipe, link = (house.folder / name for name in ("device", "pipe", "link"))
+    device.symlink_to("/dev/null")
+    os.mkfifo(pipe)
+    link.symlink_to("out.json")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    words = ("--passes", "1", "--heuristics", "0", "--out")
+    for out in (device, pipe, link):
+        result = house.ladder(*words, str(out))
+        same((out.name, result.returncode, result.stderr.count("\n")), (out.name, 0, 1))
+    require(device.is_char_device() and pipe.is_fifo() and link.is_symlink(), "replaced")
+    same(json.loads(os.read(reader, 65536))["kind"], "run")
+    os.close(reader)
+    recorded.load_record(house.out)
+    same(sorted(house.left_over()), ["device", "link", "pipe"])
+    calls = house.calls()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(house.folder / "socket"))
+        result = house.ladder("--out", str(house.folder / "socket"))
+    same((result.returncode, result.stderr.count("\n"), house.calls()), (2, 1, calls))
+
+
+def test_unwritable(folder):
+    """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
+    house = House(folder, v01={})
+    limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
+    result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
+    same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
+    require(f"File too large: '{house.out}'" in result.stdout, result.stdout)
+    for command in (
+        house.command("--passes", "1"),
+        [sys.executable, str(ROOT / "bench" / "compare.py"), str(house.out), str(house.out)],
+        [sys.executable, str(ROOT / "bench" / "record.py"), "--list"],
+    ):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(
+                command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        require(result.returncode not in (0, 120), f"{command} exits with {result.returncode}")
+        said = result.stderr.splitlines()[-1]
+        require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
+    recorded.load_record(house.out)  # it was written all the same
+
+
 def test_dry_run(folder):
     """--dry-run prints every command and runs none."""
     house = House(folder, v01={}, v02={})
@@ -488,6 +557,33 @@ def test_readme_table(folder):
     ):
         require(words in text, f"'{words}' isn't in {text}")
     require(text.endswith("<!-- results:end -->\nend\n"), text)
+
+
+LIVE = "<script>x</script> `a` | [b](c) & d"
+SHOWN = "&lt;script&gt;x&lt;/script&gt; &#96;a&#96; \\| &#91;b&#93;(c) &amp; d"
+
+
+def test_escapes(folder):
+    """What a record says is text in the README and in the notes; what has no line cannot be said."""
+    house = House(
+        folder,
+        v01={"idea": LIVE},
+        v02={"exit": 1, "stderr": LIVE + "\x1b[1m"},
+        v03={"idea": "two\nlines"},
+        v04={"gpu": "<b>H100</b>"},
+        **{"v01-x": {"idea": LIVE}},
+    )
+    house.ladder("--passes", "1")
+    failed = {rung["step"]: rung["failed"] for rung in house.result()["rungs"] if "failed" in rung}
+    same(failed["v02"], f"exit status 1: {LIVE}\\x1b[1m")
+    require("idea" in failed["v03"] and "gpu.name" in failed["v04"], failed)
+    path, command = notes_command(folder, NOTE, "--variants", str(house.out))
+    same(run(*command).returncode, 0)
+    house.ladder("--passes", "1", "--steps", "v01,v02")
+    text = "\n".join(readme_table.block(house.result(), house.folder, house.folder).splitlines())
+    for shown in (path.read_text().replace("v02-a v01 v09-z", ""), text):
+        require(f"| v01 | {SHOWN} |" in shown and "<script>" not in shown, shown)
+    require(f"failed: exit status 1: {SHOWN}" in text, text)
 
 
 def test_readme_table_refuses(folder):
@@ -530,10 +626,14 @@ TESTS = [
     test_nothing_works,
     test_mismatch,
     test_interrupt,
+    test_killed,
     test_interrupt_early,
     test_bad_usage,
+    test_destinations,
+    test_unwritable,
     test_dry_run,
     test_readme_table,
+    test_escapes,
     test_readme_table_refuses,
 ]
 

@@ -31,6 +31,7 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "book"), str(ROOT / "tests" / "t
 import browser as browsers
 import recorded
 import rungs as rungs_today
+from fake_rungs import House
 
 # What a page says of itself. A picture that is not there has no width. `sides` says how the first
 # change with lines on both sides shows them; `over` how many lines cover the one before them, where
@@ -386,6 +387,25 @@ def test_small(folder):
     require("small" in start and "Banks" in start, "the first page lacks its title or an idea")
 
 
+def test_live(folder):
+    """HTML in a note or a record is text, but for pictures."""
+    live = '<script>x</script> <b onclick="x">b</b> <a href="javascript:x">c</a> [d](javascript:x)'
+    note = f"# v01\n\n{live}\n\n<div>\n{live} e < f\n</div>\n\n<script>\nx < y\n"
+    root = small_tree(folder, **{"notes/rungs/v01.md": note, "plots/ladder.png": ""})
+    house = House(tempfile.mkdtemp(dir=folder), v01={"idea": live}, v02={})
+    results = root / "bench" / "results"
+    results.mkdir()
+    house.ladder("--size", "8192", "--passes", "1", "--out", str(results / "live.json"))
+    result = run(root=root)
+    same((result.returncode, result.stderr), (0, ""))
+    none_of(link_problems(root / "build" / "book"))
+    for place, count in (("rungs/v01.html", 3), ("index.html", 1), ("results/live.html", 1)):
+        text = (root / "build" / "book" / place).read_text(encoding="utf-8")
+        same((place, text.count("&lt;script&gt;")), (place, count))
+        require("<b onclick" not in text, text)
+        require("x &lt; y" in text or place != "rungs/v01.html", text)
+
+
 def test_refuses(folder):
     """What a note links to must be there: exit 1, one line each, and the old book stays."""
     dead = (
@@ -561,6 +581,7 @@ TESTS = [
     test_sources,
     test_results,
     test_small,
+    test_live,
     test_refuses,
     test_finds_dead_links,
     test_browser,

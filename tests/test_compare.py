@@ -143,6 +143,8 @@ def test_broken(folder):
     refuses(bad, good, "bad.json: ladders[0].problem.seed")
     bad.write_bytes(min(RESULTS.glob("*-counters-*.json")).read_bytes())
     refuses(good, bad, "bad.json: no times")
+    bad.write_text("[" * 100_000)
+    refuses(good, bad, "bad.json: ", "nested too deeply")
     same(run(sys.executable, str(COMPARE), str(good)).returncode, 2)
 
 

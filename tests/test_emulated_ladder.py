@@ -231,7 +231,7 @@ def test_bad_usage(folder):
     for words in (
         ["--size", "0"],
         ["--size", "64", "--m", "64"],
-        ["--protocol", "burst"],
+        ["--protocol", "foo"],
         ["--sizes", "all"],
         ["--sizes", "64,squares"],
         ["--sizes", "64x64x64", "--track", "t"],

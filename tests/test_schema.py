@@ -126,6 +126,37 @@ PROTOCOL_EDITS = (  # of a run by all three
     ("ladders.2.rungs.0.passes.0.cublas.before_seconds", "1 s", "cublas.before_seconds"),
     ("ladders.2.protocol", "both", "ladders[2].protocol"),
 )
+VERIFICATION = "ladders.0.rungs.0.verification."
+VERIFICATION_EDITS = (  # of a run by real programs
+    ("ladders.0.date", "2026-02-30T12:00:00Z", "ladders[0].date"),
+    ("date", "2026-01-31T24:00:00Z", None),
+    ("gpu.name", "NVIDIA\x1b[31m", None),
+    ("gpu.name", "a" * 101, None),
+    ("commit", "fffffg1", None),
+    ("commit", "ffffff", None),
+    ("commit", "f" * 41, None),
+    ("commit", "abc1234+", None),
+    ("ladders.0.rungs.0.timing.step.seconds.0", 10**400, "too large"),
+    ("re\nmark", 1, "re\\nmark: is no field"),
+    *(
+        (VERIFICATION + field, value, "verification." + field)
+        for field, value in (
+            ("exact.wrong", 5),
+            ("exact.wrong", None),
+            ("exact.checked", 0),
+            ("bounded.wrong", 1),
+            ("bounded.max_error_over_bound", 1.5),
+            ("after_timing.wrong", 1),
+            ("after_timing.right", 1),
+            ("cublas.exact_wrong", 1),
+            ("cublas.bounded_wrong", True),
+            ("guards_intact", False),
+            ("check", "none"),
+            ("wrong_policy", "lazy"),
+            ("remark", "mine"),
+        )
+    ),
+)
 
 
 def edited(record, path, value):
@@ -200,6 +231,16 @@ def edits_of_run(folder):
     check_edits(dict(house.record(), ladders=ladders), PROTOCOL_EDITS, folder)
 
 
+def edits_of_verification(folder):
+    """What a record says of its check has to agree with `verified`; a name or date has to be one."""
+    record = recorded.load_record(newest_of("8192x8192x8192-burst-2026", "run"))
+    check_edits(record, VERIFICATION_EDITS, folder)
+    path = Path(folder) / "good.json"
+    for commit in ("unknown", "a" * 40, "abc1234+dirty"):
+        path.write_text(json.dumps(edited(record, "commit", commit)))
+        same(recorded.load_record(path)["commit"], commit)
+
+
 def digest(folder):
     """A record may hold the output's digest, and need not: there was none at first."""
     house = House(folder, v01={})
@@ -224,7 +265,10 @@ def foreign(folder):
     for index, text in enumerate(texts):
         why = refused(Path(folder) / f"{index}.json", text)
         require("not a recorded ladder" in why, why)
-    for index, text in enumerate(('{"kind": NaN}', "# notes", "\x00\x01")):
+    deep = ("[" * 100_000, '{"a": ' * 100_000, "[" * 900 + "]" * 900)
+    twice = ('{"kind": "run", "kind": "run"}', '{"kind": "run", "gpu": {"a": 1, "a": 1}}')
+    bad = ('{"kind": NaN}', "# notes", "\x00\x01", *deep, *twice)
+    for index, text in enumerate(bad):
         refused(Path(folder) / f"not-{index}.json", text)
     try:
         recorded.load_record(Path(folder) / "missing.json")
@@ -241,7 +285,16 @@ def unchanged(folder):
         same(json.loads(path.read_text()), record)
 
 
-TESTS = [edits_of_ladder, edits_of_counters, edits_of_run, digest, cut_short, foreign, unchanged]
+TESTS = [
+    edits_of_ladder,
+    edits_of_counters,
+    edits_of_run,
+    edits_of_verification,
+    digest,
+    cut_short,
+    foreign,
+    unchanged,
+]
 
 
 if __name__ == "__main__":

@@ -445,7 +445,7 @@ static int measure(run *run) {
     return write_json(run, &metered);
 }
 
-int step_main(const step *rung, int argc, char **argv) {
+static int run_program(const step *rung, int argc, char **argv) {
     request request = {.size = 8192, .seed = 1, .warm_up = 0.9, .seconds = 2.0, .pace = NAN};
     run run = {.rung = rung, .request = &request};
     message_prefix("parts");
@@ -470,4 +470,8 @@ int step_main(const step *rung, int argc, char **argv) {
     }
     device_close(&run.device);
     return status;
+}
+
+int step_main(const step *rung, int argc, char **argv) {
+    return output_end(run_program(rung, argc, argv));
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -320,7 +319,7 @@ def ladder_words(ladder):
 
 def kind_of(path):
     """What kind of record is in a file."""
-    return json.loads(Path(path).read_text(encoding="utf-8")).get("kind")
+    return recorded.parse(Path(path).read_text(encoding="utf-8")).get("kind")
 
 
 def record_of(path):

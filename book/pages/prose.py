@@ -17,7 +17,6 @@ SPAN_OR_COMMENT = re.compile(
     r"(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)|<!--.*?-->", re.DOTALL
 )
 LANGUAGE = re.compile(r"[A-Za-z0-9+#-]*")
-VOID = {"img", "br", "hr"}
 
 
 def without_comments(text):
@@ -61,32 +60,30 @@ def text_of(inline):
     )
 
 
-class Attributes(HTMLParser):
-    """Rewrites the links of HTML in a note; everything else stays."""
+class Pictures(HTMLParser):
+    """HTML in a note: a picture is the book's own, and everything else is text."""
 
-    def __init__(self, resolve, picture):
+    CDATA_CONTENT_ELEMENTS = RCDATA_CONTENT_ELEMENTS = ()  # in a <script> as well
+
+    def __init__(self, picture):
         super().__init__(convert_charrefs=False)
-        self.resolve, self.picture, self.made = resolve, picture, []
+        self.picture, self.made = picture, []
 
     def handle_starttag(self, tag, attributes):
-        """A tag with its links resolved; a picture is the book's own."""
+        """A picture, or text."""
         known = dict(attributes)
         if tag == "img":
             self.made.append(self.picture(known.get("src") or "", known.get("alt") or ""))
-            return
-        if known.get("href"):
-            known["href"] = self.resolve(known["href"])
-        words = [tag, *(f'{key}="{html.escape(value or "")}"' for key, value in known.items())]
-        self.made.append(f"<{' '.join(words)}>")
+        else:
+            self.handle_data(self.get_starttag_text())
 
     def handle_endtag(self, tag):
-        """As it is."""
-        if tag not in VOID:
-            self.made.append(f"</{tag}>")
+        """Text."""
+        self.handle_data(f"</{tag}>")
 
     def handle_data(self, data):
-        """As it is."""
-        self.made.append(data)
+        """Text."""
+        self.made.append(html.escape(data, quote=False))
 
     def handle_entityref(self, name):
         """As it is."""
@@ -156,7 +153,7 @@ class Renderer:
     def render_html(_self, tokens, index, _options, env):
         """HTML in a note."""
         book = env["book"]
-        parser = Attributes(book.resolve, book.picture)
+        parser = Pictures(book.picture)
         parser.feed(tokens[index].content)
         parser.close()
         return "".join(parser.made)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -333,7 +332,7 @@ class Site:
             place = self.ask_for(path)
             words, date = "", ""
             if path.endswith(".json"):
-                record = json.loads(self.tree.read(path))
+                record = recorded.parse(self.tree.read(path))
                 words, date = measured.record_of(self.tree.root / path)[0], record.get("date", "")
             name = str(PurePosixPath(path).relative_to(tree.RESULTS))
             entries.append((name, words, date[:10], place))

@@ -22,8 +22,6 @@ namespace {
 const std::function<void()> *kernel_body = nullptr;
 char launch_carrier; // what came before the launch comes before every thread
 
-unsigned volume(const dim3 &size) { return size.x * size.y * size.z; }
-
 // The place of element `index` in a box, x fastest.
 uint3 place_in(const dim3 &box, unsigned index) {
     return {index % box.x, index / box.x % box.y, index / (box.x * box.y)};

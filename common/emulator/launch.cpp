@@ -30,8 +30,6 @@ std::size_t most_dynamic_shared(const void *kernel) {
                                            : std::max(found->second, SHARED_WITHOUT_ASKING);
 }
 
-std::uint64_t volume(dim3 size) { return std::uint64_t(size.x) * size.y * size.z; }
-
 dim3 cluster_of(const cudaLaunchConfig_t &config) {
     dim3 cluster(1);
     for (unsigned i = 0; i < config.numAttrs; ++i)

@@ -134,6 +134,9 @@ struct Cluster {
     WaitQueue waiting;
 };
 
+// Threads, CTAs or clusters of a launch.
+inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
+
 // What a launch asked for.
 struct Grid {
     dim3 grid, block, cluster;

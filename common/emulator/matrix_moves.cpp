@@ -12,8 +12,7 @@ namespace {
 
 constexpr int ROWS = 8; // of a matrix; as many columns
 constexpr std::uint32_t ROW_BYTES = 16;
-constexpr int LARGEST_COUNT = 4; // matrices
-constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
+constexpr int MOST_MATRICES = 4;
 
 // What a lane brings.
 struct Move {
@@ -101,7 +100,7 @@ bool passes_address(const Move &move) { return move.thread->lane() < move.matric
 // Checks the calling lane's row and moves; the lanes without an address pass anything.
 void move_together(Move &move, const void *row, bool is_write, void (*work)(void **)) {
     const int matrices = move.matrices;
-    const bool known = matrices == 1 || matrices == 2 || matrices == LARGEST_COUNT;
+    const bool known = matrices == 1 || matrices == 2 || matrices == MOST_MATRICES;
     if (!known)
         fail(Mistake::MISUSE, format("ldmatrix or stmatrix of %d matrices: 1, 2 or 4", matrices),
              {note_at(*move.thread, move.site, "called it here")});

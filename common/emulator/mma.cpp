@@ -13,7 +13,6 @@ namespace {
 constexpr int M = 16;
 constexpr int N = 8;
 constexpr int K = 16;
-constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
 
 // What a lane brings. c and d are fp32, or fp16 packed in pairs.
 struct Fragments {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t ELEMENT = 2; // bytes that one number of a writer stands for
 
 // Who wrote, without what may be gone when the report is made.
-struct Writer {
+struct OutputWriter {
     int thread, cta, cluster;
     Site site;
     std::uintptr_t pc; // 0: the site says where
@@ -20,15 +20,15 @@ struct Writer {
 
 const char *first = nullptr;
 std::vector<std::uint32_t> written; // per element: number of its writer, from 1 on; 0: nobody yet
-std::vector<Writer> writers;
+std::vector<OutputWriter> writers;
 
-bool same(const Writer &one, const Writer &other) {
+bool same(const OutputWriter &one, const OutputWriter &other) {
     return one.thread == other.thread && one.cta == other.cta && one.cluster == other.cluster &&
            one.pc == other.pc && one.site.line() == other.site.line() &&
            one.site.file_name() == other.site.file_name();
 }
 
-Note note_of(const Writer &writer, const char *did) {
+Note note_of(const OutputWriter &writer, const char *did) {
     const std::string who = format("thread %d of CTA %d of cluster %d %s", writer.thread,
                                    writer.cta, writer.cluster, did);
     if (writer.pc == 0)
@@ -37,7 +37,7 @@ Note note_of(const Writer &writer, const char *did) {
     return {who, place.file, place.line};
 }
 
-void mark(const Writer &writer, const void *address, std::size_t bytes) {
+void mark(const OutputWriter &writer, const void *address, std::size_t bytes) {
     const std::ptrdiff_t offset = static_cast<const char *>(address) - first;
     const std::size_t begin = static_cast<std::size_t>(offset) / ELEMENT;
     if (offset < 0 || begin >= written.size() || bytes == 0)
@@ -57,7 +57,7 @@ void mark(const Writer &writer, const void *address, std::size_t bytes) {
     std::fill(from, to, static_cast<std::uint32_t>(writers.size()));
 }
 
-Writer writer_of(const Thread &thread, Site site, std::uintptr_t pc) {
+OutputWriter writer_of(const Thread &thread, Site site, std::uintptr_t pc) {
     return {thread.number, thread.cta->rank, thread.cta->cluster->index, site, pc};
 }
 

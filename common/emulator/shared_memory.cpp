@@ -20,11 +20,11 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t UNIT = 2;           // bytes that have one writer: a bf16
-constexpr std::size_t PAGE = 1024;        // bytes whose unpublished units are counted together
-constexpr std::size_t MARGIN = 64 * 1024; // on either side of the dynamic part, without access
+constexpr std::size_t UNIT = 2;          // bytes that have one writer: a bf16
+constexpr std::size_t PAGE = 1024;       // bytes whose unpublished units are counted together
+constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, without access
 constexpr std::size_t LANDINGS_KEPT = 64;
-constexpr std::size_t NONE = static_cast<std::size_t>(-1);
+constexpr std::size_t NO_UNIT = static_cast<std::size_t>(-1);
 
 bool tracking = !races::detecting();
 
@@ -81,13 +81,13 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_bytes_ = dynamic_bytes;
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t usable = round_up(dynamic_bytes, page);
-    mapped_bytes_ = usable + 2 * MARGIN;
+    mapped_bytes_ = usable + 2 * GUARD;
     void *mapping =
         mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
         fail_without_memory();
     mapping_ = static_cast<unsigned char *>(mapping);
-    dynamic_ = mapping_ + MARGIN;
+    dynamic_ = mapping_ + GUARD;
     if (usable > 0 && mprotect(dynamic_, usable, PROT_READ | PROT_WRITE) != 0)
         fail_without_memory();
     fill_bytes(dynamic_, UNINITIALISED, dynamic_bytes);
@@ -257,7 +257,7 @@ void SharedMemory::publish(const Thread &thread) {
     units.clear();
 }
 
-// The first unit of [offset, offset + bytes) that has an unpublished write, or NONE.
+// The first unit of [offset, offset + bytes) that has an unpublished write, or NO_UNIT.
 std::size_t SharedMemory::first_unpublished(std::uint32_t offset, std::size_t bytes) const {
     const std::size_t end = offset + bytes;
     for (std::size_t begin = offset; begin < end;) {
@@ -268,7 +268,7 @@ std::size_t SharedMemory::first_unpublished(std::uint32_t offset, std::size_t by
                     return unit;
         begin = page_end;
     }
-    return NONE;
+    return NO_UNIT;
 }
 
 Note SharedMemory::note_of(const Writer &writer, const char *did) const {
@@ -293,7 +293,7 @@ void SharedMemory::check_published(std::uint32_t offset, std::size_t bytes, cons
         return;
     check_inside(offset, bytes);
     const std::size_t unit = first_unpublished(offset, bytes);
-    if (unit != NONE)
+    if (unit != NO_UNIT)
         fail_unpublished(
             unit, format("%s reads bytes that a thread wrote and never fenced,", reader), site);
 }
@@ -305,7 +305,7 @@ void SharedMemory::write_async(std::uint32_t offset, const void *from, std::size
     if (!tracking || bytes == 0)
         return;
     const std::size_t unit = first_unpublished(offset, bytes);
-    if (unit != NONE)
+    if (unit != NO_UNIT)
         fail_unpublished(
             unit, format("%s overwrites bytes that a thread wrote and never fenced,", writer),
             site);

@@ -10,6 +10,8 @@ namespace emulator {
 
 struct Thread;
 
+constexpr std::uint32_t WHOLE_WARP = 0xffffffff;
+
 // The current thread joins the lanes of `mask` in `what`, an .aligned instruction. The last lane
 // calls work(arguments), with the arguments of all lanes by lane number; then all go on.
 // `synchronises`: also orders memory among the lanes, as __syncwarp does (shuffles do not). A lane

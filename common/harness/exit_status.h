@@ -4,7 +4,7 @@
 
 enum exit_status {
     STATUS_VERIFIED = 0,
-    STATUS_FAILED = 1,     /* a wrong result or a failed call */
+    STATUS_FAILED = 1,     /* a wrong result, a failed call, or output that cannot be written */
     STATUS_USAGE = 2,      /* bad options, unsupported shape, does not fit in memory */
     STATUS_CANNOT_RUN = 77 /* no GPU, or one that the rung is not made for */
 };

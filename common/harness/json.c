@@ -1,8 +1,12 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "harness/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,16 +29,39 @@ static int refuse(const char *path, int number, char *error, size_t size) {
     return 1;
 }
 
-static int not_a_directory(const char *path, char *error, size_t size) {
+/* Sets json's path and temporary, or fails with errno 0 and the reason in error, or with errno. */
+static int find_place(json *json, const char *path, char *error, size_t size) {
     struct stat status;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return refuse(path, EISDIR, error, size);
+    const bool there = stat(path, &status) == 0;
+    const bool direct = there && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+    if (there && !direct && !S_ISREG(status.st_mode)) {
+        snprintf(error, size, "cannot write '%s': it is %s", path,
+                 S_ISDIR(status.st_mode) ? "a directory"
+                                         : "neither a file nor a device or pipe to write to");
+        errno = 0;
+        return 1;
     }
-    return 0;
+    /* A link stays: what it leads to is replaced. */
+    json->path = there && !direct ? realpath(path, NULL) : strdup(path);
+    json->temporary = direct || json->path == NULL ? NULL : temporary_template(json->path);
+    return json->path == NULL || (!direct && json->temporary == NULL);
+}
+
+static void release(json *json) {
+    free(json->path);
+    free(json->temporary);
+    memset(json, 0, sizeof *json);
 }
 
 int json_writable(const char *path, char *error, size_t size) {
-    json trial;
+    json trial = {0};
+    if (find_place(&trial, path, error, size) == 0 && trial.temporary == NULL) {
+        /* Not opened: the reader of a pipe would see its end. */
+        const int number = access(path, W_OK) == 0 ? 0 : errno;
+        release(&trial);
+        return number == 0 ? 0 : refuse(path, number, error, size);
+    }
+    release(&trial);
     if (json_begin(&trial, path, error, size) != 0) {
         return 1;
     }
@@ -49,27 +76,31 @@ static int set_ordinary_mode(int descriptor) {
     return fchmod(descriptor, 0666 & ~mask);
 }
 
+static void unlink_temporary(const json *json) {
+    if (json->temporary != NULL) {
+        unlink(json->temporary);
+    }
+}
+
 int json_begin(json *json, const char *path, char *error, size_t size) {
     memset(json, 0, sizeof *json);
-    if (not_a_directory(path, error, size) != 0) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failed write, not the end */
+    int descriptor = -1;
+    if (find_place(json, path, error, size) == 0) {
+        descriptor = json->temporary != NULL ? mkstemp(json->temporary) : open(path, O_WRONLY);
+    } else if (errno == 0) {
         return 1;
     }
-    json->path = strdup(path);
-    json->temporary = temporary_template(path);
-    const int descriptor =
-        json->path == NULL || json->temporary == NULL ? -1 : mkstemp(json->temporary);
-    if (descriptor >= 0 && set_ordinary_mode(descriptor) == 0) {
+    if (descriptor >= 0 && (json->temporary == NULL || set_ordinary_mode(descriptor) == 0)) {
         json->file = fdopen(descriptor, "w");
     }
     if (json->file == NULL) {
         refuse(path, errno, error, size);
         if (descriptor >= 0) {
             close(descriptor);
-            unlink(json->temporary);
+            unlink_temporary(json);
         }
-        free(json->path);
-        free(json->temporary);
-        memset(json, 0, sizeof *json);
+        release(json);
         return 1;
     }
     return 0;
@@ -171,28 +202,23 @@ void json_null(json *json, const char *key) {
     fputs("null", json->file);
 }
 
-static void release(json *json) {
-    free(json->path);
-    free(json->temporary);
-    memset(json, 0, sizeof *json);
-}
-
 int json_commit(json *json, char *error, size_t size) {
     fputc('\n', json->file);
     /* fsync before rename: after a crash the name holds the old file or the whole new one. */
-    int failed = fflush(json->file) != 0 || ferror(json->file) || fsync(fileno(json->file)) != 0;
+    int failed = fflush(json->file) != 0 || ferror(json->file) ||
+                 (json->temporary != NULL && fsync(fileno(json->file)) != 0);
     int number = failed ? errno : 0;
     if (fclose(json->file) != 0 && !failed) {
         failed = 1;
         number = errno;
     }
-    if (!failed && rename(json->temporary, json->path) != 0) {
+    if (!failed && json->temporary != NULL && rename(json->temporary, json->path) != 0) {
         failed = 1;
         number = errno;
     }
     if (failed) {
         refuse(json->path, number, error, size);
-        unlink(json->temporary);
+        unlink_temporary(json);
     }
     release(json);
     return failed;
@@ -200,6 +226,6 @@ int json_commit(json *json, char *error, size_t size) {
 
 void json_abandon(json *json) {
     fclose(json->file);
-    unlink(json->temporary);
+    unlink_temporary(json);
     release(json);
 }

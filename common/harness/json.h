@@ -1,4 +1,4 @@
-/* Writes one JSON file: whole or not at all. */
+/* Writes one JSON file: whole or not at all. A device or a pipe is written to as it is. */
 #ifndef GEMM_LADDER_HARNESS_JSON_H
 #define GEMM_LADDER_HARNESS_JSON_H
 
@@ -15,7 +15,7 @@ enum { JSON_MOST_NESTED = 16 };
 typedef struct json {
     FILE *file;
     char *path;
-    char *temporary;
+    char *temporary; /* NULL if path is written to as it is */
     int depth;
     bool filled[JSON_MOST_NESTED];   /* something stands at this depth already */
     bool is_array[JSON_MOST_NESTED]; /* arrays hold plain values and stay on one line */

@@ -1,9 +1,13 @@
 #include "harness/message.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "harness/exit_status.h"
 
 enum { QUIET_SECONDS = 2 };
 static const double REDRAW_SECONDS = 0.2;
@@ -20,6 +24,15 @@ void message(const char *format, ...) {
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
+}
+
+int output_end(int status) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return status;
+    }
+    message("cannot write its output: %s", errno != 0 ? strerror(errno) : "a write has failed");
+    return status == STATUS_VERIFIED ? STATUS_FAILED : status;
 }
 
 double monotonic_seconds(void) {

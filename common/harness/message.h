@@ -14,6 +14,10 @@ void message_prefix(const char *prefix);
 /* Prints "prefix: text" and a line end on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Writes out what was printed on stdout. Returns the program's exit status: the one given, or
+ * STATUS_FAILED with a message if that was STATUS_VERIFIED and the output could not be written. */
+int output_end(int status);
+
 /* Seconds on a clock that only goes forward. */
 double monotonic_seconds(void);
 

@@ -143,7 +143,7 @@ static int try_and_run(const device *device, const step *step, const options *o)
     return run_on(device, step, o, count > 0 ? text : NULL);
 }
 
-int step_main(const step *step, int argc, char **argv) {
+static int run_program(const step *step, int argc, char **argv) {
     options options;
     char error[ERROR_SIZE];
     const option_rules rules = machine_option_rules(step);
@@ -167,4 +167,8 @@ int step_main(const step *step, int argc, char **argv) {
         device_close(&device);
     }
     return status;
+}
+
+int step_main(const step *step, int argc, char **argv) {
+    return output_end(run_program(step, argc, argv));
 }

@@ -25,6 +25,7 @@ PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
 
 RC = {
     "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
+    "text.parse_math": False,  # a record's $ is a $
     "svg.fonttype": "none",  # text stays text: small, searchable
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 11,

@@ -63,7 +63,7 @@ def contender(factor, noise=0):
     return {{"seconds": seconds, **read}}
 
 run = {{
-    "schema": 1, "kind": "step", "step": NAME, "idea": "idea of " + NAME,
+    "schema": 1, "kind": "step", "step": NAME, "idea": BEHAVIOUR.get("idea", "idea of " + NAME),
     "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
     "gpu": {{"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
             "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0",

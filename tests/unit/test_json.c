@@ -1,9 +1,13 @@
 /* The JSON writer: what it writes, and that a failure leaves nothing behind. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "harness/json.h"
@@ -165,7 +169,67 @@ static void full_disk(void) {
     unlink(path);
 }
 
+static int write_empty(const char *path) {
+    json json;
+    if (json_begin(&json, path, error, sizeof error) != 0) {
+        return 1;
+    }
+    json_object_begin(&json, NULL);
+    json_object_end(&json);
+    return json_commit(&json, error, sizeof error);
+}
+
+/* A file behind a symbolic link is replaced where it is; a device and a pipe are written to. */
+static void special_files(void) {
+    char file[256], text[8] = "";
+    const char *path = in_directory("link");
+    snprintf(file, sizeof file, "%s/file.json", directory);
+    write_file(file, "old");
+    EXPECT(symlink("file.json", path) == 0 && write_empty(path) == 0, "%s", error);
+    struct stat status;
+    EXPECT(lstat(path, &status) == 0 && S_ISLNK(status.st_mode), "the link is gone");
+    EXPECT(strcmp(content(file), "{}\n") == 0, "%s", content(file));
+    unlink(file);
+    unlink(path);
+    /* By way of links: a mistake destroys these, not the machine's devices. */
+    EXPECT(symlink("/dev/null", path) == 0 && write_empty(path) == 0, "%s", error);
+    EXPECT(stat(path, &status) == 0 && S_ISCHR(status.st_mode), "no device any more");
+    unlink(path);
+    EXPECT(symlink("/dev/full", path) == 0 && write_empty(path) != 0, "written to /dev/full");
+    EXPECT(strstr(error, "No space left") != NULL, "%s", error);
+    EXPECT(lstat(path, &status) == 0 && S_ISLNK(status.st_mode), "the link is gone");
+    unlink(path);
+    EXPECT(mkfifo(path, 0600) == 0, "mkfifo");
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    EXPECT(json_writable(path, error, sizeof error) == 0 && write_empty(path) == 0, "%s", error);
+    EXPECT(read(reader, text, sizeof text - 1) == 3 && strcmp(text, "{}\n") == 0, "%s", text);
+    close(reader);
+    EXPECT(entries() == 1, "%d entries", entries());
+    unlink(path);
+}
+
+static void size_limit(void) {
+    const char *path = in_directory("limited.json");
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+    EXPECT(write_empty(path) != 0, "written");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT(strstr(error, "File too large") != NULL, "%s", error);
+    EXPECT(entries() == 0, "%d entries", entries());
+}
+
 static void early_refusal(void) {
+    const char *path = in_directory("socket");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT(bind(listener, (struct sockaddr *)&address, sizeof address) == 0, "bind");
+    EXPECT(json_writable(path, error, sizeof error) != 0, "a socket is not a file");
+    EXPECT(strstr(error, "neither a file nor") != NULL, "%s", error);
+    close(listener);
+    unlink(path);
     EXPECT(json_writable(in_directory("new.json"), error, sizeof error) == 0, "%s", error);
     EXPECT(json_writable("/nonexistent/x.json", error, sizeof error) != 0, "no such directory");
     EXPECT(strstr(error, "/nonexistent/x.json") != NULL, "%s", error);
@@ -184,6 +248,8 @@ int main(void) {
     run_case("json: giving up leaves nothing behind", abandoning);
     run_case("json: a failed rename leaves nothing behind", failing_commit);
     run_case("json: a full disk leaves the old file", full_disk);
+    run_case("json: a device and a pipe are written to, and stay", special_files);
+    run_case("json: a limit on the size of files leaves nothing behind", size_limit);
     run_case("json: a bad place is refused early", early_refusal);
     rmdir(directory);
     return test_result();

@@ -128,7 +128,8 @@ static const step fake_add_one = {.name = "v98",
 
 static const step *subject = &fake; /* what the program is made of */
 
-static char output[16384]; /* of the program: stdout and stderr */
+static char output[16384];    /* of the program: stdout and stderr */
+static const char *output_to; /* then stdout goes there */
 
 /* In the child: runs the program with the words as its command line. */
 static void run_program(const char *words, int descriptor) {
@@ -141,6 +142,9 @@ static void run_program(const char *words, int descriptor) {
         argv[argc++] = word;
     }
     if (dup2(descriptor, STDOUT_FILENO) < 0 || dup2(descriptor, STDERR_FILENO) < 0) {
+        _exit(99);
+    }
+    if (output_to != NULL && freopen(output_to, "w", stdout) == NULL) {
         _exit(99);
     }
     computes = subject->computes;
@@ -329,6 +333,18 @@ static void json(void) {
     EXPECT(rmdir(directory) == 0, "something was left in %s", directory);
 }
 
+/* What cannot be printed is told by the exit status. */
+static void unprintable(void) {
+    const char *words[] = {"--help", "--size 64 --policy eager"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        output_to = "/dev/full";
+        EXPECT(status_of(NONE, words[i]) == STATUS_FAILED, "%s succeeded", words[i]);
+        EXPECT(strncmp(output, "v98: cannot write its output: ", 30) == 0, "%s", output);
+        EXPECT(strchr(output, '\n') == output + strlen(output) - 1, "it says: %s", output);
+        output_to = NULL;
+    }
+}
+
 static void help(void) {
     EXPECT(status_of(NONE, "--help") == STATUS_VERIFIED, "%s", output);
     EXPECT(strstr(output, "v98: a host product") != NULL, "%s", output);
@@ -346,6 +362,7 @@ int main(void) {
     run_case("emulated program: alpha, beta and C", addmm);
     run_case("emulated program: matrices that are moved", moves);
     run_case("emulated program: JSON", json);
+    run_case("emulated program: output that cannot be written", unprintable);
     run_case("emulated program: --help", help);
     return test_result();
 }
