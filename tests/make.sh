@@ -173,7 +173,7 @@ for words in "plots RESULTS" "ladder TRACK" "ladder SIZES" "ladder PROTOCOL" "co
     for value in "x'; touch $work/injected; echo '" "x\$\$(touch $work/injected)" \
         $'x\n'"touch $work/injected"; do
         # shellcheck disable=SC2086 # a verb and its variables
-        run EMULATE=0 GPU_DEVICES=/dev/null PYTHON=true MAKE=true BUILD=$fake ${words% *} "${words##* }=$value"
+        run EMULATE=0 NVCC=true GPU_DEVICES=/dev/null PYTHON=true MAKE=true BUILD=$fake ${words% *} "${words##* }=$value"
         is "make $words=${value//$'\n'/\\n} runs that alone" "see $work/out and $work/err" \
             test "$status" -eq 0 -a ! -e $work/injected
         rm -f $work/injected
