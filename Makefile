@@ -1,6 +1,7 @@
 # gemm-ladder's front door: `make` alone prints the verbs.
 #
-# Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may be set:
+# Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may
+# be set:
 #   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
 #               set, on a GPU if there are one and nvcc
@@ -9,8 +10,9 @@
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
-#   ARGS="..."  shell words for the program or script behind the verb
+#   ARGS="..."  shell words for the program or script that the verb runs
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
+#   GPU_DEVICES a GPU's device file, if it is none of /dev/nvidia* and /dev/dxg
 #   COMMIT      what the programs report as their commit, if git cannot tell
 
 HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
@@ -873,8 +875,9 @@ $(BUILD)/venv/bin/python:
 $(BUILD)/venv/%.stamp: %/requirements.txt | $(BUILD)/venv/bin/python
 	@echo 'pip install -r $<'
 	$(Q)$(ALONE) $(BUILD)/venv/bin/pip install -q --disable-pip-version-check --require-hashes \
-	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { echo 'the packages of $< could not be installed: this needs the' \
-	    'network, or an index that PIP_INDEX_URL names ($(@:.stamp=.log) has what pip said)' >&2; exit 1; }
+	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { \
+	    echo 'the packages of $< could not be installed: this needs the network, or an index that' \
+	    'PIP_INDEX_URL names ($(@:.stamp=.log) has what pip said)' >&2; exit 1; }
 	$(Q)touch $@
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \

@@ -23,7 +23,7 @@ void operation_begins();
 void release(const void *carrier);
 void acquire(const void *carrier);
 
-// A carrier for those who have no address of their own; none if nobody asks.
+// A carrier for those who have no address of their own; none if the launch was not early.
 std::shared_ptr<void> make_carrier();
 // Its address may be another's from now on.
 void forget(const void *carrier);

@@ -19,7 +19,7 @@ struct OutputWriter {
 };
 
 const char *first = nullptr;
-std::vector<std::uint32_t> written; // per element: number of its writer, from 1 on; 0: nobody yet
+std::vector<std::uint32_t> written; // per element: number of its writer, from 1 on; 0: none yet
 std::vector<OutputWriter> writers;
 
 bool same(const OutputWriter &one, const OutputWriter &other) {

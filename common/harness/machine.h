@@ -30,7 +30,8 @@ void machine_watch_output(const void *d, size_t bytes);
 enum { MOST_KERNELS = 8, MOST_TRIALS = 4 + MOST_KERNELS };
 
 /* The shapes that a default run tries before its own, as options for each: on the emulator, which
- * has so many multiprocessors. Returns how many; on a GPU none. */
+ * has so many multiprocessors. Returns how many; none on a GPU, for a trace, or under
+ * ThreadSanitizer, where they would take minutes. */
 size_t machine_trials(const step *step, int sms, const options *options,
                       struct options trials[MOST_TRIALS]);
 

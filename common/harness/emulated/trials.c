@@ -1,6 +1,5 @@
 /* The shapes of a default run: small ones that take any rung to its edges. */
 #include <stdint.h>
-#include <string.h>
 
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
@@ -68,7 +67,7 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
     const int stages = step->stages > 0 ? step->stages : 1;
     const int around = (2 * stages + 1) * TILE_K; /* twice around the ring, and once more */
     const int fewer = (stages > 1 ? stages - 1 : 1) * TILE_K;
-    if (!o->is_default || emulator_detects_races()) {
+    if (!o->is_default || machine_traces() || emulator_detects_races()) {
         return 0;
     }
     if (arithmetic_of(step).moves) {
