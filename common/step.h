@@ -59,7 +59,6 @@ typedef struct step {
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
     bool launches_early;        /* it looks at the problem's `early` */
     bool on_cuda_cores;         /* it leaves the tensor cores idle */
-    bool rewrites_d;            /* a launch writes some elements of D more than once, on purpose */
     int min_compute_capability; /* 90 means 9.0 */
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
                                    999 for code that every later one runs too */

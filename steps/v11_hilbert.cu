@@ -80,7 +80,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// A consumer warpgroup: writes its accumulators to its staging memory, half of the columns at a
+// A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
 // time, and one of its threads starts the store of it to D at (row, column). Of the fragment, a
 // thread holds rows lane / 4 and 8 below it of its warp's 16, in pairs of columns. See wgmma.cuh.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],

@@ -79,7 +79,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// A consumer warpgroup: writes its accumulators to its staging memory, half of the columns at a
+// A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
 // time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
 // 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
 // of the left pair, the others those of the right.

@@ -164,7 +164,7 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
                       /* The emulator has the stricter rules for early launches. */
                       .early = i == CONTENDER_EARLY || workload->device->info.emulated,
                       .stream = workload->device->stream};
-        if (i == CONTENDER_STEP && !workload->step->rewrites_d) {
+        if (i == CONTENDER_STEP) {
             machine_watch_output(copy->d[i].payload, sizes->d);
         }
         if (is_step(i) && prepare_step(workload, copy, i) != 0) {
