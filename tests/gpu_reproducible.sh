@@ -19,11 +19,11 @@ trap 'rm -rf "$work"' EXIT
 # digest_of RUNG M N K: into $digest; what the program said is in $output. Returns its exit status.
 digest_of() {
     local status
-    rm -f "$work/run.json"
+    rm -f "$work/$1.json"
     output=$(timeout 120 "build/steps/$1" --m "$2" --n "$3" --k "$4" --rounds 1 \
-        --json "$work/run.json" 2>&1)
+        --json "$work/$1.json" 2>&1)
     status=$?
-    digest=$(sed -nE 's/^ *"digest": "(0x[0-9a-f]{16})",?$/\1/p' "$work/run.json" 2>/dev/null)
+    digest=$(sed -nE 's/^ *"digest": "(0x[0-9a-f]{16})",?$/\1/p' "$work/$1.json" 2>/dev/null)
     return "$status"
 }
 
@@ -46,22 +46,22 @@ reproduce() {
     if [[ $first == "$digest" ]]; then ok "$name"; else not_ok "$name" "$first, then $digest"; fi
 }
 
-sources_of "$@"
-for source in "${sources[@]}"; do
-    rung=$(basename "${source%%_*}")
-    [[ $rung != t* ]] || continue
+reproduce_rung() {
+    local rung=$1 source=$2 ragged=$TILED
+    [[ $rung != t* ]] || return
     if ! find_nvcc >/dev/null; then
         skip "$rung gives the same bits in two processes" "needs nvcc to be built, and a GPU"
-        continue
+        return
     elif [[ ! -x build/steps/$rung ]]; then
         not_ok "$rung gives the same bits in two processes" "build/steps/$rung was not built"
-        continue
+        return
     fi
-    ragged=$TILED
     ! grep -q '\.multiple_m = 1,' "$source" || ragged=$CLIPPED
     for shape in "$ragged" "$SQUARE"; do
         # shellcheck disable=SC2086 # the words of a shape are arguments
-        reproduce "$rung" $shape || continue 2
+        reproduce "$rung" $shape || return
     done
-done
+}
+
+each_rung reproduce_rung "$@"
 finish

@@ -44,14 +44,14 @@ verify() {
     fi
 }
 
-for source in steps/*.cu; do
-    rung=$(basename "${source%%_*}")
+verify_file() {
+    local rung=$1 shapes
     if ! find_nvcc >/dev/null; then
         skip "$rung's file of its own is verified" "needs nvcc to be built, and a GPU"
-        continue
+        return
     elif [[ ! -x build/standalone/$rung ]]; then
         not_ok "$rung's file of its own is verified" "build/standalone/$rung was not built"
-        continue
+        return
     fi
     shapes=("" "${TILED[@]}")
     [[ $rung == v1[0-9] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
@@ -59,7 +59,9 @@ for source in steps/*.cu; do
     [[ $rung == t* ]] && shapes=("" "${MOVED[@]}")
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086 # the words of a shape are arguments
-        verify "$rung" $shape || continue 2
+        verify "$rung" $shape || return
     done
-done
+}
+
+each_rung verify_file
 finish

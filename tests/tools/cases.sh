@@ -53,3 +53,21 @@ sources_of() {
     done
     [[ $# -gt 0 ]] || sources=(steps/*.cu)
 }
+
+# each_rung FUNCTION [RUNG...]: calls it with each rung's name and file, several rungs at a time, and
+# shows what they print rung by rung. Most of such a case is the start of a process.
+each_rung() {
+    local function=$1 source outputs at_once
+    shift
+    sources_of "$@"
+    at_once=$(nproc)
+    outputs=$(mktemp -d) || exit 1
+    for source in "${sources[@]}"; do
+        while [[ $(jobs -rp | wc -l) -ge $((at_once < 8 ? at_once : 8)) ]]; do wait -n; done
+        "$function" "$(basename "${source%%_*}")" "$source" >"$outputs/${source##*/}" 2>&1 &
+    done
+    wait
+    cat "$outputs"/*
+    failures=$((failures + $(cat "$outputs"/* | grep -c '^not ok - ')))
+    rm -r "$outputs"
+}
