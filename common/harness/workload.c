@@ -191,19 +191,18 @@ static int open_copies(workload *workload, const options *o, const sizes *sizes)
 /* Whom the options and the computation ask for, without those whom this machine does not have. */
 static contender_set choose_contenders(const workload *workload, const options *o) {
     const enum computation computes = workload->step->computes;
-    const arithmetic *arithmetic = &workload->arithmetic;
+    const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
+    const bool wanted[CONTENDERS] = {
+        [CONTENDER_FP16_SUMS] = workload->arithmetic.fp16_sums,
+        [CONTENDER_COPY] = workload->arithmetic.moves,
+        [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL,
+        [CONTENDER_EARLY] = workload->step->launches_early && times,
+    };
     contender_set set = STEP_AND_OTHER;
-    if ((arithmetic->fp16_sums || arithmetic->moves) &&
-        second_opinion_name(computes, CONTENDER_FP16_SUMS) != NULL) {
-        set |= 1U << CONTENDER_FP16_SUMS;
-    }
-    if (workload->step->launches_early && !workload->device->info.emulated &&
-        o->protocol != PROTOCOL_NONE) {
-        set |= 1U << CONTENDER_EARLY;
-    }
-    if ((o->heuristics > 0 || o->algorithm != NULL) &&
-        second_opinion_name(computes, CONTENDER_HEURISTIC) != NULL) {
-        set |= 1U << CONTENDER_HEURISTIC;
+    for (int who = CONTENDER_OTHER + 1; who < CONTENDERS; ++who) {
+        if (wanted[who] && (is_step(who) || second_opinion_name(computes, who) != NULL)) {
+            set |= 1U << who;
+        }
     }
     return set;
 }
@@ -292,7 +291,7 @@ size_t workload_operand_bytes(const workload *workload) {
 
 reference workload_reference(const workload *workload, int contender, size_t copy) {
     reference result = workload->reference;
-    if (workload->arithmetic.moves && contender == CONTENDER_COPY) {
+    if (contender == CONTENDER_COPY) {
         result.words = (uint32_t *)workload->copy[copy].a.payload;
         result.rows = (size_t)result.m;
         result.columns = (size_t)result.n;

@@ -566,7 +566,9 @@ static void moved_words(void) {
 static void expect_movers(const step *step, int m, int n) {
     move move;
     if (move_open(&move, step, m, n)) {
-        for (int who = CONTENDER_OTHER; who <= CONTENDER_COPY; ++who) {
+        static const int WHO[] = {CONTENDER_OTHER, CONTENDER_COPY};
+        for (size_t i = 0; i < sizeof WHO / sizeof *WHO; ++i) {
+            const int who = WHO[i];
             second_opinion *mover = second_opinion_open(step->computes, who, gpu.stream);
             EXPECT(mover != NULL && buffer_poison(&move.d, gpu.stream) == 0 &&
                        second_opinion_launch(mover, &move.problem) == 0 &&

@@ -22,11 +22,8 @@ struct second_opinion {
 };
 
 const char *second_opinion_name(enum computation computes, int contender) {
-    if (contender != CONTENDER_OTHER) {
-        return NULL;
-    }
-    return arithmetic_of(&(step){.computes = computes}).moves ? "the host loop"
-                                                              : "the host product";
+    return contender == CONTENDER_OTHER ? arithmetic_of(&(step){.computes = computes}).family->host
+                                        : NULL;
 }
 
 second_opinion *second_opinion_open(enum computation computes, int contender,
