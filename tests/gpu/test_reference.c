@@ -14,7 +14,6 @@
 #include "harness/device.h"
 #include "harness/exit_status.h"
 #include "harness/operands.h"
-#include "harness/reference_host.h"
 #include "harness/sample.h"
 
 static device gpu;
@@ -67,8 +66,8 @@ static bool compute_on_host(product *p) {
     void *b = malloc(p->b.bytes);
     float *c = malloc(p->c.bytes);
     const enum number format = p->arithmetic.operands;
-    p->values = malloc(p->elements * sizeof(double));
-    p->magnitudes = malloc(p->elements * sizeof(double));
+    p->values = calloc(p->elements, sizeof(double));
+    p->magnitudes = calloc(p->elements, sizeof(double));
     p->partials = calloc(p->elements, sizeof(double));
     p->output = malloc(p->d.bytes);
     const bool good =
@@ -78,13 +77,14 @@ static bool compute_on_host(product *p) {
     if (good) {
         const size_t n = (size_t)p->shape.n;
         const size_t k = (size_t)p->shape.k;
-        reference_host(format, a, b, (size_t)p->shape.m, n, k, p->values, p->magnitudes);
         for (size_t i = 0; i < p->elements; ++i) {
-            double sum = 0;
             for (size_t j = 0; j < k; ++j) {
-                sum += (double)number_read(format, a, i / n * k + j) *
-                       (double)number_read(format, b, i % n * k + j);
-                p->partials[i] += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(sum) : 0;
+                const double product = (double)number_read(format, a, i / n * k + j) *
+                                       (double)number_read(format, b, i % n * k + j);
+                p->values[i] += product;
+                p->magnitudes[i] += fabs(product);
+                p->partials[i] +=
+                    (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(p->values[i]) : 0;
             }
             if (p->arithmetic.takes_c) {
                 const double scaled = (double)BETA * (double)c[i];
