@@ -8,10 +8,6 @@
 
 #include "step.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { SHAPE_RULE_SIZE = 192 };
 
 /* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...", and no k if
@@ -30,9 +26,5 @@ bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *by
 
 /* Floating-point operations of the product: 2mnk. */
 double shape_flop(int m, int n, int k);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
