@@ -114,16 +114,4 @@ void shape_round_up(const step *step, int *m, int *n, int *k) {
     }
 }
 
-bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes) {
-    int64_t elements;
-    int64_t total;
-    if (rows < 0 || columns < 0 || element_bytes > INT64_MAX ||
-        __builtin_mul_overflow(rows, columns, &elements) ||
-        __builtin_mul_overflow(elements, (int64_t)element_bytes, &total)) {
-        return false;
-    }
-    *bytes = (size_t)total;
-    return true;
-}
-
 double shape_flop(int m, int n, int k) { return 2.0 * (double)m * (double)n * (double)k; }
