@@ -159,7 +159,7 @@ static int parse(request *request, int argc, char **argv) {
 static int fill(const run *run, const buffer *to, enum inputs inputs, enum random_stream stream) {
     const size_t count = to->bytes / number_bytes(NUMBER_BF16);
     const recipe recipe = {.inputs = inputs,
-                           .range = random_integer_range(run->request->size),
+                           .range = random_integer_range(run->request->size, EXACT_INTEGER_LIMIT),
                            .seed = run->request->seed,
                            .stream = (uint64_t)stream,
                            .row = (uint64_t)run->request->size};

@@ -101,19 +101,6 @@ static int parts_of(float value) {
     return parts <= MOST_PARTS && parts == floorf(parts) ? (int)parts : -1;
 }
 
-/* The range and the spacing for which k products stay within the limit. */
-static void fit(integers *integers, int64_t k, int64_t limit) {
-    integers->spacing = 1;
-    for (int range = LARGEST_INTEGER_RANGE; range >= 1; --range) {
-        if (k <= limit / (range * range)) {
-            integers->range = range;
-            return;
-        }
-    }
-    integers->range = 1;
-    integers->spacing = (int)((k + limit - 1) / limit);
-}
-
 integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alpha, float beta) {
     integers integers = {.exact = true, .c_range = C_RANGE};
     int64_t limit = EXACT_INTEGER_LIMIT;
@@ -129,6 +116,8 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
     } else if (arithmetic->output == NUMBER_FP16) {
         limit = FP16_LARGEST;
     }
-    fit(&integers, k, limit);
+    const int range = random_integer_range(k, limit);
+    integers.range = range > 0 ? range : 1;
+    integers.spacing = range > 0 ? 1 : (int)((k + limit - 1) / limit);
     return integers;
 }

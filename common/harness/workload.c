@@ -357,37 +357,23 @@ int workload_poison(workload *workload) {
     return device_wait(workload->device, "the filling of the outputs with NaN");
 }
 
-/* Looks at one buffer, unless one before it was found damaged. */
-static int check_guards(const buffer *buffer, const char *what, size_t copy, bool *intact,
-                        char *text, size_t size) {
-    char where[96];
-    if (!*intact) {
-        return 0;
-    }
-    if (buffer_guards_intact(buffer, intact, where, sizeof where) != 0) {
-        return 1;
-    }
-    if (!*intact) {
-        snprintf(text, size, "guards: %s of copy %zu: %s", what, copy, where);
-    }
-    return 0;
-}
-
 int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size) {
-    char name[64];
+    char where[96];
     *intact = true;
     text[0] = '\0';
-    for (size_t i = 0; i < workload->copies; ++i) {
-        const operand_copy *copy = &workload->copy[i];
-        for (int j = 0; j < CONTENDERS; ++j) {
-            if (!has_contender(workload->contender_set, j)) {
-                continue;
-            }
-            snprintf(name, sizeof name, "D of %s", workload->contenders[j].name);
-            if (check_guards(&copy->d[j], j == CONTENDER_STEP ? "D" : name, i, intact, text,
-                             size) != 0) {
-                return 1;
-            }
+    for (size_t i = 0; i < workload->copies * CONTENDERS && *intact; ++i) {
+        const size_t copy = i / CONTENDERS;
+        const int who = (int)(i % CONTENDERS);
+        if (!has_contender(workload->contender_set, who)) {
+            continue;
+        }
+        if (buffer_guards_intact(&workload->copy[copy].d[who], intact, where, sizeof where) != 0) {
+            return 1;
+        }
+        if (!*intact) {
+            snprintf(text, size, "guards: D%s%s of copy %zu: %s",
+                     who == CONTENDER_STEP ? "" : " of ",
+                     who == CONTENDER_STEP ? "" : workload->contenders[who].name, copy, where);
         }
     }
     return 0;

@@ -65,13 +65,11 @@ static void special_values(void) {
     float low_nan;
     memcpy(&low_nan, &low_nan_bits, sizeof low_nan);
     EXPECT(isnan(bf16_to_float(bf16_from_float(low_nan))), "a NaN must not become infinite");
-    EXPECT(!bf16_is_finite(0xffff) && !bf16_is_finite(0x7f80) && bf16_is_finite(0x7f7f), "finite");
 }
 
 static void fp16_values_survive(void) {
     for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
         const float value = fp16_to_float((fp16_bits)bits);
-        EXPECT(number_is_finite(value) == fp16_is_finite((fp16_bits)bits), "%#x", bits);
         if (!isnan(value)) {
             EXPECT(fp16_from_float(value) == bits, "%#x became %#x", bits, fp16_from_float(value));
         } else {

@@ -90,12 +90,12 @@ static void rounding_up(void) {
 }
 
 static void integer_range(void) {
-    EXPECT(random_integer_range(8) == 4, "8");
-    EXPECT(random_integer_range(1 << 20) == 4, "2^20");
-    EXPECT(random_integer_range((1 << 20) + 1) == 3, "2^20 + 1");
-    EXPECT(random_integer_range((1 << 24) / 9 + 1) == 2, "2^24 / 9 + 1");
-    EXPECT(random_integer_range(1 << 24) == 1, "2^24");
-    EXPECT(random_integer_range((1 << 24) + 1) == 0, "2^24 + 1");
+    EXPECT(random_integer_range(8, 1 << 24) == 4, "8");
+    EXPECT(random_integer_range(1 << 20, 1 << 24) == 4, "2^20");
+    EXPECT(random_integer_range((1 << 20) + 1, 1 << 24) == 3, "2^20 + 1");
+    EXPECT(random_integer_range((1 << 24) / 9 + 1, 1 << 24) == 2, "2^24 / 9 + 1");
+    EXPECT(random_integer_range(1 << 24, 1 << 24) == 1, "2^24");
+    EXPECT(random_integer_range((1 << 24) + 1, 1 << 24) == 0, "2^24 + 1");
 }
 
 static void flop(void) {
