@@ -9,7 +9,7 @@
 
 typedef struct second_opinion second_opinion;
 
-/* What the contender (see timing.h; not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
+/* What the contender (contenders.h; not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
  * this machine has none of the kind. */
 const char *second_opinion_name(enum computation computes, int contender);
 
