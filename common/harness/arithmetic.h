@@ -7,12 +7,33 @@
 #include <stdint.h>
 
 #include "harness/compare.h"
+#include "harness/contenders.h"
 #include "harness/number.h"
+#include "harness/random.h"
 #include "step.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A contender beside the step, as the report calls it. */
+typedef struct rival {
+    enum contender_role who; /* CONTENDER_STEP ends a list */
+    const char *label;       /* of its printed line */
+    const char *key;         /* in the JSON file, where "ratio_to_" KEY is the ratio to the step */
+} rival;
+
+/* What differs between the products and the computations that move words. */
+typedef struct family {
+    rival rivals[5];             /* in the order in which they are reported */
+    enum contender_role peer;    /* whose share of the peak, and whose power, are printed too */
+    const char *host, *host_key; /* the second opinion on the emulator */
+    const char *timed_key;       /* what was found on the inputs that are timed */
+    const char *unit, *rate_key, *share_key;
+    const char *launch;           /* "GEMM" */
+    enum inputs exact_inputs;     /* of the exact check */
+    enum check_kind exact, timed; /* how outputs of its inputs, and of the timed ones, compare */
+} family;
 
 typedef struct arithmetic {
     const char *name;     /* "gemm_bf16"; NULL for what the harness does not know */
@@ -24,6 +45,7 @@ typedef struct arithmetic {
     bool moves;           /* it reads and writes each 32-bit word once, and rounds nothing: there is
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
+    const family *family;
 } arithmetic;
 
 /* Of the step. */

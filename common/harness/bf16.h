@@ -2,7 +2,6 @@
 #ifndef GEMM_LADDER_HARNESS_BF16_H
 #define GEMM_LADDER_HARNESS_BF16_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,11 +26,6 @@ HOST_DEVICE static inline bf16_bits bf16_from_float(float value) {
     }
     const uint32_t odd = (bits >> 16) & 1u;
     return (bf16_bits)((bits + 0x7fffu + odd) >> 16);
-}
-
-/* Neither NaN nor infinite. */
-HOST_DEVICE static inline bool bf16_is_finite(bf16_bits value) {
-    return (value & 0x7f80u) != 0x7f80u;
 }
 
 #endif

@@ -7,10 +7,6 @@
 
 #include "step.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { GUARD_BYTES = 64 * 1024, BUFFER_ALIGNMENT = 1024 };
 
 enum { GUARD_BYTE = 0x7f };
@@ -50,9 +46,5 @@ int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t 
 
 /* Frees the memory. An empty buffer (all zero) is nothing to free. */
 void buffer_destroy(buffer *buffer);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -7,10 +7,6 @@
 
 #include "step.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What a step gives as its max_compute_capability if it has none. */
 enum { EVERY_LATER_CAPABILITY = 999 };
 
@@ -68,9 +64,5 @@ int device_wait(const device *device, const char *what);
 
 /* Energy used so far, NAN if unknown. */
 double device_energy_joules(const device *device);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef GEMM_LADDER_HARNESS_FP16_H
 #define GEMM_LADDER_HARNESS_FP16_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -56,11 +55,6 @@ HOST_DEVICE static inline fp16_bits fp16_from_float(float value) {
         return (fp16_bits)sign;
     }
     return (fp16_bits)(sign | fp16_shift_rounded((magnitude & 0x7fffffu) | 0x800000u, shift));
-}
-
-/* Neither NaN nor infinite. */
-HOST_DEVICE static inline bool fp16_is_finite(fp16_bits value) {
-    return (value & 0x7c00u) != 0x7c00u;
 }
 
 #endif

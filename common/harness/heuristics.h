@@ -2,10 +2,6 @@
 #ifndef GEMM_LADDER_HARNESS_HEURISTICS_RECORD_H
 #define GEMM_LADDER_HARNESS_HEURISTICS_RECORD_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the same version takes it back. */
 enum { MOST_HEURISTICS = 64, HEURISTIC_NAME_SIZE = 160, ALGORITHM_DIGITS = 128 };
 
@@ -25,9 +21,5 @@ typedef struct heuristics {
     heuristic tried[MOST_HEURISTICS]; /* ... [count] */
     heuristic winner;                 /* what is timed beside the step */
 } heuristics;
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,17 +13,10 @@
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
 
-static const char GPU_OPTIONS[] = " --inputs --seed --protocol --rounds --turn --check --json "
-                                  "--device --help";
-static const char EMULATOR_OPTIONS[] = " --inputs --seed --policy --check --json --help";
-static const char SCALAR_OPTIONS[] = " --alpha --beta";
-static const char TRACE_OPTIONS[] = " --cta --events";
-static const char HEURISTIC_OPTIONS[] = " --heuristics --algorithm";
-static const char ALL_POLICIES[] = "all";
+static const char ALL[] = "all";
 
 /* Names in the order of their enums. */
 static const char *const INPUTS_NAMES[] = {"normal", "uniform", "integers", "bits", NULL};
-static const char *const INPUTS_OF_PRODUCTS[] = {"normal", "uniform", "integers", NULL};
 static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none", NULL};
 static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
 
@@ -32,21 +26,123 @@ const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protoc
 
 const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
 
-/* What was given so far, where the result alone does not tell. */
-typedef struct parser {
-    const option_rules *rules;
-    options *options;
-    bool size_given;
-    bool dimension_given;
-    bool rounds_given;
-    bool policy_given;
-    char *error;
-    size_t error_size;
-} parser;
+/* What an option's value is, and with it what it sets. */
+enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM, FILE_NAME };
 
-/* Digits alone: no sign, no space, no exponent, nothing behind. */
-static int parse_number(parser *parser, const char *name, const char *text, uint64_t low,
-                        uint64_t high, uint64_t *number) {
+/* What an option is about, and what a program is: bits. */
+enum { OF_SIZE = 1, OF_M_N = 2, OF_K = 4, OF_INPUTS = 8, OF_CHECKS = 16, OF_SCALARS = 32 };
+enum { OF_TIMES = 64, OF_ROUNDS = 128, OF_CUBLASLT = 256, OF_GPUS = 512, OF_POLICIES = 1024 };
+enum { OF_TRACES = 2048 };
+enum { EMULATED = 1, TRACES = 2, MOVES = 4, SCALARS = 8 };
+
+/* An option is one row. The help, what is taken and what is said of a mistake come from it. */
+typedef struct option {
+    const char *name;
+    const char *argument; /* in the help; of a CHOICE its names */
+    const char *help;     /* lines; the default comes after the last */
+    enum kind kind;
+    size_t to; /* its place in struct options */
+    unsigned about;
+    uint64_t low, high;       /* of a number */
+    const char *const *names; /* of a CHOICE */
+} option;
+
+#define TO(member) offsetof(options, member)
+
+static const option OPTIONS[] = {
+    {"--size", "N", "m, n and, if there is one, k at once", SIZE, TO(m), OF_SIZE, 1,
+     LARGEST_DIMENSION, NULL},
+    {"--m", "M", "rows of A", NUMBER, TO(m), OF_M_N, 1, LARGEST_DIMENSION, NULL},
+    {"--n", "N", "rows of B; without a B, columns of A", NUMBER, TO(n), OF_M_N, 1,
+     LARGEST_DIMENSION, NULL},
+    {"--k", "K", "columns of A and B", NUMBER, TO(k), OF_K, 1, LARGEST_DIMENSION, NULL},
+    {"--alpha", "X", "of D = alpha * A * B^T + beta * C", SCALAR, TO(alpha), OF_SCALARS, 0, 0,
+     NULL},
+    {"--beta", "Y", "the same", SCALAR, TO(beta), OF_SCALARS, 0, 0, NULL},
+    {"--inputs", NULL, "what the operands are drawn from", CHOICE, TO(inputs), OF_INPUTS, 0, 0,
+     INPUTS_NAMES},
+    {"--seed", "S", "of random inputs and policies", SEED, TO(seed), 0, 0, UINT64_MAX, NULL},
+    {"--check", NULL, "whether to compare all elements or 65536 of them", CHOICE, TO(check),
+     OF_CHECKS, 0, 0, CHECK_NAMES},
+    {"--policy", "NAME", "in which order copies and threads get on:\n", POLICY, TO(policy),
+     OF_POLICIES, 0, 0, NULL},
+    {"--protocol", NULL, "how to time, or not at all", CHOICE, TO(protocol), OF_TIMES, 0, 0,
+     PROTOCOL_NAMES},
+    {"--rounds", "R", "timed rounds; if sustained, 3", NUMBER, TO(rounds), OF_TIMES | OF_ROUNDS, 1,
+     MOST_ROUNDS, NULL},
+    {"--turn", "T", "who begins: 0 the rung, 1 the next", NUMBER, TO(turn), OF_TIMES, 0,
+     MOST_ROUNDS, NULL},
+    {"--heuristics", "N|all",
+     "time N of cuBLASLt's algorithms (at most 64), or all\n"
+     "and every configuration of them, and the fastest\nbeside the rung as well",
+     COUNT_OR_ALL, TO(heuristics), OF_TIMES | OF_CUBLASLT, 1, MOST_HEURISTICS, NULL},
+    {"--algorithm", "HEX", "time this one beside the rung, as --json names it", ALGORITHM,
+     TO(algorithm), OF_TIMES | OF_CUBLASLT, 0, 0, NULL},
+    {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), OF_TRACES,
+     0, INT_MAX, NULL},
+    {"--events", "E", "of each warp, that many are kept", NUMBER, TO(events), OF_TRACES, 1,
+     MOST_EVENTS, NULL},
+    {"--device", "I", "which GPU", NUMBER, TO(device), OF_GPUS, 0, INT_MAX, NULL},
+    {"--json", "FILE", "also write the result to FILE", FILE_NAME, TO(json), 0, 0, 0, NULL},
+};
+enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
+
+/* What a program does not take, and what it says then: the first row that fits. */
+static const struct refusal {
+    unsigned about;      /* the options: one of these bits */
+    unsigned is, is_not; /* the programs: those that are the first and not the second */
+    const char *value;   /* this one alone; NULL: any */
+    const char *why;
+} REFUSALS[] = {
+    {OF_TIMES, TRACES, 0, NULL, "a traced rung is not timed"},
+    {OF_TRACES, 0, TRACES, NULL, "this program traces nothing (make trace)"},
+    {OF_CUBLASLT, EMULATED, 0, NULL, "the emulator has no cuBLASLt"},
+    {OF_CUBLASLT, MOVES, 0, NULL, "cuBLASLt multiplies; this rung moves words"},
+    {OF_POLICIES, 0, EMULATED, NULL,
+     "a GPU orders events by itself; this is for the emulator (make step EMULATE=1)"},
+    {OF_GPUS, EMULATED, 0, NULL, "the emulator has one device, a CPU"},
+    {OF_TIMES, EMULATED, 0, NULL, "the emulator measures no time"},
+    {OF_SCALARS, MOVES, 0, NULL, "this rung multiplies nothing and takes no alpha and no beta"},
+    {OF_SCALARS, 0, SCALARS, NULL, "this rung computes A * B^T and takes no alpha and no beta"},
+    {OF_K, MOVES, 0, NULL, "this rung moves a matrix of m rows and n columns; there is no k"},
+    {OF_INPUTS, 0, MOVES, "bits", "this rung multiplies, and any bits are no numbers"},
+    {OF_CHECKS, MOVES, 0, "sample", "this rung moves words, and all of them are always compared"},
+};
+
+/* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
+static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
+    const unsigned is = (rules->emulated ? EMULATED : 0U) | (rules->traces ? TRACES : 0U) |
+                        (rules->moves ? MOVES : 0U) | (rules->takes_scalars ? SCALARS : 0U);
+    const char *given = value == NULL ? "" : value;
+    if (option->names == PROTOCOL_NAMES && strcmp(given, protocol_name(PROTOCOL_NONE)) == 0) {
+        return NULL; /* every program can leave timing out */
+    }
+    for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; ++i) {
+        const struct refusal *r = &REFUSALS[i];
+        if ((r->about & option->about) != 0 && (r->is & is) == r->is && (r->is_not & is) == 0 &&
+            (r->value == NULL || strcmp(r->value, given) == 0)) {
+            return r->why;
+        }
+    }
+    return NULL;
+}
+
+/* "a or b or c" into text: the option's names that the program takes. */
+static void list_names(const option_rules *rules, const option *option, const char *between,
+                       char *text, size_t size) {
+    const char *const *names = option->kind == POLICY ? rules->policies : option->names;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; names[i] != NULL && used < size; ++i) {
+        if (refusal_of(rules, option, names[i]) == NULL) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : between,
+                                     names[i]);
+        }
+    }
+}
+
+/* Digits alone: no sign, no space, no exponent, nothing after them. */
+static bool parse_number(const option *option, const char *text, uint64_t *number) {
     uint64_t value = 0;
     bool good = *text != '\0';
     for (const char *c = text; good && *c != '\0'; ++c) {
@@ -54,371 +150,174 @@ static int parse_number(parser *parser, const char *name, const char *text, uint
         good = *c >= '0' && *c <= '9' && value <= (UINT64_MAX - digit) / 10;
         value = good ? value * 10 + digit : value;
     }
-    if (!good || value < low || value > high) {
-        snprintf(parser->error, parser->error_size,
-                 "%s '%s': must be a whole number from %" PRIu64 " to %" PRIu64, name, text, low,
-                 high);
-        return 1;
-    }
     *number = value;
-    return 0;
-}
-
-static int parse_int(parser *parser, const char *name, const char *text, int low, int high,
-                     int *number) {
-    uint64_t value;
-    if (parse_number(parser, name, text, (uint64_t)low, (uint64_t)high, &value) != 0) {
-        return 1;
-    }
-    *number = (int)value;
-    return 0;
+    return good && value >= option->low && value <= option->high;
 }
 
 /* A decimal number, with or without a point and an exponent: no hexadecimal one, no infinity. */
-static int parse_scalar(parser *parser, const char *name, const char *text, float *number) {
-    if (!parser->rules->takes_scalars) {
-        snprintf(parser->error, parser->error_size,
-                 "%s %s: this rung %s and takes no alpha and no beta", name, text,
-                 parser->rules->moves ? "multiplies nothing" : "computes A * B^T");
-        return 1;
-    }
+static bool parse_scalar(const char *text, float *number) {
     char *end = NULL;
     const bool plain = *text != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
-    const float value = plain ? strtof(text, &end) : 0;
-    if (!plain || *end != '\0' || !isfinite(value)) {
-        snprintf(parser->error, parser->error_size, "%s '%s': must be a number such as -2.5", name,
-                 text);
-        return 1;
-    }
-    *number = value;
-    return 0;
+    *number = plain ? strtof(text, &end) : 0;
+    return plain && *end == '\0' && isfinite(*number);
 }
 
-static int parse_name(parser *parser, const char *option, const char *text,
-                      const char *const *names, int *index) {
-    for (int i = 0; names[i] != NULL; ++i) {
-        if (strcmp(text, names[i]) == 0) {
-            *index = i;
-            return 0;
+/* The number of the name in the list, or of the NULL after the last. */
+static unsigned find_name(const char *const *names, const char *text) {
+    unsigned index = 0;
+    while (names[index] != NULL && strcmp(text, names[index]) != 0) {
+        ++index;
+    }
+    return index;
+}
+
+/* Puts the value where the option says. False if it is none; then `must` says what it must be. */
+static bool parse_value(const option_rules *rules, options *o, const option *option,
+                        const char *value, char *must, size_t size) {
+    void *to = (char *)o + option->to;
+    const bool all = strcmp(value, ALL) == 0;
+    uint64_t number = MOST_HEURISTICS;
+    unsigned choice;
+    bool good;
+    snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, option->high);
+    switch (option->kind) {
+    case SEED:
+        return parse_number(option, value, to);
+    case SCALAR:
+        snprintf(must, size, "a number such as -2.5");
+        return parse_scalar(value, to);
+    case CHOICE:
+        list_names(rules, option, " or ", must, size);
+        choice = find_name(option->names, value);
+        memcpy(to, &choice, sizeof choice);
+        return option->names[choice] != NULL;
+    case POLICY:
+        list_names(rules, option, " or ", must, size);
+        snprintf(must + strlen(must), size - strlen(must), " or %s", ALL);
+        o->policy = all ? ALL : rules->policies[find_name(rules->policies, value)];
+        return o->policy != NULL;
+    case ALGORITHM:
+        snprintf(must, size, "%d hexadecimal digits, as --json writes them", ALGORITHM_DIGITS);
+        o->algorithm = value;
+        return strlen(value) == ALGORITHM_DIGITS &&
+               strspn(value, "0123456789abcdef") == ALGORITHM_DIGITS;
+    case FILE_NAME:
+        snprintf(must, size, "the name of a file");
+        o->json = value;
+        return *value != '\0' && strncmp(value, "--", 2) != 0;
+    case COUNT_OR_ALL:
+        o->enumerates = all;
+        break;
+    case NUMBER:
+    case SIZE:
+        break;
+    }
+    good = (option->kind == COUNT_OR_ALL && all) || parse_number(option, value, &number);
+    *(int *)to = (int)number;
+    if (option->kind == SIZE) {
+        o->n = o->m;
+        o->k = rules->moves ? 0 : o->m;
+    }
+    return good;
+}
+
+/* What the options together come to; given are the bits of all of them. NULL, or what is wrong. */
+static const char *finish(const option_rules *rules, options *o, unsigned given) {
+    if ((given & OF_SIZE) != 0 && (given & (OF_M_N | OF_K)) != 0) {
+        return rules->moves
+                   ? "--size sets m and n together: give either --size or --m and --n"
+                   : "--size sets m, n and k together: give either --size or --m, --n and --k";
+    }
+    if (o->heuristics > 0 && o->algorithm != NULL) {
+        return "--heuristics looks for the best one and --algorithm names one: give either";
+    }
+    o->is_default = (given & (OF_SIZE | OF_M_N | OF_K | OF_POLICIES)) == 0;
+    if ((given & OF_ROUNDS) == 0 && o->protocol == PROTOCOL_SUSTAINED) {
+        o->rounds = SUSTAINED_ROUNDS;
+    }
+    return NULL;
+}
+
+static options defaults(const option_rules *rules) {
+    return (options){.m = rules->m,
+                     .n = rules->n,
+                     .k = rules->k,
+                     .alpha = 1,
+                     .beta = 1,
+                     .inputs = INPUTS_NORMAL,
+                     .seed = 1,
+                     .protocol = rules->emulated || rules->traces ? PROTOCOL_NONE : PROTOCOL_BURST,
+                     .rounds = BURST_ROUNDS,
+                     .check = CHECK_FULL,
+                     .policy = rules->policies == NULL ? NULL : ALL,
+                     .cta = MIDDLE_CTA,
+                     .events = TRACED_EVENTS};
+}
+
+/* All options that the program takes. */
+static void refuse_unknown(const option_rules *rules, const char *argument, char *error,
+                           size_t size) {
+    snprintf(error, size, "unknown argument '%s'; there are", argument);
+    for (size_t i = 0; i <= OPTION_COUNT; ++i) {
+        const size_t used = strlen(error);
+        if (i == OPTION_COUNT || refusal_of(rules, &OPTIONS[i], NULL) == NULL) {
+            snprintf(error + used, size - used, " %s",
+                     i == OPTION_COUNT ? "--help" : OPTIONS[i].name);
         }
     }
-    int used = snprintf(parser->error, parser->error_size, "%s '%s': must be", option, text);
-    for (int i = 0; names[i] != NULL && used > 0 && (size_t)used < parser->error_size; ++i) {
-        used += snprintf(parser->error + used, parser->error_size - (size_t)used, "%s %s",
-                         i == 0 ? "" : " or", names[i]);
-    }
-    return 1;
-}
-
-/* There is none where words are moved. */
-static int parse_k(parser *parser, const char *name, const char *value) {
-    parser->dimension_given = true;
-    if (parser->rules->moves) {
-        snprintf(parser->error, parser->error_size,
-                 "%s %s: this rung moves a matrix of m rows and n columns; there is no k", name,
-                 value);
-        return 1;
-    }
-    return parse_int(parser, name, value, 1, LARGEST_DIMENSION, &parser->options->k);
-}
-
-static int parse_dimension(parser *parser, const char *name, const char *value, int *dimension) {
-    parser->dimension_given = true;
-    return parse_int(parser, name, value, 1, LARGEST_DIMENSION, dimension);
-}
-
-static int parse_size(parser *parser, const char *name, const char *value) {
-    options *o = parser->options;
-    parser->size_given = true;
-    if (parse_int(parser, name, value, 1, LARGEST_DIMENSION, &o->m) != 0) {
-        return 1;
-    }
-    o->n = o->m;
-    o->k = parser->rules->moves ? 0 : o->m;
-    return 0;
-}
-
-static int parse_path(parser *parser, const char *name, const char *value) {
-    if (*value == '\0' || strncmp(value, "--", 2) == 0) {
-        snprintf(parser->error, parser->error_size, "%s '%s': must be the name of a file", name,
-                 value);
-        return 1;
-    }
-    parser->options->json = value;
-    return 0;
-}
-
-static int parse_choice(parser *parser, const char *name, const char *value) {
-    options *o = parser->options;
-    int choice = 0;
-    if (strcmp(name, "--inputs") == 0) {
-        const char *const *names = parser->rules->moves ? INPUTS_NAMES : INPUTS_OF_PRODUCTS;
-        const int failed = parse_name(parser, name, value, names, &choice);
-        o->inputs = (enum inputs)choice;
-        return failed;
-    }
-    if (strcmp(name, "--protocol") == 0) {
-        const int failed = parse_name(parser, name, value, PROTOCOL_NAMES, &choice);
-        o->protocol = (enum protocol)choice;
-        return failed;
-    }
-    const int failed = parse_name(parser, name, value, CHECK_NAMES, &choice);
-    o->check = (enum check_extent)choice;
-    if (!failed && o->check == CHECK_SAMPLE && parser->rules->moves) {
-        snprintf(parser->error, parser->error_size,
-                 "%s %s: this rung moves words, and all of them are always compared", name, value);
-        return 1;
-    }
-    return failed;
-}
-
-static int parse_policy(parser *parser, const char *name, const char *value) {
-    int choice = 0;
-    parser->policy_given = true;
-    if (strcmp(value, ALL_POLICIES) == 0) {
-        parser->options->policy = ALL_POLICIES;
-        return 0;
-    }
-    if (parse_name(parser, name, value, parser->rules->policies, &choice) != 0) {
-        const size_t used = strlen(parser->error);
-        snprintf(parser->error + used, parser->error_size - used, " or %s", ALL_POLICIES);
-        return 1;
-    }
-    parser->options->policy = parser->rules->policies[choice];
-    return 0;
-}
-
-/* Options that the other machine has, and what is said about them here. */
-static int check_machine(parser *parser, const char *name, const char *value) {
-    const char *why = NULL;
-    const bool heuristics = strcmp(name, "--heuristics") == 0 || strcmp(name, "--algorithm") == 0;
-    const bool timed = heuristics || strcmp(name, "--rounds") == 0 || strcmp(name, "--turn") == 0 ||
-                       (strcmp(name, "--protocol") == 0 && strcmp(value, "none") != 0);
-    if (parser->rules->traces && timed) {
-        why = "a traced rung is not timed";
-    } else if (!parser->rules->traces &&
-               (strcmp(name, "--cta") == 0 || strcmp(name, "--events") == 0)) {
-        why = "this program traces nothing (make trace)";
-    } else if (heuristics && !parser->rules->has_heuristics) {
-        why = parser->rules->emulated ? "the emulator has no cuBLASLt"
-                                      : "cuBLASLt multiplies; this rung moves words";
-    } else if (!parser->rules->emulated) {
-        why = strcmp(name, "--policy") == 0 ? "a GPU orders events by itself; this is for the "
-                                              "emulator (make step EMULATE=1)"
-                                            : NULL;
-    } else if (strcmp(name, "--device") == 0) {
-        why = "the emulator has one device, a CPU";
-    } else if (timed) {
-        why = "the emulator measures no time";
-    }
-    if (why != NULL) {
-        snprintf(parser->error, parser->error_size, "%s %s: %s", name, value, why);
-    }
-    return why != NULL;
-}
-
-static int parse_heuristics(parser *parser, const char *name, const char *value) {
-    options *o = parser->options;
-    o->enumerates = strcmp(value, "all") == 0;
-    if (o->enumerates) {
-        o->heuristics = MOST_HEURISTICS;
-        return 0;
-    }
-    return parse_int(parser, name, value, 1, MOST_HEURISTICS, &o->heuristics);
-}
-
-static int parse_algorithm(parser *parser, const char *name, const char *value) {
-    if (strlen(value) != ALGORITHM_DIGITS ||
-        strspn(value, "0123456789abcdef") != ALGORITHM_DIGITS) {
-        snprintf(parser->error, parser->error_size,
-                 "%s '%.20s': must be %d hexadecimal digits, as --json writes them", name, value,
-                 (int)ALGORITHM_DIGITS);
-        return 1;
-    }
-    parser->options->algorithm = value;
-    return 0;
-}
-
-static int parse_option(parser *parser, const char *name, const char *value) {
-    options *o = parser->options;
-    if (check_machine(parser, name, value) != 0) {
-        return 1;
-    }
-    if (strcmp(name, "--policy") == 0) {
-        return parse_policy(parser, name, value);
-    }
-    if (strcmp(name, "--size") == 0) {
-        return parse_size(parser, name, value);
-    }
-    if (strcmp(name, "--m") == 0) {
-        return parse_dimension(parser, name, value, &o->m);
-    }
-    if (strcmp(name, "--n") == 0) {
-        return parse_dimension(parser, name, value, &o->n);
-    }
-    if (strcmp(name, "--k") == 0) {
-        return parse_k(parser, name, value);
-    }
-    if (strcmp(name, "--alpha") == 0) {
-        return parse_scalar(parser, name, value, &o->alpha);
-    }
-    if (strcmp(name, "--beta") == 0) {
-        return parse_scalar(parser, name, value, &o->beta);
-    }
-    if (strcmp(name, "--seed") == 0) {
-        return parse_number(parser, name, value, 0, UINT64_MAX, &o->seed);
-    }
-    if (strcmp(name, "--rounds") == 0) {
-        parser->rounds_given = true;
-        return parse_int(parser, name, value, 1, MOST_ROUNDS, &o->rounds);
-    }
-    if (strcmp(name, "--turn") == 0) {
-        return parse_int(parser, name, value, 0, MOST_ROUNDS, &o->turn);
-    }
-    if (strcmp(name, "--device") == 0) {
-        return parse_int(parser, name, value, 0, INT_MAX, &o->device);
-    }
-    if (strcmp(name, "--heuristics") == 0) {
-        return parse_heuristics(parser, name, value);
-    }
-    if (strcmp(name, "--algorithm") == 0) {
-        return parse_algorithm(parser, name, value);
-    }
-    if (strcmp(name, "--cta") == 0) {
-        return parse_int(parser, name, value, 0, INT_MAX, &o->cta);
-    }
-    if (strcmp(name, "--events") == 0) {
-        return parse_int(parser, name, value, 1, MOST_EVENTS, &o->events);
-    }
-    if (strcmp(name, "--json") == 0) {
-        return parse_path(parser, name, value);
-    }
-    return parse_choice(parser, name, value);
 }
 
 /* The option called text (of the given length), or NULL. */
-static const char *known_option(const char *text, size_t length) {
-    static const char *const names[] = {
-        "--size",      "--m",        "--n",      "--k",    "--inputs", "--seed",   "--check",
-        "--json",      "--protocol", "--rounds", "--turn", "--device", "--policy", "--heuristics",
-        "--algorithm", "--alpha",    "--beta",   "--cta",  "--events"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) {
-            return names[i];
+static const option *find_option(const char *text, size_t length) {
+    for (size_t i = 0; i < OPTION_COUNT; ++i) {
+        if (strlen(OPTIONS[i].name) == length && strncmp(OPTIONS[i].name, text, length) == 0) {
+            return &OPTIONS[i];
         }
     }
     return NULL;
 }
 
-static int finish(parser *parser) {
-    options *o = parser->options;
-    if (parser->size_given && parser->dimension_given) {
-        snprintf(parser->error, parser->error_size,
-                 parser->rules->moves
-                     ? "--size sets m and n together: give either --size or --m and --n"
-                     : "--size sets m, n and k together: give either --size or --m, --n and --k");
-        return 1;
-    }
-    if (o->heuristics > 0 && o->algorithm != NULL) {
-        snprintf(parser->error, parser->error_size,
-                 "--heuristics looks for the best one and --algorithm names one: give either");
-        return 1;
-    }
-    o->is_default = !parser->size_given && !parser->dimension_given && !parser->policy_given;
-    if (!parser->rounds_given && o->protocol == PROTOCOL_SUSTAINED) {
-        o->rounds = SUSTAINED_ROUNDS;
-    }
-    return 0;
-}
-
 int options_parse(int argc, char **argv, const option_rules *rules, options *o, char *error,
                   size_t size) {
-    *o = (options){.m = rules->m,
-                   .n = rules->n,
-                   .k = rules->k,
-                   .alpha = 1,
-                   .beta = 1,
-                   .inputs = INPUTS_NORMAL,
-                   .seed = 1,
-                   .protocol = rules->emulated || rules->traces ? PROTOCOL_NONE : PROTOCOL_BURST,
-                   .rounds = BURST_ROUNDS,
-                   .check = CHECK_FULL,
-                   .policy = rules->policies == NULL ? NULL : ALL_POLICIES,
-                   .cta = MIDDLE_CTA,
-                   .events = TRACED_EVENTS};
-    parser parser = {.rules = rules, .options = o, .error = error, .error_size = size};
+    unsigned given = 0;
+    char must[256];
+    *o = defaults(rules);
     for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "--help") == 0) {
+        const char *argument = argv[i];
+        if (strcmp(argument, "--help") == 0) {
             o->help = true;
             return 0;
         }
-        const size_t length = strcspn(argv[i], "=");
-        const char *name = known_option(argv[i], length);
-        if (name == NULL) {
-            snprintf(
-                error, size, "unknown argument '%s'; there are --size --m --n%s%s%s%s%s", argv[i],
-                rules->moves ? "" : " --k", rules->emulated ? EMULATOR_OPTIONS : GPU_OPTIONS,
-                rules->takes_scalars ? SCALAR_OPTIONS : "",
-                rules->has_heuristics ? HEURISTIC_OPTIONS : "", rules->traces ? TRACE_OPTIONS : "");
+        const size_t length = strcspn(argument, "=");
+        const option *option = find_option(argument, length);
+        const char *value = argument[length] == '=' ? argument + length + 1
+                            : i + 1 < argc          ? argv[i + 1]
+                                                    : NULL;
+        i += argument[length] == '=' ? 0 : 1;
+        if (option == NULL) {
+            refuse_unknown(rules, argument, error, size);
             return 1;
-        }
-        const char *value = argv[i][length] == '=' ? argv[i] + length + 1 : NULL;
-        if (value == NULL && ++i < argc) {
-            value = argv[i];
         }
         if (value == NULL) {
-            snprintf(error, size, "%s needs a value", name);
+            snprintf(error, size, "%s needs a value", option->name);
             return 1;
         }
-        if (parse_option(&parser, name, value) != 0) {
+        const char *why = refusal_of(rules, option, value);
+        if (why != NULL) {
+            snprintf(error, size, "%s %s: %s", option->name, value, why);
             return 1;
         }
+        if (!parse_value(rules, o, option, value, must, sizeof must)) {
+            snprintf(error, size, "%s '%.40s': must be %s", option->name, value, must);
+            return 1;
+        }
+        given |= option->about;
     }
-    return finish(&parser);
-}
-
-static void print_gpu_options(FILE *out, const option_rules *rules) {
-    if (!rules->traces) {
-        fprintf(
-            out,
-            "  --protocol burst|sustained|call|none\n"
-            "                                    how to time, or not at all (default burst)\n"
-            "  --rounds R                        timed rounds (default %d; sustained: %d)\n"
-            "  --turn T                          who begins: 0 the rung (default), 1 the next\n",
-            BURST_ROUNDS, SUSTAINED_ROUNDS);
+    const char *wrong = finish(rules, o, given);
+    if (wrong != NULL) {
+        snprintf(error, size, "%s", wrong);
     }
-    fputs("  --device I                        which GPU (default 0)\n", out);
-}
-
-static void print_trace_options(FILE *out) {
-    fprintf(out,
-            "  --cta C                           the CTA to trace, from 0 (default: the middle "
-            "one)\n"
-            "  --events E                        of each warp, that many are kept (default %d)\n",
-            TRACED_EVENTS);
-}
-
-static void print_heuristic_options(FILE *out) {
-    fprintf(
-        out,
-        "  --heuristics N|all                time N of cuBLASLt's algorithms (at most %d), or all\n"
-        "                                    and every configuration of them, and the fastest\n"
-        "                                    beside the rung as well\n"
-        "  --algorithm HEX                   time this one beside the rung, as --json names it\n",
-        MOST_HEURISTICS);
-}
-
-static void print_emulator_options(FILE *out, const option_rules *rules) {
-    fprintf(out, "  --policy NAME                     in which order copies and threads get on:\n"
-                 "                                   ");
-    for (const char *const *name = rules->policies; *name != NULL; ++name) {
-        fprintf(out, " %s,", *name);
-    }
-    fprintf(out,
-            "\n"
-            "                                    or %s but random, one after the other\n"
-            "                                    (default %s); --seed also counts for random\n",
-            ALL_POLICIES, ALL_POLICIES);
+    return wrong != NULL;
 }
 
 /* What the program does. */
@@ -426,8 +325,7 @@ static const char *purpose(const option_rules *rules) {
     if (rules->traces) {
         return "Runs the rung, checks its result against an independent reference, and writes down "
                "what the warps\nof one CTA do in one more launch: who loads, multiplies, stores "
-               "and "
-               "waits, and when.";
+               "and waits, and when.";
     }
     if (rules->emulated) {
         return "Runs the rung on the emulator, a CPU, and checks its result against an independent "
@@ -439,64 +337,54 @@ static const char *purpose(const option_rules *rules) {
                           "and times it beside cuBLAS.";
 }
 
-static void print_product_options(FILE *out, const option_rules *rules) {
-    fprintf(out,
-            "  --size N                          m = n = k = N\n"
-            "  --m M --n N --k K                 each by itself (default m=%d n=%d k=%d)\n"
-            "  --inputs normal|uniform|integers  what A and B are drawn from (default normal)\n"
-            "  --seed S                          of the random inputs (default 1)\n"
-            "  --check full|sample               compare every element or 65536 of them "
-            "(default full)\n",
-            rules->m, rules->n, rules->k);
+/* The value that an option has if it is not given; nothing if it has none. */
+static void print_default(FILE *out, const option *option, const option_rules *rules) {
+    const options o = defaults(rules);
+    const void *at = (const char *)&o + option->to;
+    unsigned choice;
+    if (option->kind == NUMBER && *(const int *)at >= (int)option->low) {
+        fprintf(out, " (default %d)", *(const int *)at);
+    } else if (option->kind == SEED) {
+        fprintf(out, " (default %" PRIu64 ")", *(const uint64_t *)at);
+    } else if (option->kind == SCALAR) {
+        fprintf(out, " (default %g)", (double)*(const float *)at);
+    } else if (option->kind == CHOICE) {
+        memcpy(&choice, at, sizeof choice);
+        fprintf(out, " (default %s)", option->names[choice]);
+    }
 }
 
-static void print_move_options(FILE *out, const option_rules *rules) {
-    fprintf(out,
-            "  --size N                          m = n = N\n"
-            "  --m M --n N                       rows and columns of A (default m=%d n=%d)\n"
-            "  --inputs normal|uniform|integers|bits\n"
-            "                                    what A is drawn from (default normal); the first "
-            "check\n"
-            "                                    always has any bits\n"
-            "  --seed S                          of the random inputs (default 1)\n"
-            "  --check full                      every word is compared\n",
-            rules->m, rules->n);
+static void print_option(FILE *out, const option *option, const option_rules *rules) {
+    enum { COLUMN = 36 };
+    char list[256];
+    if (option->kind == CHOICE) {
+        list_names(rules, option, "|", list, sizeof list);
+    }
+    const int used =
+        fprintf(out, "  %s %s", option->name, option->argument != NULL ? option->argument : list);
+    fprintf(out, used < COLUMN ? "%*s" : "\n%*s", used < COLUMN ? COLUMN - used : COLUMN, "");
+    for (const char *c = option->help; *c != '\0'; ++c) {
+        fprintf(out, *c == '\n' ? "%c%*s" : "%c", *c, COLUMN, "");
+    }
+    if (option->kind == POLICY) {
+        list_names(rules, option, ", ", list, sizeof list);
+        fprintf(out, "%s,\n%*sor %s but random, one after the other (default %s)", list, COLUMN, "",
+                ALL, ALL);
+    }
+    print_default(out, option, rules);
+    fputc('\n', out);
 }
 
 void options_print_help(FILE *out, const step *step, const option_rules *rules) {
     char rule[SHAPE_RULE_SIZE];
     shape_rule(step, rule, sizeof rule);
-    fprintf(out,
-            "%s: %s\n"
-            "\n"
-            "%s\n"
-            "It takes %s.\n"
-            "\n",
-            step->name, step->idea, purpose(rules), rule);
-    if (rules->moves) {
-        print_move_options(out, rules);
-    } else {
-        print_product_options(out, rules);
+    fprintf(out, "%s: %s\n\n%s\nIt takes %s.\n\n", step->name, step->idea, purpose(rules), rule);
+    for (size_t i = 0; i < OPTION_COUNT; ++i) {
+        if (refusal_of(rules, &OPTIONS[i], NULL) == NULL) {
+            print_option(out, &OPTIONS[i], rules);
+        }
     }
-    if (rules->takes_scalars) {
-        fputs(
-            "  --alpha X --beta Y                of D = alpha * A * B^T + beta * C (default 1 and "
-            "1)\n",
-            out);
-    }
-    if (rules->emulated) {
-        print_emulator_options(out, rules);
-    } else {
-        print_gpu_options(out, rules);
-    }
-    if (rules->traces) {
-        print_trace_options(out);
-    }
-    if (rules->has_heuristics) {
-        print_heuristic_options(out);
-    }
-    fputs("  --json FILE                       also write the result to FILE\n"
-          "  --help                            this text\n"
+    fputs("  --help                            this text\n"
           "\n"
           "Exit status: 0 verified; 1 wrong result or failed call; 2 bad usage or unsupported "
           "shape;\n"

@@ -18,7 +18,6 @@ enum { MIDDLE_CTA = -1 };
 typedef struct option_rules {
     bool emulated;               /* then nothing is timed, and there is no GPU to choose */
     int m, n, k;                 /* the shape if none is given; k is 0 if there is none */
-    bool has_heuristics;         /* cuBLASLt can be timed beside the step */
     bool takes_scalars;          /* the step's computation has alpha and beta */
     bool moves;                  /* it moves words: there is no k, and all of them are checked */
     bool traces;                 /* one launch is traced, and nothing is timed or counted */

@@ -28,11 +28,12 @@ enum random_stream {
 /* An fp32 holds every whole number up to this one. */
 enum { EXACT_INTEGER_LIMIT = 1 << 24, LARGEST_INTEGER_RANGE = 4 };
 
-/* The largest r of 4, 3, 2, 1 such that k products of numbers in [-r, r] add up exactly in fp32 in
- * any order; 0 if k is too large even for r = 1. */
-static inline int random_integer_range(int64_t k) {
+/* The largest r of 4, 3, 2, 1 such that k products of numbers in [-r, r] stay within the limit, so
+ * that they add up exactly in any order in a format that has every whole number up to there; 0 if k
+ * is too large even for r = 1. */
+static inline int random_integer_range(int64_t k, int64_t limit) {
     for (int range = LARGEST_INTEGER_RANGE; range >= 1; --range) {
-        if (k <= EXACT_INTEGER_LIMIT / (range * range)) {
+        if (k <= limit / (range * range)) {
             return range;
         }
     }

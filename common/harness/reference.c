@@ -7,7 +7,6 @@
 #include "harness/cuda_failed.h"
 #include "harness/message.h"
 #include "harness/sample.h"
-#include "harness/shape.h"
 
 static int upload_positions(reference *reference) {
     const size_t bytes = SAMPLE_COUNT * sizeof(uint64_t);
@@ -26,15 +25,14 @@ static int upload_positions(reference *reference) {
     return failed;
 }
 
-bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes) {
-    if (arithmetic->moves) {
-        return shape_bytes(m, n, sizeof(uint32_t), bytes);
-    }
+double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled) {
+    const double elements = (double)m * (double)n;
     const size_t element = sizeof(double) + sizeof(float) * (arithmetic->fp16_sums ? 2 : 1);
-    if (sampled) {
-        return shape_bytes(SAMPLE_COUNT, 1, element + sizeof(uint64_t), bytes);
+    if (arithmetic->moves) {
+        return elements * sizeof(uint32_t);
     }
-    return shape_bytes(m, n, element, bytes);
+    return sampled ? (double)(SAMPLE_COUNT * (element + sizeof(uint64_t)))
+                   : elements * (double)element;
 }
 
 static int allocate(void **memory, size_t bytes) {

@@ -65,8 +65,8 @@ HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
     return a[column * reference->rows + row]; /* A has as many columns as D has rows */
 }
 
-/* Device memory that a reference takes; false if the number does not fit in a size_t. */
-bool reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled, size_t *bytes);
+/* Bytes of device memory that a reference takes. */
+double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled);
 
 /* Allocates the reference of D, of all elements or of the sample (sample.h); words that are moved
  * are never sampled. Returns 0, or non-zero after printing one line. reference_destroy() it in

@@ -30,31 +30,33 @@ static void print_copies(FILE *out, const report *report) {
             (double)report->device->l2_bytes * 1e-6);
 }
 
-static void print_product(FILE *out, const options *o, const arithmetic *arithmetic) {
-    fprintf(out, "problem    m=%d n=%d k=%d, ", o->m, o->n, o->k);
-    if (arithmetic->takes_c) {
-        fprintf(out, "alpha=%g beta=%g, ", (double)o->alpha, (double)o->beta);
-    }
-    fprintf(out, "%s, %s accumulate\n", arithmetic->formats,
-            arithmetic->fp16_sums ? "fp16" : "fp32");
-}
-
 void report_print_setup(FILE *out, const report *report) {
     const options *o = report->options;
+    const arithmetic arithmetic = arithmetic_of(report->step);
     fprintf(out, "%s  %s\n", report->step->name, report->step->idea);
     print_machine(out, report->device);
-    const arithmetic arithmetic = arithmetic_of(report->step);
-    if (arithmetic.moves) {
-        fprintf(out, "problem    m=%d n=%d, %s\n", o->m, o->n, arithmetic.formats);
-    } else {
-        print_product(out, o, &arithmetic);
+    fprintf(out, "problem    m=%d n=%d", o->m, o->n);
+    if (!arithmetic.moves) {
+        fprintf(out, " k=%d", o->k);
     }
+    if (arithmetic.takes_c) {
+        fprintf(out, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
+    }
+    fprintf(out, ", %s%s\n", arithmetic.formats,
+            arithmetic.moves       ? ""
+            : arithmetic.fp16_sums ? ", fp16 accumulate"
+                                   : ", fp32 accumulate");
     fprintf(out, "inputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
     if (!report->device->emulated) {
         print_copies(out, report);
     }
     fputc('\n', out);
     fflush(out);
+}
+
+/* Of one of those that the step is compared with. */
+static const char *name_of(const report *report, int contender) {
+    return contender == CONTENDER_EARLY ? "the early launch" : report->contenders[contender].name;
 }
 
 static void print_right(FILE *out, const report *report) {
@@ -73,7 +75,7 @@ static void print_right(FILE *out, const report *report) {
     }
     const char *again =
         report->trace != NULL ? "; the traced launch is right" : "; timed buffers checked again";
-    fprintf(out, "%s agrees%s%s\n", report->second_opinion,
+    fprintf(out, "%s agrees%s%s\n", name_of(report, CONTENDER_OTHER),
             report->device->emulated ? "" : "; guards intact",
             verification->made[PHASE_AFTER_TIMING] ? again : "");
     if (verification->orders[0] != '\0') {
@@ -82,14 +84,6 @@ static void print_right(FILE *out, const report *report) {
     if (report->trials != NULL) {
         fprintf(out, "shapes     also right, before, at %s\n", report->trials);
     }
-}
-
-/* Of one of those that the step is compared with. */
-static const char *name_of(const report *report, int contender) {
-    if (contender == CONTENDER_HEURISTIC || contender == CONTENDER_EARLY) {
-        return contender == CONTENDER_EARLY ? "the early launch" : "cuBLASLt's best";
-    }
-    return contender == CONTENDER_OTHER ? report->second_opinion : report->third;
 }
 
 static void print_wrong(FILE *out, const report *report) {
@@ -127,11 +121,12 @@ void report_print_verification(FILE *out, const report *report) {
     fflush(out);
 }
 
-static void print_time(FILE *out, const char *label, const timing *timing,
+static void print_time(FILE *out, const char *label, const report *report,
                        const timing_summary *times) {
-    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", label, times->seconds * 1e3,
-            times->rate.median, timing->work.bytes > 0 ? "GB/s" : "TFLOPS", times->rate.low,
-            times->rate.high, timing->rounds, timing->rounds == 1 ? "" : "s");
+    const timing *timing = report->timing;
+    fprintf(out, "%-9s  %.4g ms  %.1f %s  (%.1f to %.1f, %zu round%s", label,
+            times->of[SECONDS] * 1e3, times->rate.median, arithmetic_of(report->step).family->unit,
+            times->rate.low, times->rate.high, timing->rounds, timing->rounds == 1 ? "" : "s");
     if (timing->protocol == PROTOCOL_SUSTAINED) {
         fputs(", sustained", out);
     } else {
@@ -141,21 +136,22 @@ static void print_time(FILE *out, const char *label, const timing *timing,
     fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
 }
 
+/* Of the tensor cores; the other one is cuBLAS. */
 static void print_share(FILE *out, const timing_summary *step, const timing_summary *cublas) {
-    if (isfinite(cublas->share) && !isfinite(step->share)) { /* it leaves the tensor cores idle */
-        fprintf(out, "tensor     -   clock %.3f GHz   (cuBLAS %.1f %%, %.3f GHz)\n",
-                step->clock_ghz, 100 * cublas->share, cublas->clock_ghz);
-    } else if (isfinite(step->share)) {
-        fprintf(out,
-                "tensor     %.1f %% of the tensor-core peak's cycles   clock %.3f GHz   "
-                "(cuBLAS %.1f %%, %.3f GHz)\n",
-                100 * step->share, step->clock_ghz, 100 * cublas->share, cublas->clock_ghz);
-    } else {
+    if (!isfinite(step->share) && !isfinite(cublas->share)) {
         fputs("tensor     share and clock unknown\n", out);
+        return;
     }
+    if (isfinite(step->share)) {
+        fprintf(out, "tensor     %.1f %% of the tensor-core peak's cycles", 100 * step->share);
+    } else {
+        fputs("tensor     -", out); /* the step leaves the tensor cores idle */
+    }
+    fprintf(out, "   clock %.3f GHz   (cuBLAS %.1f %%, %.3f GHz)\n", step->of[CLOCK_GHZ],
+            100 * cublas->share, cublas->of[CLOCK_GHZ]);
 }
 
-/* The same of the memory; copy is what the step is compared with. */
+/* Of the memory; copy is what the step is compared with. */
 static void print_memory_share(FILE *out, const report *report, const timing_summary *step,
                                const timing_summary *copy) {
     const double peak = report->device->memory_bytes_per_second;
@@ -165,37 +161,21 @@ static void print_memory_share(FILE *out, const report *report, const timing_sum
     } else {
         fputs("memory     peak unknown   ", out);
     }
-    fprintf(out, "clock %.3f GHz   (%s", step->clock_ghz, report->third);
+    fprintf(out, "clock %.3f GHz   (%s", step->of[CLOCK_GHZ], name_of(report, CONTENDER_COPY));
     if (isfinite(copy->share)) {
         fprintf(out, " %.1f %%,", 100 * copy->share);
     }
-    fprintf(out, " %.3f GHz)\n", copy->clock_ghz);
+    fprintf(out, " %.3f GHz)\n", copy->of[CLOCK_GHZ]);
 }
 
 static void print_power(FILE *out, const char *what, const timing_summary *step, const char *other,
                         const timing_summary *beside) {
-    if (isfinite(step->watts)) {
-        fprintf(out, "power      %.0f W, %.3g J per %s   (%s %.0f W, %.3g J)\n", step->watts,
-                step->joules, what, other, beside->watts, beside->joules);
+    if (isfinite(step->of[WATTS])) {
+        fprintf(out, "power      %.0f W, %.3g J per %s   (%s %.0f W, %.3g J)\n", step->of[WATTS],
+                step->of[JOULES], what, other, beside->of[WATTS], beside->of[JOULES]);
     } else {
         fputs("power      unknown: the driver's energy counter cannot be read\n", out);
     }
-}
-
-static void print_ratio(FILE *out, const report *report, int contender) {
-    summary ratio;
-    free(timing_make_ratios(report->timing, contender, &ratio));
-    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", ratio.median,
-            name_of(report, contender), ratio.low, ratio.high);
-}
-
-/* A contender's time, and its ratio to the step's. */
-static timing_summary print_beside(FILE *out, const report *report, const char *label,
-                                   int contender) {
-    const timing_summary times = timing_summarize(report->timing, contender, report->device);
-    print_time(out, label, report->timing, &times);
-    print_ratio(out, report, contender);
-    return times;
 }
 
 /* Which algorithm it was, and of how many. */
@@ -210,6 +190,19 @@ static void print_heuristics(FILE *out, const heuristics *found) {
     fputc('\n', out);
 }
 
+/* A contender's time, and its ratio to the step's. */
+static void print_rival(FILE *out, const report *report, const rival *rival) {
+    const timing_summary times = timing_summarize(report->timing, rival->who, report->device);
+    summary ratio;
+    print_time(out, rival->label, report, &times);
+    free(timing_make_ratios(report->timing, rival->who, &ratio));
+    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", ratio.median,
+            name_of(report, rival->who), ratio.low, ratio.high);
+    if (rival->who == CONTENDER_HEURISTIC) {
+        print_heuristics(out, &report->timing->heuristics);
+    }
+}
+
 /* What each did before its first call. */
 static void print_before(FILE *out, const timing *timing) {
     const double *seconds = timing->before_seconds;
@@ -222,46 +215,27 @@ static void print_before(FILE *out, const timing *timing) {
     fputs(")\n", out);
 }
 
-static void print_product_timing(FILE *out, const report *report, const timing_summary *step) {
+void report_print_timing(FILE *out, const report *report) {
     const timing *timing = report->timing;
-    if (has_contender(timing->contenders, CONTENDER_EARLY)) {
-        print_beside(out, report, "early", CONTENDER_EARLY);
+    const arithmetic arithmetic = arithmetic_of(report->step);
+    const family *family = arithmetic.family;
+    const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
+    const timing_summary peer = timing_summarize(timing, family->peer, report->device);
+    print_time(out, "time", report, &step);
+    for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
+        if (has_contender(timing->contenders, rival->who)) {
+            print_rival(out, report, rival);
+        }
     }
-    const timing_summary cublas = print_beside(out, report, "cuBLAS", CONTENDER_OTHER);
-    if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
-        print_beside(out, report, "cuBLAS 16", CONTENDER_FP16_SUMS);
-    }
-    if (has_contender(timing->contenders, CONTENDER_HEURISTIC)) {
-        print_beside(out, report, "cuBLASLt", CONTENDER_HEURISTIC);
-        print_heuristics(out, &timing->heuristics);
-    }
-    if (timing->protocol != PROTOCOL_CALL) {
-        print_share(out, step, &cublas);
+    if (arithmetic.moves) {
+        print_memory_share(out, report, &step, &peer);
+    } else if (timing->protocol != PROTOCOL_CALL) {
+        print_share(out, &step, &peer);
     } else {
         print_before(out, timing);
     }
     if (timing->protocol == PROTOCOL_SUSTAINED) {
-        print_power(out, "GEMM", step, "cuBLAS", &cublas);
-    }
-}
-
-static void print_move_timing(FILE *out, const report *report, const timing_summary *step) {
-    const timing_summary copy = print_beside(out, report, "copy", CONTENDER_COPY);
-    print_beside(out, report, "second", CONTENDER_OTHER);
-    print_memory_share(out, report, step, &copy);
-    if (report->timing->protocol == PROTOCOL_SUSTAINED) {
-        print_power(out, "launch", step, report->third, &copy);
-    }
-}
-
-void report_print_timing(FILE *out, const report *report) {
-    const timing *timing = report->timing;
-    const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
-    print_time(out, "time", timing, &step);
-    if (timing->work.bytes > 0) {
-        print_move_timing(out, report, &step);
-    } else {
-        print_product_timing(out, report, &step);
+        print_power(out, family->launch, &step, name_of(report, family->peer), &peer);
     }
     fflush(out);
 }

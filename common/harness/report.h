@@ -20,9 +20,8 @@ typedef struct report {
     const device_info *device;
     const char *trials; /* the shapes that a default run has tried before; NULL: none */
     size_t copies;
-    size_t operand_bytes;       /* A, B, C and D of one copy */
-    const char *second_opinion; /* its name */
-    const char *third;          /* that of CONTENDER_FP16_SUMS or CONTENDER_COPY, if there is one */
+    size_t operand_bytes;        /* A, B, C and D of one copy */
+    const contender *contenders; /* [CONTENDERS], of which the names count */
     const verification *verification;
     timing *timing;       /* NULL if nothing was timed */
     emulation *emulation; /* NULL on a GPU, or if something is wrong */

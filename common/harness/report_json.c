@@ -86,57 +86,28 @@ static void write_verdict(json *json, const char *key, const verification *verif
     json_object_end(json);
 }
 
-static void write_opinion_wrong(json *json, const char *key, const verification *verification,
-                                enum check_phase phase, int who) {
-    if (verification->made[phase]) {
-        json_unsigned(json, key, wrong_elements(&verification->verdicts[phase][who]));
-    } else {
-        json_null(json, key);
+static const family *family_of(const report *report) { return arithmetic_of(report->step).family; }
+
+static void write_opinion(json *json, const report *report, const rival *rival) {
+    const bool emulated = report->device->emulated;
+    const bool other = rival->who == CONTENDER_OTHER;
+    const char *const keys[PHASES] = {
+        [PHASE_EXACT] = "exact_wrong", [PHASE_AFTER_TIMING] = "after_timing_wrong"};
+    char timed_wrong[64];
+    snprintf(timed_wrong, sizeof timed_wrong, "%s_wrong", family_of(report)->timed_key);
+    json_object_begin(json, emulated && other ? family_of(report)->host_key : rival->key);
+    if (arithmetic_of(report->step).moves && other && !emulated) {
+        json_string(json, "name", report->contenders[rival->who].name);
     }
-}
-
-/* The keys that differ between products and what moves words. */
-typedef struct keys {
-    const char *other, *other_ratio; /* the second opinion, and the ratio to it */
-    const char *third, *third_ratio;
-    const char *host;  /* the second opinion on the emulator */
-    const char *timed; /* what was found on the inputs that are timed ... */
-    const char *timed_wrong;
-    const char *rate, *share;
-} keys;
-
-static const keys PRODUCT_KEYS = {.other = "cublas",
-                                  .other_ratio = "ratio_to_cublas",
-                                  .third = "cublas_fp16_sums",
-                                  .third_ratio = "ratio_to_cublas_fp16_sums",
-                                  .host = "host_product",
-                                  .timed = "bounded",
-                                  .timed_wrong = "bounded_wrong",
-                                  .rate = "tflops",
-                                  .share = "tensor_core_share"};
-static const keys MOVE_KEYS = {.other = "second_opinion",
-                               .other_ratio = "ratio_to_second_opinion",
-                               .third = "device_copy",
-                               .third_ratio = "ratio_to_device_copy",
-                               .host = "host_loop",
-                               .timed = "timed_inputs",
-                               .timed_wrong = "timed_inputs_wrong",
-                               .rate = "gb_per_s",
-                               .share = "memory_share"};
-
-static const keys *keys_of(const report *report) {
-    return arithmetic_of(report->step).moves ? &MOVE_KEYS : &PRODUCT_KEYS;
-}
-
-static void write_opinion(json *json, const char *key, const report *report, int who) {
-    const verification *verification = report->verification;
-    json_object_begin(json, key);
-    if (keys_of(report) == &MOVE_KEYS && who == CONTENDER_OTHER && !report->device->emulated) {
-        json_string(json, "name", report->second_opinion);
+    for (int phase = 0; phase < PHASES; ++phase) {
+        const char *key = phase == PHASE_TIMED ? timed_wrong : keys[phase];
+        if (report->verification->made[phase]) {
+            json_unsigned(json, key,
+                          wrong_elements(&report->verification->verdicts[phase][rival->who]));
+        } else {
+            json_null(json, key);
+        }
     }
-    write_opinion_wrong(json, "exact_wrong", verification, PHASE_EXACT, who);
-    write_opinion_wrong(json, keys_of(report)->timed_wrong, verification, PHASE_TIMED, who);
-    write_opinion_wrong(json, "after_timing_wrong", verification, PHASE_AFTER_TIMING, who);
     json_object_end(json);
 }
 
@@ -150,20 +121,18 @@ static void write_digest(json *json, const verification *verification) {
 
 static void write_verification(json *json, const report *report) {
     const verification *verification = report->verification;
-    const keys *keys = keys_of(report);
+    const family *family = family_of(report);
     json_object_begin(json, "verification");
     json_bool(json, "verified", verification_right(verification));
     json_string(json, "check", check_extent_name(report->options->check));
     write_digest(json, verification);
     write_verdict(json, "exact", verification, PHASE_EXACT);
-    write_verdict(json, keys->timed, verification, PHASE_TIMED);
-    write_opinion(json, report->device->emulated ? keys->host : keys->other, report,
-                  CONTENDER_OTHER);
-    if (has_contender(verification->contenders, CONTENDER_FP16_SUMS)) {
-        write_opinion(json, keys->third, report, CONTENDER_FP16_SUMS);
-    }
-    if (has_contender(verification->contenders, CONTENDER_HEURISTIC)) {
-        write_opinion(json, "cublaslt", report, CONTENDER_HEURISTIC);
+    write_verdict(json, family->timed_key, verification, PHASE_TIMED);
+    for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
+        /* Nothing is recorded of an early launch but its times. */
+        if (has_contender(verification->contenders, rival->who) && rival->who != CONTENDER_EARLY) {
+            write_opinion(json, report, rival);
+        }
     }
     write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
     json_bool(json, "guards_intact", verification->guards_intact);
@@ -208,19 +177,19 @@ static void write_contender(json *json, const char *key, const report *report, i
     const timing *timing = report->timing;
     const timing_summary times = timing_summarize(timing, who, report->device);
     json_object_begin(json, key);
-    write_doubles(json, "seconds", timing->samples[who].seconds, timing->rounds);
-    json_object_begin(json, keys_of(report)->rate);
+    write_doubles(json, "seconds", timing->samples[who].of[SECONDS], timing->rounds);
+    json_object_begin(json, family_of(report)->rate_key);
     write_summary(json, &times.rate);
     json_object_end(json);
-    json_double(json, keys_of(report)->share, times.share);
-    json_double(json, "sm_clock_ghz", times.clock_ghz);
+    json_double(json, family_of(report)->share_key, times.share);
+    json_double(json, "sm_clock_ghz", times.of[CLOCK_GHZ]);
     if (timing->work.flop > 0) {
         json_double(json, "peak_tflops_at_mean_clock",
-                    1e-3 * times.clock_ghz * report->device->sms *
+                    1e-3 * times.of[CLOCK_GHZ] * report->device->sms *
                         tensor_core_flop_per_cycle(report->device->compute_capability));
     }
-    json_double(json, "watts", times.watts);
-    json_double(json, "joules", times.joules);
+    json_double(json, "watts", times.of[WATTS]);
+    json_double(json, "joules", times.of[JOULES]);
     if (timing->protocol == PROTOCOL_CALL) {
         json_double(json, "before_seconds", timing->before_seconds[who]);
     } else if (timing->protocol == PROTOCOL_SUSTAINED) {
@@ -229,9 +198,11 @@ static void write_contender(json *json, const char *key, const report *report, i
     json_object_end(json);
 }
 
-static void write_ratio(json *json, const char *key, const timing *timing, int contender) {
+static void write_ratio(json *json, const rival *rival, const timing *timing) {
     summary ratio;
-    double *ratios = timing_make_ratios(timing, contender, &ratio);
+    char key[64];
+    double *ratios = timing_make_ratios(timing, rival->who, &ratio);
+    snprintf(key, sizeof key, "ratio_to_%s", rival->key);
     json_object_begin(json, key);
     write_summary(json, &ratio);
     write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
@@ -283,27 +254,20 @@ static void write_timing(json *json, const report *report) {
     if (timing->gated) {
         json_bool(json, "gated", true);
     }
-    const keys *keys = keys_of(report);
     if (timing->work.bytes > 0) {
         json_double(json, "bytes", timing->work.bytes);
     } else {
         json_double(json, "flop", timing->work.flop);
     }
     write_contender(json, "step", report, CONTENDER_STEP);
-    write_contender(json, keys->other, report, CONTENDER_OTHER);
-    write_ratio(json, keys->other_ratio, timing, CONTENDER_OTHER);
-    if (has_contender(timing->contenders, CONTENDER_EARLY)) {
-        write_contender(json, "early", report, CONTENDER_EARLY);
-        write_ratio(json, "ratio_to_early", timing, CONTENDER_EARLY);
-    }
-    if (has_contender(timing->contenders, CONTENDER_FP16_SUMS)) {
-        write_contender(json, keys->third, report, CONTENDER_FP16_SUMS);
-        write_ratio(json, keys->third_ratio, timing, CONTENDER_FP16_SUMS);
-    }
-    if (has_contender(timing->contenders, CONTENDER_HEURISTIC)) {
-        write_contender(json, "cublaslt", report, CONTENDER_HEURISTIC);
-        write_ratio(json, "ratio_to_cublaslt", timing, CONTENDER_HEURISTIC);
-        write_heuristics(json, &timing->heuristics);
+    for (const rival *rival = family_of(report)->rivals; rival->who != CONTENDER_STEP; ++rival) {
+        if (has_contender(timing->contenders, rival->who)) {
+            write_contender(json, rival->key, report, rival->who);
+            write_ratio(json, rival, timing);
+        }
+        if (has_contender(timing->contenders, rival->who) && rival->who == CONTENDER_HEURISTIC) {
+            write_heuristics(json, &timing->heuristics);
+        }
     }
     json_object_end(json);
 }

@@ -5,10 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { SAMPLE_RANDOM = 65536, SAMPLE_PER_EDGE = 1024, SAMPLE_CORNERS = 4, SAMPLE_EDGES = 4 };
 enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER_EDGE };
 
@@ -16,9 +12,5 @@ enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER
  * places spread over its first and last rows and columns, and random ones. Small outputs get some
  * of them twice. */
 void sample_positions(int m, int n, uint64_t positions[SAMPLE_COUNT]);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

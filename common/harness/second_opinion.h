@@ -7,13 +7,9 @@
 #include "harness/timing.h"
 #include "step.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct second_opinion second_opinion;
 
-/* What the contender (see timing.h; not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
+/* What the contender (contenders.h; not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
  * this machine has none of the kind. */
 const char *second_opinion_name(enum computation computes, int contender);
 
@@ -25,9 +21,5 @@ void second_opinion_close(second_opinion *opinion);
 /* Starts the computation, into problem->d, on the stream it was opened with. Returns 0, or non-zero
  * after printing one line. */
 int second_opinion_launch(second_opinion *opinion, const problem *problem);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

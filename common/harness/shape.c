@@ -92,7 +92,7 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
         (rule.k != 0 && check_dimension(step, 'k', k, rule.k, largest_k, error, size) != 0)) {
         return 1;
     }
-    if (step->computes == GEMM_BF16 && random_integer_range(k) == 0) {
+    if (step->computes == GEMM_BF16 && random_integer_range(k, EXACT_INTEGER_LIMIT) == 0) {
         snprintf(error, size,
                  "k=%d is more than %d: the sums of the exact check would not fit in fp32", k,
                  EXACT_INTEGER_LIMIT);
@@ -112,18 +112,6 @@ void shape_round_up(const step *step, int *m, int *n, int *k) {
     if (rule.k != 0) {
         round_up(k, rule.k);
     }
-}
-
-bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes) {
-    int64_t elements;
-    int64_t total;
-    if (rows < 0 || columns < 0 || element_bytes > INT64_MAX ||
-        __builtin_mul_overflow(rows, columns, &elements) ||
-        __builtin_mul_overflow(elements, (int64_t)element_bytes, &total)) {
-        return false;
-    }
-    *bytes = (size_t)total;
-    return true;
 }
 
 double shape_flop(int m, int n, int k) { return 2.0 * (double)m * (double)n * (double)k; }

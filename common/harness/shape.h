@@ -1,16 +1,11 @@
-/* Which shapes a rung takes, and how many bytes they are. */
+/* Which shapes a rung takes. */
 #ifndef GEMM_LADDER_HARNESS_SHAPE_H
 #define GEMM_LADDER_HARNESS_SHAPE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "step.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum { SHAPE_RULE_SIZE = 192 };
 
@@ -24,15 +19,7 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
 /* The smallest shape from (m, n, k) on that the rung takes, dimension by dimension. */
 void shape_round_up(const step *step, int *m, int *n, int *k);
 
-/* rows * columns * element_bytes; false if that is more than a size_t or a signed 64-bit index
- * can hold. */
-bool shape_bytes(int64_t rows, int64_t columns, size_t element_bytes, size_t *bytes);
-
 /* Floating-point operations of the product: 2mnk. */
 double shape_flop(int m, int n, int k);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -71,8 +71,7 @@ static report make_report(const workload *workload, const options *o) {
                     .device = &workload->device->info,
                     .copies = workload->copies,
                     .operand_bytes = workload_operand_bytes(workload),
-                    .second_opinion = workload->contenders[CONTENDER_OTHER].name,
-                    .third = workload->contenders[CONTENDER_FP16_SUMS].name};
+                    .contenders = workload->contenders};
 }
 
 static int run_workload(workload *workload, const options *o, const char *trials) {

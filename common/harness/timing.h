@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/contenders.h"
 #include "harness/device.h"
 #include "harness/heuristics.h"
 #include "harness/options.h"
@@ -35,29 +36,6 @@ typedef struct contender {
     void *context;
 } contender;
 
-/* The other one is the second opinion. Beside some steps there is a third, which is one of two
- * things: for fp16 sums cuBLAS with fp16 sums, and for what moves words a plain copy of A. If it is
- * asked for, there is one of the algorithms that cuBLASLt has for a product. A step that can launch
- * early does so as a contender of its own. */
-enum {
-    CONTENDER_STEP,
-    CONTENDER_OTHER,
-    CONTENDER_FP16_SUMS,
-    CONTENDER_COPY = CONTENDER_FP16_SUMS,
-    CONTENDER_HEURISTIC,
-    CONTENDER_EARLY,
-    CONTENDERS
-};
-
-/* Some of them: bit i is contender i. The first two are always there. */
-typedef unsigned contender_set;
-enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
-
-/* True if it is one of the set. */
-static inline bool has_contender(contender_set set, int contender) {
-    return (set >> contender & 1) != 0;
-}
-
 /* What one launch does; one of the two is 0. */
 typedef struct work {
     double flop;        /* floating-point operations, of a product */
@@ -65,12 +43,17 @@ typedef struct work {
     bool on_cuda_cores; /* the step leaves the tensor cores idle */
 } work;
 
-/* One entry per finished round in each array; NAN where a value could not be had. */
+/* What is measured in each round; NAN where it could not be had. */
+enum measure {
+    SECONDS,   /* per launch */
+    CLOCK_GHZ, /* mean over the SMs during the timed launches */
+    WATTS,     /* sustained only */
+    JOULES,    /* per launch, sustained only */
+    MEASURES
+};
+
 typedef struct contender_samples {
-    double *seconds;              /* per launch */
-    double *clock_ghz;            /* mean over the SMs during the timed launches */
-    double *watts;                /* sustained only */
-    double *joules;               /* per launch, sustained only */
+    double *of[MEASURES];         /* one entry per finished round in each */
     size_t launches;              /* all of them, warm-ups included */
     double limited[CLOCK_LIMITS]; /* sustained only: share of the time in which the driver held the
                                    * clock down for that reason, the sum over the rounds */
@@ -102,13 +85,10 @@ void timing_free(timing *timing);
 
 /* What the samples of one contender come to. */
 typedef struct timing_summary {
-    double seconds;   /* the median */
-    summary rate;     /* TFLOPS, or GB/s of what moves words */
-    double clock_ghz; /* median */
-    double share;     /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN if
-                       * the peak is unknown */
-    double watts;     /* median */
-    double joules;    /* median, per launch */
+    double of[MEASURES]; /* medians */
+    summary rate;        /* TFLOPS, or GB/s of what moves words */
+    double share;        /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN
+                          * if the peak is unknown */
 } timing_summary;
 
 /* Dense bf16 or fp16 floating-point operations per cycle and SM; NAN for a GPU that is not in the
@@ -118,11 +98,8 @@ double tensor_core_flop_per_cycle(int compute_capability);
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
 
-/* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, into
- * ratios[timing->rounds]. */
-void timing_ratios(const timing *timing, int contender, double *ratios);
-
-/* The same in memory that the caller frees, and what they come to; NULL and NAN without memory. */
+/* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, in memory
+ * that the caller frees, and what they come to; NULL and NAN without memory. */
 double *timing_make_ratios(const timing *timing, int contender, summary *result);
 
 #endif

@@ -14,68 +14,48 @@ double tensor_core_flop_per_cycle(int compute_capability) {
     return compute_capability == 80 ? 2048 : NAN;
 }
 
-static void rates_of(const timing *timing, const contender_samples *samples, double *rates) {
-    const work *work = &timing->work;
-    const double units = work->bytes > 0 ? work->bytes * 1e-9 : work->flop * 1e-12;
-    for (size_t i = 0; i < timing->rounds; ++i) {
-        rates[i] = units / samples->seconds[i];
-    }
-}
-
-static void memory_shares_of(const timing *timing, const contender_samples *samples,
-                             const device_info *info, double *shares) {
-    for (size_t i = 0; i < timing->rounds; ++i) {
-        shares[i] = timing->work.bytes / samples->seconds[i] / info->memory_bytes_per_second;
-    }
-}
-
-static void tensor_shares_of(const timing *timing, const contender_samples *samples,
-                             const device_info *info, double *shares) {
+/* The share of the peak that one sample comes to. */
+static double share_of(const timing *timing, const device_info *info, double seconds, double ghz) {
     const double flop_per_cycle =
         (double)info->sms * tensor_core_flop_per_cycle(info->compute_capability);
-    for (size_t i = 0; i < timing->rounds; ++i) {
-        const double cycles = samples->seconds[i] * samples->clock_ghz[i] * 1e9;
-        shares[i] = timing->work.flop / (cycles * flop_per_cycle);
-    }
+    return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
+                                  : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
 }
 
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info) {
-    const contender_samples *samples = &timing->samples[contender];
+    double *const *of = timing->samples[contender].of;
+    const work *work = &timing->work;
+    const double units = work->bytes > 0 ? work->bytes * 1e-9 : work->flop * 1e-12;
     const size_t rounds = timing->rounds;
-    timing_summary result = {.seconds = median(samples->seconds, rounds),
-                             .clock_ghz = median(samples->clock_ghz, rounds),
-                             .watts = median(samples->watts, rounds),
-                             .joules = median(samples->joules, rounds),
-                             .rate = {NAN, NAN, NAN, 0},
-                             .share = NAN};
+    timing_summary result = {.rate = {NAN, NAN, NAN, 0}, .share = NAN};
+    for (int i = 0; i < MEASURES; ++i) {
+        result.of[i] = median(of[i], rounds);
+    }
     double *scratch = rounds == 0 ? NULL : malloc(rounds * sizeof *scratch);
+    for (size_t i = 0; i < rounds && scratch != NULL; ++i) {
+        scratch[i] = units / of[SECONDS][i];
+    }
     if (scratch != NULL) {
-        rates_of(timing, samples, scratch);
         result.rate = summarize(scratch, rounds);
-        if (timing->work.bytes > 0) {
-            memory_shares_of(timing, samples, info, scratch);
-        } else {
-            tensor_shares_of(timing, samples, info, scratch);
-        }
-        const bool idle = contender == CONTENDER_STEP && timing->work.on_cuda_cores;
-        result.share = idle ? NAN : median(scratch, rounds);
-        free(scratch);
     }
+    for (size_t i = 0; i < rounds && scratch != NULL; ++i) {
+        scratch[i] = share_of(timing, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
+    }
+    if (scratch != NULL && (contender != CONTENDER_STEP || !work->on_cuda_cores)) {
+        result.share = median(scratch, rounds);
+    }
+    free(scratch);
     return result;
-}
-
-void timing_ratios(const timing *timing, int contender, double *ratios) {
-    for (size_t i = 0; i < timing->rounds; ++i) {
-        ratios[i] =
-            timing->samples[contender].seconds[i] / timing->samples[CONTENDER_STEP].seconds[i];
-    }
 }
 
 double *timing_make_ratios(const timing *timing, int contender, summary *result) {
     double *ratios = malloc(timing->rounds * sizeof *ratios);
     *result = (summary){NAN, NAN, NAN, 0};
+    for (size_t i = 0; i < timing->rounds && ratios != NULL; ++i) {
+        ratios[i] = timing->samples[contender].of[SECONDS][i] /
+                    timing->samples[CONTENDER_STEP].of[SECONDS][i];
+    }
     if (ratios != NULL) {
-        timing_ratios(timing, contender, ratios);
         *result = summarize(ratios, timing->rounds);
     }
     return ratios;

@@ -44,26 +44,23 @@ static void format_right(const verdict *verdict, char *text, size_t size) {
 static double without_nan_sign(double value) { return isnan(value) ? fabs(value) : value; }
 
 static void format_wrong(const verdict *verdict, char *text, size_t size) {
+    const bool bounded = verdict->kind == CHECK_BOUNDED;
     const double got = without_nan_sign(verdict->got);
+    char values[128];
     if (verdict->kind == CHECK_WORDS) {
-        snprintf(text, size,
-                 "exact: %" PRIu64 " of %" PRIu64 " differ; first at [%" PRIu64 "][%" PRIu64
-                 "]: got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
-                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column,
+        snprintf(values, sizeof values, "got 0x%08" PRIx32 ", expected 0x%08" PRIx32,
                  (uint32_t)verdict->got, (uint32_t)verdict->expected);
-    } else if (verdict->kind == CHECK_EXACT) {
-        snprintf(text, size,
-                 "exact: %" PRIu64 " of %" PRIu64 " differ; first at [%" PRIu64 "][%" PRIu64
-                 "]: got %g, expected %g",
-                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column, got,
-                 verdict->expected);
-    } else {
-        snprintf(text, size,
-                 "bounded: %" PRIu64 " of %" PRIu64 " are outside the bound; first at [%" PRIu64
-                 "][%" PRIu64 "]: got %g, expected %g, give or take %.3g",
-                 verdict->wrong, verdict->checked, verdict->first_row, verdict->first_column, got,
+    } else if (bounded) {
+        snprintf(values, sizeof values, "got %g, expected %g, give or take %.3g", got,
                  verdict->expected, verdict->allowed);
+    } else {
+        snprintf(values, sizeof values, "got %g, expected %g", got, verdict->expected);
     }
+    snprintf(text, size,
+             "%s: %" PRIu64 " of %" PRIu64 " %s; first at [%" PRIu64 "][%" PRIu64 "]: %s",
+             bounded ? "bounded" : "exact", verdict->wrong, verdict->checked,
+             bounded ? "are outside the bound" : "differ", verdict->first_row,
+             verdict->first_column, values);
 }
 
 void verdict_format(const verdict *verdict, char *text, size_t size) {

@@ -113,15 +113,10 @@ static void name_order(verification *verification, enum check_phase phase, const
     }
 }
 
-/* The inputs of the exact check. */
-static enum inputs exact_inputs(const workload *workload) {
-    return workload->arithmetic.moves ? INPUTS_BITS : INPUTS_INTEGERS;
-}
-
 /* Whether the exact check has the inputs that are timed. */
 static bool exact_on_timed(const workload *workload, const options *o,
                            const verification *verification) {
-    return o->inputs == exact_inputs(workload) && verification->integers.exact;
+    return o->inputs == workload->arithmetic.family->exact_inputs && verification->integers.exact;
 }
 
 /* One phase on the operands that are there: the reference, then all orders of events. What the
@@ -153,17 +148,11 @@ static size_t copies_checked_first(const workload *workload) {
     return workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
 }
 
-/* How outputs from the exact check's inputs are compared, and those from the inputs of the options:
- * where words are moved, nothing is ever rounded. */
-static enum check_kind exact_kind(const workload *workload) {
-    return workload->arithmetic.moves ? CHECK_WORDS : CHECK_EXACT;
-}
-
+/* How outputs from the inputs of the options are compared. */
 static enum check_kind timed_kind(const workload *workload, const options *o,
                                   const verification *verification) {
-    return exact_on_timed(workload, o, verification) || workload->arithmetic.moves
-               ? exact_kind(workload)
-               : CHECK_BOUNDED;
+    const family *family = workload->arithmetic.family;
+    return exact_on_timed(workload, o, verification) ? family->exact : family->timed;
 }
 
 int verify_before_timing(workload *workload, const options *o, verification *verification) {
@@ -173,8 +162,8 @@ int verify_before_timing(workload *workload, const options *o, verification *ver
     verification->integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta);
     const integers *integers = &verification->integers;
     const size_t count = copies_checked_first(workload);
-    const enum inputs inputs = exact_inputs(workload);
-    const enum check_kind kind = exact_kind(workload);
+    const enum inputs inputs = workload->arithmetic.family->exact_inputs;
+    const enum check_kind kind = workload->arithmetic.family->exact;
     if (exact_on_timed(workload, o, verification)) {
         return workload_fill(workload, workload->copies, o, inputs, integers) ||
                run_phase(workload, o, PHASE_EXACT, count, kind, verification);

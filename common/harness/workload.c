@@ -22,15 +22,12 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
     return copies > most_that_fit ? most_that_fit : copies;
 }
 
+/* In bytes. As doubles, which hold every size that fits in a memory, and do not overflow. */
 typedef struct sizes {
-    size_t a, b, d; /* C has the size of D; B may be 0 */
-    size_t copy;    /* one copy, as if all of it had guards */
-    size_t once;    /* what is needed once, whatever the number of copies */
+    double a, b, d; /* C has the size of D; B may be 0 */
+    double copy;    /* one copy, as if all of it had guards */
+    double once;    /* what is needed once, whatever the number of copies */
 } sizes;
-
-static bool add(size_t *total, size_t bytes) {
-    return !__builtin_add_overflow(*total, bytes, total);
-}
 
 static int count_contenders(contender_set set) {
     int count = 0;
@@ -40,26 +37,22 @@ static int count_contenders(contender_set set) {
     return count;
 }
 
-static bool compute_sizes(const workload *workload, const options *o, sizes *sizes) {
+static sizes sizes_of(const workload *workload, const options *o) {
     const arithmetic *arithmetic = &workload->arithmetic;
-    const size_t operand = number_bytes(arithmetic->operands);
-    size_t reference = 0;
-    if (!shape_bytes(o->m, arithmetic->moves ? o->n : o->k, operand, &sizes->a) ||
-        !shape_bytes(o->n, o->k, operand, &sizes->b) ||
-        !shape_bytes(o->m, o->n, number_bytes(arithmetic->output), &sizes->d) ||
-        !reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE, &reference)) {
-        return false;
-    }
-    sizes->copy = 0;
-    sizes->once = SPARE_BYTES;
-    bool fits = add(&sizes->copy, buffer_footprint(sizes->a)) &&
-                (arithmetic->moves || add(&sizes->copy, buffer_footprint(sizes->b))) &&
-                add(&sizes->once, reference);
+    const double operand = (double)number_bytes(arithmetic->operands);
+    const double guards = (double)buffer_footprint(0);
+    const double m = o->m;
+    const double n = o->n;
+    const double k = o->k;
+    sizes sizes = {.a = m * (arithmetic->moves ? n : k) * operand,
+                   .b = n * k * operand,
+                   .d = m * n * (double)number_bytes(arithmetic->output)};
     const int like_d = count_contenders(workload->contender_set) + (arithmetic->takes_c ? 1 : 0);
-    for (int i = 0; i < like_d; ++i) {
-        fits = fits && add(&sizes->copy, buffer_footprint(sizes->d));
-    }
-    return fits;
+    sizes.copy =
+        sizes.a + sizes.b + (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
+    sizes.once =
+        (double)SPARE_BYTES + reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE);
+    return sizes;
 }
 
 static int refuse(const workload *workload, const options *o, double needed, size_t available) {
@@ -81,24 +74,16 @@ static int choose_copies(workload *workload, const options *o, sizes *sizes) {
     if (device_free_bytes(&available) != 0) {
         return STATUS_FAILED;
     }
-    if (!compute_sizes(workload, o, sizes)) {
-        /* More bytes than a size_t holds; a double is good enough to say how many. */
-        const double m = o->m;
-        const double n = o->n;
-        const double k = o->k;
-        const double output = (double)number_bytes(workload->arithmetic.output);
-        const int outputs = count_contenders(workload->contender_set);
-        const double like_d = workload->arithmetic.moves ? 2 + outputs : 2;
-        return refuse(workload, o, 2 * (m * k + n * k) + like_d * output * m * n, available);
+    *sizes = sizes_of(workload, o);
+    const double left = (double)available - sizes->once;
+    if (sizes->copy > left) {
+        return refuse(workload, o, sizes->once + sizes->copy, available);
     }
-    if (sizes->once > available || sizes->copy > available - sizes->once) {
-        return refuse(workload, o, (double)sizes->once + (double)sizes->copy, available);
-    }
-    const size_t fit = (available - sizes->once) / sizes->copy;
+    const size_t fit = (size_t)(left / sizes->copy);
     const device_info *info = &workload->device->info;
-    const size_t like_d = workload->arithmetic.takes_c ? 2 : 1;
-    const size_t bytes = sizes->a + sizes->b + like_d * sizes->d;
-    workload->copies = info->emulated ? 1 : workload_copies(bytes, info->l2_bytes, fit);
+    const double like_d = workload->arithmetic.takes_c ? 2 : 1;
+    const double bytes = sizes->a + sizes->b + like_d * sizes->d;
+    workload->copies = info->emulated ? 1 : workload_copies((size_t)bytes, info->l2_bytes, fit);
     return STATUS_VERIFIED;
 }
 
@@ -137,9 +122,10 @@ static int prepare_step(workload *workload, operand_copy *copy, int who) {
 }
 
 static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
-    if (buffer_create(&copy->a, sizes->a, false, "A") != 0 ||
-        (sizes->b > 0 && buffer_create(&copy->b, sizes->b, false, "B") != 0) ||
-        (workload->arithmetic.takes_c && buffer_create(&copy->c, sizes->d, false, "C") != 0)) {
+    if (buffer_create(&copy->a, (size_t)sizes->a, false, "A") != 0 ||
+        (sizes->b > 0 && buffer_create(&copy->b, (size_t)sizes->b, false, "B") != 0) ||
+        (workload->arithmetic.takes_c &&
+         buffer_create(&copy->c, (size_t)sizes->d, false, "C") != 0)) {
         return 1;
     }
     for (int i = 0; i < CONTENDERS; ++i) {
@@ -148,7 +134,8 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
             continue;
         }
         /* The emulator reports a write beside D by itself, and where it is in the source. */
-        if (buffer_create(&copy->d[i], sizes->d, !workload->device->info.emulated, what) != 0) {
+        if (buffer_create(&copy->d[i], (size_t)sizes->d, !workload->device->info.emulated, what) !=
+            0) {
             return 1;
         }
         copy->problem[i] =
@@ -165,7 +152,7 @@ static int open_copy(workload *workload, operand_copy *copy, const options *o, c
                       .early = i == CONTENDER_EARLY || workload->device->info.emulated,
                       .stream = workload->device->stream};
         if (i == CONTENDER_STEP) {
-            machine_watch_output(copy->d[i].payload, sizes->d);
+            machine_watch_output(copy->d[i].payload, (size_t)sizes->d);
         }
         if (is_step(i) && prepare_step(workload, copy, i) != 0) {
             return 1;
@@ -191,19 +178,18 @@ static int open_copies(workload *workload, const options *o, const sizes *sizes)
 /* Whom the options and the computation ask for, without those whom this machine does not have. */
 static contender_set choose_contenders(const workload *workload, const options *o) {
     const enum computation computes = workload->step->computes;
-    const arithmetic *arithmetic = &workload->arithmetic;
+    const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
+    const bool wanted[CONTENDERS] = {
+        [CONTENDER_FP16_SUMS] = workload->arithmetic.fp16_sums,
+        [CONTENDER_COPY] = workload->arithmetic.moves,
+        [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL,
+        [CONTENDER_EARLY] = workload->step->launches_early && times,
+    };
     contender_set set = STEP_AND_OTHER;
-    if ((arithmetic->fp16_sums || arithmetic->moves) &&
-        second_opinion_name(computes, CONTENDER_FP16_SUMS) != NULL) {
-        set |= 1U << CONTENDER_FP16_SUMS;
-    }
-    if (workload->step->launches_early && !workload->device->info.emulated &&
-        o->protocol != PROTOCOL_NONE) {
-        set |= 1U << CONTENDER_EARLY;
-    }
-    if ((o->heuristics > 0 || o->algorithm != NULL) &&
-        second_opinion_name(computes, CONTENDER_HEURISTIC) != NULL) {
-        set |= 1U << CONTENDER_HEURISTIC;
+    for (int who = CONTENDER_OTHER + 1; who < CONTENDERS; ++who) {
+        if (wanted[who] && (is_step(who) || second_opinion_name(computes, who) != NULL)) {
+            set |= 1U << who;
+        }
     }
     return set;
 }
@@ -292,7 +278,7 @@ size_t workload_operand_bytes(const workload *workload) {
 
 reference workload_reference(const workload *workload, int contender, size_t copy) {
     reference result = workload->reference;
-    if (workload->arithmetic.moves && contender == CONTENDER_COPY) {
+    if (contender == CONTENDER_COPY) {
         result.words = (uint32_t *)workload->copy[copy].a.payload;
         result.rows = (size_t)result.m;
         result.columns = (size_t)result.n;
@@ -371,37 +357,23 @@ int workload_poison(workload *workload) {
     return device_wait(workload->device, "the filling of the outputs with NaN");
 }
 
-/* Looks at one buffer, unless one before it was found damaged. */
-static int check_guards(const buffer *buffer, const char *what, size_t copy, bool *intact,
-                        char *text, size_t size) {
-    char where[96];
-    if (!*intact) {
-        return 0;
-    }
-    if (buffer_guards_intact(buffer, intact, where, sizeof where) != 0) {
-        return 1;
-    }
-    if (!*intact) {
-        snprintf(text, size, "guards: %s of copy %zu: %s", what, copy, where);
-    }
-    return 0;
-}
-
 int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size) {
-    char name[64];
+    char where[96];
     *intact = true;
     text[0] = '\0';
-    for (size_t i = 0; i < workload->copies; ++i) {
-        const operand_copy *copy = &workload->copy[i];
-        for (int j = 0; j < CONTENDERS; ++j) {
-            if (!has_contender(workload->contender_set, j)) {
-                continue;
-            }
-            snprintf(name, sizeof name, "D of %s", workload->contenders[j].name);
-            if (check_guards(&copy->d[j], j == CONTENDER_STEP ? "D" : name, i, intact, text,
-                             size) != 0) {
-                return 1;
-            }
+    for (size_t i = 0; i < workload->copies * CONTENDERS && *intact; ++i) {
+        const size_t copy = i / CONTENDERS;
+        const int who = (int)(i % CONTENDERS);
+        if (!has_contender(workload->contender_set, who)) {
+            continue;
+        }
+        if (buffer_guards_intact(&workload->copy[copy].d[who], intact, where, sizeof where) != 0) {
+            return 1;
+        }
+        if (!*intact) {
+            snprintf(text, size, "guards: D%s%s of copy %zu: %s",
+                     who == CONTENDER_STEP ? "" : " of ",
+                     who == CONTENDER_STEP ? "" : workload->contenders[who].name, copy, where);
         }
     }
     return 0;

@@ -14,7 +14,6 @@
 #include "harness/device.h"
 #include "harness/exit_status.h"
 #include "harness/operands.h"
-#include "harness/reference_host.h"
 #include "harness/sample.h"
 
 static device gpu;
@@ -37,15 +36,6 @@ static const step *subject = &COMPUTATIONS[0]; /* of the case that runs */
 static const float ALPHA = -2.5f;
 static const float BETA = 1;
 
-/* Runs the body for every computation. */
-static void for_all(void (*body)(void)) {
-    for (int i = 0; i < COMPUTATION_COUNT; ++i) {
-        subject = &COMPUTATIONS[i];
-        body();
-    }
-    subject = &COMPUTATIONS[0];
-}
-
 /* One product: operands and outputs on the GPU, and the expected result on the host. */
 typedef struct product {
     shape shape;
@@ -59,7 +49,25 @@ typedef struct product {
     double *magnitudes;
     double *partials;
     void *output;
+    uint32_t *given; /* A, where words are moved */
 } product;
+
+/* The words that belong in D, from those that the GPU made. */
+static bool move_on_host(product *p) {
+    const size_t m = (size_t)p->shape.m;
+    const size_t n = (size_t)p->shape.n;
+    p->given = malloc(p->a.bytes);
+    p->output = malloc(p->d.bytes);
+    if (p->given == NULL || p->output == NULL ||
+        buffer_download(&p->a, p->given, p->a.bytes) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < m * n; ++i) {
+        const size_t to = p->arithmetic.transposes ? i % n * m + i / n : i;
+        ((uint32_t *)p->output)[to] = p->given[i] + (p->arithmetic.transposes ? 0 : 1);
+    }
+    return true;
+}
 
 /* The expected result by plain C, from the operands that the GPU made. */
 static bool compute_on_host(product *p) {
@@ -67,8 +75,8 @@ static bool compute_on_host(product *p) {
     void *b = malloc(p->b.bytes);
     float *c = malloc(p->c.bytes);
     const enum number format = p->arithmetic.operands;
-    p->values = malloc(p->elements * sizeof(double));
-    p->magnitudes = malloc(p->elements * sizeof(double));
+    p->values = calloc(p->elements, sizeof(double));
+    p->magnitudes = calloc(p->elements, sizeof(double));
     p->partials = calloc(p->elements, sizeof(double));
     p->output = malloc(p->d.bytes);
     const bool good =
@@ -78,13 +86,14 @@ static bool compute_on_host(product *p) {
     if (good) {
         const size_t n = (size_t)p->shape.n;
         const size_t k = (size_t)p->shape.k;
-        reference_host(format, a, b, (size_t)p->shape.m, n, k, p->values, p->magnitudes);
         for (size_t i = 0; i < p->elements; ++i) {
-            double sum = 0;
             for (size_t j = 0; j < k; ++j) {
-                sum += (double)number_read(format, a, i / n * k + j) *
-                       (double)number_read(format, b, i % n * k + j);
-                p->partials[i] += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(sum) : 0;
+                const double product = (double)number_read(format, a, i / n * k + j) *
+                                       (double)number_read(format, b, i % n * k + j);
+                p->values[i] += product;
+                p->magnitudes[i] += fabs(product);
+                p->partials[i] +=
+                    (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(p->values[i]) : 0;
             }
             if (p->arithmetic.takes_c) {
                 const double scaled = (double)BETA * (double)c[i];
@@ -112,6 +121,7 @@ static bool product_open(product *p, shape shape, enum inputs inputs, bool sampl
     const size_t m = (size_t)shape.m;
     const size_t n = (size_t)shape.n;
     const size_t k = (size_t)shape.k;
+    const bool moves = shape.k == 0;
     memset(p, 0, sizeof *p);
     p->shape = shape;
     p->elements = m * n;
@@ -121,8 +131,8 @@ static bool product_open(product *p, shape shape, enum inputs inputs, bool sampl
     const enum number output = p->arithmetic.output;
     const integers integers = arithmetic_integers(&p->arithmetic, shape.k, ALPHA, BETA);
     const bool ready =
-        buffer_create(&p->a, m * k * number_bytes(operands), true, "A") == 0 &&
-        buffer_create(&p->b, n * k * number_bytes(operands), true, "B") == 0 &&
+        buffer_create(&p->a, m * (moves ? n : k) * number_bytes(operands), true, "A") == 0 &&
+        buffer_create(&p->b, moves ? 16 : n * k * number_bytes(operands), true, "B") == 0 &&
         buffer_create(&p->c, p->arithmetic.takes_c ? m * n * sizeof(float) : 16, true, "C") == 0 &&
         buffer_create(&p->d, m * n * number_bytes(output), true, "D") == 0;
     p->problem = (problem){.a = p->a.payload,
@@ -156,6 +166,7 @@ static void product_close(product *p) {
     free(p->magnitudes);
     free(p->partials);
     free(p->output);
+    free(p->given);
 }
 
 /* Compares what the GPU computed with what the host did. */
@@ -212,10 +223,6 @@ static void compare_full(void) { compare_references(false); }
 
 static void compare_sampled(void) { compare_references(true); }
 
-static void full_reference(void) { for_all(compare_full); }
-
-static void sampled_reference(void) { for_all(compare_sampled); }
-
 static void operands_match_the_host(void) {
     enum { COUNT = 100003 };
     static uint16_t made[COUNT];
@@ -249,15 +256,18 @@ static void operands_match_the_host(void) {
     buffer_destroy(&buffer);
 }
 
-/* Checks p->output as it is. */
-static verdict check_product(const product *p, enum check_kind kind) {
-    verdict result;
-    memset(&result, 0, sizeof result);
-    EXPECT(buffer_upload(&p->d, p->output, p->d.bytes) == 0 &&
-               check_output(p->d.payload, &p->reference, kind, &p->rounding, gpu.stream, &result) ==
-                   0,
+/* Checks what is in D. */
+static verdict check_d(const product *p, enum check_kind kind) {
+    verdict result = {.kind = kind};
+    EXPECT(check_output(p->d.payload, &p->reference, kind, &p->rounding, gpu.stream, &result) == 0,
            "the check could not run");
     return result;
+}
+
+/* Checks p->output as it is. */
+static verdict check_product(const product *p, enum check_kind kind) {
+    EXPECT(buffer_upload(&p->d, p->output, p->d.bytes) == 0, "upload");
+    return check_d(p, kind);
 }
 
 static void right_outputs(void) {
@@ -276,8 +286,6 @@ static void right_outputs(void) {
         product_close(&p);
     }
 }
-
-static void right_output_passes(void) { for_all(right_outputs); }
 
 static void expect_found(const product *p, enum check_kind kind, size_t at, uint64_t not_finite) {
     const verdict found = check_product(p, kind);
@@ -314,10 +322,6 @@ static void plant_in_exact(void) { planted_mistakes(INPUTS_INTEGERS, CHECK_EXACT
 
 static void plant_in_bounded(void) { planted_mistakes(INPUTS_NORMAL, CHECK_BOUNDED); }
 
-static void exact_finds_mistakes(void) { for_all(plant_in_exact); }
-
-static void bounded_finds_mistakes(void) { for_all(plant_in_bounded); }
-
 static void first_of_many_is_reported(void) {
     product p;
     if (product_open(&p, SHAPES[3], INPUTS_INTEGERS, false) && compute_on_host(&p)) {
@@ -345,24 +349,19 @@ static void large_output(void) {
     const bool opened = product_open(&p, large, INPUTS_INTEGERS, true);
     EXPECT(cublas != NULL, "cuBLAS cannot be started");
     if (cublas != NULL && opened) {
-        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
-                            &found) == 0 &&
-                   found.not_finite == p.elements,
-               "an unwritten output has %g NaN", (double)found.not_finite);
+        found = check_d(&p, CHECK_EXACT);
+        EXPECT(found.not_finite == p.elements, "an unwritten output has %g NaN",
+               (double)found.not_finite);
         EXPECT(second_opinion_launch(cublas, &p.problem) == 0 && device_wait(&gpu, "cuBLAS") == 0,
                "cuBLAS");
-        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
-                            &found) == 0,
-               "check");
+        found = check_d(&p, CHECK_EXACT);
         EXPECT(verdict_right(&found) && found.checked == SAMPLE_COUNT, "%g wrong, %g not finite",
                (double)found.wrong, (double)found.not_finite);
         const size_t beside_the_sample = p.elements - 3;
         EXPECT(cudaMemcpy(p.d.payload + 2 * beside_the_sample, nan_bytes, sizeof nan_bytes,
                           cudaMemcpyHostToDevice) == cudaSuccess,
                "planting a NaN");
-        EXPECT(check_output(p.d.payload, &p.reference, CHECK_EXACT, &p.rounding, gpu.stream,
-                            &found) == 0,
-               "check");
+        found = check_d(&p, CHECK_EXACT);
         EXPECT(!verdict_right(&found) && found.not_finite == 1, "%g not finite",
                (double)found.not_finite);
         EXPECT(found.not_finite_row == 65543 && found.not_finite_column == 32765, "[%d][%d]",
@@ -462,71 +461,7 @@ static void compare_cublas(void) {
     second_opinion_close(cublas);
 }
 
-static void cublas_agrees(void) { for_all(compare_cublas); }
-
 /* ---- computations that move words */
-
-/* A matrix with any bits, and one for the result, on the GPU; and the words of both on the host. */
-typedef struct move {
-    arithmetic arithmetic;
-    buffer a, d;
-    problem problem;
-    reference reference;
-    uint32_t *given;
-    uint32_t *expected;
-} move;
-
-static bool move_open(move *move, const step *step, int m, int n) {
-    const size_t bytes = (size_t)m * (size_t)n * sizeof(uint32_t);
-    memset(move, 0, sizeof *move);
-    move->arithmetic = arithmetic_of(step);
-    const bool ready = buffer_create(&move->a, bytes, true, "A") == 0 &&
-                       buffer_create(&move->d, bytes, true, "D") == 0;
-    move->problem =
-        (problem){.a = move->a.payload, .d = move->d.payload, .m = m, .n = n, .stream = gpu.stream};
-    const bool good =
-        ready && fill(&move->a, move->arithmetic.operands, INPUTS_BITS, 0, RANDOM_STREAM_A) == 0 &&
-        buffer_poison(&move->d, gpu.stream) == 0 &&
-        device_wait(&gpu, "the set-up of a test") == 0 &&
-        reference_create(&move->reference, &move->arithmetic, m, n, 0, true) == 0 &&
-        reference_compute(&move->reference, &move->problem, gpu.stream) == 0;
-    EXPECT(good, "set-up for m=%d n=%d", m, n);
-    return good;
-}
-
-static void move_close(move *move) {
-    reference_destroy(&move->reference);
-    buffer_destroy(&move->a);
-    buffer_destroy(&move->d);
-    free(move->given);
-    free(move->expected);
-}
-
-/* What the words on the GPU have to become, by a loop of the host. */
-static bool move_on_host(move *move) {
-    const size_t m = (size_t)move->problem.m;
-    const size_t n = (size_t)move->problem.n;
-    move->given = malloc(move->a.bytes);
-    move->expected = malloc(move->a.bytes);
-    if (move->given == NULL || move->expected == NULL ||
-        buffer_download(&move->a, move->given, move->a.bytes) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < m * n; ++i) {
-        const size_t to = move->arithmetic.transposes ? i % n * m + i / n : i;
-        move->expected[to] = move->given[i] + (move->arithmetic.transposes ? 0 : 1);
-    }
-    return true;
-}
-
-static verdict check_move(const move *move) {
-    verdict found;
-    memset(&found, 0, sizeof found);
-    EXPECT(check_output(move->d.payload, &move->reference, CHECK_WORDS, NULL, gpu.stream, &found) ==
-               0,
-           "the check could not run");
-    return found;
-}
 
 static const step MOVES[] = {{.computes = ADD_ONE_INT32}, {.computes = TRANSPOSE_FP32}};
 static const shape MOVED[] = {{4, 4, 0}, {4, 132, 0}, {260, 8, 0}, {100, 228, 0}};
@@ -534,69 +469,70 @@ enum { MOVE_COUNT = sizeof MOVES / sizeof *MOVES, MOVED_COUNT = sizeof MOVED / s
 
 /* The words, the reference and the check, all against the host's. */
 static void moved_words(void) {
+    const recipe recipe = {.inputs = INPUTS_BITS, .seed = SEED, .stream = RANDOM_STREAM_A};
     for (int i = 0; i < MOVE_COUNT * MOVED_COUNT; ++i) {
-        const step *step = &MOVES[i / MOVED_COUNT];
-        const shape *shape = &MOVED[i % MOVED_COUNT];
-        const recipe recipe = {.inputs = INPUTS_BITS, .seed = SEED, .stream = RANDOM_STREAM_A};
-        move move;
-        if (move_open(&move, step, shape->m, shape->n) && move_on_host(&move)) {
-            const size_t count = move.reference.count;
+        product p;
+        subject = &MOVES[i / MOVED_COUNT];
+        if (product_open(&p, MOVED[i % MOVED_COUNT], INPUTS_BITS, true) && move_on_host(&p)) {
+            const size_t count = p.reference.count;
+            uint32_t *output = p.output;
             for (size_t j = 0; j < count; ++j) {
-                const uint32_t given = move.given[j];
-                operand_write(move.given, move.arithmetic.operands, &recipe, j);
-                EXPECT(move.given[j] == given, "word %zu", j);
+                const uint32_t given = p.given[j];
+                operand_write(p.given, p.arithmetic.operands, &recipe, j);
+                EXPECT(p.given[j] == given, "word %zu", j);
             }
-            EXPECT(check_move(&move).wrong == count, "nothing was written");
-            EXPECT(buffer_upload(&move.d, move.expected, move.d.bytes) == 0, "upload");
-            const verdict right = check_move(&move);
+            EXPECT(check_d(&p, CHECK_WORDS).wrong == count, "nothing was written");
+            const verdict right = check_product(&p, CHECK_WORDS);
             EXPECT(verdict_right(&right) && right.checked == count, "%d wrong", (int)right.wrong);
-            move.expected[count - 2] ^= 1;
-            EXPECT(buffer_upload(&move.d, move.expected, move.d.bytes) == 0, "upload");
-            const verdict wrong = check_move(&move);
-            const size_t place = wrong.first_row * move.reference.columns + wrong.first_column;
+            output[count - 2] ^= 1;
+            const verdict wrong = check_product(&p, CHECK_WORDS);
+            const size_t place = wrong.first_row * p.reference.columns + wrong.first_column;
             EXPECT(wrong.wrong == 1 && place == count - 2, "%d wrong, the first is %zu",
                    (int)wrong.wrong, place);
-            EXPECT(wrong.got == (double)move.expected[count - 2], "got %g", wrong.got);
+            EXPECT(wrong.got == (double)output[count - 2], "got %g", wrong.got);
         }
-        move_close(&move);
+        product_close(&p);
     }
 }
 
 /* cublasSgeam, the plain kernel and the plain copy. */
-static void expect_movers(const step *step, int m, int n) {
-    move move;
-    if (move_open(&move, step, m, n)) {
-        for (int who = CONTENDER_OTHER; who <= CONTENDER_COPY; ++who) {
-            second_opinion *mover = second_opinion_open(step->computes, who, gpu.stream);
-            EXPECT(mover != NULL && buffer_poison(&move.d, gpu.stream) == 0 &&
-                       second_opinion_launch(mover, &move.problem) == 0 &&
-                       device_wait(&gpu, "a mover") == 0,
-                   "%s could not run", second_opinion_name(step->computes, who));
-            const reference computed = move.reference;
-            if (who == CONTENDER_COPY) { /* its result is A */
-                move.reference.words = (uint32_t *)move.a.payload;
-            }
-            const verdict found = check_move(&move);
-            EXPECT(verdict_right(&found), "%s: %g wrong", second_opinion_name(step->computes, who),
-                   (double)found.wrong);
-            move.reference = computed;
-            second_opinion_close(mover);
+static void expect_movers(const step *step, shape shape) {
+    static const int WHO[] = {CONTENDER_OTHER, CONTENDER_COPY};
+    product p;
+    subject = step;
+    const bool opened = product_open(&p, shape, INPUTS_BITS, true);
+    for (size_t i = 0; opened && i < sizeof WHO / sizeof *WHO; ++i) {
+        const char *name = second_opinion_name(step->computes, WHO[i]);
+        second_opinion *mover = second_opinion_open(step->computes, WHO[i], gpu.stream);
+        EXPECT(mover != NULL && buffer_poison(&p.d, gpu.stream) == 0 &&
+                   second_opinion_launch(mover, &p.problem) == 0 &&
+                   device_wait(&gpu, "a mover") == 0,
+               "%s could not run", name);
+        uint32_t *computed = p.reference.words;
+        if (WHO[i] == CONTENDER_COPY) { /* its result is A */
+            p.reference.words = (uint32_t *)p.a.payload;
         }
-        expect_guard(&move.d, true, "");
+        const verdict found = check_d(&p, CHECK_WORDS);
+        EXPECT(verdict_right(&found), "%s: %g wrong", name, (double)found.wrong);
+        p.reference.words = computed;
+        second_opinion_close(mover);
     }
-    move_close(&move);
+    if (opened) {
+        expect_guard(&p.d, true, "");
+    }
+    product_close(&p);
 }
 
 static void movers_agree(void) {
     for (int i = 0; i < MOVE_COUNT * MOVED_COUNT; ++i) {
-        expect_movers(&MOVES[i / MOVED_COUNT], MOVED[i % MOVED_COUNT].m, MOVED[i % MOVED_COUNT].n);
+        expect_movers(&MOVES[i / MOVED_COUNT], MOVED[i % MOVED_COUNT]);
     }
 }
 
 /* More than 2^31 words, and more than 4 GiB. */
 static void large_moves(void) {
     for (int i = 0; i < MOVE_COUNT; ++i) {
-        expect_movers(&MOVES[i], 65544, 32768);
+        expect_movers(&MOVES[i], (shape){65544, 32768, 0});
     }
 }
 
@@ -626,25 +562,36 @@ static void clock_is_plausible(void) {
 typedef struct test_case {
     const char *name;
     void (*body)(void);
+    int computations; /* it runs for the first so many of COMPUTATIONS */
 } test_case;
 
 static const test_case CASES[] = {
-    {"gpu: operands match the host's", operands_match_the_host},
-    {"gpu: the reference matches the host's", full_reference},
-    {"gpu: the sampled reference matches the host's", sampled_reference},
-    {"gpu: a right output passes", right_output_passes},
-    {"gpu: the exact check finds every planted mistake", exact_finds_mistakes},
-    {"gpu: the bounded check finds every planted mistake", bounded_finds_mistakes},
-    {"gpu: the first of many mistakes is reported", first_of_many_is_reported},
-    {"gpu: the digest matches the host's", digests_match_the_host},
-    {"gpu: guard bands find writes beside a buffer", guards},
-    {"gpu: cuBLAS agrees with the reference", cublas_agrees},
-    {"gpu: more than 2^31 elements", large_output},
-    {"gpu: words that are moved, their reference and check", moved_words},
-    {"gpu: cublasSgeam, plain kernel and plain copy agree", movers_agree},
-    {"gpu: more than 2^31 words", large_moves},
-    {"gpu: the SM clock is plausible", clock_is_plausible},
+    {"gpu: operands match the host's", operands_match_the_host, 1},
+    {"gpu: the reference matches the host's", compare_full, COMPUTATION_COUNT},
+    {"gpu: the sampled reference matches the host's", compare_sampled, COMPUTATION_COUNT},
+    {"gpu: a right output passes", right_outputs, COMPUTATION_COUNT},
+    {"gpu: the exact check finds every planted mistake", plant_in_exact, COMPUTATION_COUNT},
+    {"gpu: the bounded check finds every planted mistake", plant_in_bounded, COMPUTATION_COUNT},
+    {"gpu: the first of many mistakes is reported", first_of_many_is_reported, 1},
+    {"gpu: the digest matches the host's", digests_match_the_host, 1},
+    {"gpu: guard bands find writes beside a buffer", guards, 1},
+    {"gpu: cuBLAS agrees with the reference", compare_cublas, COMPUTATION_COUNT},
+    {"gpu: more than 2^31 elements", large_output, 1},
+    {"gpu: words that are moved, their reference and check", moved_words, 1},
+    {"gpu: cublasSgeam, plain kernel and plain copy agree", movers_agree, 1},
+    {"gpu: more than 2^31 words", large_moves, 1},
+    {"gpu: the SM clock is plausible", clock_is_plausible, 1},
 };
+
+static const test_case *current;
+
+static void run_computations(void) {
+    for (int i = 0; i < current->computations; ++i) {
+        subject = &COMPUTATIONS[i];
+        current->body();
+    }
+    subject = &COMPUTATIONS[0];
+}
 
 int main(void) {
     static const step any = {
@@ -654,7 +601,8 @@ int main(void) {
         if (status == STATUS_CANNOT_RUN) {
             skip_case(CASES[i].name, "no GPU of compute capability 9.0");
         } else if (status == STATUS_VERIFIED) {
-            run_case(CASES[i].name, CASES[i].body);
+            current = &CASES[i];
+            run_case(current->name, run_computations);
         }
     }
     if (status == STATUS_VERIFIED) {

@@ -67,7 +67,7 @@ static void sums_stay_exact(void) {
         EXPECT(largest_sum(integers_of(&bf16, k, 1, 1), k) <= 1 << 24, "bf16, k=%d", (int)k);
         EXPECT(largest_sum(integers_of(&fp16, k, 1, 1), k) <= 65504, "fp16, k=%d", (int)k);
         EXPECT(largest_sum(integers_of(&fp16_sums, k, 1, 1), k) <= 2048, "sums, k=%d", (int)k);
-        EXPECT(integers_of(&bf16, k, 1, 1).range == random_integer_range(k) &&
+        EXPECT(integers_of(&bf16, k, 1, 1).range == random_integer_range(k, EXACT_INTEGER_LIMIT) &&
                    integers_of(&bf16, k, 1, 1).spacing == 1,
                "bf16 has the integers that it always had");
     }

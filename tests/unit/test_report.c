@@ -26,9 +26,11 @@ static timing measured = {.rounds = 2,
                           .launches = 14,
                           .contenders = STEP_AND_OTHER,
                           .work = {.flop = 8e11},
-                          .samples = {{seconds, clock_ghz, unknown, unknown, 10},
-                                      {cublas_seconds, clock_ghz, unknown, unknown, 10},
-                                      {half_seconds, clock_ghz, unknown, unknown, 10}}};
+                          .samples = {{{seconds, clock_ghz, unknown, unknown}, 10},
+                                      {{cublas_seconds, clock_ghz, unknown, unknown}, 10},
+                                      {{half_seconds, clock_ghz, unknown, unknown}, 10},
+                                      {{half_seconds, clock_ghz, unknown, unknown}, 10},
+                                      {{half_seconds, clock_ghz, unknown, unknown}, 10}}};
 
 static verification right_result(void) {
     verification result = {.contenders = STEP_AND_OTHER,
@@ -46,14 +48,21 @@ static verification right_result(void) {
     return result;
 }
 
+static const contender PRODUCTS[CONTENDERS] = {
+    [CONTENDER_OTHER] = {.name = "cuBLAS"},
+    [CONTENDER_FP16_SUMS] = {.name = "cuBLAS with fp16 sums"},
+    [CONTENDER_HEURISTIC] = {.name = "cuBLASLt's best"}};
+static const contender MOVERS[CONTENDERS] = {
+    [CONTENDER_OTHER] = {.name = "cublasSgeam"}, [CONTENDER_COPY] = {.name = "the device copy"}};
+static const contender HOST[CONTENDERS] = {[CONTENDER_OTHER] = {.name = "the host product"}};
+
 static report make_report(const verification *verification, timing *timing) {
     return (report){.step = &rung,
                     .options = &asked,
                     .device = &gpu,
                     .copies = 256,
                     .operand_bytes = 114688,
-                    .second_opinion = "cuBLAS",
-                    .third = "cuBLAS with fp16 sums",
+                    .contenders = PRODUCTS,
                     .verification = verification,
                     .timing = timing};
 }
@@ -191,7 +200,6 @@ static void heuristic_contender(void) {
     const heuristic winner = {.number = 7, .name = "algorithm 66, tile 20", .seconds = 5e-4};
     result.contenders = STEP_AND_OTHER | 1U << CONTENDER_HEURISTIC;
     with.contenders = result.contenders;
-    with.samples[CONTENDER_HEURISTIC] = measured.samples[CONTENDER_FP16_SUMS];
     with.heuristics = (heuristics){.returned = 9, .winner = winner};
     report report = make_report(&result, &with);
     print(report_print_timing, &report);
@@ -221,7 +229,7 @@ static const options moved = {.m = 128, .n = 256, .seed = 1, .rounds = 2};
 
 static verification right_move(void) {
     verification result = right_result();
-    result.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
+    result.contenders = STEP_AND_OTHER | 1U << CONTENDER_COPY;
     for (int i = 0; i < PHASES * CONTENDERS; ++i) {
         verdict *verdict = &result.verdicts[i / CONTENDERS][i % CONTENDERS];
         verdict->kind = CHECK_WORDS;
@@ -234,15 +242,14 @@ static report make_move_report(const verification *verification, timing *timing)
     report report = make_report(verification, timing);
     report.step = &moving_rung;
     report.options = &moved;
-    report.second_opinion = "cublasSgeam";
-    report.third = "the device copy";
+    report.contenders = MOVERS;
     return report;
 }
 
 static void moved_lines(void) {
     const verification result = right_move();
     timing times = measured;
-    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
+    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_COPY;
     times.work = (work){.bytes = 3e9};
     device_info fast = gpu;
     fast.memory_bytes_per_second = 8e12;
@@ -269,7 +276,7 @@ static void moved_lines(void) {
 static void moved_json(void) {
     const verification result = right_move();
     timing times = measured;
-    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_FP16_SUMS;
+    times.contenders = STEP_AND_OTHER | 1U << CONTENDER_COPY;
     times.work = (work){.bytes = 3e9};
     const report report = make_move_report(&result, &times);
     read_json(&report);
@@ -370,7 +377,7 @@ static report make_emulated_report(verification *verification) {
     verification->made[PHASE_AFTER_TIMING] = false;
     snprintf(verification->orders, sizeof verification->orders, "eager, lazy");
     report.device = &emulator;
-    report.second_opinion = "the host product";
+    report.contenders = HOST;
     report.emulation = &counted;
     return report;
 }

@@ -1,5 +1,6 @@
 /* Medians, quantiles and the arithmetic on times, against values worked out by hand. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "harness/statistics.h"
 #include "harness/timing.h"
@@ -48,20 +49,23 @@ static void times(void) {
     double unknown[] = {NAN, NAN, NAN};
     const timing timing = {.rounds = 3,
                            .work = {.flop = 4.096e9},
-                           .samples = {{step_seconds, clock_ghz, unknown, unknown, 15},
-                                       {cublas_seconds, unknown, unknown, unknown, 15}}};
+                           .samples = {{{step_seconds, clock_ghz, unknown, unknown}, 15},
+                                       {{cublas_seconds, unknown, unknown, unknown}, 15}}};
     const device_info gpu = {.compute_capability = 90, .sms = 2};
     const timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
-    EXPECT(step.seconds == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS", step.rate.median);
+    EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
+           step.rate.median);
     /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
     EXPECT(near(step.share, 0.25), "share %g", step.share);
-    EXPECT(isnan(step.watts) && isnan(step.joules), "power was not measured");
+    EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
     const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
-    EXPECT(isnan(cublas.share) && isnan(cublas.clock_ghz), "unknown clock");
-    double ratios[3];
-    timing_ratios(&timing, CONTENDER_OTHER, ratios);
+    EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
+    summary ratio;
+    double *ratios = timing_make_ratios(&timing, CONTENDER_OTHER, &ratio);
     EXPECT(ratios[0] == 2 && ratios[1] == 1 && ratios[2] == 0.5, "%g %g %g", ratios[0], ratios[1],
            ratios[2]);
+    EXPECT(ratio.median == 1, "%g", ratio.median);
+    free(ratios);
 }
 
 static void moved(void) {
@@ -69,7 +73,7 @@ static void moved(void) {
     double unknown[] = {NAN, NAN, NAN};
     const timing timing = {.rounds = 3,
                            .work = {.bytes = 8e9},
-                           .samples = {{step_seconds, unknown, unknown, unknown, 15}}};
+                           .samples = {{{step_seconds, unknown, unknown, unknown}, 15}}};
     device_info gpu = {.memory_bytes_per_second = 5e12};
     timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
     EXPECT(near(step.rate.median, 4000) && near(step.share, 0.8), "%g GB/s, share %g",

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/arithmetic.h"
-#include "harness/emulated/host_moves.h"
 #include "harness/emulated/widened.h"
 #include "harness/message.h"
 #include "harness/second_opinion.h"
@@ -22,11 +21,8 @@ struct second_opinion {
 };
 
 const char *second_opinion_name(enum computation computes, int contender) {
-    if (contender != CONTENDER_OTHER) {
-        return NULL;
-    }
-    return arithmetic_of(&(step){.computes = computes}).moves ? "the host loop"
-                                                              : "the host product";
+    return contender == CONTENDER_OTHER ? arithmetic_of(&(step){.computes = computes}).family->host
+                                        : NULL;
 }
 
 second_opinion *second_opinion_open(enum computation computes, int contender,
@@ -90,6 +86,24 @@ static void multiply(const arithmetic *arithmetic, const problem *problem, const
         progress_update(&progress, (double)row / (double)problem->m);
     }
     progress_end(&progress);
+}
+
+/* Reads A from its first word to its last: the reference goes over D. */
+static void host_moves(enum computation computes, const problem *problem) {
+    const size_t m = (size_t)problem->m;
+    const size_t n = (size_t)problem->n;
+    const uint32_t *a = problem->a;
+    uint32_t *d = problem->d;
+    for (size_t row = 0; row < m; ++row) {
+        for (size_t column = 0; column < n; ++column) {
+            const uint32_t word = *a++;
+            if (computes == TRANSPOSE_FP32) {
+                d[column * m + row] = word;
+            } else {
+                d[row * n + column] = word + 1;
+            }
+        }
+    }
 }
 
 int second_opinion_launch(second_opinion *opinion, const problem *problem) {

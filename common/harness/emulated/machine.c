@@ -9,6 +9,7 @@
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
 #include "harness/emulated/launch_progress.h"
+#include "harness/message.h"
 #include "harness/shape.h"
 
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
@@ -32,6 +33,33 @@ option_rules machine_option_rules(const step *step) {
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
 }
+
+/* ---- one progress line over all launches */
+
+static progress line;
+static double all_launches;
+static double launches_before; /* the one that runs */
+static double multiply_adds_of_one;
+
+/* A kernel with few, long-lived CTAs is far on long before the first of them is done. */
+static void show(double grid_done, uint64_t multiply_adds) {
+    const double multiplied =
+        multiply_adds_of_one > 0 ? (double)multiply_adds / multiply_adds_of_one : 0;
+    const double done = grid_done > multiplied ? grid_done : multiplied;
+    progress_update(&line, (launches_before + done) / all_launches);
+}
+
+/* There will be so many launches, each of so many multiply-adds in all; 0 if it does not multiply.
+ */
+static void launch_progress_begin(size_t launches, double multiply_adds) {
+    all_launches = (double)launches;
+    launches_before = -1; /* the next one is number 0 */
+    multiply_adds_of_one = multiply_adds;
+    progress_begin(&line, "emulating");
+    emulator_on_progress(show);
+}
+
+void launch_progress_hide(void) { progress_hide(&line); }
 
 void machine_watch_output(const void *d, size_t bytes) { emulator_watch_output(d, bytes); }
 
@@ -65,7 +93,7 @@ const char *machine_choose_order(const options *options, size_t order) {
                               (double)options->m * (double)options->n * (double)options->k);
         begun = options;
     }
-    launch_progress_next();
+    ++launches_before;
     const size_t fixed = emulator_fixed_policies();
     const bool is_random = order >= fixed; /* of all */
     const uint64_t seed = options->seed + (is_random ? order - fixed : 0);

@@ -27,7 +27,8 @@ static void add(list *list, int m, int n, int k) {
     trial->n = n;
     trial->k = k;
     shape_round_up(list->step, &trial->m, &trial->n, &trial->k);
-    trial->inputs = k == 0 ? INPUTS_BITS : INPUTS_INTEGERS; /* one phase, and an exact one */
+    /* One phase, and an exact one. */
+    trial->inputs = arithmetic_of(list->step).family->exact_inputs;
     trial->random_orders = RANDOM_ORDERS;
     trial->json = NULL;
 }

@@ -21,28 +21,25 @@ struct second_opinion {
     lt_matmul *matmul; /* of ADDMM_FP16 and CONTENDER_HEURISTIC */
 };
 
-static const char *move_name(int contender, const char *other) {
-    if (contender == CONTENDER_HEURISTIC) {
+const char *second_opinion_name(enum computation computes, int contender) {
+    static const char *const OTHERS[] = {[GEMM_BF16] = "cuBLAS",
+                                         [GEMM_FP16] = "cuBLAS",
+                                         [ADDMM_FP16] = "cuBLAS",
+                                         [ADD_ONE_INT32] = "a plain kernel",
+                                         [TRANSPOSE_FP32] = "cublasSgeam"};
+    const bool moves = computes == ADD_ONE_INT32 || computes == TRANSPOSE_FP32;
+    switch (contender) {
+    case CONTENDER_OTHER:
+        return OTHERS[computes];
+    case CONTENDER_FP16_SUMS:
+        return moves ? NULL : "cuBLAS with fp16 sums";
+    case CONTENDER_COPY:
+        return moves ? "the device copy" : NULL;
+    case CONTENDER_HEURISTIC:
+        return moves ? NULL : "cuBLASLt's best";
+    default:
         return NULL;
     }
-    return contender == CONTENDER_COPY ? "the device copy" : other;
-}
-
-const char *second_opinion_name(enum computation computes, int contender) {
-    switch (computes) {
-    case ADD_ONE_INT32:
-        return move_name(contender, "a plain kernel");
-    case TRANSPOSE_FP32:
-        return move_name(contender, "cublasSgeam");
-    case GEMM_BF16:
-    case GEMM_FP16:
-    case ADDMM_FP16:
-        break;
-    }
-    if (contender == CONTENDER_HEURISTIC) {
-        return "cuBLASLt's best";
-    }
-    return contender == CONTENDER_FP16_SUMS ? "cuBLAS with fp16 sums" : "cuBLAS";
 }
 
 static bool failed(cublasStatus_t status, const char *what) {
@@ -153,8 +150,7 @@ static cublasStatus_t compute(const second_opinion *cublas, const problem *probl
 }
 
 int second_opinion_launch(second_opinion *cublas, const problem *problem) {
-    const bool moves = cublas->computes == ADD_ONE_INT32 || cublas->computes == TRANSPOSE_FP32;
-    if (moves && cublas->contender == CONTENDER_COPY) {
+    if (cublas->contender == CONTENDER_COPY) {
         return moves_copy(problem);
     }
     if (cublas->computes == ADD_ONE_INT32) {

@@ -17,7 +17,6 @@ option_rules machine_option_rules(const step *step) {
                           .n = DEFAULT_SIZE,
                           .k = DEFAULT_SIZE,
                           .takes_scalars = arithmetic.takes_c,
-                          .has_heuristics = !machine_traces(),
                           .traces = machine_traces()};
 }
 

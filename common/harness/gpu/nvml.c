@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +37,27 @@ struct nvml {
     nvml_status (*clock)(nvml_device, int type, unsigned int *megahertz);
 };
 
-/* A function's address from dlsym. POSIX promises that the bits fit; C has no cast for it. */
-static void find(const nvml *nvml, const char *name, void *function) {
-    void *symbol = dlsym(nvml->library, name);
-    memcpy(function, &symbol, sizeof symbol);
-}
+/* Where the functions go; what an old driver lacks stays NULL. */
+static const struct {
+    const char *name;
+    size_t to;
+} FUNCTIONS[] = {
+    {"nvmlInit_v2", offsetof(nvml, init)},
+    {"nvmlShutdown", offsetof(nvml, shutdown)},
+    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(nvml, device_by_pci)},
+    {"nvmlDeviceGetEnforcedPowerLimit", offsetof(nvml, power_limit)},
+    {"nvmlDeviceGetPowerUsage", offsetof(nvml, power)},
+    {"nvmlDeviceGetViolationStatus", offsetof(nvml, violation)},
+    {"nvmlDeviceGetUUID", offsetof(nvml, uuid)},
+    {"nvmlDeviceGetTotalEnergyConsumption", offsetof(nvml, energy)},
+    {"nvmlSystemGetDriverVersion", offsetof(nvml, driver_version)},
+    {"nvmlDeviceGetTemperature", offsetof(nvml, temperature)},
+    {"nvmlDeviceGetClockInfo", offsetof(nvml, clock)},
+};
+
+/* True if there is a library with that function, and it did not fail. */
+#define KNOWN(nvml, function, ...)                                                                 \
+    ((nvml) != NULL && (nvml)->function != NULL && (nvml)->function(__VA_ARGS__) == 0)
 
 nvml *nvml_open(const char *pci_bus_id) {
     nvml *nvml = calloc(1, sizeof *nvml);
@@ -51,17 +69,11 @@ nvml *nvml_open(const char *pci_bus_id) {
         free(nvml);
         return NULL;
     }
-    find(nvml, "nvmlInit_v2", &nvml->init);
-    find(nvml, "nvmlShutdown", &nvml->shutdown);
-    find(nvml, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->device_by_pci);
-    find(nvml, "nvmlDeviceGetEnforcedPowerLimit", &nvml->power_limit);
-    find(nvml, "nvmlDeviceGetPowerUsage", &nvml->power);
-    find(nvml, "nvmlDeviceGetViolationStatus", &nvml->violation);
-    find(nvml, "nvmlDeviceGetUUID", &nvml->uuid);
-    find(nvml, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
-    find(nvml, "nvmlSystemGetDriverVersion", &nvml->driver_version);
-    find(nvml, "nvmlDeviceGetTemperature", &nvml->temperature);
-    find(nvml, "nvmlDeviceGetClockInfo", &nvml->clock);
+    for (size_t f = 0; f < sizeof FUNCTIONS / sizeof *FUNCTIONS; ++f) {
+        /* The address from dlsym: POSIX promises that the bits fit; C has no cast for it. */
+        void *symbol = dlsym(nvml->library, FUNCTIONS[f].name);
+        memcpy((char *)nvml + FUNCTIONS[f].to, &symbol, sizeof symbol);
+    }
     if (nvml->init == NULL || nvml->shutdown == NULL || nvml->init() != 0) {
         dlclose(nvml->library);
         free(nvml);
@@ -84,78 +96,47 @@ void nvml_close(nvml *nvml) {
 
 double nvml_power_limit_watts(const nvml *nvml) {
     unsigned int milliwatts = 0;
-    if (nvml == NULL || nvml->power_limit == NULL ||
-        nvml->power_limit(nvml->device, &milliwatts) != 0) {
-        return NAN;
-    }
-    return 1e-3 * milliwatts;
+    return KNOWN(nvml, power_limit, nvml->device, &milliwatts) ? 1e-3 * milliwatts : NAN;
 }
 
 double nvml_power_watts(const nvml *nvml) {
     unsigned int milliwatts = 0;
-    if (nvml == NULL || nvml->power == NULL || nvml->power(nvml->device, &milliwatts) != 0) {
-        return NAN;
-    }
-    return 1e-3 * milliwatts;
+    return KNOWN(nvml, power, nvml->device, &milliwatts) ? 1e-3 * milliwatts : NAN;
 }
 
 double nvml_limited_seconds(const nvml *nvml, enum clock_limit limit) {
     violation_time time = {0, 0};
-    if (nvml == NULL || nvml->violation == NULL ||
-        nvml->violation(nvml->device, (int)limit, &time) != 0) {
-        return NAN;
-    }
-    return 1e-9 * (double)time.violation_nanoseconds;
+    return KNOWN(nvml, violation, nvml->device, (int)limit, &time)
+               ? 1e-9 * (double)time.violation_nanoseconds
+               : NAN;
 }
 
 double nvml_energy_joules(const nvml *nvml) {
     unsigned long long millijoules = 0;
-    if (nvml == NULL || nvml->energy == NULL || nvml->energy(nvml->device, &millijoules) != 0) {
-        return NAN;
-    }
-    return 1e-3 * (double)millijoules;
+    return KNOWN(nvml, energy, nvml->device, &millijoules) ? 1e-3 * (double)millijoules : NAN;
 }
 
 double nvml_celsius(const nvml *nvml) {
     unsigned int celsius = 0;
-    if (nvml == NULL || nvml->temperature == NULL ||
-        nvml->temperature(nvml->device, TEMPERATURE_GPU, &celsius) != 0) {
-        return NAN;
-    }
-    return celsius;
+    return KNOWN(nvml, temperature, nvml->device, TEMPERATURE_GPU, &celsius) ? celsius : NAN;
 }
 
 double nvml_sm_clock_ghz(const nvml *nvml) {
     unsigned int megahertz = 0;
-    if (nvml == NULL || nvml->clock == NULL ||
-        nvml->clock(nvml->device, CLOCK_SM, &megahertz) != 0) {
-        return NAN;
-    }
-    return 1e-3 * megahertz;
+    return KNOWN(nvml, clock, nvml->device, CLOCK_SM, &megahertz) ? 1e-3 * megahertz : NAN;
 }
 
 void nvml_card(const nvml *nvml, char *text, size_t size) {
     static const char PREFIX[] = "GPU-";
     enum { DIGITS = 8 };
     char uuid[UUID_SIZE] = "";
-    if (nvml == NULL || nvml->uuid == NULL || nvml->uuid(nvml->device, uuid, sizeof uuid) != 0 ||
-        strncmp(uuid, PREFIX, sizeof PREFIX - 1) != 0) {
-        uuid[0] = '\0';
-    }
-    snprintf(text, size, "%.*s", (int)DIGITS, uuid[0] == '\0' ? uuid : uuid + sizeof PREFIX - 1);
+    const bool known = KNOWN(nvml, uuid, nvml->device, uuid, sizeof uuid) &&
+                       strncmp(uuid, PREFIX, sizeof PREFIX - 1) == 0;
+    snprintf(text, size, "%.*s", (int)DIGITS, known ? uuid + sizeof PREFIX - 1 : "");
 }
 
 void nvml_driver_version(const nvml *nvml, char *text, size_t size) {
     char version[DRIVER_VERSION_SIZE] = "";
-    if (size == 0) {
-        return;
-    }
-    if (nvml == NULL || nvml->driver_version == NULL ||
-        nvml->driver_version(version, sizeof version) != 0) {
-        version[0] = '\0';
-    }
-    version[sizeof version - 1] = '\0';
-    const size_t length = strlen(version) < size ? strlen(version) : size - 1;
-    memcpy(text, version, length);
-    text[length] = '\0';
+    const bool known = KNOWN(nvml, driver_version, version, sizeof version);
+    snprintf(text, size, "%.*s", (int)sizeof version - 1, known ? version : "");
 }

@@ -41,14 +41,6 @@ typedef struct stopwatch {
     bool warm;   /* a sustained sample has been taken */
 } stopwatch;
 
-/* One timed run of one contender. */
-typedef struct sample {
-    double seconds;
-    double clock_ghz;
-    double watts;
-    double joules;
-} sample;
-
 static int stopwatch_open(stopwatch *watch, const device *device, size_t copies, bool gated) {
     memset(watch, 0, sizeof *watch);
     watch->device = device;
@@ -140,19 +132,19 @@ static int time_burst(const stopwatch *watch, const contender *who, contender_sa
 }
 
 static int burst(const stopwatch *watch, const contender *who, contender_samples *samples,
-                 size_t launches, sample *result) {
+                 size_t launches, double result[MEASURES]) {
     struct CUstream_st *stream = watch->device->stream;
     if (clocks_clear(watch->clocks, stream) != 0 || wait_for(watch, who) != 0) {
         return 1;
     }
     sleep_ms(IDLE_MS);
-    return time_burst(watch, who, samples, launches, &result->seconds) != 0 ||
-           clocks_mean_ghz(watch->clocks, stream, &result->clock_ghz) != 0;
+    return time_burst(watch, who, samples, launches, &result[SECONDS]) != 0 ||
+           clocks_mean_ghz(watch->clocks, stream, &result[CLOCK_GHZ]) != 0;
 }
 
 /* The clock is not read: the kernel that does would make the stream a busy one. */
 static int call(const stopwatch *watch, const contender *who, contender_samples *samples,
-                sample *result) {
+                double result[MEASURES]) {
     double seconds[CALLS_PER_ROUND];
     sleep_ms(IDLE_MS);
     for (int i = -1; i < CALLS_PER_ROUND; ++i) { /* the first one warms up */
@@ -164,7 +156,7 @@ static int call(const stopwatch *watch, const contender *who, contender_samples 
             seconds[i] = monotonic_seconds() - begin;
         }
     }
-    result->seconds = median(seconds, CALLS_PER_ROUND);
+    result[SECONDS] = median(seconds, CALLS_PER_ROUND);
     return 0;
 }
 
@@ -216,7 +208,7 @@ static int launch_busy(void *context, size_t number) {
 }
 
 static int sustained(stopwatch *watch, const contender *who, contender_samples *samples,
-                     sample *result) {
+                     double result[MEASURES]) {
     static metered metered; /* too large for the stack */
     busy busy = {watch, who, samples};
     const metered_work work = {who->name, launch_busy, &busy};
@@ -226,10 +218,10 @@ static int sustained(stopwatch *watch, const contender *who, contender_samples *
         return 1;
     }
     watch->warm = true;
-    result->seconds = metered.seconds;
-    result->clock_ghz = metered.clock_ghz;
-    result->watts = edges_watts(&metered.edges);
-    result->joules = result->watts * metered.seconds;
+    result[SECONDS] = metered.seconds;
+    result[CLOCK_GHZ] = metered.clock_ghz;
+    result[WATTS] = edges_watts(&metered.edges);
+    result[JOULES] = result[WATTS] * metered.seconds;
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
         samples->limited[i] += metered.limited[i];
     }
@@ -237,7 +229,7 @@ static int sustained(stopwatch *watch, const contender *who, contender_samples *
 }
 
 static int run_sample(stopwatch *watch, const contender *who, timing *timing,
-                      contender_samples *samples, sample *result) {
+                      contender_samples *samples, double result[MEASURES]) {
     switch (timing->protocol) {
     case PROTOCOL_BURST:
         return burst(watch, who, samples, timing->launches, result);
@@ -266,14 +258,13 @@ static int run_round(stopwatch *watch, const contender contenders[CONTENDERS], t
     for (size_t i = 0; i < count; ++i) {
         const int turn = present[(i + round + watch->turn) % count];
         contender_samples *samples = &timing->samples[turn];
-        sample result = {NAN, NAN, NAN, NAN};
-        if (run_sample(watch, &contenders[turn], timing, samples, &result) != 0) {
+        double result[MEASURES] = {NAN, NAN, NAN, NAN};
+        if (run_sample(watch, &contenders[turn], timing, samples, result) != 0) {
             return 1;
         }
-        samples->seconds[round] = result.seconds;
-        samples->clock_ghz[round] = result.clock_ghz;
-        samples->watts[round] = result.watts;
-        samples->joules[round] = result.joules;
+        for (int measure = 0; measure < MEASURES; ++measure) {
+            samples->of[measure][round] = result[measure];
+        }
     }
     ++timing->rounds;
     return 0;
@@ -298,14 +289,10 @@ static int run_rounds(stopwatch *watch, size_t rounds, const contender contender
 }
 
 static int allocate_samples(timing *timing, size_t rounds) {
-    for (int i = 0; i < CONTENDERS; ++i) {
-        contender_samples *samples = &timing->samples[i];
-        samples->seconds = calloc(rounds, sizeof(double));
-        samples->clock_ghz = calloc(rounds, sizeof(double));
-        samples->watts = calloc(rounds, sizeof(double));
-        samples->joules = calloc(rounds, sizeof(double));
-        if (samples->seconds == NULL || samples->clock_ghz == NULL || samples->watts == NULL ||
-            samples->joules == NULL) {
+    for (int i = 0; i < CONTENDERS * MEASURES; ++i) {
+        double **samples = &timing->samples[i / MEASURES].of[i % MEASURES];
+        *samples = calloc(rounds, sizeof **samples);
+        if (*samples == NULL) {
             message("no memory for the times of %zu rounds", rounds);
             return 1;
         }
@@ -345,11 +332,8 @@ int timing_run(const device *device, const options *options, size_t copies, work
 }
 
 void timing_free(timing *timing) {
-    for (int i = 0; i < CONTENDERS; ++i) {
-        free(timing->samples[i].seconds);
-        free(timing->samples[i].clock_ghz);
-        free(timing->samples[i].watts);
-        free(timing->samples[i].joules);
+    for (int i = 0; i < CONTENDERS * MEASURES; ++i) {
+        free(timing->samples[i / MEASURES].of[i % MEASURES]);
     }
     memset(timing, 0, sizeof *timing);
 }
