@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 
 export CUDA_VISIBLE_DEVICES=-1
-shopt -s nullglob dotglob
+shopt -s nullglob dotglob extglob
 
 work=build/tests/behaviour
 stubs=$PWD/build/tests/behaviour-stubs
@@ -77,141 +77,112 @@ one_line() {
     fi
 }
 
+# Which programs (gpu:RUNG or emulated:RUNG, a pattern), an option and the values that are refused.
+# Without an option each value is a whole command line.
+REFUSED=(
+    # Numbers.
+    "gpu:*|--size|abc 0 -1 -4096 +4096 12x 4096.0 1e4 0x1000 ' 4096' '' 2147483648 4294967296
+        18446744073709551616 99999999999999999999"
+    "gpu:*|--m|0 -128 128x 4294967424"
+    "gpu:*|--n|0 -128 128x 4294967424"
+    "gpu:[!t]*|--k|0 -128 128x 4294967424"
+    "gpu:*||--size=0 --n="
+    "gpu:*|--rounds|0 -1 x"
+    "gpu:*|--seed|-1 18446744073709551616"
+    "gpu:*|--device|-1 x"
+    "emulated:*|--size|-1"
+    "emulated:*|--seed|x"
+    # Words.
+    "*||--unknown --unknown=1 '-s 4096' 4096 '--siz 4096' '--size 4096 --m 4096'"
+    "*|--inputs|foo ''"
+    "*|--protocol|foo"
+    "*|--check|foo full,sample"
+    "*|--policy|foo ''"
+    # What the other machine takes.
+    "gpu:*|--policy|lazy"
+    "emulated:*|--protocol|burst sustained"
+    "emulated:*|--rounds|3"
+    "emulated:*|--device|0"
+    # What is for products, and for moves: there words are compared, all of them, and there is no k.
+    "*:[!t]*|--inputs|bits"
+    "*:t*|--k|4"
+    "*:t*||'--size 4096 --k 4096'"
+    "*:t*|--check|sample"
+    # Shapes. 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
+    "*|--size|4095"
+    "*:t*|--n|4098"
+    "*:t*||'--m 4 --n 1'"
+    "*:t0[!1]|--m|4098"
+    "*:t0[!1]||'--m 1 --n 4'"
+    "*:[!t]*|--n|4102"
+    "*:[!t]*|--k|4100"
+    "*:v*|--n|4100"
+    "*:a0[!1]|--n|4100"
+    "*:v0*|--m|8 4104"
+    "*:v0*|--n|8 4104"
+    "*:v0*|--k|8 4104"
+    # alpha and beta are a01's alone.
+    "*:!(a01)||'--alpha 1' --beta=0"
+    "*:a01|--alpha|x '' nan inf 1e39 0x1 1,5"
+    "*:a01|--beta|x '' nan inf 1e39 0x1 1,5"
+)
+# The same with nothing added: for what is wrong with --json, or with the last argument.
+REFUSED_ALONE=(--json "--json ''" "--json no/such/directory/result.json" "--size 4096 --m")
+
 # refused ARGUMENT...: the program under test exits 2 for them.
 refused() {
-    run "$program" "$@" --json left.json
-    one_line "$name refuses '$*'" 2
+    run "$program" "$@"
+    local words="$*"
+    one_line "$name refuses '${words% --json left.json}'" 2
 }
 
-# The same with nothing added: for what is wrong with --json, or with the last argument.
-refused_alone() {
-    run "$program" "$@"
-    one_line "$name refuses '$*'" 2
+# refuses KIND: all rows for the program under test.
+refuses() {
+    local row who option list value
+    local -a values words
+    for row in "${REFUSED[@]}"; do
+        IFS='|' read -r -d '' who option list <<<"$row"
+        # shellcheck disable=SC2053 # a pattern
+        [[ $1:$rung == $who ]] || continue
+        eval "values=($list)" # quoted words
+        for value in "${values[@]}"; do
+            words=("$option" "$value")
+            [[ -n $option ]] || read -ra words <<<"$value"
+            refused "${words[@]}" --json left.json
+        done
+    done
+    for row in "${REFUSED_ALONE[@]}"; do
+        eval "words=($row)"
+        refused "${words[@]}"
+    done
+    [[ $rung == t* ]] || return
+    run "$program" --n 4098
+    is "$name says that rows are multiples of 16 bytes" "it says: $(cat $work/err)" \
+        grep -qF "16 bytes" $work/err
 }
 
 # has_help OPTION...: --help names them.
 has_help() {
     local option
     run "$program" --help
-    if [[ $status -ne 0 ]]; then not_ok "$name --help" "exit status $status"; else ok "$name --help"; fi
+    is "$name --help" "exit status $status" test "$status" -eq 0
     for option; do
         is "$name --help names $option" "it does not" grep -qE -- "$option( |$)" $work/out
     done
-}
-
-refuses_bad_numbers() {
-    local value option
-    for value in abc 0 -1 -4096 +4096 12x 4096.0 1e4 0x1000 ' 4096' '' 2147483648 4294967296 \
-        18446744073709551616 99999999999999999999; do
-        refused --size "$value"
-    done
-    for option in "${dimensions[@]}"; do
-        for value in 0 -128 128x 4294967424; do refused "$option" "$value"; done
-    done
-    refused --size=0
-    refused "${dimensions[-1]}="
-    refused --rounds 0
-    refused --rounds -1
-    refused --rounds x
-    refused --seed -1
-    refused --seed 18446744073709551616
-    refused --device -1
-    refused --device x
-}
-
-refuses_bad_words() {
-    refused --unknown
-    refused --unknown=1
-    refused -s 4096
-    refused 4096
-    refused --siz 4096
-    refused --size 4096 --m 4096
-    refused --inputs foo
-    refused --inputs ''
-    refused --protocol foo
-    refused --check foo
-    refused --check full,sample
-    refused --policy foo
-    refused --policy ''
-    refused_alone --json
-    refused_alone --json ''
-    refused_alone --json no/such/directory/result.json
-    refused_alone --size 4096 --m
-    [[ $rung == t* ]] || refused --inputs bits
-}
-
-# There is no k where words are moved, and all of them are compared.
-refuses_what_is_for_products() {
-    [[ $rung == t* ]] || return
-    refused --k 4
-    refused --size 4096 --k 4096
-    refused --check sample
-}
-
-refuses_bad_shapes() {
-    refused --size 4095
-    if [[ $rung == t* ]]; then
-        refused --n 4098
-        refused --m 4 --n 1
-        [[ $rung == t01 ]] || refused --m 4098
-        [[ $rung == t01 ]] || refused --m 1 --n 4
-        is "... and says why" "it says: $(cat $work/err)" grep -qF "16 bytes" $work/err
-        return
-    fi
-    refused --n 4102
-    refused --k 4100
-    # 4 elements of fp32 are 16 bytes: only D of a01 has them.
-    [[ $rung == a01 ]] || refused --n 4100
-    case $rung in
-    # Any shape with 16-byte rows will do from here on.
-    v1[0-9] | a*) ;;
-    *)
-        refused --m 8
-        refused --m 4104
-        refused --n 8
-        refused --n 4104
-        refused --k 8
-        refused --k 4104
-        ;;
-    esac
 }
 
 # needs_no EXPRESSION WHAT: the program starts without such a library.
 needs_no() {
     local needed
     needed=$(readelf -d "$program" | grep NEEDED)
-    if grep -qE "$1" <<<"$needed"; then
-        not_ok "$name needs no $2 to start" "$needed"
-    else
-        ok "$name needs no $2 to start"
-    fi
-}
-
-# alpha and beta are a01's alone.
-refuses_bad_scalars() {
-    local value
-    if [[ $rung != a01 ]]; then
-        refused --alpha 1
-        refused --beta=0
-        return
-    fi
-    has_help --alpha --beta
-    for value in x '' nan inf 1e39 0x1 1,5; do
-        refused --alpha "$value"
-        refused --beta "$value"
-    done
+    is "$name needs no $2 to start" "$needed" not grep -qE "$1" <<<"$needed"
 }
 
 behaves_for_a_gpu() {
     name=$rung
-    has_help --size "${dimensions[@]}" --inputs --seed --protocol --rounds --check --json --device --help
+    has_help --size "${options[@]}" --inputs --seed --protocol --rounds --check --json --device --help
     libraries=$stubs
-    refuses_bad_words
-    refuses_bad_numbers
-    refuses_bad_shapes
-    refuses_bad_scalars
-    refuses_what_is_for_products
-    refused --policy lazy
+    refuses gpu
     libraries=
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
@@ -222,17 +193,8 @@ behaves_for_a_gpu() {
 
 behaves_emulated() {
     name="$rung, emulated,"
-    has_help --size "${dimensions[@]}" --inputs --seed --policy --check --json --help
-    refuses_bad_words
-    refuses_bad_shapes
-    refuses_bad_scalars
-    refuses_what_is_for_products
-    refused --size -1
-    refused --seed x
-    refused --protocol burst
-    refused --protocol sustained
-    refused --rounds 3
-    refused --device 0
+    has_help --size "${options[@]}" --inputs --seed --policy --check --json --help
+    refuses emulated
     needs_no 'libcu|libnvidia|libtsan' "library of CUDA, and no ThreadSanitizer,"
 }
 
@@ -251,8 +213,9 @@ fi
 
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
-    dimensions=(--m --n --k)
-    [[ $rung == t* ]] && dimensions=(--m --n)
+    options=(--m --n)
+    [[ $rung == t* ]] || options+=(--k)
+    [[ $rung != a01 ]] || options+=(--alpha --beta)
     program=build/emulated/$rung
     if [[ -x $program ]]; then
         behaves_emulated

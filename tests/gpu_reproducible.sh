@@ -9,59 +9,32 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 
 # m n k. Clipped tiles, where a rung takes them; else tiles that leave the last wave unfilled.
-CLIPPED="1000 1048 1112"
-TILED="2304 3328 1088"
-SQUARE="2048 2048 2048"
-
+CLIPPED=(--m 1000 --n 1048 --k 1112)
+TILED=(--m 2304 --n 3328 --k 1088)
+SQUARE=(--size 2048)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# digest_of RUNG M N K: into $digest; what the program said is in $output. Returns its exit status.
-digest_of() {
-    local status
-    rm -f "$work/$1.json"
-    output=$(timeout 120 "build/steps/$1" --m "$2" --n "$3" --k "$4" --rounds 1 \
-        --json "$work/$1.json" 2>&1)
-    status=$?
-    digest=$(sed -nE 's/^ *"digest": "(0x[0-9a-f]{16})",?$/\1/p' "$work/$1.json" 2>/dev/null)
-    return "$status"
-}
-
-# reproduce RUNG M N K: false if this machine cannot run the rung at all.
+# reproduce RUNG OPTION...: false if this machine cannot run the rung at all.
 reproduce() {
-    local name="$1 gives the same bits in two processes at $2x$3x$4" first status
-    for process in first second; do
-        digest_of "$@"
-        status=$?
-        if [[ $status -eq 77 ]]; then
-            skip "$1 gives the same bits in two processes" "$(tail -n 1 <<<"$output")"
-            return 1
-        elif [[ $status -ne 0 || -z $digest ]]; then
-            echo "$output"
-            not_ok "$name" "exit status $status, digest '$digest': $(tail -n 1 <<<"$output")"
-            return 0
-        fi
-        [[ $process == second ]] || first=$digest
+    local rung=$1 name="$1 gives the same bits in two processes at ${*:2}" why='' digests=()
+    for _ in first second; do
+        rm -f "$work/$rung.json"
+        attempt "build/steps/$rung" "${@:2}" --rounds 1 --json "$work/$rung.json"
+        [[ $status -eq 0 ]] || break
+        digests+=("$(sed -nE 's/^ *"digest": "(0x[0-9a-f]{16})",?$/\1/p' "$work/$rung.json")")
     done
-    if [[ $first == "$digest" ]]; then ok "$name"; else not_ok "$name" "$first, then $digest"; fi
+    [[ $status -ne 0 || (-n ${digests[0]} && ${digests[0]} == "${digests[1]}") ]] ||
+        why="digest '${digests[0]}', then '${digests[1]}'"
+    judge "$name" "$why"
 }
 
 reproduce_rung() {
-    local rung=$1 source=$2 ragged=$TILED
-    [[ $rung != t* ]] || return
-    if ! find_nvcc >/dev/null; then
-        skip "$rung gives the same bits in two processes" "needs nvcc to be built, and a GPU"
-        return
-    elif [[ ! -x build/steps/$rung ]]; then
-        not_ok "$rung gives the same bits in two processes" "build/steps/$rung was not built"
-        return
-    fi
-    ! grep -q '\.multiple_m = 1,' "$source" || ragged=$CLIPPED
-    for shape in "$ragged" "$SQUARE"; do
-        # shellcheck disable=SC2086 # the words of a shape are arguments
-        reproduce "$rung" $shape || return
-    done
+    local ragged=("${TILED[@]}")
+    [[ $1 != t* ]] || return
+    ! grep -q '\.multiple_m = 1,' "$2" || ragged=("${CLIPPED[@]}")
+    reproduce "$1" "${ragged[@]}" && reproduce "$1" "${SQUARE[@]}"
 }
 
-each_rung reproduce_rung "$@"
+each_rung "gives the same bits in two processes" build/steps reproduce_rung "$@"
 finish

@@ -9,71 +9,35 @@ cd "$(dirname "$0")/.." || exit 1
 
 # m n k, and further options. All rungs take multiples of 256, 256 and 64.
 TILED=(
-    "256 256 64"
-    "256 512 64"
-    "256 256 4096"
-    "1024 2048 512"
-    "2304 3328 1088"
-    "4096 4096 128"
-    "256 16384 256"
-    "16384 256 192"
+    "256 256 64" "256 512 64" "256 256 4096" "1024 2048 512" "2304 3328 1088" "4096 4096 128"
+    "256 16384 256" "16384 256 192"
 )
 # An odd number of tiles in m: not for v08, whose clusters span two.
 ODD=(
-    "128 256 64"
-    "128 16384 256"
-    "1152 768 320"
+    "128 256 64" "128 16384 256" "1152 768 320"
 )
 # Only the bytes of a row must be a multiple of 16. With those above they take v18 to each of its
 # kernels: many tiles of few k-tiles are multiplied in turns.
 CLIPPED=(
-    "128 8 8"
-    "8 8 8"
-    "1 8 8"
-    "1 8 4096"
-    "200 456 200"
-    "130 264 72"
-    "1000 1000 1000"
-    "5000 264 136"
-    "2660 3088 328"
-    "3132 4016 456"
-    "8200 8200 8200 --check sample"
+    "128 8 8" "8 8 8" "1 8 8" "1 8 4096" "200 456 200" "130 264 72" "1000 1000 1000"
+    "5000 264 136" "2660 3088 328" "3132 4016 456" "8200 8200 8200 --check sample"
     "16384 16384 16384 --check sample"
 )
 
 # Long sums, beyond what fp16 holds, with rows as long as a03 to a06 take them, and the shape of a
 # tall, thin product: for the a track.
 LONG=(
-    "256 8 8388608"
-    "256 128 20480"
-    "81920 256 256"
-    "8192 8192 8192 --check sample"
+    "256 8 8388608" "256 128 20480" "81920 256 256" "8192 8192 8192 --check sample"
 )
 # Of the t track, rows and columns: one tile, a corner of one, far from square, more tiles than CTAs
-# fit, buffers of 4 GiB and more. The last two need 38 and 48 GB of GPU memory.
+# fit, buffers of more than 4 GiB. The last needs 48 GB of GPU memory.
 MOVED=(
-    "32 32"
-    "4 4"
-    "4 8"
-    "256 4096"
-    "32 32768"
-    "32768 32"
-    "1000 1004"
-    "4 131072"
-    "131072 4"
-    "4 4194304"
-    "4194304 4"
-    "128 65532"
-    "4096 16384"
-    "1024 2048 --inputs bits"
-    "32768 32768"
-    "40000 32768"
+    "32 32" "4 4" "4 8" "256 4096" "32 32768" "32768 32" "1000 1004" "4 131072" "131072 4"
+    "4 4194304" "4194304 4" "128 65532" "4096 16384" "1024 2048 --inputs bits" "40000 32768"
 )
 # Of these, m need not be a multiple of 4 where nothing is transposed.
 ADDED=(
-    "1 4"
-    "3 4"
-    "33 36"
+    "1 4" "3 4" "33 36"
 )
 # What BLAS says of alpha and beta, at a shape that is not square.
 SCALARS=()
@@ -90,41 +54,21 @@ mkdir -p "${LARGE%/*}"
 # verify RUNG M N K [OPTION...]: false if this machine cannot run the rung at all. Without K for the t
 # track.
 verify() {
-    local rung=$1 shape=${2}x$3 words=(--m "$2" --n "$3") output status
+    local rung=$1 shape=${2}x$3 words=(--m "$2" --n "$3") LOCK=
     shift 3
     if [[ $rung != t* ]]; then
         shape+=x$1 words+=(--k "$1")
         shift
     fi
-    local alone=()
-    [[ $shape =~ [0-9]{5}x[0-9]{5} || $shape =~ [0-9]{7} ]] && alone=(flock "$LARGE")
-    output=$("${alone[@]}" timeout 120 "build/steps/$rung" "${words[@]}" --protocol none "$@" 2>&1)
-    status=$?
-    if [[ $status -eq 77 ]]; then
-        skip "$rung is right" "$(tail -n 1 <<<"$output")"
-        return 1
-    elif [[ $status -eq 0 ]]; then
-        ok "$rung is right at $shape${*:+ $*}"
-    elif [[ $rung == t* && $status -eq 2 ]] && grep -q 'of GPU memory and' <<<"$output"; then
-        skip "$rung is right at $shape" "$(tail -n 1 <<<"$output")"
-    else
-        echo "$output"
-        not_ok "$rung is right at $shape${*:+ $*}" "exit status $status: $(tail -n 1 <<<"$output")"
-    fi
+    [[ $shape =~ [0-9]{5}x[0-9]{5} || $shape =~ [0-9]{7} ]] && LOCK=$LARGE
+    attempt "build/steps/$rung" "${words[@]}" --protocol none "$@"
+    judge "$rung is right at $shape${*:+ $*}"
 }
 
 verify_rung() {
-    local rung=$1 source=$2 shapes
-    if ! find_nvcc >/dev/null; then
-        skip "$rung is right" "needs nvcc to be built, and a GPU"
-        return
-    elif [[ ! -x build/steps/$rung ]]; then
-        not_ok "$rung is right" "build/steps/$rung was not built"
-        return
-    fi
-    shapes=("${TILED[@]}")
+    local rung=$1 shapes=("${TILED[@]}")
     [[ $rung == v08 ]] || shapes+=("${ODD[@]}")
-    ! grep -q '\.multiple_m = 1,' "$source" || shapes+=("${CLIPPED[@]}")
+    ! grep -q '\.multiple_m = 1,' "$2" || shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == a01 ]] && shapes+=("${SCALARS[@]}")
     [[ $rung == t* ]] && shapes=("${MOVED[@]}")
@@ -135,5 +79,5 @@ verify_rung() {
     done
 }
 
-each_rung verify_rung "$@"
+each_rung "is right" build/steps verify_rung "$@"
 finish

@@ -25,35 +25,19 @@ usual() {
 
 # verify RUNG [M N [K]]: false if this machine cannot run the rung at all.
 verify() {
-    local rung=$1 output status name
-    shift
-    name="$rung's file of its own is verified${1:+ at $*}"
-    output=$(timeout 120 "build/standalone/$rung" "$@" 2>&1)
-    status=$?
-    if [[ $status -eq 77 ]]; then
-        skip "$name" "$(tail -n 1 <<<"$output")"
-        return 1
-    elif [[ $status -ne 0 ]] || ! grep -q ': verified, ' <<<"$output"; then
-        echo "$output"
-        not_ok "$name" "exit status $status: $(tail -n 1 <<<"$output")"
-    elif [[ $# -eq 0 ]] && ! usual "$(sed -n 's/ on .*: verified, .*//p' <<<"$output")"; then
-        not_ok "$name" "its usual shape is no test: $(tail -n 1 <<<"$output")"
-    else
-        [[ $# -gt 0 ]] || tail -n 1 <<<"$output"
-        ok "$name"
+    local why=''
+    attempt "build/standalone/$1" "${@:2}"
+    if [[ $status -eq 0 && $output != *': verified, '* ]]; then
+        why="it does not say that it is verified"
+    elif [[ $status -eq 0 && $# -eq 1 ]]; then
+        tail -n 1 <<<"$output"
+        usual "$(sed -n 's/ on .*: verified, .*//p' <<<"$output")" || why="its usual shape is no test"
     fi
+    judge "$1's file of its own is verified${2:+ at ${*:2}}" "$why"
 }
 
 verify_file() {
-    local rung=$1 shapes
-    if ! find_nvcc >/dev/null; then
-        skip "$rung's file of its own is verified" "needs nvcc to be built, and a GPU"
-        return
-    elif [[ ! -x build/standalone/$rung ]]; then
-        not_ok "$rung's file of its own is verified" "build/standalone/$rung was not built"
-        return
-    fi
-    shapes=("" "${TILED[@]}")
+    local rung=$1 shapes=("" "${TILED[@]}")
     [[ $rung == v1[0-9] || $rung == a* ]] && shapes+=("${CLIPPED[@]}")
     [[ $rung == a* ]] && shapes+=("${LONG[@]}")
     [[ $rung == t* ]] && shapes=("" "${MOVED[@]}")
@@ -63,5 +47,5 @@ verify_file() {
     done
 }
 
-each_rung verify_file
+each_rung "as a file of its own is verified" build/standalone verify_file
 finish

@@ -19,26 +19,16 @@ rm -rf $work
 mkdir -p $work
 
 for words in "${TRACED[@]}"; do
-    rung=${words%% *}
+    rung=${words%% *} program=build/trace/steps/${words%% *}
     name="$rung's trace on a GPU is whole"
-    if ! find_nvcc >/dev/null; then
-        skip "$name" "needs nvcc to be built, and a GPU"
-        continue
-    elif [[ ! -x build/trace/steps/$rung ]]; then
-        not_ok "$name" "build/trace/steps/$rung was not built"
-        continue
-    fi
-    # shellcheck disable=SC2086 # the words of a shape are arguments
-    output=$(timeout 300 python3 -m bench.trace "build/trace/steps/$rung" --out $work \
-        ${words#* } 2>&1)
-    status=$?
-    if [[ $status -eq 77 ]]; then
-        skip "$name" "$(tail -n 1 <<<"$output")"
-    elif [[ $status -ne 0 ]]; then
-        echo "$output"
-        not_ok "$name" "exit status $status: $(tail -n 1 <<<"$output")"
+    if [[ -x $program ]]; then
+        # shellcheck disable=SC2086 # the words of a shape are arguments
+        attempt python3 -m bench.trace "$program" --out $work ${words#* }
+        judge "$name$(sed -n 's/^kept  */: kept /p' <<<"$output")"
+    elif find_nvcc >/dev/null; then
+        not_ok "$name" "$program was not built"
     else
-        ok "$name: $(grep '^kept ' <<<"$output" | tr -s ' ')"
+        skip "$name" "needs nvcc to be built, and a GPU"
     fi
 done
 finish

@@ -40,8 +40,6 @@ refuses() {
     fi
 }
 
-# ---- the verbs
-
 run
 for verb in step races trace diff standalone diffstat list ladder energy record compare emulated variants plots \
     notes book test sass resources sanitize format clean; do
@@ -53,25 +51,24 @@ for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
     says "make list has $rung and its idea" "^$rung  [^(]"
 done
-for number in 01 02 03 04 05 06 07 08 09 10 11 12; do
-    says "make list has v$number" "^v$number "
-done
-for number in 01 02 03 04 05 06; do
-    says "make list has a$number" "^a$number "
-done
-for number in 01 02 03 04; do
-    says "make list has t$number" "^t$number "
-done
+# table FUNCTION: from lines of ARGUMENTS | EXPRESSION | NAME, calls the function with the arguments; a
+# line that matches must come out.
+table() {
+    local arguments expression name
+    while IFS='|' read -r arguments expression name; do
+        eval "$1 $arguments" # quoted words
+        says "${name:-make $arguments}" "$expression"
+    done
+}
 
-run diffstat
-says "make diffstat has v12" '^v12 '
-run diff a4
-says "make diff a4 stays on its track" '^a03 -> a04$'
-run diff t2
-says "make diff t2 stays on its track" '^t01 -> t02$'
-run diff 2
-says "make diff 2 shows the diff" '^v01 -> v02$'
-says "make diff marks words where there is no terminal" '\[-.*-\]\{\+'
+table run <<'EOF'
+diffstat|^v12 |
+diff a4|^a03 -> a04$|make diff a4 stays on its track
+diff t2|^t01 -> t02$|make diff t2 stays on its track
+diff N=1|nothing below|make diff N=1 says that nothing is below
+diff 2|^v01 -> v02$|make diff 2 shows the diff
+diff 2|\[-.*-\]\{\+|make diff marks words where there is no terminal
+EOF
 is "make diff writes no escape codes where there is no terminal" "see $work/out" not grep -q $'\033' $work/out
 # on_terminal ARGUMENT...: run, with a terminal.
 on_terminal() {
@@ -82,8 +79,6 @@ on_terminal diff N=2
 says "make diff shows colours on a terminal" $'\033\[3[12]m'
 on_terminal diff N=2 NO_COLOR=1
 says "make diff NO_COLOR=1 marks words on a terminal" '\{\+'
-run diff N=1
-says "make diff N=1 says that nothing is below" 'nothing below'
 
 for verb in step races trace diff standalone sass resources sanitize; do
     run $verb
@@ -96,72 +91,42 @@ for verb in step races trace diff standalone sass resources sanitize; do
     refuses "make $verb 99 is refused" 'no rung'
 done
 
-# ---- spellings
-
 # Dry runs with an nvcc that is none, in a build directory of their own: what it was built with is
 # written there.
 planned() {
     run -n BUILD="$work/plan" NVCC=/bin/false GPU_DEVICES=/dev/nvidia0 "$@"
 }
 for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
-    planned step "$spelling" EMULATE=0
-    says "make step $spelling EMULATE=0 runs v07" "^$work/plan/steps/v07 *$"
-    planned step "$spelling" EMULATE=1
-    says "make step $spelling EMULATE=1 runs v07 on the emulator" "^$work/plan/emulated/v07 *$"
-    planned races "$spelling"
-    says "make races $spelling runs v07" "(^|-R )$work/plan/races/v07 *$"
-done
-for spelling in N=7 N=v07 7; do
-    planned standalone "$spelling"
-    says "make standalone $spelling writes v07.cu" "standalone.write steps/v07_.*\.cu $work/plan/standalone/v07.cu "
+    table planned <<EOF
+step $spelling EMULATE=0|^$work/plan/steps/v07 *\$
+step $spelling EMULATE=1|^$work/plan/emulated/v07 *\$
+races $spelling|(^.-R )?$work/plan/races/v07 *\$
+standalone $spelling|-m standalone.write steps/v07_.*\.cu $work/plan/standalone/v07.cu
+EOF
 done
 for spelling in N=all all; do
     planned standalone "$spelling"
     is "make standalone $spelling writes every rung" "see $work/out" \
         test "$(grep -c '^python3 -m standalone.write steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
-planned trace N=7 EMULATE=1 ARGS='--cta 3'
-says "make trace runs the script on the emulated program" \
-    "-m bench.trace $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3$"
-planned trace 7 EMULATE=0
-says "make trace 7 EMULATE=0 traces on the GPU" "-m bench.trace $work/plan/trace/steps/v07 "
-planned step N=t2 EMULATE=0
-says "make step N=t2 runs t02" "^$work/plan/steps/t02 *$"
-planned step N=7 EMULATE=0 ARGS='--size 4096'
-says "ARGS reach the program" "^$work/plan/steps/v07 --size 4096$"
-planned step N=7 EMULATE=1 ARGS='--policy lazy'
-says "ARGS reach the emulated program" "^$work/plan/emulated/v07 --policy lazy$"
-planned races N=7 ARGS='--size 256'
-says "ARGS reach the program under ThreadSanitizer" "$work/plan/races/v07 --size 256$"
-
-# ---- which machine
-
-planned step N=7
-says "with a GPU and nvcc, make step takes the GPU" "^$work/plan/steps/v07 *$"
-planned step N=7 GPU_DEVICES=
-says "without a GPU, make step takes the emulator" "^$work/plan/emulated/v07 *$"
-planned step N=7 NVCC=
-says "without nvcc, make step takes the emulator" "^$work/plan/emulated/v07 *$"
-planned ladder EMULATE=1
-says "make ladder EMULATE=1 checks the rungs on the emulator" ' -m bench.emulated_ladder'
-planned ladder EMULATE=0
-says "make ladder EMULATE=0 times them" ' -m bench.ladder'
-planned ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'
-says "TRACK, SIZES and PROTOCOL reach the ladder" \
-    "ladder --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2$"
-planned ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both
-says "TRACK and SIZES reach the emulated ladder" "emulated_ladder --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *$"
-planned book
-says "BUILD= says where the book goes" "book.make_book --out $work/plan/book *$"
-planned diff N=a4 TRACK=v
-says "TRACK is the ladder's alone" '^a03 -> a04|a03/'
-run compare
-refuses "make compare asks which files" 'which two files.*OLD=a.json NEW=b.json'
-run compare OLD=a.json
-refuses "make compare with one file asks too" 'which two files'
-planned compare OLD="a b.json" NEW=c.json
-says "make compare passes both files on" "-m bench.records.compare 'a b.json' 'c.json' *$"
-
+table planned <<EOF
+trace N=7 EMULATE=1 ARGS='--cta 3'|-m bench.trace $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3\$
+trace 7 EMULATE=0|-m bench.trace $work/plan/trace/steps/v07 |make trace traces on the GPU
+step N=t2 EMULATE=0|^$work/plan/steps/t02 *\$
+step N=7 EMULATE=0 ARGS='--size 4096'|^$work/plan/steps/v07 --size 4096\$|ARGS reach the program
+step N=7 EMULATE=1 ARGS='--policy lazy'|^$work/plan/emulated/v07 --policy lazy\$|ARGS reach the emulated program
+races N=7 ARGS='--size 256'|$work/plan/races/v07 --size 256\$|ARGS reach the program under ThreadSanitizer
+step N=7|^$work/plan/steps/v07 *\$|with a GPU and nvcc, make step takes the GPU
+step N=7 GPU_DEVICES=|^$work/plan/emulated/v07 *\$|without a GPU, make step takes the emulator
+step N=7 NVCC=|^$work/plan/emulated/v07 *\$|without nvcc, make step takes the emulator
+ladder EMULATE=1| -m bench.emulated_ladder|make ladder EMULATE=1 checks the rungs on the emulator
+ladder EMULATE=0| -m bench.ladder|make ladder EMULATE=0 times them
+ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'|bench.ladder --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2\$|TRACK, SIZES and PROTOCOL reach the ladder
+ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both|emulated_ladder --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *\$|TRACK and SIZES reach the emulated ladder
+book|book.make_book --out $work/plan/book *\$|BUILD= says where the book goes
+diff N=a4 TRACK=v|a03 -> a04|TRACK is the ladder's alone
+compare OLD='a b.json' NEW=c.json|-m bench.records.compare 'a b.json' 'c.json' *\$|make compare passes both files on
+EOF
 # What make hands to the shell is in quotes, or a word that the shell takes as it is. What runs here
 # is true, in place of Python and of the make below.
 fake=$work/fake
@@ -185,12 +150,6 @@ for name in BUILD STEPS CUDA_HOME COMMIT FAST_CU CUTLASS; do
         refuses "make $name=${value//$'\n'/\\n} is refused" "$name=.*it must be one word"
     done
 done
-for bad in 2 yes; do
-    run step N=7 EMULATE=$bad
-    refuses "make step EMULATE=$bad is refused" "EMULATE=$bad: it is 1 .* or 0"
-done
-
-# ---- without nvcc
 
 # A directory with everything on PATH but nvcc.
 bare=$PWD/$work/bin
@@ -209,14 +168,15 @@ bare_make() {
         BUILD="$work/build" "$@" >$work/out 2>$work/err </dev/null
     status=$?
 }
-bare_make -n step N=7
-says "make step without nvcc takes the emulator" "^$work/build/emulated/v07 *$"
-says "the emulator is built without the CUDA Toolkit" '^g\+\+ .*steps/v07'
+table bare_make <<EOF
+-n step N=7|^$work/build/emulated/v07 *\$|make step without nvcc takes the emulator
+-n step N=7|^g\+\+ .*steps/v07|the emulator is built without the CUDA Toolkit
+EOF
 is "the emulator's build names no CUDA Toolkit" "see $work/out" not grep -qE 'nvcc|nonexistent' $work/out
-bare_make list
-says "make list needs no nvcc" '^v12 '
-bare_make diff N=2
-says "make diff needs no nvcc" '^v01 -> v02$'
+table bare_make <<EOF
+list|^v12 |make list needs no nvcc
+diff N=2|^v01 -> v02\$|make diff needs no nvcc
+EOF
 # The interpreter itself: what stands for it on PATH may be a script that needs more of PATH.
 python=$(python3 -c 'import sys; print(sys.executable)')
 bare_make standalone N=7 PYTHON="$python"
@@ -226,8 +186,6 @@ is "make standalone writes the file whole" "it does not end with the licence" \
 rm "$bare/git"
 bare_make diff N=2
 says "make diff needs no git" '^v01 -> v02$'
-
-# ---- what is missing
 
 # Each line: what make says, in one line and at once, and what it was called with.
 nothing_but_nvcc=$work/toolkit
@@ -240,6 +198,10 @@ while IFS='|' read -r expected arguments; do
     bare_make PYTHON="$python" $arguments
     refuses "make $arguments, where something is missing" "$expected"
 done <<EOF
+which two files.*OLD=a.json NEW=b.json|compare
+which two files|compare OLD=a.json
+EMULATE=2: it is 1 .* or 0|step N=7 EMULATE=2
+EMULATE=yes: it is 1 .* or 0|step N=7 EMULATE=yes
 nvcc was not found.*CUDA Toolkit|step N=7 EMULATE=0
 nvcc was not found.*CUDA Toolkit|resources N=7
 nvcc was not found.*CUDA Toolkit|ladder EMULATE=0
@@ -286,8 +248,6 @@ is "make plots without a network says so once" "see $work/err" \
     test "$(grep -vc '^make: ' $work/err)$(grep -c 'plots/requirements.txt could not be installed: .*network' $work/err)" = 11
 is "pip gives up soon" "see $work/offline/venv/plots.log" grep -q -e '--retries 1 ' $work/offline/venv/plots.log
 
-# ---- how far a build is
-
 # A compiler that writes programs which do nothing.
 cat >$work/compiler <<'EOF'
 #!/bin/sh
@@ -310,8 +270,6 @@ rm -r $work/quick
 run step N=7 $quick
 says "make step writes what it builds into a log" "^c\+\+ steps/v07"
 
-# ---- what is rebuilt
-
 # would GOAL FILE: the sources that make GOAL would compile again if FILE changed.
 would() {
     make -n --no-print-directory -W "$2" "$1" 2>/dev/null |
@@ -330,21 +288,32 @@ same() {
 }
 number_of_rungs=$(find steps -name '*.cu' | wc -l)
 
-if [[ -x build/emulated/v12 ]]; then
-    is "nothing emulated is rebuilt when nothing changed" "make -q says otherwise" make -q emulated
-    same "a changed rung rebuilds itself alone, emulated" "$(would emulated steps/v03_*.cu)" \
-        "$(ls steps/v03_*.cu)"
-    for header in common/device/* common/emulator/device/*; do
-        same "$header rebuilds the emulated rungs that include it" "$(rebuilt emulated "$header")" \
-            "$(includers build/emulated "$header")"
+# rebuilds GOAL DIRECTORY WITH HEADER...: what make GOAL, built in the directory, compiles again for each
+# header; WITH is one that every rung includes.
+rebuilds() {
+    local goal=$1 built=$2 with=$3 header
+    shift 3
+    if [[ ! -x $built/v12 ]]; then
+        skip "header changes rebuild what they must in $built" "the rungs are not built"
+        return
+    fi
+    is "make $goal rebuilds nothing when nothing changed" "make -q says otherwise" make -q "$goal"
+    same "a changed rung rebuilds itself alone in $built" "$(would "$goal" steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
+    for header; do
+        same "$header rebuilds what includes it in $built" "$(rebuilt "$goal" "$header")" \
+            "$(includers "$built" "$header")"
     done
-    same "device/dependent_launch.cuh rebuilds v17 and v18 alone, emulated" \
-        "$(would emulated common/emulator/device/dependent_launch.cuh)" "$(ls steps/v1[78]_*.cu)"
-    same "the emulator's cuda_runtime.h rebuilds every rung" \
-        "$(rebuilt emulated common/emulator/include/cuda_runtime.h | wc -l)" "$number_of_rungs"
-else
-    skip "header changes rebuild what they must, emulated" "the emulated rungs are not built"
-fi
+    # Both lists above come from the compiler. These two are known without it.
+    for header; do
+        [[ $header != "${DEPENDENT[$goal]}" ]] || same "$header rebuilds v17 and v18 alone in $built" \
+            "$(would "$goal" "$header")" "$(ls steps/v1[78]_*.cu)"
+    done
+    same "$with rebuilds every rung in $built" "$(rebuilt "$goal" "$with" | wc -l)" "$number_of_rungs"
+}
+declare -A DEPENDENT=([emulated]=common/emulator/device/dependent_launch.cuh
+    [rungs]=common/device/dependent_launch.cuh)
+rebuilds emulated build/emulated common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
+rebuilds rungs build/steps common/step.h common/device/*
 
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {
@@ -360,19 +329,4 @@ if [[ -e build/standalone/v12.cu.d ]]; then
 else
     skip "header changes rewrite the standalone files they must" "they are not written"
 fi
-
-if [[ ! -x build/steps/v12 ]]; then
-    skip "header changes rebuild what they must" "the rungs are not built"
-    finish
-fi
-is "nothing is rebuilt when nothing changed" "make -q says otherwise" make -q rungs
-same "a changed rung rebuilds itself alone" "$(would rungs steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
-for header in common/device/*; do
-    same "$header rebuilds what includes it" "$(rebuilt rungs "$header")" \
-        "$(includers build/steps "$header")"
-done
-# Both lists above come from the compiler. These two are known without it.
-same "device/dependent_launch.cuh rebuilds v17 and v18 alone" \
-    "$(would rungs common/device/dependent_launch.cuh)" "$(ls steps/v1[78]_*.cu)"
-same "step.h rebuilds every rung" "$(rebuilt rungs common/step.h | wc -l)" "$number_of_rungs"
 finish

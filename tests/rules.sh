@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the design forbids in a rung and in common/, as far as a search can tell.
+# What the design forbids in a rung and in common/, as far as a search can tell. tests/layout.py says
+# what may include what.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
@@ -15,43 +16,35 @@ absent() {
     fi
 }
 
-# ---- rungs
-
+# What no rung holds, and the lines that would show it.
+FORBIDDEN='inline assembly : \basm\b
+launch past launch() : <<<
+shared memory past its wrapper : extern +(__shared__|.*\[\])
+driver type : \b(CUtensorMap|CUfunction|CUresult)
+wait loop : try_wait
+timing : cudaEvent|clock64|globaltimer|\bchrono\b
+options to parse : getopt|argv\[
+code for one build alone : ^ *# *(if|ifdef|ifndef|else|elif)\b
+words of what runs it : [Ee]mulat'
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
-    absent "$rung holds no inline assembly" '\basm\b' "$source"
-    absent "$rung launches through launch()" '<<<' "$source"
-    absent "$rung asks for shared memory through a wrapper" 'extern +(__shared__|.*\[\])' "$source"
-    absent "$rung holds no driver type" '\b(CUtensorMap|CUfunction|CUresult)' "$source"
-    absent "$rung holds no wait loop" 'try_wait' "$source"
-    absent "$rung holds no timing" 'cudaEvent|clock64|globaltimer|\bchrono\b' "$source"
-    absent "$rung parses no options" 'getopt|argv\[' "$source"
-    absent "$rung is one program for every build" '^ *# *(if|ifdef|ifndef|else|elif)\b' "$source"
-    absent "$rung includes only common/" '# *include +"(\.|steps|v[0-9]|a[0-9]|t[0-9]|bench)' "$source"
-    absent "$rung does not know what runs it" '[Ee]mulat' "$source"
+    while IFS= read -r row; do
+        absent "$rung holds no ${row%% : *}" "${row#* : }" "$source"
+    done <<<"$FORBIDDEN"
     main="int main(int argc, char **argv) { return step_main(&$rung, argc, argv); }"
     is "$rung has a main of one line" "no line: $main" grep -qxF "$main" "$source"
     is "$rung has a header comment" "the first line is no comment" grep -qE '^//' <(head -n 1 "$source")
 done
 
-# ---- Python packages
-
 for list in */requirements.txt; do
     absent "$list pins every package by its hashes" '^[^# ]([^\]*|[^=]*)$' "$list"
 done
 
-# ---- common
-
-# step.h shows a rung's main as an example.
-mapfile -t common < <(find common -type f ! -path common/step.h | sort)
-absent "common/ knows no rung" '\b[vat][0-9][0-9]\b' "${common[@]}"
-absent "common/ includes nothing above it" '# *include +"(\.\.|steps|bench|tests)' "${common[@]}"
+mapfile -t common < <(find common -type f | sort)
 mapfile -t device < <(find common/device -type f | sort)
-absent "common/device includes nothing of the harness" '# *include +"harness' "${device[@]}"
 
 # The emulator stands on its own: its C interface is all that the harness sees of it.
 mapfile -t emulator < <(find common/emulator -type f | sort)
-absent "common/emulator includes nothing of the harness" '# *include +"harness' "${emulator[@]}"
 mapfile -t includes < <(find common/emulator/include -type f -printf '%f\n')
 toolkit=$(IFS='|'; echo "${includes[*]}")
 absent "common/emulator includes no CUDA header but its own" \
@@ -92,9 +85,7 @@ for header in "${headers[@]}"; do
     fi
 done
 
-# ---- the tree
-
-mapfile -t tree < <(find Makefile README.md .ci common steps bench plots book standalone tests -type f \
+mapfile -t tree < <(find Makefile README.md make .ci common steps bench plots book standalone tests -type f \
     ! -path tests/rules.sh ! -name '*.png' ! -path '*/__pycache__/*' 2>/dev/null)
 absent "no unfinished work" '\b(TODO|FIXME|XXX)\b' "${tree[@]}"
 finish

@@ -2,12 +2,14 @@
 # Runs every test that this machine can run.
 #
 #   tests/run.sh [-v] [-j JOBS] [WORD...]     WORD: only tests with WORD in their name
+#                                             JOBS: tests at a time, 2 to 4 unless it is given
 #
 # What is a test:
 #   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/emulator/test_*.cpp,
 #   tests/device/test_*.cpp and .cu (for a GPU and for the emulator), built by make;
 #   every tests/*.sh and tests/*.py but this file. Helpers live in tests/tools/ and are no tests.
-# Tests of the GPU (tests/gpu/, tests/device/*.cu, tests/gpu_*) run last and one at a time.
+# Tests of the GPU (tests/device/*.cu, tests/gpu_*) run one at a time beside the others. What times
+# (tests/gpu/) runs alone, at the end.
 #
 # A test prints one line per case, `ok - NAME`, `not ok - NAME: why` or `skip - NAME: why`, and
 # exits non-zero if a case failed. One that crashes, runs out of time, prints no case or exits
@@ -26,7 +28,8 @@ export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktr
 LOGS=build/tests/logs
 LIMIT=${TEST_LIMIT:-1500} # seconds for one test; the longest builds and runs hundreds of programs
 verbose=0
-jobs=2
+jobs=$(($(nproc) / 4)) # some tests use several cores themselves
+jobs=$((jobs < 2 ? 2 : jobs > 4 ? 4 : jobs))
 
 usage() {
     echo "usage: tests/run.sh [-v] [-j JOBS] [WORD...]" >&2
@@ -59,20 +62,21 @@ programs() {
     done
 }
 
-host_tests=() gpu_tests=()
-# shellcheck disable=SC2046 # one word a test: their names hold no blanks
+host_tests=() gpu_tests=() timed_tests=()
+# list_tests WORD...: sorts the tests into these by their names. They hold no blanks.
 list_tests() {
     local test
+    # shellcheck disable=SC2046
     for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/unit-gpu/test_*.c' '') \
         $(programs 'tests/emulator/test_*.cpp' '') $(programs 'tests/device/test_*.cpp' '') \
-        $(programs 'tests/device/test_*.cu' -emulated) tests/*.sh tests/*.py; do
-        [[ $test != tests/run.sh && $test != tests/gpu_* && $test != *'*'* ]] || continue
-        wanted "$test" "$@" && host_tests+=("$test")
-    done
-    for test in $(programs 'tests/gpu/test_*.c' '') $(programs 'tests/device/test_*.cu' -gpu) \
-        tests/gpu_*; do
-        [[ $test != *'*'* ]] || continue
-        wanted "$test" "$@" && gpu_tests+=("$test")
+        $(programs 'tests/device/test_*.cu' -emulated) $(programs 'tests/device/test_*.cu' -gpu) \
+        $(programs 'tests/gpu/test_*.c' '') tests/*.sh tests/*.py; do
+        if [[ $test == tests/run.sh || $test == *'*'* ]] || ! wanted "$test" "$@"; then continue; fi
+        case $test in
+        build/tests/gpu/*) timed_tests+=("$test") ;;
+        *-gpu | tests/gpu_*) gpu_tests+=("$test") ;;
+        *) host_tests+=("$test") ;;
+        esac
     done
 }
 
@@ -138,6 +142,7 @@ run_one() {
 run_all() {
     local limit=$1 test
     shift
+    trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
     for test; do
         while [[ $(jobs -rp | wc -l) -ge $limit ]]; do wait -n; done
         run_one "$test" &
@@ -161,13 +166,14 @@ report() {
     passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
-trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 list_tests "$@"
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
-run_all "$jobs" "${host_tests[@]+"${host_tests[@]}"}"
-run_all 1 "${gpu_tests[@]+"${gpu_tests[@]}"}"
-for test in "${host_tests[@]+"${host_tests[@]}"}" "${gpu_tests[@]+"${gpu_tests[@]}"}"; do
+run_all 1 ${gpu_tests[@]+"${gpu_tests[@]}"} &
+run_all "$jobs" ${host_tests[@]+"${host_tests[@]}"} # the GPU's are one of these jobs
+run_all 1 ${timed_tests[@]+"${timed_tests[@]}"}
+for test in ${host_tests[@]+"${host_tests[@]}"} ${gpu_tests[@]+"${gpu_tests[@]}"} \
+    ${timed_tests[@]+"${timed_tests[@]}"}; do
     report "$test"
 done
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/tests/summary

@@ -11,33 +11,29 @@ if ! find_nvcc >/dev/null; then
     finish
 fi
 
-# ---- the rungs, as they were built
+# says_not NAME EXPRESSION: the log has no such line.
+says_not() {
+    is "$1" "$(grep -m 1 -iE "$2" "$log")" not grep -qiE "$2" "$log"
+}
 
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
     log=build/steps/$rung.ptxas.log
     is "$rung is built" "see what make says" test -x "build/steps/$rung"
-    if [[ ! -s $log ]]; then
-        not_ok "$rung has a ptxas log" "$log is empty or missing"
-        continue
-    fi
-    if why=$(grep -m 1 -i warning "$log"); then not_ok "$rung: no warnings" "$why"; else ok "$rung: no warnings"; fi
-    if why=$(grep -m 1 'C75[0-9][0-9]' "$log"); then not_ok "$rung: no C75xx" "$why"; else ok "$rung: no C75xx"; fi
+    is "$rung has a ptxas log" "$log is empty or missing" test -s "$log"
+    [[ -s $log ]] || continue
+    says_not "$rung: no warnings" warning
+    says_not "$rung: no C75xx" 'C75[0-9][0-9]'
+    says_not "$rung: no spills, nothing in local memory" '[1-9][0-9]* bytes (spill|stack)'
+    # That the log says nothing of spills is not enough.
+    is "$rung: ptxas counted its spills" "no such line in $log" \
+        grep -q ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$log"
     # The a track runs on every GPU from sm_80 on.
     wanted=sm_90a
     [[ $rung == a* ]] && wanted='sm_80 sm_86 sm_89 sm_90'
     found=$(sed -n "s/.*for '\(sm_[0-9a-z]*\)'.*/\1/p" "$log" | sort -u | paste -sd ' ')
     is "$rung is compiled for $wanted" "it is for $found" test "$found" = "$wanted"
-    # The log must say that nothing spills; that it says nothing else is not enough.
-    if grep -q ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$log" &&
-        ! grep -qE '[1-9][0-9]* bytes (spill|stack)' "$log"; then
-        ok "$rung: no spills, nothing in local memory"
-    else
-        not_ok "$rung: no spills, nothing in local memory" "$(grep -m 1 'bytes spill' "$log")"
-    fi
 done
-
-# ---- planted faults
 
 dir=build/tests/planted
 rm -rf $dir
@@ -100,24 +96,24 @@ END
 echo '__global__ void gemm(int *d) { int unused; *d = 1; }' >$dir/steps/v04_warning.cu
 echo '__global__ void __launch_bounds__(32) gemm(int *d) { *d = 1; }' >$dir/steps/v05_clean.cu
 
-# planted RUNG FAULT WHAT THE LOG MUST SAY
-planted() {
-    local object=$dir/build/steps/$1.o log=$dir/build/steps/$1.ptxas.log
-    if make -s STEPS=$dir/steps BUILD=$dir/build "$object" >"$dir/$1.out" 2>&1; then
-        not_ok "a rung with $2 is refused" "it was built"
+# What is planted, and what the log must say of it.
+while IFS='|' read -r rung fault expression; do
+    object=$dir/build/steps/$rung.o why=''
+    if make -s STEPS=$dir/steps BUILD=$dir/build "$object" >"$dir/$rung.out" 2>&1; then
+        why="it was built"
     elif [[ -e $object ]]; then
-        not_ok "a rung with $2 is refused" "its object was left behind"
-    elif ! grep -qE "$3" "$log"; then
-        not_ok "a rung with $2 is refused" "for another reason: $(head -n 1 "$log")"
-    else
-        ok "a rung with $2 is refused"
+        why="its object was left behind"
+    elif ! grep -qE "$expression" "${object%.o}.ptxas.log"; then
+        why="for another reason: $(head -n 1 "$dir/$rung.out")"
     fi
-}
-planted v01 "a spill" 'spill'
-planted v02 "setmaxnreg ignored" 'C7508'
-planted v03 "wgmma serialised" 'C751[0-9]'
-planted v04 "a warning" 'unused'
-planted v06 "an array in local memory" '[1-9][0-9]* bytes stack frame, 0 bytes spill stores'
+    is "a rung with $fault is refused" "$why" test -z "$why"
+done <<'END'
+v01|a spill|spill
+v02|setmaxnreg ignored|C7508
+v03|wgmma serialised|C751[0-9]
+v04|a warning|unused
+v06|an array in local memory|[1-9][0-9]* bytes stack frame, 0 bytes spill stores
+END
 is "a planted rung without a fault is built" "see $dir/v05.out" \
     make -s STEPS=$dir/steps BUILD=$dir/build $dir/build/steps/v05.o
 finish

@@ -7,55 +7,57 @@
 #include <stdio.h>
 
 // Prints what failed, with the runtime's own words. Returns 0 for cudaSuccess, else 1.
-inline int launch_check(cudaError_t status, const char *doing, long long value) {
+inline int launch_check(cudaError_t status, const char *doing) {
     if (status == cudaSuccess)
         return 0;
-    fprintf(stderr, "%s (%lld) failed: %s: %s\n", doing, value, cudaGetErrorName(status),
+    fprintf(stderr, "%s failed: %s: %s\n", doing, cudaGetErrorName(status),
             cudaGetErrorString(status));
     return 1;
 }
 
+// The same with a number that says more about what failed.
+inline int launch_check(cudaError_t status, const char *doing, long long value) {
+    if (status == cudaSuccess)
+        return 0;
+    char with_value[128];
+    snprintf(with_value, sizeof(with_value), "%s (%lld)", doing, value);
+    return launch_check(status, with_value);
+}
+
+// Stores an attribute of the current device in *value.
+inline int device_attribute(int *value, cudaDeviceAttr attribute, const char *asking) {
+    int device = 0;
+    return launch_check(cudaGetDevice(&device), "asking for the current device") ||
+           launch_check(cudaDeviceGetAttribute(value, attribute, device), asking, device);
+}
+
 // Stores the number of multiprocessors of the current device in *count.
 inline int multiprocessor_count(int *count) {
-    int device = 0;
-    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0))
-        return 1;
-    return launch_check(cudaDeviceGetAttribute(count, cudaDevAttrMultiProcessorCount, device),
-                        "asking for the number of multiprocessors of device", device);
+    return device_attribute(count, cudaDevAttrMultiProcessorCount,
+                            "asking for the number of multiprocessors of device");
 }
 
 // Stores the size of the current device's L2 in *bytes.
 inline int l2_size(int *bytes) {
-    int device = 0;
-    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0))
-        return 1;
-    return launch_check(cudaDeviceGetAttribute(bytes, cudaDevAttrL2CacheSize, device),
-                        "asking for the L2 of device", device);
+    return device_attribute(bytes, cudaDevAttrL2CacheSize, "asking for the L2 of device");
 }
 
 // Stores in *bytes how much dynamic shared memory a CTA can have on the current device: 227 KB on
 // 9.0, 163 KB on 8.0 and 8.7, 99 KB on 8.6 and 8.9.
 inline int max_dynamic_smem(int *bytes) {
-    int device = 0;
-    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0))
-        return 1;
-    return launch_check(
-        cudaDeviceGetAttribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "asking for the shared memory of device", device);
+    return device_attribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                            "asking for the shared memory of device");
 }
 
 // Stores in *bytes how much dynamic shared memory a CTA has to ask for, if it has no other, so that
 // no more than `ctas` of them fit on one SM of the current device.
 // (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: some is the system's.)
 inline int smem_of_ctas_per_sm(size_t *bytes, int ctas) {
-    int device = 0, whole = 0, reserved = 0;
-    if (launch_check(cudaGetDevice(&device), "asking for the current device", 0) ||
-        launch_check(
-            cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
-            "asking for the shared memory of an SM of device", device) ||
-        launch_check(
-            cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device),
-            "asking for the reserved shared memory of a CTA on device", device))
+    int whole = 0, reserved = 0;
+    if (device_attribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                         "asking for the shared memory of an SM of device") ||
+        device_attribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock,
+                         "asking for the reserved shared memory of a CTA on device"))
         return 1;
     *bytes = size_t(whole / ctas - reserved);
     return 0;
@@ -78,11 +80,14 @@ int allow_dynamic_smem(Kernel *kernel, size_t bytes) {
         "allowing the kernel this many bytes of dynamic shared memory", (long long)bytes);
 }
 
-// A launch configuration; cluster = dim3(1) is a launch without clusters.
+// A launch configuration; cluster = dim3(1) is a launch without clusters. It cannot be copied:
+// config.attrs points into the object itself.
 struct LaunchConfig {
     cudaLaunchConfig_t config = {};
     cudaLaunchAttribute attributes[2] = {};
 
+    LaunchConfig(const LaunchConfig &) = delete;
+    LaunchConfig &operator=(const LaunchConfig &) = delete;
     LaunchConfig(dim3 grid, dim3 block, dim3 cluster, size_t smem, cudaStream_t stream,
                  bool early = false) {
         config.gridDim = grid;

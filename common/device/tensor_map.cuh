@@ -62,7 +62,8 @@ constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
 
 // Fills *map for the row-major matrix [rows][columns] of T and boxes of [box_rows][box_columns],
 // 256 each at most; under the 128-byte swizzle a row of the box is 128 bytes at most. Rows of the
-// matrix are multiples of 16 bytes. Returns 0, or 1 after printing one line.
+// matrix are multiples of 16 bytes. Returns 0, or 1 after printing one line: the driver's code, and
+// every condition that does not hold.
 template <typename T = bf16>
 int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns, int box_rows,
                        int box_columns, CUtensorMapSwizzle swizzle = SWIZZLED_128B,
@@ -79,9 +80,19 @@ int make_tensor_map_2d(TensorMap *map, const void *matrix, int rows, int columns
                                    swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
+    const size_t box_row = box_columns * sizeof(T); // bytes
+    const bool positive = rows > 0 && columns > 0 && box_rows > 0 && box_columns > 0;
     fprintf(stderr,
-            "making a tensor map of %d columns and %d rows with a box of %d columns and %d rows "
-            "failed with CUDA driver error %d: rows must be 16-byte aligned\n",
-            columns, rows, box_columns, box_rows, int(status));
+            "making a tensor map of %d columns of %zu bytes and %d rows at %p with a box of %d "
+            "columns and %d rows failed with CUDA driver error %d%s%s%s%s%s%s\n",
+            columns, sizeof(T), rows, matrix, box_columns, box_rows, int(status),
+            positive ? "" : "; a size is not positive",
+            uintptr_t(matrix) % 16 == 0 ? "" : "; the address is not 16-byte aligned",
+            strides[0] % 16 == 0 ? "" : "; rows are not multiples of 16 bytes",
+            box_rows <= 256 && box_columns <= 256 ? "" : "; the box exceeds 256 on a side",
+            box_row % 16 == 0 ? "" : "; rows of the box are not multiples of 16 bytes",
+            swizzle != SWIZZLED_128B || box_row <= 128
+                ? ""
+                : "; rows of the box exceed the swizzle's 128 bytes");
     return 1;
 }

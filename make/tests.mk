@@ -1,0 +1,77 @@
+# What only the tests need. tests/run.sh says what each folder tests.
+
+tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
+UNIT := $(call tests_in,tests/unit,c)
+UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
+GPU := $(call tests_in,tests/gpu,c)
+EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
+DEVICE_CPP := $(call tests_in,tests/device,cpp)
+DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
+DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
+STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
+# v18's choices: a program that says which kernel v18 takes, and one that asks the rung with a model
+# in which a tile's end takes no longer in turns. That model must not pass the test.
+CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
+QUICK_TURNS := /double end =/s| \* kernel\.turns||
+
+# Some rungs of each kind are traced in tests. What v15 and v18 would write down in a turn makes ptxas
+# serialise their wgmmas: they are traced on the emulator alone.
+TESTED_TRACES := v04 v07 v12 v16 a02 a05 t08
+EMULATED_TRACES := $(TESTED_TRACES) v15 v18
+
+# Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
+# the tests count the rest as skipped.
+LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
+test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
+    $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
+    $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
+    $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
+$(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
+	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
+	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
+$(UNIT_GPU): private CFLAGS += $(SANITIZE)
+$(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS)
+$(GPU): $(HARNESS)
+$(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
+	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS))
+$(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
+	$(call run,c++ -fsanitize $<,$(CXX) -std=c++17 -O1 -g $(WARN) -Werror $(SANITIZE) -Icommon $(DEPS) $< -o $@)
+$(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
+	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
+
+# What tests/planted.py writes: hundreds of copies of rungs, and a report needs but line numbers.
+PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
+$(PLANTED:%=$(BUILD)/emulated/%.o) $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -g1
+$(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu
+$(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
+	@mkdir -p $(@D)
+	$(Q)sed '$(if $(findstring quick,$@),$(QUICK_TURNS))' $< >$@
+$(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
+$(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
+
+# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/.
+ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
+$(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
+$(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
+$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o
+$(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp
+
+# EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
+POLICY := $(BUILD)/tests/device/policy_from_environment.o
+$(DEVICE_EMULATED): $(POLICY)
+$(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
+
+# The standalone programs, with the emulator's headers in the place of the device headers in them.
+$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \
+    tests/tools/standalone_emulated.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) tests/tools/standalone_emulated.py $< $@
+$(STANDALONE_EMULATED:%=%.o): %.o: %.cu
+$(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
+DAMAGE := $(BUILD)/tests/standalone_shims/damage.o
+$(DAMAGE) $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
+	$(host)
+$(STANDALONE_EMULATED): %: %.o $(DAMAGE)
+$(STANDALONE_EMULATED): private WRAP := -Wl,--wrap=cudaMemcpy
+$(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

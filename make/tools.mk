@@ -1,0 +1,115 @@
+# Tools and flags, the recipes that all rules share, and Python's packages.
+
+CC := gcc
+CXX := g++
+PYTHON := python3
+CUDA_HOME ?= /usr/local/cuda
+NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+CUDA_ROOT := $(or $(patsubst %/bin/nvcc,%,$(filter %/bin/nvcc,$(realpath $(NVCC)))),$(CUDA_HOME))
+CUDA_LIB := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/lib) $(CUDA_ROOT)/lib64)
+
+# $(call need,TOOL) is where a tool of the toolkit is; without it make stops with one line.
+need = $(or $(shell PATH="$$PATH:$(CUDA_ROOT)/bin:$(CUDA_ROOT)/compute-sanitizer" command -v $(1)),$(call missing,$(1)))
+missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): install the CUDA Toolkit \
+    12.8 or later (https://developer.nvidia.com/cuda-downloads), or say where it is with CUDA_HOME=)
+need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
+need_gpu = $(if $(GPU_DEVICES),,$(error no GPU was found (/dev/nvidia0, /dev/dxg), and this verb needs one; \
+    step, races, trace and ladder run on a CPU with EMULATE=1))
+need_python = $(if $(shell command -v $(PYTHON)),,$(error $(PYTHON) was not found: install Python 3.9 \
+    or later, or name it with PYTHON=))
+need_gcc = $(if $(shell command -v $(CC)),,$(error $(CC) was not found: install gcc, or name it with CC=))
+# clang++ does not know this option, nor flags that the emulator depends on.
+GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/null)))
+need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is no g++ 12 or \
+    later, which the emulator needs: install g++, or name it with CXX=))
+
+# What wgmma and TMA need runs on sm_90a alone. The Ampere track and the harness run on everything
+# from sm_80 on; what is newer than sm_90 translates its PTX.
+HOPPER := -gencode=arch=compute_90a,code=sm_90a
+AMPERE := $(foreach sm,80 86 89,-gencode=arch=compute_$(sm),code=sm_$(sm)) \
+    -gencode=arch=compute_90,code=[sm_90,compute_90]
+# An experiment with an Ampere rung is machine code for one GPU, and translated by all others.
+AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 -gencode=arch=compute_90,code=sm_90
+# $(call arch_of,RUNG or VARIANT)
+arch_of = $(if $(filter a%,$(1)),$(if $(findstring -,$(1)),$(AMPERE_VARIANT),$(AMPERE)),$(HOPPER))
+WARN := -Wall -Wextra
+# A rung names the fields of its step record that it needs; the others are 0.
+RUNG_WARN := -Wno-missing-field-initializers
+INCLUDE := -Icommon -isystem $(CUDA_ROOT)/include
+CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic -Werror
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -Werror all-warnings -Icommon \
+    -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN)
+PTXAS := -Xptxas -v,-warn-spills
+# tests/energy_code.py reads the machine code in the object.
+READABLE := --no-compress
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# Nothing links libcuda: a program must start on a machine that has no driver.
+LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublasLt -lpthread -ldl -lrt -lm \
+    -lstdc++
+# The emulator is a program in C++ that knows no CUDA. What it runs is compiled with
+# -fsanitize=thread, so that the compiler announces every load and store; without libtsan the
+# emulator itself listens to them. No pass may join neighbouring accesses or take a 16-byte one apart:
+# bank conflicts are counted by them. The emulator's own cuda_runtime.h and the like stand before any
+# others, and common/emulator/device/ before common/device/.
+EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
+EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing \
+    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
+KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) -Werror $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
+    -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
+    -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
+# Lists what an object was made from beside it, so that a header rebuilds what includes it; ALL_DEPS
+# with the headers of -isystem: the emulator's are among them.
+DEPS = -MMD -MP -MF $@.d
+ALL_DEPS = -MD -MP -MF $@.d
+
+# $(call run,SAYS,COMMAND): every recipe that builds says so in one line; `build` counts these lines.
+define run
+@mkdir -p $(@D); echo '$(1)'
+$(Q)$(2)
+endef
+# $(call cc,MORE FLAGS), $(call host,MORE FLAGS) compile $< to $@: C, and parts of the emulator.
+cc = $(call run,cc $(if $(findstring $(SANITIZE),$(1)),-fsanitize )$<,$(CC) $(CFLAGS) $(1) -c $< -o $@)
+host = $(call run,c++ $<,$(CXX) $(EMULATOR_FLAGS) $(1) $(ALL_DEPS) -c $< -o $@)
+
+# On all cores, unless make was given a -j of its own.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
+
+# $(call build,TARGETS) does so, and says nothing if there is nothing to build. A terminal shows in one
+# line how far it is, a log what is built.
+define build
+	+@if [ -t 1 ] && [ -z '$(V)$(findstring n,$(firstword -$(MAKEFLAGS)))' ]; then \
+	    all=$$($(MAKE) -n $(1) 2>/dev/null | grep -cE "^(mkdir.*; )?echo '"); set -o pipefail; \
+	    $(MAKE) $(quietly_parallel) $(1) | { n=0; while IFS= read -r line; do \
+	        printf '\r\033[K%d/%d %s ' $$((n += 1)) $$all "$$line"; \
+	    done; [ $$n -eq 0 ] || printf '\r\033[K'; }; \
+	else \
+	    $(MAKE) $(quietly_parallel) $(1); \
+	fi
+endef
+
+# A warning, a spill, an array in local memory (a stack frame) or ptxas' C75xx (wgmma serialised,
+# setmaxnreg ignored) make a rung slow or wrong in a way that nothing else shows: it is not built.
+REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)
+# $(call nvcc,SAYS,COMMAND) makes the file $@, or no file and an error. The log is beside it.
+define nvcc
+$(need_nvcc)@mkdir -p $(@D); echo 'nvcc $(1)'
+$(Q)log=$(@:.o=).ptxas.log; rm -f $@; \
+if ! ($(2)) >$$log 2>&1; then \
+    cat $$log >&2; rm -f $@; exit 1; \
+elif grep -E '$(REFUSED)' $$log >&2; then \
+    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
+fi
+endef
+
+# Python's packages. Two tests, each with a make of its own, may want them at once.
+ALONE := $(if $(shell command -v flock),flock $(BUILD)/venv.lock)
+$(BUILD)/venv/%.stamp: %/requirements.txt
+	@mkdir -p $(BUILD); echo 'pip install -r $<'
+	$(Q)$(ALONE) sh -c '[ -x $(@D)/bin/python ] || $(PYTHON) -m venv $(@D)' || { rm -rf $(@D); \
+	    echo 'no virtual environment could be made: install python3-venv' >&2; exit 1; }
+	$(Q)$(ALONE) $(@D)/bin/pip install -q --disable-pip-version-check --require-hashes \
+	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { \
+	    echo 'the packages of $< could not be installed: this needs the network, or an index that' \
+	    'PIP_INDEX_URL names ($(@:.stamp=.log) has what pip said)' >&2; exit 1; }
+	$(Q)touch $@
