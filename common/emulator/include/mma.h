@@ -105,19 +105,19 @@ namespace nvcuda::wmma {
 // whole warp calls it.
 template <typename Use, typename T, typename Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T *matrix,
-                      unsigned stride, emulator::Site where = emulator::Site::current()) {
+                      unsigned stride, EMULATOR_SITE) {
     emulator::wmma::load<Use>(fragment, matrix, stride, std::is_same_v<Layout, row_major>, where);
 }
 template <typename T>
 void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix, unsigned stride,
-                      layout_t layout, emulator::Site where = emulator::Site::current()) {
+                      layout_t layout, EMULATOR_SITE) {
     emulator::wmma::load<accumulator>(fragment, matrix, stride, layout == mem_row_major, where);
 }
 
 // Stores an accumulator.
 template <typename T>
 void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsigned stride,
-                       layout_t layout, emulator::Site where = emulator::Site::current()) {
+                       layout_t layout, EMULATOR_SITE) {
     emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
     for (int i = 0; i < emulator::wmma::ELEMENTS; ++i) {
         const emulator::wmma::Position at = emulator::wmma::position<accumulator>(i);
@@ -133,8 +133,7 @@ template <typename LayoutA, typename LayoutB>
 void mma_sync(accumulator_fragment<float> &d,
               const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
               const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
-              const accumulator_fragment<float> &c,
-              emulator::Site where = emulator::Site::current()) {
+              const accumulator_fragment<float> &c, EMULATOR_SITE) {
     std::uint32_t a_registers[4], b_registers[4];
     std::memcpy(a_registers, a.x, sizeof a_registers);
     std::memcpy(b_registers, b.x, sizeof b_registers);
@@ -147,8 +146,7 @@ void mma_sync(accumulator_fragment<float> &d,
 template <typename LayoutA, typename LayoutB>
 void mma_sync(accumulator_fragment<half> &d, const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
               const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
-              const accumulator_fragment<half> &c,
-              emulator::Site where = emulator::Site::current()) {
+              const accumulator_fragment<half> &c, EMULATOR_SITE) {
     std::uint32_t a_registers[4], b_registers[4], c_registers[4], d_registers[4];
     std::memcpy(a_registers, a.x, sizeof a_registers);
     std::memcpy(b_registers, b.x, sizeof b_registers);
