@@ -2,7 +2,6 @@
 
 #include "emulator/bank_conflicts.h"
 #include "emulator/counts.h"
-#include "emulator/faults.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/output.h"
@@ -28,7 +27,7 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
     fail(Mistake::ADDRESS, what,
-         {note_at_code(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+         {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -55,7 +54,7 @@ void shared_access(Thread &thread, const Access &access) {
                     static_cast<int>(std::min(WIDEST, access.bytes - done)), access.is_write,
                     access.pc);
     if (access.is_write)
-        shared.wrote(thread, first, access.bytes, access.pc, Site{});
+        shared.wrote(thread, first, access.bytes, access.pc);
 }
 
 // What no thread may do: touch the shared memory of another CTA through a plain pointer, or what
@@ -78,15 +77,9 @@ bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
     if (place == GlobalPlace::ELSEWHERE)
         return false;
-    const GlobalRange range = global_range_near(access.address);
-    if (place == GlobalPlace::FREED)
-        fail_at(access, format("a thread %s global memory that was freed", verb(access)));
-    if (place == GlobalPlace::OUTSIDE)
-        fail_at(access, format("a thread %s %zu bytes at offset %td of an allocation of %zu bytes",
-                               verb(access), access.bytes,
-                               static_cast<const char *>(access.address) -
-                                   static_cast<const char *>(range.begin),
-                               range.bytes));
+    if (place != GlobalPlace::INSIDE)
+        fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
+                                       access.address, access.bytes));
     if (access.is_write) {
         output_written(thread, access.address, access.bytes, access.pc);
         scopes_written(thread, access.address, access.bytes, access.pc);
@@ -123,15 +116,6 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
 }
 
 } // namespace
-
-void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
-                         Site where) {
-    bank_matrix_access(row_offsets, matrices, is_write, where);
-}
-
-void accesses_warp_met(Cta &cta, int warp) { bank_warp_met(cta, warp); }
-
-std::vector<AccessSite> access_sites() { return bank_sites(); }
 
 void accesses_reset() {
     report_faults();

@@ -79,7 +79,7 @@ void store_all(void **arguments) {
         for (int row = 0; row < ROWS; ++row) {
             copy_bytes(row_of(arguments, i, row), matrix[row], ROW_BYTES);
             const Move &move = move_of(arguments, i * ROWS + row);
-            move.thread->cta->shared.wrote(*move.thread, move.row, ROW_BYTES, 0, move.site);
+            move.thread->cta->shared.wrote(*move.thread, move.row, ROW_BYTES, move.site);
         }
     }
 }

@@ -1,7 +1,7 @@
 // mbarriers: phases, bytes, names, and what is wrong to do with them.
 #include "memory.h"
 
-#include "emulator/mbarrier_name.h"
+#include "emulator/mbarrier_table.h"
 
 static std::uint64_t *barrier(int i = 0) { return shared_at<std::uint64_t>(std::size_t(8 * i)); }
 

@@ -5,7 +5,6 @@
 #include "device/base.cuh"
 
 #include "emulator/runtime.h"
-#include "emulator/shared_address.h"
 
 // An address of the emulator's own counting; ADDRESS for an object outside of shared memory.
 DEVICE uint32_t shared_address(const void *object, EMULATOR_SITE) {

@@ -120,17 +120,8 @@ __forceinline__ void __stwt(T *address, T value) {
 
 // Adds to *address in one step and returns what was there; orders nothing else. (CUDA C++
 // Programming Guide: Atomic Functions.)
-inline int atomicAdd(int *address, int value, EMULATOR_SITE) {
-    return emulator::atomic_add(address, value, where);
-}
-inline unsigned atomicAdd(unsigned *address, unsigned value, EMULATOR_SITE) {
-    return emulator::atomic_add(address, value, where);
-}
-inline unsigned long long atomicAdd(unsigned long long *address, unsigned long long value,
-                                    EMULATOR_SITE) {
-    return emulator::atomic_add(address, value, where);
-}
-inline float atomicAdd(float *address, float value, EMULATOR_SITE) {
+template <typename T>
+T atomicAdd(T *address, std::type_identity_t<T> value, EMULATOR_SITE) {
     return emulator::atomic_add(address, value, where);
 }
 
