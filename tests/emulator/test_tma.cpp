@@ -234,16 +234,14 @@ static void load_multicast() {
         const int rank = current->cta->rank;
         mbarrier_init(barrier, 1, here());
         mbarrier_init_fence(here());
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
         mbarrier_arrive(barrier, int(2 * bytes), here());
         const int first[] = {72, 6 + 8 * rank};
         tma_load(tile + std::size_t(rank) * bytes, in, first, 2, barrier, 3, here());
         mbarrier_wait_parity(barrier, 0, here());
         for (std::size_t i = 0; i < 2 * bytes; ++i)
             to[std::size_t(rank) * 2 * bytes + i] = tile[i];
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
     });
     for (std::size_t part = 0; part < 4; ++part) {
         const std::vector<unsigned char> expected =
@@ -314,14 +312,12 @@ static void multicast_mistakes() {
                 mbarrier_init_fence(here());
             }
             if (synchronises) {
-                cluster_arrive(here());
-                cluster_wait(here());
+                sync_cluster();
             }
             const int first[] = {0, 0};
             if (current->cta->rank == 0)
                 tma_load(shared_at<unsigned char>(TILE), in, first, 2, barrier, 3, here());
-            cluster_arrive(here());
-            cluster_wait(here());
+            sync_cluster();
         });
     };
     expect_mistake("lifetime", "before any cluster barrier", [=] { load(false); });
@@ -445,8 +441,8 @@ static void store_mistakes() {
     expect_mistake("misuse", "never committed", [=] { store(true, false, 0); });
     under_policy("lazy", [=] {
         expect_mistake("hazard", "", [=] { store(true, true, 1); });
-        expect_mistake_of_two("hazard", "overwritten", "wrote there",
-                              [=] { store(true, true, 2); });
+        expect_mistake(
+            "hazard", "overwritten", [=] { store(true, true, 2); }, "wrote there");
     });
 }
 

@@ -222,8 +222,9 @@ static void wgmma_in_flight() {
     expect_wgmma_mistake(NO_WAIT, "hazard", "waited");
     expect_wgmma_mistake(NO_COMMIT, "misuse", "never committed");
     under_policy("lazy", [] {
-        expect_mistake_of_two("hazard", "A of a wgmma was overwritten", "wrote there",
-                              [] { run_mistaken(OVERWRITTEN); });
+        expect_mistake(
+            "hazard", "A of a wgmma was overwritten", [] { run_mistaken(OVERWRITTEN); },
+            "wrote there");
     });
 }
 
@@ -508,8 +509,9 @@ static void copy_mistakes() {
     // Far from everything, whenever the copy happens.
     const auto far = [=] { copy(0, 1 << 30, 16, 16); };
     for (const char *policy : {"eager", "lazy"})
-        expect_mistake_of_two("address", "no memory of the kernel's", "started the cp.async",
-                              [=] { under_policy(policy, far); });
+        expect_mistake(
+            "address", "no memory of the kernel's", [=] { under_policy(policy, far); },
+            "started the cp.async");
 }
 
 // ------------------------------------------------------------------------------ 16-bit formats
