@@ -249,7 +249,7 @@ races:
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 trace:
 	$(call build,$(TRACED))
-	@$(PYTHON) bench/trace.py $(TRACED) --out $(BUILD)/trace $(ARGS)
+	@$(PYTHON) -m bench.trace $(TRACED) --out $(BUILD)/trace $(ARGS)
 
 # The rung's own opening comment, whole, and then what changed below it, word by word: coloured on a
 # terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +} instead.
@@ -290,7 +290,7 @@ list:
 	done
 
 option = $(if $(2),--$(1) $(call quoted,$(2)))
-LADDER = $(PYTHON) bench/$(if $(EMULATED),emulated_)ladder.py $(call option,track,$(TRACK)) \
+LADDER = $(PYTHON) -m bench.$(if $(EMULATED),emulated_)ladder $(call option,track,$(TRACK)) \
     $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) \
     $(call option,build,$(filter-out build,$(BUILD))) $(ARGS)
 ladder:
@@ -305,25 +305,25 @@ endif
 # What the pages quote, or a list of it: a program for each run, one after the other.
 record:
 	$(if $(LISTED),,$(call build,rungs variants $(ENERGY)))
-	@$(PYTHON) bench/record.py $(ARGS)
+	@$(PYTHON) -m bench.record $(ARGS)
 
 compare:
-	@$(PYTHON) bench/compare.py $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
+	@$(PYTHON) -m bench.records.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
 # What lies where is not recorded but asked of the code; it is drawn if no results are named.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
 plots: $(BUILD)/venv/plots.stamp
-	@$(BUILD)/venv/bin/python plots/plot.py $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
+	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
 ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
 	$(call build,probes)
-	@BUILD=$(BUILD) $(BUILD)/venv/bin/python plots/ideas.py $(PLOTS_OUT) $(ARGS)
+	@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.ideas $(PLOTS_OUT) $(ARGS)
 endif
 
 notes:
-	@$(PYTHON) bench/notes_tables.py $(ARGS)
+	@$(PYTHON) -m notes.tools.notes_tables $(ARGS)
 
 book: $(BUILD)/venv/book.stamp
-	@$(BUILD)/venv/bin/python book/make_book.py --out $(BUILD)/book $(ARGS)
+	@$(BUILD)/venv/bin/python -m book.make_book --out $(BUILD)/book $(ARGS)
 
 # A program that does not build must not keep the tests from running: run.sh counts it as failed.
 test:
@@ -532,7 +532,7 @@ ENERGY := $(BUILD)/energy/parts
 ENERGY_C := $(patsubst bench/%.c,$(BUILD)/%.o,$(wildcard bench/energy/*.c))
 
 energy: $(ENERGY)
-	@$(PYTHON) bench/energy.py --program $< $(ARGS)
+	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
 
 $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 	$(need_nvcc)
@@ -625,7 +625,7 @@ STANDALONE := $(RUNGS:%=$(BUILD)/standalone/%.cu)
 $(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write.py \
     $(wildcard standalone/*.cu) common/step.h LICENSE
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) standalone/write.py $< $@ $@.d
+	$(Q)$(PYTHON) -m standalone.write $< $@ $@.d
 
 # Compiled by the command that the file itself names, and strictly.
 STRICTLY := -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN) $(PTXAS)

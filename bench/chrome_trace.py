@@ -9,8 +9,8 @@ Format, the JSON object form.)
 
 from __future__ import annotations
 
-import traces
-from schema import Invalid, require
+from bench.records import traces
+from bench.records.schema import Invalid, require
 
 RING, WARPS, COPIES = 1, 2, 3  # process ids
 PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}

@@ -24,12 +24,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import merge
-import process
-import recorded
-import rung_run
-import selection
-import shapes
+from bench import process, rung_run, shapes
+from bench.records import merge, recorded
+from notes.tools import selection
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (

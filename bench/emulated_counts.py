@@ -18,10 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import emulated_ladder
-import process
-import readings
-import recorded
+from bench import emulated_ladder, process
+from bench.records import recorded
+from notes.tools import readings
 
 RECORD = recorded.RESULTS / readings.EMULATOR_COUNTS
 SIZES = "256x1536x512,512x512"  # of products; of what moves words
@@ -94,7 +93,7 @@ def update(options):
         return 0
     if options.check:
         print("\n".join(lines), file=sys.stderr)
-        print("run python3 bench/emulated_counts.py and make notes", file=sys.stderr)
+        print("run python3 -m bench.emulated_counts and make notes", file=sys.stderr)
         return 1
     options.record.parent.mkdir(parents=True, exist_ok=True)
     recorded.write_json(options.record, new)

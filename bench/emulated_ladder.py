@@ -19,13 +19,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import process
-import progress
-import recorded
-import selection
-import shapes
-import tables
-from tasks import tracks_of
+from bench import process, progress, shapes
+from bench.records import recorded
+from bench.tasks import tracks_of
+from notes.tools import selection, tables
 
 POLL_SECONDS = 0.02
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-import process
+from bench import process
 
 DATE = "%Y-%m-%dT%H:%M:%SZ"
 

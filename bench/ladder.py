@@ -31,19 +31,14 @@ import tempfile
 import time
 from pathlib import Path
 
-import gpu_users
-import merge
-import process
-import recorded
-import rung_run
-import selection
-import shapes
-import tables
-from merge import Mismatch
-from process import CannotRun, DoesNotTake, RungFailed
-from progress import Progress
-from selection import UsageError
-from tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
+from bench import gpu_users, process, rung_run, shapes
+from bench.process import CannotRun, DoesNotTake, RungFailed
+from bench.progress import Progress
+from bench.records import merge, recorded
+from bench.records.merge import Mismatch
+from bench.tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
+from notes.tools import selection, tables
+from notes.tools.selection import UsageError
 
 # --- the command line -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@
 Each run is a program of its own, with its own progress, and its file lies in bench/results when it
 ends: an interrupt or a deadline leaves the files of those before. The order is that of what is
 missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
-and `python3 bench/readme_table.py` bring them to the pages. Nothing but Python's standard library is
+and `python3 -m notes.tools.readme_table` bring them to the pages. Nothing but Python's standard library is
 needed.
 
 Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage,
@@ -25,10 +25,10 @@ import sys
 import time
 from dataclasses import dataclass
 
-import process
-import recorded
-import selection
-from process import CANNOT_RUN_HERE
+from bench import process
+from bench.process import CANNOT_RUN_HERE
+from bench.records import recorded
+from notes.tools import selection
 
 BENCH = recorded.ROOT / "bench"
 UPPER = "v12,v13,v14,v15,v16,v17,v18"  # what the last pages compare
@@ -64,12 +64,12 @@ class Run:
     name: str
     what: str
     options: str = ""
-    program: str = "ladder.py"
+    program: str = "bench.ladder"
     missing: str = ""  # what has to be made first, if it is not there
 
     def command(self, device) -> list[str]:
         words = [*shlex.split(self.options), "--device", str(device)]
-        return [sys.executable, str(BENCH / self.program), *words]
+        return [sys.executable, "-m", self.program, *words]
 
 
 RUNS = (
@@ -112,13 +112,13 @@ RUNS = (
         "v18 and its kernels one by one, where its model was not fitted",
         f"{VARIANTS} {BURST} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --heuristics 0",
     ),
-    Run("energy", "the joules of a rung by its parts", program="energy.py"),
+    Run("energy", "the joules of a rung by its parts", program="bench.energy.measure"),
     Run(
         "counters",
         "bytes, cycles and bank conflicts, by ncu",
         f"{VARIANTS} --steps v02,v03,v04,v05,v06,v07,v07-column-groups,v08,v08-no-multicast,v09,v10,"
         f"v10-unswizzled,v11,{UPPER}",
-        "counters.py",
+        "bench.counters",
     ),
     Run("variants", "what was tried, beside its rung", f"{VARIANTS} {BURST} --steps {TRIED}"),
     Run(
@@ -221,7 +221,9 @@ def main():
         return 2
     if options.list:
         for run in runs:
-            print(f"{run.name:14} {run.what}\n{'':14} bench/{run.program} {run.options}".rstrip())
+            print(
+                f"{run.name:14} {run.what}\n{'':14} python3 -m {run.program} {run.options}".rstrip()
+            )
         return 0
     try:
         ended = record(runs, options.deadline, options.device)

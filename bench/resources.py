@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what ptxas said of every rung's kernel: registers, shared memory, stack and spills.
 
-    make rungs && python3 bench/resources.py
+    make rungs && python3 -m bench.resources
 
 reads the logs of the build (build/steps/*.ptxas.log), asks the host's compiler for the size of each
 rung's SharedStorage, and writes bench/results/resources/<nvcc's release>.json. The book shows it.
@@ -22,8 +22,8 @@ import sys
 import time
 from pathlib import Path
 
-import process
-import recorded
+from bench import process
+from bench.records import recorded
 
 SCHEMA = 1
 FOLDER = recorded.RESULTS / "resources"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import process
-import recorded
-import schema
-from process import CannotRun, DoesNotTake, RungFailed
+from bench import process
+from bench.process import CannotRun, DoesNotTake, RungFailed
+from bench.records import recorded, schema
 
 
 def heuristic_options(options, heuristics):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from vocabulary import TRACKS, name_order
+from bench.records.vocabulary import TRACKS, name_order
 
 STEPS = Path(__file__).resolve().parent.parent / "steps"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a traced rung, and writes down what the warps of one CTA did, and when.
 
-    python3 bench/trace.py build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
+    python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR, both whole or not
 at all: v07-emulator.json, the record, from which `make plots RESULTS=that` draws a picture, and
@@ -24,12 +24,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import chrome_trace
-import process
-import recorded
-import schema
-import selection
-import traces
+from bench import chrome_trace, process
+from bench.records import recorded, schema, traces
+from notes.tools import selection
 
 SCHEMA = schema.SCHEMAS["trace"]
 FILLS = 40  # of the ring: what a picture can show

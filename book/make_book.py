@@ -18,9 +18,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
 try:
-    from pages import site
+    from book.pages import site
 except ModuleNotFoundError as error:
     if error.name not in ("jinja2", "markdown_it", "pygments"):
         raise

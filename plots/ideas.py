@@ -17,17 +17,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-import plot
-import recorded
-from draw import records, style
+from bench.records import recorded
+from plots import plot
+from plots.draw import records, style
 
 PROBES = recorded.ROOT / os.environ.get("BUILD", "build") / "probes"
 
 
 def pictures():
     """The modules that draw; they need matplotlib."""
-    from draw.ideas import (
+    from plots.draw.ideas import (
         bank_conflicts,
         matrix_moves,
         mma_fragments,

@@ -15,9 +15,8 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-import recorded
-from draw import (
+from bench.records import recorded
+from plots.draw import (
     energy,
     ladder,
     ladder_a,

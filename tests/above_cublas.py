@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench")]
-import gpu_tables
-import recorded
-import shapes
 from tools.emulated import case, exit_status
-from vocabulary import BOTH
+
+from bench import shapes
+from bench.records import recorded
+from bench.records.vocabulary import BOTH
+from notes.tools import gpu_tables
 
 CUBE = (recorded.HEADLINE_SIZE,) * 3
 LEAST_SQUARE = 1024  # that the means are over; 512 is timed as well

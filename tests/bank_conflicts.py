@@ -17,8 +17,7 @@ from pathlib import Path
 from tools import emulated
 from tools.emulated import case
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
-import recorded
+from bench.records import recorded
 
 SHAPE = emulated.Shape(256, 256, 128)
 CONFLICTING = "a03"

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
-import rungs
+import tools  # noqa: F401 (finds the packages)
+
+from bench import rungs
 
 MAX_CHANGED = 100  # lines added plus lines removed, from the rung that it grows from
 MAX_LINES = 350

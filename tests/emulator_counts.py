@@ -12,11 +12,10 @@ import io
 import sys
 
 from tools import emulated
-from tools.emulated import ROOT, case, exit_status
+from tools.emulated import case, exit_status
 
-sys.path.insert(0, str(ROOT / "bench"))
-import emulated_counts
-import recorded
+from bench import emulated_counts
+from bench.records import recorded
 
 
 def check_differences():

@@ -29,7 +29,7 @@ for words in "${TRACED[@]}"; do
         continue
     fi
     # shellcheck disable=SC2086 # the words of a shape are arguments
-    output=$(timeout 300 python3 bench/trace.py "build/trace/steps/$rung" --out $work \
+    output=$(timeout 300 python3 -m bench.trace "build/trace/steps/$rung" --out $work \
         ${words#* } 2>&1)
     status=$?
     if [[ $status -eq 77 ]]; then

@@ -118,13 +118,13 @@ done
 for spelling in N=all all; do
     planned standalone "$spelling"
     is "make standalone $spelling writes every rung" "see $work/out" \
-        test "$(grep -c '^python3 standalone/write.py steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
+        test "$(grep -c '^python3 -m standalone.write steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
 planned trace N=7 EMULATE=1 ARGS='--cta 3'
 says "make trace runs the script on the emulated program" \
-    "bench/trace.py $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3$"
+    "-m bench.trace $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3$"
 planned trace 7 EMULATE=0
-says "make trace 7 EMULATE=0 traces on the GPU" "bench/trace.py $work/plan/trace/steps/v07 "
+says "make trace 7 EMULATE=0 traces on the GPU" "-m bench.trace $work/plan/trace/steps/v07 "
 planned step N=t2 EMULATE=0
 says "make step N=t2 runs t02" "^$work/plan/steps/t02 *$"
 planned step N=7 EMULATE=0 ARGS='--size 4096'
@@ -143,9 +143,9 @@ says "without a GPU, make step takes the emulator" "^$work/plan/emulated/v07 *$"
 planned step N=7 NVCC=
 says "without nvcc, make step takes the emulator" "^$work/plan/emulated/v07 *$"
 planned ladder EMULATE=1
-says "make ladder EMULATE=1 checks the rungs on the emulator" ' bench/emulated_ladder.py'
+says "make ladder EMULATE=1 checks the rungs on the emulator" ' -m bench.emulated_ladder'
 planned ladder EMULATE=0
-says "make ladder EMULATE=0 times them" ' bench/ladder.py'
+says "make ladder EMULATE=0 times them" ' -m bench.ladder'
 planned ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'
 says "TRACK, SIZES and PROTOCOL reach the ladder" \
     "ladder.py --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2$"
@@ -160,7 +160,7 @@ refuses "make compare asks which files" 'which two files.*OLD=a.json NEW=b.json'
 run compare OLD=a.json
 refuses "make compare with one file asks too" 'which two files'
 planned compare OLD="a b.json" NEW=c.json
-says "make compare passes both files on" "bench/compare.py 'a b.json' 'c.json' *$"
+says "make compare passes both files on" "-m bench.records.compare 'a b.json' 'c.json' *$"
 
 # What make hands to the shell is in quotes, or a word that the shell takes as it is. What runs here
 # is true, in place of Python and of the make below.
@@ -349,7 +349,7 @@ fi
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {
     make -n --no-print-directory -W "$1" standalone N=all 2>/dev/null |
-        sed -nE 's|^python3 standalone/write.py .* build/standalone/([vat][0-9]+)\.cu .*|\1|p'
+        sed -nE 's|^python3 -m standalone.write .* build/standalone/([vat][0-9]+)\.cu .*|\1|p'
 }
 if [[ -e build/standalone/v12.cu.d ]]; then
     same "no standalone file is written again when nothing changed" "$(rewritten README.md)" ""

@@ -12,10 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(ROOT / "tests"))
-sys.path.insert(0, str(ROOT / "bench"))
-import markdown
 from tools.emulated import case, exit_status, rungs
+
+from bench import markdown
 
 NOTES = ROOT / "notes"
 HEADINGS = (

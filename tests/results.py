@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Recorded results are whole and consistent; the README, notes and plots show what they say.
 
-What a file has to be stands in bench/schema.py; bench/figures.py recomputes its figures from the raw
+What a file has to be stands in bench/records/schema.py; bench/records/figures.py recomputes its figures from the raw
 samples with Python's own statistics module, not with the code that wrote them. Prints one line per
 case; exits 1 if any failed.
 """
@@ -19,8 +19,9 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_TRACE_BYTES = 200_000
 SMALLEST_PNG = 10_000  # bytes; an empty picture of this size takes less
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
+import tools  # noqa: F401 (finds the packages)
+
+from bench.records import recorded
 
 failed = 0
 
@@ -45,14 +46,14 @@ def require(condition, why):
 
 def check_readme():
     """The README's table is what readme_table.py would write."""
-    command = [sys.executable, str(ROOT / "bench" / "readme_table.py"), "--check"]
+    command = [sys.executable, "-m", "notes.tools.readme_table", "--check"]
     result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     require(result.returncode == 0, result.stderr.strip())
 
 
 def check_notes():
     """The notes' tables are what notes_tables.py would write."""
-    command = [sys.executable, str(ROOT / "bench" / "notes_tables.py"), "--check"]
+    command = [sys.executable, "-m", "notes.tools.notes_tables", "--check"]
     result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     require(result.returncode == 0, result.stderr.strip())
 

@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README_TABLE = ROOT / "bench" / "readme_table.py"
-NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
+README_TABLE = ["-m", "notes.tools.readme_table"]
+NOTES_TABLES = ["-m", "notes.tools.notes_tables"]
 
-sys.path.insert(0, str(ROOT / "bench"))
-import readme_table
-import recorded
 from tools.fake_rungs import LADDER, SIZE, House, case, close, require, run, same, wait_for_calls
+
+from bench.records import recorded
+from notes.tools import readme_table
 
 FLOP = 2 * SIZE**3
 
@@ -162,7 +162,7 @@ def test_moves(folder):
 def test_moves_refuses(folder):
     """No k, and no sample."""
     house = House(folder, v01={}, t02={})
-    plan = [sys.executable, str(LADDER), "--build", str(house.folder), "--track", "t", "--dry-run"]
+    plan = [sys.executable, *LADDER, "--build", str(house.folder), "--track", "t", "--dry-run"]
     require("--m 32768 --n 32768 --inputs" in run(*plan).stdout, run(*plan).stdout)
     refused = run(*plan, "--k", "4")
     same(refused.returncode, 2)
@@ -227,7 +227,7 @@ def test_readme_refuses_variants(folder):
     house.ladder(*build, "--passes", "1")
     readme = house.folder / "README.md"
     readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
-    command = [sys.executable, str(README_TABLE), "--readme", str(readme)]
+    command = [sys.executable, *README_TABLE, "--readme", str(readme)]
     result = run(*command, "--results", str(house.out))
     same(result.returncode, 2)
     require("variants" in result.stderr, result.stderr)
@@ -249,7 +249,7 @@ def notes_command(folder, note, *more):
     notes.mkdir(exist_ok=True)
     path = notes / "note.md"
     path.write_text(note)
-    return path, [sys.executable, str(NOTES_TABLES), "--notes", str(notes), *more]
+    return path, [sys.executable, *NOTES_TABLES, "--notes", str(notes), *more]
 
 
 def test_notes(folder):
@@ -299,8 +299,7 @@ def test_moves_table(folder):
         out = str(Path(folder) / "results" / f"{name}.json")
         words = ("--steps", name, "--size", "32768", "--passes", "1", "--out", out)
         same(house.ladder(*words).returncode, 0)
-    sys.path.insert(0, str(README_TABLE.parent))
-    import shapes_table
+    from notes.tools import shapes_table
 
     rows, caption = shapes_table.table(["t02"], Path(folder) / "results")
     same(rows[0], ["program", "idea", "32768²", "of device copy"])
@@ -512,8 +511,8 @@ def test_unwritable(folder):
     require(f"File too large: '{house.out}'" in result.stdout, result.stdout)
     for command in (
         house.command("--passes", "1"),
-        [sys.executable, str(ROOT / "bench" / "compare.py"), str(house.out), str(house.out)],
-        [sys.executable, str(ROOT / "bench" / "record.py"), "--list"],
+        [sys.executable, "-m", "bench.records.compare", str(house.out), str(house.out)],
+        [sys.executable, "-m", "bench.record", "--list"],
     ):
         with open("/dev/full", "w") as full:
             result = subprocess.run(
@@ -542,7 +541,7 @@ def test_readme_table(folder):
     house.ladder()
     readme = house.folder / "README.md"
     readme.write_text("top\n<!-- results:begin -->\nold\n<!-- results:end -->\nend\n")
-    command = [sys.executable, str(README_TABLE), "--readme", str(readme)]
+    command = [sys.executable, *README_TABLE, "--readme", str(readme)]
     command += ["--results", str(house.out)]
     same(run(*command, "--check").returncode, 1)
     require("old" in readme.read_text(), "--check wrote")
@@ -592,7 +591,7 @@ def test_readme_table_refuses(folder):
     house.ladder()
     readme = house.folder / "README.md"
     readme.write_text("no markers\n")
-    command = [sys.executable, str(README_TABLE), "--readme", str(readme), "--results"]
+    command = [sys.executable, *README_TABLE, "--readme", str(readme), "--results"]
     same(run(*command, str(house.out)).returncode, 2)
     same(readme.read_text(), "no markers\n")
     readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")

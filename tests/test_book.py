@@ -27,11 +27,11 @@ VOID = {"meta", "link", "img", "br", "hr"}
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 DESKTOP, PHONE = 1440, 390  # pixels
 
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "book"), str(ROOT / "tests" / "tools")]
-import browser as browsers
-import recorded
-import rungs as rungs_today
-from fake_rungs import House
+from tools import browser as browsers
+from tools.fake_rungs import House
+
+from bench import rungs as rungs_today
+from bench.records import recorded
 
 # What a page says of itself. A picture that is not there has no width. `sides` says how the first
 # change with lines on both sides shows them; `over` how many lines cover the one before them, where
@@ -63,10 +63,10 @@ LOOK = """(() => {
 
 def run(*arguments, root=ROOT, **environment):
     """Runs the program and returns its result with captured text."""
-    command = [sys.executable, str(root / "book" / "make_book.py"), *map(str, arguments)]
+    command = [sys.executable, "-m", "book.make_book", *map(str, arguments)]
     environment = {**os.environ, **environment}
     return subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=300, env=environment
+        command, check=False, capture_output=True, text=True, timeout=300, env=environment, cwd=root
     )
 
 
@@ -274,7 +274,7 @@ def test_marks(_):
         ('.name = "v09",', '.name = "v10",', "v09", "v10"),
         ("x = f(a);", "if (b) g(c, d);", "x = f(a);", "if (b) g(c, d);"),
     )
-    from pages import changes
+    from book.pages import changes
 
     for old, new, gone, come in cases:
         blocks = changes.compare(old.splitlines(), new.splitlines())
@@ -376,7 +376,7 @@ def test_small(folder):
         '<span class="t">int</span> a<ins>, b</ins>;</code>',
         'href="../source/common/step.h.html"',
         "No finished run of this rung is recorded yet.",
-        "Not recorded yet: python3 bench/resources.py",
+        "Not recorded yet: python3 -m bench.resources",
     ):
         require(words in text, f"{words!r} isn't in rungs/v02.html")
     first = (out / "rungs" / "v01.html").read_text(encoding="utf-8")

@@ -23,9 +23,9 @@ FITTED = ("16384x4096x256", "12288x3072x512", "6144x4096x2048")
 H200_SMS = 132
 TOLD = "16384x4096x256"  # that ends in turns take longer
 
-sys.path[:0] = [str(ROOT / "bench")]
-import recorded
 from tools.emulated import case, exit_status, skip
+
+from bench.records import recorded
 
 
 def build():

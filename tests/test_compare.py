@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of bench/compare.py with ladders of fake rungs and with recorded ones.
+"""Tests of bench/records/compare.py with ladders of fake rungs and with recorded ones.
 
 Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPARE = ROOT / "bench" / "compare.py"
+COMPARE = ("-m", "bench.records.compare")
 RESULTS = ROOT / "bench" / "results"
 
-sys.path.insert(0, str(ROOT / "bench"))
-import compare as compared
-import recorded
 from tools.fake_rungs import House, close, require, run, run_cases, same
+
+from bench.records import compare as compared
+from bench.records import recorded
 
 
 def ladder(folder, name, *words, **rungs):
@@ -32,7 +32,7 @@ def ladder(folder, name, *words, **rungs):
 
 def compare(old, new):
     """Runs the comparison."""
-    result = run(sys.executable, str(COMPARE), str(old), str(new))
+    result = run(sys.executable, *COMPARE, str(old), str(new))
     require("Traceback" not in result.stderr, result.stderr)
     return result
 
@@ -145,7 +145,7 @@ def test_broken(folder):
     refuses(good, bad, "bad.json: no times")
     bad.write_text("[" * 100_000)
     refuses(good, bad, "bad.json: ", "nested too deeply")
-    same(run(sys.executable, str(COMPARE), str(good)).returncode, 2)
+    same(run(sys.executable, *COMPARE, str(good)).returncode, 2)
 
 
 def test_old_files(_):
@@ -192,7 +192,7 @@ TWICE = "nvidia-h200-8192x8192x8192-burst-20261121"
 def test_recorded_agreement(_):
     """Two burst runs on one GPU agree within 0.5 % per rung, and the recorded report says so."""
     paths = [RESULTS / f"{TWICE}T{clock}Z.json" for clock in ("200243", "200407")]
-    result = run(sys.executable, str(ROOT / "bench" / "compare.py"), *map(str, paths))
+    result = run(sys.executable, *COMPARE, *map(str, paths))
     same(result.returncode, 0)
     same((RESULTS / f"{TWICE}-agreement.txt").read_text(), result.stdout)
     found = re.findall(r"(v[0-9]{2}) ([0-9.]+) %[,\n]", result.stdout.split("disagreement:")[1])

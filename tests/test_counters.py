@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COUNTERS = ROOT / "bench" / "counters.py"
-NOTES_TABLES = ROOT / "bench" / "notes_tables.py"
+COUNTERS = ("-m", "bench.counters")
+NOTES_TABLES = ("-m", "notes.tools.notes_tables")
 
 # A fake ncu: says which metrics it knows, or runs the program and prints two phases of launches.
 NCU = """#!{python}
@@ -103,7 +103,7 @@ class House:
 
     def count(self, *more):
         """Runs bench/counters.py over these rungs; later options win."""
-        count = run(sys.executable, str(COUNTERS), "--build", str(self.folder))
+        count = run(sys.executable, *COUNTERS, "--build", str(self.folder))
         return count("--ncu", str(self.ncu), "--size", "256", "--out", str(self.out), *more)
 
     def result(self):
@@ -245,7 +245,7 @@ def test_notes(folder):
     house.count()
     note = house.folder / "note.md"
     note.write_text("<!-- table:counters v01-a:begin -->\n<!-- table:counters:end -->\n")
-    fill = run(sys.executable, str(NOTES_TABLES), "--notes", str(house.folder), "--counters")
+    fill = run(sys.executable, *NOTES_TABLES, "--notes", str(house.folder), "--counters")
     same(fill(str(house.out)).returncode, 0)
     lines = note.read_text().splitlines()
     same([line.split(" | ")[0] for line in lines[3:5]], ["| v01-a", "| cuBLAS"])

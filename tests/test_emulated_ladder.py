@@ -15,10 +15,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LADDER = ROOT / "bench" / "emulated_ladder.py"
+LADDER = ("-m", "bench.emulated_ladder")
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
+import tools  # noqa: F401 (finds the packages)
+
+from bench.records import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it.
 FAKE = """#!{python} -IS
@@ -62,7 +63,7 @@ class House:
             path.chmod(0o755)
 
     def command(self, *words):
-        return [sys.executable, str(LADDER), "--build", str(self.folder), *words]
+        return [sys.executable, *LADDER, "--build", str(self.folder), *words]
 
     def run(self, *words):
         return subprocess.run(self.command(*words), capture_output=True, text=True, check=False)

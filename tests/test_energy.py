@@ -14,19 +14,20 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNNER = ROOT / "bench" / "energy.py"
+RUNNER = ("-m", "bench.energy.measure")
 
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests")]
-import budget
-import energy_figures
-import energy_limits
-import expressions
-import note_blocks
-import notes_captions
-import quantities
-import readings
-import recorded
 from tools import fake_energy
+
+from bench.energy import budget, energy_limits
+from bench.records import recorded
+from notes.tools import (
+    energy_figures,
+    expressions,
+    note_blocks,
+    notes_captions,
+    quantities,
+    readings,
+)
 
 # What is edited -> the field that the error names.
 EDITS = (
@@ -360,7 +361,6 @@ print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if {blank!r} == 
 PROGRAM = """\
 #!{python}
 import json, sys, time
-sys.path[:0] = [{bench!r}, {tests!r}]
 from tools import fake_energy
 
 BROKEN = {broken!r}
@@ -397,11 +397,11 @@ def run(folder, broken, *arguments, blank=""):
     program, out, ncu = (Path(folder) / name for name in ("parts", "out.json", "ncu"))
     ncu.write_text(NCU.format(python=sys.executable, blank=blank))
     ncu.chmod(0o755)
-    how = {"python": sys.executable, "bench": str(ROOT / "bench"), "tests": str(ROOT / "tests")}
+    how = {"python": sys.executable}
     program.write_text(PROGRAM.format(**how, broken=broken))
     program.chmod(0o755)
     out.unlink(missing_ok=True)
-    command = [sys.executable, RUNNER, "--program", program, "--out", out]
+    command = [sys.executable, *RUNNER, "--program", program, "--out", out]
     command += ["--nvidia-smi", "/nowhere", "--ncu", ncu, *arguments]
     result = subprocess.run(
         list(map(str, command)), check=False, capture_output=True, text=True, timeout=120

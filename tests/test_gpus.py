@@ -14,15 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-sys.path.insert(0, str(ROOT / "bench"))
 import above_cublas
-import expressions
-import gpu_tables
-import readings
-import readme_table
-import recorded
-import shapes_table
+
 from tools.fake_rungs import House, close, require, run_cases, same
+
+from bench.records import recorded
+from notes.tools import expressions, gpu_tables, readings, readme_table, shapes_table
 
 # Kinds of GPU: name, card, GB, and how fast each rung is, of cuBLAS's time; early launches of v18.
 CARDS = {

@@ -20,17 +20,17 @@ from collections import OrderedDict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-IDEAS = ROOT / "plots" / "ideas.py"
+IDEAS = ("-m", "plots.ideas")
 PICTURES = ROOT / "plots" / "ideas"
 PROBES = ROOT / "build" / "probes"
 LEAST_PIXELS = 9  # of a text, where GitHub shows a picture 800 pixels wide
 SHOWN_WIDTH = 800
 MOST_COVERED = 0.15  # of a text by another one
 
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "plots")]
-import recorded
 from tools import pictures
 from tools.pictures import check_png, check_texts, require, same, suffixed, texts_of
+
+from bench.records import recorded
 
 NAMES = (
     "bank-conflicts",
@@ -45,7 +45,7 @@ NAMES = (
 
 def run(*arguments):
     """Runs the program and returns its result with captured text."""
-    command = [sys.executable, str(IDEAS), *map(str, arguments)]
+    command = [sys.executable, *IDEAS, *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
 
@@ -520,9 +520,8 @@ def test_legible(_):
 
 def figures():
     """(name, figure) of every picture, from what is drawn."""
-    import ideas
-    import plot
-    from draw import style
+    from plots import ideas, plot
+    from plots.draw import style
 
     pyplot = plot.import_pyplot()
     for module in ideas.pictures():
@@ -564,8 +563,9 @@ def test_texts_apart(_):
 
 def test_greys(_):
     """More ways are darker, also in grey."""
-    from draw.ideas import cells
     from matplotlib import colors
+
+    from plots.draw.ideas import cells
 
     def grey(colour):
         return sum(part * w for part, w in zip(colors.to_rgb(colour), (0.299, 0.587, 0.114)))
@@ -587,9 +587,9 @@ def test_uncounted(folder):
 
 def texts_drawn(shown, folder):
     """The texts of tile-orders-l2, drawn from this."""
-    import plot
-    from draw import style
-    from draw.ideas import tile_orders_l2
+    from plots import plot
+    from plots.draw import style
+    from plots.draw.ideas import tile_orders_l2
 
     pyplot = plot.import_pyplot()
     figure = tile_orders_l2.draw(pyplot, shown)
@@ -615,7 +615,7 @@ def test_counted(_):
 
 def test_refuses(folder):
     """A probe that isn't built or fails is one line, exit 2, and no file."""
-    import ideas
+    from plots import ideas
 
     probes, out = ideas.PROBES, Path(folder) / "out"
     failing = Path(folder) / "probes"

@@ -17,20 +17,19 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PLOT = ROOT / "plots" / "plot.py"
+PLOT = ("-m", "plots.plot")
 RESULTS = ROOT / "bench" / "results"
 ALWAYS = ("ladder", "share-and-clock", "roofline", "ladder-a", "ladder-t")  # have what they need
 
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "plots")]
-import recorded
-import traces
 from tools import pictures
 from tools.pictures import check_png, check_texts, require, same, suffixed, texts_of
+
+from bench.records import recorded, traces
 
 
 def run(*arguments):
     """Runs the program and returns its result with captured text."""
-    command = [sys.executable, str(PLOT), *map(str, arguments)]
+    command = [sys.executable, *PLOT, *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
 
@@ -63,15 +62,15 @@ def rungs_in(path):
 
 def records_of(*runs):
     """These as if they were all that is recorded."""
-    from draw import records
+    from plots.draw import records
 
     return records.Records(runs, chosen=False)
 
 
 def draw(picture, runs, folder):
     """Draws one picture in this process; returns its SVG and what it lacks."""
-    import plot
-    from draw import style
+    from plots import plot
+    from plots.draw import style
 
     pyplot = plot.import_pyplot()
     found = picture.find(runs)
@@ -100,7 +99,7 @@ def drawn():
 
 def test_recorded(_):
     """All pictures of recorded runs are drawn, labelled and titled."""
-    from draw import records
+    from plots.draw import records
 
     holder, output = drawn()
     folder = holder.name
@@ -226,7 +225,7 @@ def test_chosen_trace(folder):
 
 def test_shown_part(_):
     """Of a GPU's trace the first fills are shown, and what a warp does at once is one bar."""
-    from draw import ring
+    from plots.draw import ring
 
     spans = [("loads", 0, 1), ("loads", 3, 4), ("waits", 4, 5), ("loads", 5, 6), ("loads", 9, 10)]
     merged = [("loads", 0, 4), ("waits", 4, 5), ("loads", 5, 6), ("loads", 9, 10)]
@@ -256,8 +255,9 @@ def test_damaged_trace(folder):
 
 def test_grey(_):
     """In grey, no two states of a stage and no two doings of a warp look alike."""
-    from draw import ring
     from matplotlib import colors
+
+    from plots.draw import ring
 
     for looks in (ring.STATES, ring.DOES):
         greys = []
@@ -272,7 +272,7 @@ def test_grey(_):
 
 def test_failed(folder):
     """A rung that failed is labelled and has no bar; nor has what could not be read."""
-    from draw import ladder, records, share_and_clock
+    from plots.draw import ladder, records, share_and_clock
 
     run_of = headline()
     run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
@@ -317,8 +317,8 @@ def test_refuses(folder):
 
 def test_whole(folder):
     """If drawing fails halfway, what was there before stays."""
-    import plot
-    from draw import ladder, style
+    from plots import plot
+    from plots.draw import ladder, style
 
     old = {name: f"old {name}".encode() for name in suffixed(["ladder"])}
     for name, data in old.items():
@@ -361,7 +361,7 @@ def sustained_of(ladder):
 
 def test_sustained(folder):
     """Burst beside sustained, with joules, from a made-up sustained run."""
-    from draw import records, sustained
+    from plots.draw import records, sustained
 
     burst = headline()
     svg, _ = draw(sustained, records_of(burst, sustained_of(burst)), folder)
@@ -390,7 +390,7 @@ def test_sustained(folder):
 
 def test_newest_sustained(_):
     """The newest sustained run is drawn, not the one with the most rungs, beside its own burst."""
-    from draw import sustained
+    from plots.draw import sustained
 
     old = headline()
     new = scaled(old, 1.1, commit="7654321", date="2027-01-02T00:00:00Z")
@@ -403,7 +403,7 @@ def test_newest_sustained(_):
 
 def test_sizes(folder):
     """Curves over sizes, from made-up runs at four of them; two are too few."""
-    from draw import records, sizes
+    from plots.draw import records, sizes
 
     runs = []
     for size, factor in ((1024, 0.4), (2048, 0.8), (4096, 0.97), (8192, 1)):
@@ -433,7 +433,7 @@ def test_sizes(folder):
 
 def test_sweep(_):
     """Sizes: all of the newest commit with enough sizes and rungs, even where a newer run is."""
-    from draw import records, sizes
+    from plots.draw import records, sizes
 
     def sweep(commit, date, names):
         ladders = []
@@ -464,7 +464,7 @@ def test_sweep(_):
 
 def test_recorded_sizes(_):
     """The recorded sizes that are drawn are of one commit, and the sustained run is the newest."""
-    from draw import records, sizes, sustained
+    from plots.draw import records, sizes, sustained
 
     runs = records.load()
     shown = sizes.find(runs)
@@ -477,7 +477,7 @@ def test_recorded_sizes(_):
 
 def test_roofline(folder):
     """The roofline with every rung counted, and no point for a rung that wasn't."""
-    from draw import roofline
+    from plots.draw import roofline
 
     ladder, counters = headline(), counted()
     first = copy.deepcopy(counters["steps"][0])
@@ -499,7 +499,7 @@ def test_roofline(folder):
 
 def test_cublaslt(folder):
     """The best cuBLASLt is a line, where it is recorded."""
-    from draw import ladder
+    from plots.draw import ladder
 
     run_of = headline()
     run_of["cublaslt"] = scaled(run_of, 1.025)["cublas"]
@@ -519,8 +519,8 @@ def test_cublaslt(folder):
 
 def test_changes(folder):
     """Every rung's change of speed, share and clock stands in figures, and none on another."""
-    import plot
-    from draw import share_and_clock
+    from plots import plot
+    from plots.draw import share_and_clock
 
     run_of = headline()
     svg, _ = draw(share_and_clock, records_of(run_of), folder)
@@ -542,8 +542,9 @@ def test_changes(folder):
 
 def test_energy(folder):
     """The energy budget, from a made-up run of the parts: every line of it, and every part."""
-    from draw import energy, records
     from tools import fake_energy
+
+    from plots.draw import energy, records
 
     run_of = fake_energy.record()
     svg, _ = draw(energy, records.Records((), False, energy=(run_of,)), folder)
@@ -578,7 +579,7 @@ def on(ladder, name, card, memory, ratio=1):
 
 def test_other_gpu(folder):
     """The ladder and the sizes show the home GPU, and the ratios of the others and of all cards."""
-    from draw import ladder, sizes
+    from plots.draw import ladder, sizes
 
     h100 = ("NVIDIA H100 80GB HBM3", "cccccccc", 80, 0.5)
     one = headline()
@@ -602,7 +603,7 @@ def test_other_gpu(folder):
 
 def both(one, two):
     """Two ladders as if each were alone in a file that the user named."""
-    from draw import records
+    from plots.draw import records
 
     return records.Records((one, two), True, ((one,), (two,)))
 
@@ -626,7 +627,7 @@ def test_side_by_side(folder):
 
 def test_two_gpus(folder):
     """Two GPUs, side by side: names, dates and every rung of either."""
-    from draw import side_by_side
+    from plots.draw import side_by_side
 
     one, two = headline(), scaled(headline(), 0.7, date="2027-01-02T00:00:00Z", commit="7654321")
     two["gpu"].update(name="Another GPU", power_limit_watts=350.0)
@@ -638,7 +639,7 @@ def test_two_gpus(folder):
 
 def test_side_by_side_moves(folder):
     """Two runs that move words, in GB/s."""
-    from draw import side_by_side
+    from plots.draw import side_by_side
 
     names = track("t", 2)
     ladder = recorded.load_ladder(recorded.newest_with(names, (32768, 32768)))
@@ -648,7 +649,7 @@ def test_side_by_side_moves(folder):
 
 def test_side_by_side_refuses(folder):
     """Runs that measured different things don't go side by side."""
-    from draw import side_by_side
+    from plots.draw import side_by_side
 
     large, small = files_of((8192,) * 3)[0], files_of((4096,) * 3)[0]
     for words, files in (
@@ -670,7 +671,7 @@ def test_side_by_side_refuses(folder):
 
 def test_apart(_):
     """Labels are moved apart, no further than needed, and keep their order."""
-    from draw import style
+    from plots.draw import style
 
     same(style.apart([], 1), [])
     same(style.apart([5, 1], 1), [5, 1])
@@ -683,7 +684,7 @@ def test_apart(_):
 
 def test_within(_):
     """Names that crowd at an end of the axes stay inside, in their order; others are not moved."""
-    from draw import style
+    from plots.draw import style
 
     same(style.within([0.5, 0.2], 0.1), [0.5, 0.2])
     for crowd in (0.0, 0.02, 0.97, 1.0):

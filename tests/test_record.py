@@ -7,6 +7,7 @@ Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -16,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORD = ROOT / "bench" / "record.py"
+RECORD = ("-m", "bench.record")
 
-sys.path[:0] = [str(ROOT / "bench")]
-import record
-import recorded
 import test_choice
+
 from tools.fake_rungs import require, run_cases, same
+
+from bench import record
+from bench.records import recorded
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def deadline(folder):
 def names(_folder):
     """Names that are none are refused, with those that there are; all options are listed."""
     bad = subprocess.run(
-        [sys.executable, str(RECORD), "--only", "burst,nothing"],
+        [sys.executable, *RECORD, "--only", "burst,nothing"],
         check=False,
         capture_output=True,
         text=True,
@@ -98,7 +100,7 @@ def names(_folder):
     same(bad.returncode, 2)
     require("'nothing'" in bad.stderr and "energy" in bad.stderr, bad.stderr)
     listed = subprocess.run(
-        [sys.executable, str(RECORD), "--list", "--only", "energy,burst"],
+        [sys.executable, *RECORD, "--list", "--only", "energy,burst"],
         check=True,
         capture_output=True,
         text=True,
@@ -118,13 +120,14 @@ def programs(folder):
     for run in record.RUNS:
         wanted = set(options_of(run).get("--steps", "").split(",")) - {""}
         require(wanted <= rungs | patches, f"{run.name}: {sorted(wanted - rungs - patches)}")
-        require((record.BENCH / run.program).is_file(), f"{run.name}: {run.program}")
-        if run.program == "ladder.py":
+        require(importlib.util.find_spec(run.program), f"{run.name}: {run.program}")
+        if run.program == "bench.ladder":
             same((run.name, options_of(run)["--passes"]), (run.name, "5"))
             words = re.sub(r"--build \S+", "", run.options).split()
             plan = [
                 sys.executable,
-                record.BENCH / run.program,
+                "-m",
+                run.program,
                 *words,
                 "--dry-run",
                 "--build",

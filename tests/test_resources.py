@@ -12,11 +12,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "bench" / "resources.py"
+PROGRAM = ("-m", "bench.resources")
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
-import resources
+import tools  # noqa: F401 (finds the packages)
+
+from bench import resources
+from bench.records import recorded
 
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'void gemm<256>(__half const*, int)' for 'sm_80'
@@ -106,7 +107,7 @@ def test_build(folder):
 
 def check(build):
     """Compares that build with what is recorded."""
-    command = [sys.executable, PROGRAM, "--check", "--build", build]
+    command = [sys.executable, *PROGRAM, "--check", "--build", build]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
 

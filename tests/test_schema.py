@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
 from tools.fake_rungs import House, require, run_cases, same
+
+from bench.records import recorded
 
 # What is edited -> the field that the error names, if that is another one. A path of keys and
 # indices, and the new value; GONE takes the field away.

@@ -174,7 +174,7 @@ def test_checks_of_text(name: str, rung: Path) -> None:
 
 
 def run(
-    program: Path, *arguments: object, environment: dict[str, str] | None = None
+    program: Path | str, *arguments: object, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess:
     command = [str(program), *map(str, arguments)]
     return subprocess.run(
@@ -445,7 +445,7 @@ def test_bad_sources(rungs: dict[str, Path]) -> None:
         rung, output = WORK / "bad.cu", WORK / "bad_standalone.cu"
         rung.write_text(source)
         output.unlink(missing_ok=True)
-        result = run(ROOT / "standalone" / "write.py", rung, output)
+        result = run(sys.executable, "-m", "standalone.write", rung, output)
         why = ends(result, FAILED, re.escape(said))
         case(
             f"a rung with {what} is an error", why or ("it was written" if output.exists() else "")

@@ -15,15 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-sys.path.insert(0, str(ROOT / "bench"))
-import progress
-import readme_table
-import recorded
-import selection
-import shapes
-import tables
-import tasks
 from tools.fake_rungs import House, close, require, run_cases, same, wait_for_calls
+
+from bench import progress, shapes, tasks
+from bench.records import recorded
+from notes.tools import readme_table, selection, tables
 
 
 def titles(house):

@@ -18,14 +18,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "trace" / "emulated"
-TRACE = ROOT / "bench" / "trace.py"
+TRACE = ("-m", "bench.trace")
 MOST_BYTES = 200_000  # of a record that is kept
 
-sys.path.insert(0, str(ROOT / "bench"))
-import chrome_trace
-import recorded
-import traces
 from tools.fake_rungs import require, run_cases, same
+
+from bench import chrome_trace
+from bench.records import recorded, traces
 
 # The rung, its options, and what comes of them: fills of the ring by the CTA, its stages, and the
 # warps (or warpgroups) that are traced.
@@ -53,7 +52,7 @@ POLICIES = (
 
 def run(rung, folder, *options):
     """Traces a rung into the folder; returns the result with captured text."""
-    command = [sys.executable, str(TRACE), str(PROGRAMS / rung), "--out", str(folder), *options]
+    command = [sys.executable, *TRACE, str(PROGRAMS / rung), "--out", str(folder), *options]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
 

@@ -1,8 +1,8 @@
 /* One part of a rung, by itself, for seconds: what it takes by the driver's energy counter.
  *
  * The program is linked with the rung's object, whose main() calls the step_main() here: what the
- * parts compute is compared with what the rung computes. bench/energy.py runs one part after the
- * other, each in a process of its own. */
+ * parts compute is compared with what the rung computes. bench/energy/measure.py runs one part
+ * after the other, each in a process of its own. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

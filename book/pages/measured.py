@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import notes_tables
-import readme_table
-import recorded
-import resources
-import shapes_table
-import tables
+from bench import resources
+from bench.records import recorded
+from notes.tools import notes_tables, readme_table, shapes_table, tables
 
 DASH = "–"
 
@@ -251,7 +248,7 @@ def resources_of(rung):
     record = resources.newest()
     entry = record and record["rungs"].get(rung.name)
     if not entry:
-        return None, "Not recorded yet: python3 bench/resources.py records it where nvcc is."
+        return None, "Not recorded yet: python3 -m bench.resources records it where nvcc is."
     header = ["kernel", "machine code", "registers per thread", "static shared memory, bytes"]
     header += ["SharedStorage, bytes", "stack, bytes", "spill stores, loads, bytes"]
     rows = [

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 from markdown_it import MarkdownIt
 
-from pages import highlight
+from book.pages import highlight
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 # A code span, which is left alone, or a comment; neither reaches beyond its paragraph.

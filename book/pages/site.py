@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 import jinja2
-import readme_table
-import recorded
 
-from pages import changes, highlight, measured, tree
-from pages.prose import Renderer, paragraphs
+from bench.records import recorded
+from book.pages import changes, highlight, measured, tree
+from book.pages.prose import Renderer, paragraphs
+from notes.tools import readme_table
 
 TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA"}
 STYLE = "style.css"

@@ -10,7 +10,7 @@ import posixpath
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import rungs
+from bench import rungs
 
 RESULTS = "bench/results"
 PICTURES = (".png", ".svg", ".jpg")

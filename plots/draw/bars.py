@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draw import style
+from plots.draw import style
 
 
 def spread_of(values):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import budget
-import recorded
-
-from draw import bars, style
-from draw.records import Missing
+from bench.energy import budget
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import Missing
 
 NAME = "energy"
 COMMAND = "make energy"

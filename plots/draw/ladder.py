@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import recorded
-
-from draw import bars, style
-from draw.records import best_cublaslt
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import best_cublaslt
 
 NAME = "ladder"
 TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bars look alike

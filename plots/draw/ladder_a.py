@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draw import multiples, style
+from plots.draw import multiples, style
 
 NAME = "ladder-a"
 WITHOUT = "a01 has no bar: it computes D = αAB + βC with fp32 sums, another problem."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draw import multiples, style
+from plots.draw import multiples, style
 
 NAME = "ladder-t"
 WITHOUT = "t01 has no bar: it adds one to each element, and transposes nothing."

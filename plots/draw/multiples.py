@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import readme_table
-import recorded
-import shapes_table
-
-from draw import bars, style
-from draw.records import Missing, alike
+from bench.records import recorded
+from notes.tools import readme_table, shapes_table
+from plots.draw import bars, style
+from plots.draw.records import Missing, alike
 
 
 def names_of(track):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import recorded
+from bench.records import recorded
 
 
 class Missing(Exception):
@@ -68,7 +68,7 @@ class Records:
             and recorded.shape_of(run) == tuple(shape)
         ]
         if not found:
-            raise Missing("no counters of v rungs at 8192³ (python3 bench/counters.py)")
+            raise Missing("no counters of v rungs at 8192³ (python3 -m bench.counters)")
         merged = {**found[-1], "steps": list(found[-1]["steps"]), "sources": [found[-1]]}
         for run in reversed(found[:-1]):
             there = {step["step"] for step in merged["steps"]}

@@ -6,10 +6,8 @@ where the warps of one do the same.
 
 from __future__ import annotations
 
-import recorded
-import traces
-
-from draw import style
+from bench.records import recorded, traces
+from plots.draw import style
 
 MOST_ROWS = 8  # of warps; more do what these do
 ROW_INCHES = 0.34

@@ -6,10 +6,9 @@ caches: those between DRAM and L2, and those between L2 and the SMs.
 
 from __future__ import annotations
 
-import recorded
-
-from draw import bars, style
-from draw.records import Missing
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import Missing
 
 NAME = "roofline"
 SECTOR_BYTES = 32
@@ -41,7 +40,7 @@ def find(records):
     counters = records.counters((recorded.HEADLINE_SIZE,) * 3)
     ladder = records.headline()
     if not rows(ladder, counters):
-        raise Missing("no rung with counted bytes and a time as well (python3 bench/counters.py)")
+        raise Missing("no rung with counted bytes and a time as well (python3 -m bench.counters)")
     return ladder, counters
 
 

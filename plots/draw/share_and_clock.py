@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-import recorded
-
-from draw import bars, style
-from draw.records import Missing, best_cublaslt, value
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import Missing, best_cublaslt, value
 
 NAME = "share-and-clock"
 READINGS = ("tensor_core_share", "sm_clock_ghz")

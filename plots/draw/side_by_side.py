@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import recorded
-
-from draw import bars, style
+from bench.records import recorded
+from plots.draw import bars, style
 
 NAME = "side-by-side"
 LETTERS = "ab"

@@ -3,10 +3,9 @@ size, and which is not there yet?"""
 
 from __future__ import annotations
 
-import recorded
-
-from draw import bars, style
-from draw.records import Missing, alike
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import Missing, alike
 
 NAME = "sizes"
 FEWEST = 3  # sizes that make a curve

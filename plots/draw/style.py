@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-import recorded
-import shapes_table
+from bench.records import recorded
+from notes.tools import shapes_table
 
 WIDTH = 9.0  # inches; at 100 pixels an inch this is the width at which GitHub shows a picture
 PNG_DPI = 160

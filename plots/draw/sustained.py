@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import recorded
-
-from draw import bars, style
-from draw.records import Missing, best_cublaslt
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.records import Missing, best_cublaslt
 
 NAME = "sustained"
 SIDES = {

@@ -139,8 +139,8 @@ NAMES = (*PARTS, "one-sm", "idle")
 
 
 def record(*without, rung="v14"):
-    """A whole record, as bench/energy.py would write it, but for some parts."""
-    import energy
+    """A whole record, as bench/energy/measure.py would write it, but for some parts."""
+    from bench.energy import measure as energy
 
     measured = energy.Measured()
     for name in NAMES:

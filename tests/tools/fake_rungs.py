@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LADDER = ROOT / "bench" / "ladder.py"
+LADDER = ("-m", "bench.ladder")
 SIZE = 256
 
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
+from bench.records import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
 FAKE = """#!{python} -IS
@@ -140,7 +139,7 @@ class House:
         size = () if "--sizes" in more else ("--size", str(SIZE))
         options = ("--passes", "3", "--rounds", "2", *size, "--out", str(self.out))
         nobody = ("--nvidia-smi", "true")  # a program that names no process
-        return [sys.executable, str(LADDER), "--build", str(self.folder), *options, *nobody, *more]
+        return [sys.executable, *LADDER, "--build", str(self.folder), *options, *nobody, *more]
 
     def ladder(self, *more):
         """Runs the ladder to its end."""

@@ -11,15 +11,11 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 from tools.emulated import ROOT
 from tools.planted_bugs import Hunk, Pair
-
-sys.path.insert(0, str(ROOT / "bench"))
-import recorded
 
 REPORTS = ROOT / "tests" / "planted" / "reports"
 LONGEST = 14  # lines of a report that are kept
@@ -115,5 +111,7 @@ def write(findings: list, order: tuple[str, ...]) -> None:
         of_this = [found for found in findings if found.pair.rung == rung]
         bugs.update({found.pair.bug.name: record_of(found, order) for found in of_this})
         path = Path(REPORTS / f"{rung}.json")
+        from bench.records import recorded
+
         recorded.write_json(path, {"kind": "planted", "rung": rung, "bugs": bugs})
     of_rung.cache_clear()

@@ -8,12 +8,8 @@ with a decimal point that is no version. Sections whose heading is "Prediction" 
 from __future__ import annotations
 
 import re
-import sys
 
-from tools.emulated import ROOT
-
-sys.path.insert(0, str(ROOT / "bench"))
-import markdown
+from bench import markdown
 
 WORDS = (
     "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty sixty "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from draw import style
-from draw.ideas import cells
-from draw.records import Missing
+from plots.draw import style
+from plots.draw.ideas import cells
+from plots.draw.records import Missing
 
 NAME = "bank-conflicts"
 PAIRS = (  # what is done, how the line begins, the rungs without and with the swizzle

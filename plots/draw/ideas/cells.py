@@ -6,7 +6,7 @@ import itertools
 
 from matplotlib.patches import Rectangle
 
-from draw import style
+from plots.draw import style
 
 TEXT = 8.5  # points; about 10 pixels at the width at which GitHub shows a picture
 SMALL = 8

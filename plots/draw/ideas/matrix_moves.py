@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from draw import style
-from draw.ideas import cells, fragments
+from plots.draw import style
+from plots.draw.ideas import cells, fragments
 
 NAME = "ldmatrix-stmatrix"
 PROBES = ("fragments",)

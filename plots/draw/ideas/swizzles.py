@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from draw import style
-from draw.ideas import cells
+from plots.draw import style
+from plots.draw.ideas import cells
 
 NAME = "tma-swizzles"
 PROBES = ("swizzles",)

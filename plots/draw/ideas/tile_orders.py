@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from draw import style
-from draw.ideas import cells, orders
+from plots.draw import style
+from plots.draw.ideas import cells, orders
 
 NAME = "tile-orders"
 PROBES = ("tile_orders",)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import recorded
-
-from draw import bars, style
-from draw.ideas import orders
+from bench.records import recorded
+from plots.draw import bars, style
+from plots.draw.ideas import orders
 
 NAME = "tile-orders-l2"
 PROBES = ("tile_orders",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.patches import ConnectionPatch
 
-from draw import style
-from draw.ideas import cells, fragments
+from plots.draw import style
+from plots.draw.ideas import cells, fragments
 
 NAME = "wgmma-fragment"
 PROBES = ("fragments",)

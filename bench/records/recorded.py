@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import budget
-import figures
-import rungs
-import schema
-from vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
+from bench import rungs
+from bench.energy import budget
+from bench.records import figures, schema
+from bench.records.vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
     EARLY,
     MOVES,
     MOVING,
@@ -38,7 +37,7 @@ from vocabulary import (  # noqa: F401 (the programs that use recorded.py find t
     shape_of,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 TRACES = ROOT / "bench" / "traces"
 SCHEMA = 1  # of what a program writes, and of counters

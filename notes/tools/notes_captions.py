@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import readme_table
-import recorded
-import shapes_table
+from bench.records import recorded
+from notes.tools import readme_table, shapes_table
 
 
 def counters_caption(record):

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 
-import budget
-import counters
-import process
-from process import CannotRun, RungFailed
+from bench import counters, process
+from bench.energy import budget
+from bench.process import CannotRun, RungFailed
 
 PARTS = (budget.WHOLE, budget.MERGED, budget.APART)
 METRICS = {  # figure -> (metric, bytes of one)

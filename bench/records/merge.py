@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-import recorded
-from vocabulary import LIMITS
+from bench.records import recorded
+from bench.records.vocabulary import LIMITS
 
 
 class Mismatch(Exception):

@@ -15,10 +15,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import quantities
-import readings
-import recorded
-from quantities import ExpressionError, Quantity
+from bench.records import recorded
+from notes.tools import quantities, readings
+from notes.tools.quantities import ExpressionError, Quantity
 
 CONSTANTS = recorded.ROOT / "notes" / "constants.md"
 TOKEN = re.compile(

@@ -1,6 +1,6 @@
 """Figures of a recorded energy run: `v14 energy.tensor` in the notes.
 
-The lines of the budget (bench/budget.py) by their names, with the least and the most that they are
+The lines of the budget (bench/energy/budget.py) by their names, with the least and the most that they are
 with one of the parts left out; `whole`, with the counter's scatter; three numbers that follow from
 parts outside of it; and of each part what was measured. Every function raises ExpressionError if the
 run does not show what is asked for.
@@ -8,8 +8,8 @@ run does not show what is asked for.
 
 from __future__ import annotations
 
-import budget
-from quantities import ExpressionError, Quantity
+from bench.energy import budget
+from notes.tools.quantities import ExpressionError, Quantity
 
 PREFIX = "energy."
 LINES = ("idle", "awake", *(term.name for term in budget.TERMS), "rest")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from schema import Invalid, require
+from bench.records.schema import Invalid, require
 
 # What a warp writes down; bench/results/README.md says what the columns mean.
 WHATS = (

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import mul
 
-from neighbours import pairwise
+from bench.records.neighbours import pairwise
 
 WHOLE, IDLE, AWAKE, ZEROS = "whole", "idle", "one-sm", "multiply-zeros"
 MERGED, APART = "loads-l2", "loads-l2-apart"

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import energy_figures
-import recorded
-import rungs
-import trace_figures
-from quantities import ExpressionError, Quantity
-from vocabulary import LIMITS
+from bench import rungs
+from bench.records import recorded
+from bench.records.vocabulary import LIMITS
+from notes.tools import energy_figures, trace_figures
+from notes.tools.quantities import ExpressionError, Quantity
 
 EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
 APART = ("a01", "t01")  # they compute something else than their track, in runs of their own

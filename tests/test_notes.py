@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every figure in the notes is traced to a recorded result.
 
-What stands between markers is what the results say (bench/notes_tables.py --check), and in
+What stands between markers is what the results say (notes/tools/notes_tables.py --check), and in
 notes/rungs and notes/ideas no measurement is typed outside of them. The rule for what counts as one,
 and the expressions, are tried on examples. Prints one line per case; exits 1 if any failed.
 """
@@ -19,14 +19,9 @@ from tools import planted_bugs, planted_reports
 from tools.emulated import ROOT, case, exit_status
 from tools.typed_figures import typed_figures
 
-sys.path.insert(0, str(ROOT / "bench"))
-import expressions
-import markdown
-import notes_tables
-import quantities
-import readings
-import recorded
-import trace_figures
+from bench import markdown
+from bench.records import recorded
+from notes.tools import expressions, notes_tables, quantities, readings, trace_figures
 
 NOTES = ROOT / "notes"
 FOLDERS = ("rungs", "ideas")

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 
-import budget
-import energy_limits
-import traces
-from neighbours import pairwise
-from schema import Invalid, in_order, one_measure, require
-from vocabulary import (
+from bench.energy import budget, energy_limits
+from bench.records import traces
+from bench.records.neighbours import pairwise
+from bench.records.schema import Invalid, in_order, one_measure, require
+from bench.records.vocabulary import (
     LIMITS,
     MOVES,
     PRODUCTS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import recorded
-from markdown import plain
+from bench.markdown import plain
+from bench.records import recorded
 
 SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),

@@ -8,7 +8,7 @@ Each runs in a process of its own, for seconds, and the driver's energy counter 
 part that fails, or does not end, does not take the others along. Paced parts take as long as the
 whole did. Where Nsight Compute (ncu) is installed, it then counts what a launch of some of them moves.
 Nothing but Python's standard library is needed. bench/results/README.md describes the
-file, and bench/budget.py makes a budget of it.
+file, and bench/energy/budget.py makes a budget of it.
 
 Exit status: 0 all parts measured, 1 one failed or there was no time left for it, or somebody else
 uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
@@ -22,16 +22,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import budget
-import counters
-import energy_counts
-import energy_limits
-import gpu_users
-import process
-import recorded
-import selection
-from process import CannotRun, RungFailed
-from selection import UsageError
+from bench import counters, gpu_users, process
+from bench.energy import budget, energy_counts, energy_limits
+from bench.process import CannotRun, RungFailed
+from bench.records import recorded
+from notes.tools import selection
+from notes.tools.selection import UsageError
 
 PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")

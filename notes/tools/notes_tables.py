@@ -26,15 +26,16 @@ import re
 import sys
 from pathlib import Path
 
-import expressions
-import markdown
-import note_blocks
-import notes_captions
-import process
-import readings
-import readme_table
-import recorded
-import shapes_table
+from bench import markdown, process
+from bench.records import recorded
+from notes.tools import (
+    expressions,
+    note_blocks,
+    notes_captions,
+    readings,
+    readme_table,
+    shapes_table,
+)
 
 MARKED = re.compile(
     r"^<!-- table:(?P<kind>[a-z]+)(?:@(?P<commit>[0-9a-f]+))?(?P<names>(?: [a-z0-9-]+)*):begin -->\n"

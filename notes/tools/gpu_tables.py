@@ -7,12 +7,12 @@ shown where they ran the same commit.
 
 from __future__ import annotations
 
-import recorded
-import shapes
-import shapes_table
-from markdown import plain
-from quantities import Quantity, write_as
-from vocabulary import EARLY, is_rival, ratio_to
+from bench import shapes
+from bench.markdown import plain
+from bench.records import recorded
+from bench.records.vocabulary import EARLY, is_rival, ratio_to
+from notes.tools import shapes_table
+from notes.tools.quantities import Quantity, write_as
 
 CHOOSES = "v18"  # its tile for each product
 CUBLASLT = "cuBLASLt's best"

@@ -18,7 +18,7 @@ import math
 import re
 import time
 
-from vocabulary import (
+from bench.records.vocabulary import (
     EARLY,
     LIMITS,
     MOVES,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 
-import budget
-import notes_captions
-import quantities
-import readings
-import recorded
-import rungs
-from markdown import plain
-from quantities import ExpressionError
-from readings import Request
-from readme_table import row
+from bench import rungs
+from bench.energy import budget
+from bench.markdown import plain
+from bench.records import recorded
+from notes.tools import notes_captions, quantities, readings
+from notes.tools.quantities import ExpressionError
+from notes.tools.readings import Request
+from notes.tools.readme_table import row
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 NOT_KNOWN = "–"

@@ -17,13 +17,12 @@ import argparse
 import sys
 from pathlib import Path
 
-import gpu_tables
-import process
-import recorded
-import shapes_table
-from gpu_tables import OTHERS
-from markdown import plain
-from vocabulary import ratio_to
+from bench import process
+from bench.markdown import plain
+from bench.records import recorded
+from bench.records.vocabulary import ratio_to
+from notes.tools import gpu_tables, shapes_table
+from notes.tools.gpu_tables import OTHERS
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
 APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track

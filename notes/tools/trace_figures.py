@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import statistics
 
-import traces
-from neighbours import pairwise
-from quantities import ExpressionError, Quantity
+from bench.records import traces
+from bench.records.neighbours import pairwise
+from notes.tools.quantities import ExpressionError, Quantity
 
 PREFIX = "trace."
 RESULTS = ("write", "store", "store commit")  # what a warp does in an epilogue

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gpu_users
-import recorded
-from vocabulary import EARLY
+from bench import gpu_users
+from bench.records import recorded
+from bench.records.vocabulary import EARLY
 
 # Whom the rungs are compared with; `name` in the record says it better where there is one.
 OTHERS = {

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-import recorded
+from bench.records import recorded
 
 DEFAULT_SIZE = 8192
 DEFAULT_MOVED_SIZE = 32768
