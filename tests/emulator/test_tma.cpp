@@ -8,7 +8,6 @@
 constexpr int INVALID = 1;            // CUDA_ERROR_INVALID_VALUE
 constexpr std::size_t TILE = 1024;    // offsets in shared memory; the barrier is at 0
 constexpr std::size_t SHARED = 32768; // bytes
-constexpr std::size_t LARGEST_TILE = SHARED - TILE;
 
 struct alignas(64) Map {
     unsigned char bytes[128];
