@@ -148,26 +148,16 @@ void join_group(BulkGroup &group, Site where) {
     ++group.unwritten;
 }
 
-Operation operation_of(const std::shared_ptr<Store> &store, OperationKind kind, const char *name) {
-    Operation operation{};
-    operation.kind = kind;
-    operation.cta = store->thread->cta;
-    operation.issuer = store->thread;
-    operation.site = store->site;
-    operation.name = name;
-    operation.tile = store->tile;
-    return operation;
-}
-
-void submit_both(const std::shared_ptr<Store> &store) {
-    Operation read = operation_of(store, OperationKind::STORE_READ, "TMA store");
-    read.complete = [store] { read_shared(*store); };
-    submit(std::move(read));
-
-    Operation write = operation_of(store, OperationKind::STORE_WRITE, "TMA store");
-    write.ready = [store] { return store->has_read; };
-    write.complete = [store] { write_global(*store); };
-    submit(std::move(write));
+void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
+                 std::function<void()> complete, std::function<bool()> ready) {
+    submit({.kind = kind,
+            .cta = store->thread->cta,
+            .issuer = store->thread,
+            .site = store->site,
+            .name = "TMA store",
+            .complete = std::move(complete),
+            .ready = std::move(ready),
+            .tile = store->tile});
 }
 
 // Loads may begin before the tensor, stores not: the GPU takes them for illegal instructions.
@@ -199,7 +189,11 @@ void tma_store(const void *map, const void *tile, const int *coordinates, int ra
     self.bulk.open.written.push_back(written);
     ++counts.tma_stores;
     counts.tma_written_bytes += store->box.bytes_inside();
-    submit_both(store);
+    submit_part(
+        store, OperationKind::STORE_READ, [store] { read_shared(*store); }, nullptr);
+    submit_part(
+        store, OperationKind::STORE_WRITE, [store] { write_global(*store); },
+        [store] { return store->has_read; });
 }
 
 void bulk_commit(Site) { current->bulk.commit(); }

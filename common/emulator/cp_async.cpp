@@ -78,14 +78,12 @@ void cp_async(void *shared, const void *global, int bytes, int source_bytes, Sit
     if (groups.open.unlanded++ == 0 && groups.open.done.carrier() == nullptr)
         groups.open.done = races::Token::make();
     counts.copied_bytes += std::uint64_t(source_bytes);
-    Operation operation{};
-    operation.kind = OperationKind::COPY;
-    operation.cta = self.cta;
-    operation.issuer = &self;
-    operation.site = where;
-    operation.name = "cp.async";
-    operation.complete = [copy] { happen(copy); };
-    submit(std::move(operation));
+    submit({.kind = OperationKind::COPY,
+            .cta = self.cta,
+            .issuer = &self,
+            .site = where,
+            .name = "cp.async",
+            .complete = [copy] { happen(copy); }});
 }
 
 void cp_async_commit(Site) { current->copies.commit(); }

@@ -158,16 +158,14 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
     }
     for (Cta *cta : destinations) {
         const Load load{box, cta, to, barrier_offset, current, where};
-        Operation operation{};
-        operation.kind = OperationKind::LOAD;
-        operation.cta = cta;
-        operation.issuer = current;
-        operation.site = where;
-        operation.name = "TMA load";
-        operation.complete = [load] { land(load); };
-        operation.tile = to;
-        operation.barrier = barrier_offset;
-        submit(std::move(operation));
+        submit({.kind = OperationKind::LOAD,
+                .cta = cta,
+                .issuer = current,
+                .site = where,
+                .name = "TMA load",
+                .complete = [load] { land(load); },
+                .tile = to,
+                .barrier = barrier_offset});
     }
 }
 

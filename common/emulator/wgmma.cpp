@@ -117,25 +117,21 @@ void execute(Warpgroup &group) {
     group.waiting.wake_all();
 }
 
-void begin_slot(Wgmma &slot, const Thread &thread, int n, std::uint64_t a, std::uint64_t b,
-                bool accumulate, Site where) {
-    slot.n = n;
-    slot.a = a;
-    slot.b = b;
-    slot.accumulate = accumulate;
+void begin_slot(Wgmma &slot, const Thread &thread, const WgmmaArguments &arguments, Site where) {
+    static_cast<WgmmaArguments &>(slot) = arguments;
     slot.site = where;
     slot.done = races::Token::make();
-    decode_operand(*thread.cta, 'A', a, WGMMA_M, where);
-    decode_operand(*thread.cta, 'B', b, n, where);
+    decode_operand(*thread.cta, 'A', arguments.a, WGMMA_M, where);
+    decode_operand(*thread.cta, 'B', arguments.b, arguments.n, where);
 }
 
-void check_agreement(const Wgmma &slot, const Thread &thread, int n, std::uint64_t a,
-                     std::uint64_t b, bool accumulate, Site where) {
-    const char *what = slot.n != n                     ? "the shape"
-                       : slot.a != a                   ? "A's descriptor"
-                       : slot.b != b                   ? "B's descriptor"
-                       : slot.accumulate != accumulate ? "whether to accumulate"
-                                                       : nullptr;
+void check_agreement(const Wgmma &slot, const Thread &thread, const WgmmaArguments &mine,
+                     Site where) {
+    const char *what = slot.n != mine.n                     ? "the shape"
+                       : slot.a != mine.a                   ? "A's descriptor"
+                       : slot.b != mine.b                   ? "B's descriptor"
+                       : slot.accumulate != mine.accumulate ? "whether to accumulate"
+                                                            : nullptr;
     if (what != nullptr)
         fail(Mistake::MISUSE,
              format("the threads of a warpgroup disagree about %s of a wgmma", what),
@@ -151,16 +147,14 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
         check_operand(*group.cta, decode_operand(*group.cta, 'B', slot.b, slot.n, where), where);
     ++counts.wgmmas;
     counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * MMA_K;
-    Operation operation{};
-    operation.kind = OperationKind::MATMUL;
-    operation.cta = group.cta;
-    operation.issuer = current;
-    operation.site = where;
-    operation.name = "wgmma";
-    operation.ready = [&group, number] { return group.executed == number; };
-    operation.complete = [&group] { execute(group); };
-    operation.tile = a.start - SHARED_BASE;
-    submit(std::move(operation));
+    submit({.kind = OperationKind::MATMUL,
+            .cta = group.cta,
+            .issuer = current,
+            .site = where,
+            .name = "wgmma",
+            .complete = [&group] { execute(group); },
+            .ready = [&group, number] { return group.executed == number; },
+            .tile = a.start - SHARED_BASE});
 }
 
 // The thread knows that the first `complete` wgmmas are: slots that all threads know of may go.
@@ -200,8 +194,8 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
         group.slots.emplace_back();
     Wgmma &slot = slot_of(group, number);
     if (slot.arrived == 0)
-        begin_slot(slot, self, n, a, b, accumulate, where);
-    check_agreement(slot, self, n, a, b, accumulate, where);
+        begin_slot(slot, self, {n, a, b, accumulate}, where);
+    check_agreement(slot, self, {n, a, b, accumulate}, where);
     slot.acc[self.number % WARPGROUP_LANES] = acc;
     races::release(slot.done.carrier());
     if (++slot.arrived == WARPGROUP_LANES)

@@ -69,30 +69,19 @@ T shuffle(Shuffle how, unsigned mask, T value, int operand, int width, Site wher
 
 } // namespace emulator
 
-// The value of the given lane of the warp, within each `width` lanes. (CUDA C++ Programming Guide:
-// Warp Shuffle Functions.)
-template <typename T>
-T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(emulator::Shuffle::INDEX, mask, value, lane, width, where);
-}
-
-// Of the lane `delta` below; the own value if there is none.
-template <typename T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(emulator::Shuffle::UP, mask, value, int(delta), width, where);
-}
-
-// Of the lane `delta` above.
-template <typename T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(emulator::Shuffle::DOWN, mask, value, int(delta), width, where);
-}
-
-// Of the lane whose number differs in the bits of `bits`.
-template <typename T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, EMULATOR_SITE) {
-    return emulator::shuffle(emulator::Shuffle::XOR, mask, value, bits, width, where);
-}
+// The value of the given lane of the warp, within each `width` lanes; of the lane `delta` below or
+// above, the own value if there is none; of the lane whose number differs in the bits of `bits`.
+// (CUDA C++ Programming Guide: Warp Shuffle Functions.)
+#define EMULATOR_SHUFFLE(name, how, Operand, operand)                                              \
+    template <typename T>                                                                          \
+    T name(unsigned mask, T value, Operand operand, int width = warpSize, EMULATOR_SITE) {         \
+        return emulator::shuffle(emulator::Shuffle::how, mask, value, int(operand), width, where); \
+    }
+EMULATOR_SHUFFLE(__shfl_sync, INDEX, int, lane)
+EMULATOR_SHUFFLE(__shfl_up_sync, UP, unsigned, delta)
+EMULATOR_SHUFFLE(__shfl_down_sync, DOWN, unsigned, delta)
+EMULATOR_SHUFFLE(__shfl_xor_sync, XOR, int, bits)
+#undef EMULATOR_SHUFFLE
 
 // Votes among the lanes of `mask`. (CUDA C++ Programming Guide: Warp Vote Functions.)
 inline unsigned __ballot_sync(unsigned mask, int predicate, EMULATOR_SITE) {
