@@ -14,10 +14,10 @@
 #include <string.h>
 
 static const Case CASES[] = {
-    {"tma_load_2d: swizzled, zeros past the edges", load_2d},
-    {"tma_load_2d: a Barrier's tokens wait for its bytes", load_2d_token},
-    {"tma_load_2d_hint: the same, with an L2 policy and promotion", load_2d_hint},
-    {"tma_load_2d_multicast: halves to both CTAs", load_2d_multicast},
+    {"tma_load_2d: swizzled, zeros past the edges", loads<LOAD_2D>},
+    {"tma_load_2d: a Barrier's tokens wait for its bytes", loads<LOAD_2D_TOKEN>},
+    {"tma_load_2d_hint: the same, with an L2 policy and promotion", loads<LOAD_2D_HINT>},
+    {"tma_load_2d_multicast: halves to both CTAs", loads<LOAD_2D_MULTICAST>},
     {"tma_store_2d: clipped at the edges", store_2d<false>},
     {"tma_store_2d_hint: the same, with an L2 policy", store_2d<true>},
     {"cp.async: 16 bytes, zeros behind the source", copies_of_all_lengths},
