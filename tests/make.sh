@@ -113,7 +113,7 @@ for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
 done
 for spelling in N=7 N=v07 7; do
     planned standalone "$spelling"
-    says "make standalone $spelling writes v07.cu" "write.py steps/v07_.*\.cu $work/plan/standalone/v07.cu "
+    says "make standalone $spelling writes v07.cu" "standalone.write steps/v07_.*\.cu $work/plan/standalone/v07.cu "
 done
 for spelling in N=all all; do
     planned standalone "$spelling"
@@ -148,11 +148,11 @@ planned ladder EMULATE=0
 says "make ladder EMULATE=0 times them" ' -m bench.ladder'
 planned ladder EMULATE=0 TRACK=all SIZES=8192,4096x14336x4096 PROTOCOL=both ARGS='--passes 2'
 says "TRACK, SIZES and PROTOCOL reach the ladder" \
-    "ladder.py --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2$"
+    "ladder --track 'all' --sizes '8192,4096x14336x4096' --protocol 'both' --build '$work/plan' --passes 2$"
 planned ladder EMULATE=1 TRACK=t SIZES=256 PROTOCOL=both
-says "TRACK and SIZES reach the emulated ladder" "emulated_ladder.py --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *$"
+says "TRACK and SIZES reach the emulated ladder" "emulated_ladder --track 't' --sizes '256' --protocol 'both' --build '$work/plan' *$"
 planned book
-says "BUILD= says where the book goes" "make_book.py --out $work/plan/book *$"
+says "BUILD= says where the book goes" "book.make_book --out $work/plan/book *$"
 planned diff N=a4 TRACK=v
 says "TRACK is the ladder's alone" '^a03 -> a04|a03/'
 run compare
