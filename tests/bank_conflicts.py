@@ -19,27 +19,21 @@ from tools.emulated import case
 
 from bench.records import recorded
 
-SHAPE = emulated.Shape(256, 256, 128)
-CONFLICTING = "a03"
-WAYS = 8  # the eight rows of an ldmatrix begin in one bank
-TILE = (256, 128, 64)  # of a03
-RECORDED = (4096, 4096, 4096)
+# The ways of a rung's worst read and write: in a03 the eight rows of an ldmatrix begin in one bank; a
+# transpose has a column of 32 rows, unswizzled and swizzled. Rungs that are not listed have no
+# conflict.
+WAYS = {"a03": (8, 8), "t02": (1, 32), "t03": (1, 4), "t04": (1, 4)}
 COUNTER = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
-TOLERANCE = 0.01  # a GPU counts some accesses that wait for others' data as well
-
-TRANSPOSED = emulated.Shape(64, 96)
-# The ways of a transpose's worst read and write: a column of 32 rows, unswizzled and swizzled. Rungs
-# that are not listed have no conflict.
-TRANSPOSES = {"t02": (1, 32), "t03": (1, 4), "t04": (1, 4)}
-# A GPU counts as conflicts as well that TMA uses the banks when a warp wants to: that much of all
-# wavefronts may be.
-BESIDE_TMA = 0.15
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-RECORDED_TRANSPOSE = (8192, 8192)
-COUNTED_TRANSPOSES = ("t02", "t03", "t08")
+TOLERANCE = 0.01  # a GPU counts some accesses that wait for others' data as well
+# And, as conflicts, that TMA uses the banks when a warp wants to: that much of all wavefronts may be.
+BESIDE_TMA = 0.15
+# What a GPU has counted: the rungs, the shape, and a tile of it.
+COUNTED = {"a03": ((4096, 4096, 4096), (256, 128, 64))}
+COUNTED |= dict.fromkeys(("t02", "t03", "t08"), ((8192, 8192), (64, 64)))
 
 
-def sites(rung: str, shape: emulated.Shape = SHAPE) -> list[dict]:
+def sites(rung: str, shape: emulated.Shape) -> list[dict]:
     """The lines of source that read or write shared memory, as the rung's program counts them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
@@ -48,79 +42,44 @@ def sites(rung: str, shape: emulated.Shape = SHAPE) -> list[dict]:
         return json.loads(path.read_text())["emulator"]["shared_memory_accesses"]
 
 
+def extra(rung: str, *shape: int) -> int:
+    """The extra wavefronts of all accesses."""
+    return sum(site["extra_wavefronts"] for site in sites(rung, emulated.Shape(*shape)))
+
+
 def conflicts(rung: str) -> str:
-    """What is wrong with the counts of one rung."""
-    try:
-        found = sites(rung)
-    except (OSError, subprocess.CalledProcessError) as error:
-        return str(error)
-    reads = [site for site in found if site["access"] == "read"]
-    worst = max((site["worst_ways"] for site in reads), default=0)
-    extra = sum(site["extra_wavefronts"] for site in found)
-    if not reads:
-        return "it reads no shared memory"
-    if rung != CONFLICTING:
-        return f"{extra} extra wavefronts" if extra else ""
-    if worst != WAYS:
-        return f"the worst read has {worst} ways, not {WAYS}"
-    needed = sum(site["wavefronts"] - site["extra_wavefronts"] for site in reads)
-    taken = sum(site["wavefronts"] for site in reads)
-    return "" if taken > 2 * needed else f"{taken} wavefronts where {needed} would do"
-
-
-def extra(rung: str, k_tiles: int) -> int:
-    """The extra wavefronts of one tile of D."""
-    m, n, k = TILE
-    found = sites(rung, emulated.Shape(m, n, k * k_tiles))
-    return sum(site["extra_wavefronts"] for site in found)
-
-
-def recorded_counts(rung: str) -> str:
-    """How the recorded count differs from what the emulator's makes of it."""
-    path = recorded.newest_with([rung], RECORDED, "counters")
-    if path is None:
-        return "no counters of it are recorded"
-    steps = recorded.load_record(path)["steps"]
-    counted = next(step for step in steps if step["step"] == rung)["counters"][COUNTER]
-    m, n, k = (whole // tile for whole, tile in zip(RECORDED, TILE))
-    one, two = extra(rung, 1), extra(rung, 2)
-    expected = m * n * (one + (k - 1) * (two - one))
-    good = abs(counted - expected) <= TOLERANCE * expected
-    return "" if good else f"{counted} were counted, {expected} expected"
-
-
-def transpose_conflicts(rung: str, ways: tuple[int, int]) -> str:
-    """The same of a rung of the t track. All of its accesses of a kind have the same ways."""
-    try:
-        found = sites(rung, TRANSPOSED)
-    except (OSError, subprocess.CalledProcessError) as error:
-        return str(error)
-    for kind, wanted in zip(("read", "write"), ways, strict=True):
+    """What is wrong with the counts of one rung. Every access of a line has the same ways."""
+    found = sites(rung, emulated.Shape(*((64, 96) if rung[0] == "t" else (256, 256, 128))))
+    for kind, wanted in zip(("read", "write"), WAYS.get(rung, (1, 1)), strict=True):
         of_kind = [site for site in found if site["access"] == kind]
         if not of_kind:
             return f"no {kind} of shared memory was counted"
+        worst = max(site["worst_ways"] for site in of_kind)
+        if worst != wanted:
+            return f"the worst {kind} has {worst} ways, not {wanted}"
         for site in of_kind:
             needed = site["wavefronts"] - site["extra_wavefronts"]
-            if site["worst_ways"] != wanted or site["wavefronts"] != wanted * needed:
-                return f"{kind} in line {site['line']}: {site['worst_ways']} ways, not {wanted}"
+            if site["wavefronts"] != site["worst_ways"] * needed:
+                return f"{kind} in line {site['line']}: {site['wavefronts']} for {needed}"
     return ""
 
 
-def recorded_transpose(rung: str) -> str:
-    """How the recorded count of a transpose differs from what the emulator's makes of it."""
-    path = recorded.newest_with([rung], RECORDED_TRANSPOSE, "counters")
+def recorded_counts(rung: str) -> str:
+    """How a GPU's count differs from what the emulator's of a tile make of it."""
+    shape, tile = COUNTED[rung]
+    path = recorded.newest_with([rung], shape, "counters")
     if path is None:
         return "no counters of it are recorded"
     steps = recorded.load_record(path)["steps"]
     counters = next(step for step in steps if step["step"] == rung)["counters"]
-    m, n = emulated_shape = (64, 64)  # one tile of all of them, or four
-    found = sites(rung, emulated.Shape(*emulated_shape))
-    tiles = (RECORDED_TRANSPOSE[0] // m) * (RECORDED_TRANSPOSE[1] // n)
-    expected = tiles * sum(site["extra_wavefronts"] for site in found)
-    counted = counters[COUNTER]
-    beside = counted - expected
-    good = -TOLERANCE * expected <= beside <= BESIDE_TMA * counters[WAVEFRONTS]
-    return "" if good else f"{counted} were counted, {expected} expected"
+    m, n, *k = (whole // part for whole, part in zip(shape, tile, strict=True))
+    expected = one = extra(rung, *tile)
+    for k_tiles in k:  # each but the first adds the same
+        expected += (k_tiles - 1) * (extra(rung, *tile[:2], 2 * tile[2]) - one)
+    expected *= m * n
+    most = TOLERANCE * expected if k else BESIDE_TMA * counters[WAVEFRONTS]
+    good = -TOLERANCE * expected <= counters[COUNTER] - expected <= most
+    return "" if good else f"{counters[COUNTER]} were counted, {expected} expected"
 
 
 def attempt(compare, rung: str) -> str:
@@ -133,19 +92,12 @@ def attempt(compare, rung: str) -> str:
 
 def main() -> int:
     for rung in emulated.rungs():
-        if rung[0] == "t":
-            ways = TRANSPOSES.get(rung, (1, 1))
-            wanted = f"{ways[0]}-way reads and {ways[1]}-way writes"
-            case(f"{rung} has {wanted}", transpose_conflicts(rung, ways))
-            continue
-        if rung >= CONFLICTING and rung[0] == "a":
-            wanted = f"{WAYS}-way conflicts" if rung == CONFLICTING else "no bank conflict"
-            case(f"{rung} has {wanted}", conflicts(rung))
-    if CONFLICTING in emulated.rungs():
-        case(f"{CONFLICTING} has as many as a GPU counted", attempt(recorded_counts, CONFLICTING))
-    for rung in COUNTED_TRANSPOSES:
-        if rung in emulated.rungs():
-            case(f"{rung} has as many as a GPU counted", attempt(recorded_transpose, rung))
+        if rung[0] == "t" or (rung[0] == "a" and rung >= "a03"):
+            reads, writes = WAYS.get(rung, (1, 1))
+            name = f"{rung} has {reads}-way reads and {writes}-way writes"
+            case(name, attempt(conflicts, rung))
+        if rung in COUNTED:
+            case(f"{rung} has as many as a GPU counted", attempt(recorded_counts, rung))
     return emulated.exit_status()
 
 

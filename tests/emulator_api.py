@@ -41,8 +41,7 @@ def plain(text):
 
 def without_site(parameters):
     """A parameter list without the line that calls."""
-    parameters = plain(parameters).replace("emulator::Site::current()", "CURRENT")
-    return re.sub(r"(^|, )emulator::Site where = CURRENT$", "", parameters)
+    return re.sub(r"(^|, )EMULATOR_SITE$", "", plain(parameters))
 
 
 def scopes(source):

@@ -46,6 +46,11 @@ struct AccessSite {
 // All sites of the last launch, the most extra wavefronts first. Asks addr2line.
 std::vector<AccessSite> access_sites();
 
+// From now on an access that the processor refuses, such as behind the end of a stack or a mapping,
+// by a thread of a kernel or an operation that it started, is an ADDRESS mistake, reported like any
+// other; one by anything else ends the program as it always did.
+void report_faults();
+
 // Forgets what was counted; at the beginning of a launch.
 void accesses_reset();
 

@@ -1,8 +1,6 @@
 // Where ThreadSanitizer itself watches the kernel's accesses: nothing is counted.
 #include "emulator/accesses.h"
 
-#include "emulator/faults.h"
-
 namespace emulator {
 
 void count_matrix_access(const std::uint32_t *, int, bool, Site) {}

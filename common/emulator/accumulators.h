@@ -33,10 +33,12 @@ struct AccumulatorState {
 };
 
 // One wgmma of a warpgroup: complete arguments once all 128 threads have called it.
-struct Wgmma {
+struct WgmmaArguments {
     int n = 0;
     std::uint64_t a = 0, b = 0; // descriptors
     bool accumulate = false;
+};
+struct Wgmma : WgmmaArguments {
     std::uint64_t a_held = 0, b_held = 0; // fingerprints of the operands when it was issued
     int arrived = 0;
     float *acc[128] = {};

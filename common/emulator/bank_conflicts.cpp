@@ -222,7 +222,7 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     group.offsets[thread.lane()] = offset;
 }
 
-void bank_warp_met(const Cta &cta, int warp) { close(warp_of(cta, warp)); }
+void accesses_warp_met(Cta &cta, int warp) { close(warp_of(cta, warp)); }
 
 void bank_reset() {
     instructions.clear();
@@ -231,7 +231,8 @@ void bank_reset() {
     matrix_lines.clear();
 }
 
-void bank_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where) {
+void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
+                         Site where) {
     constexpr int ROWS = 8, ROW_BYTES = 16;
     Totals &totals =
         matrix_lines[{where.file_name(), static_cast<int>(where.line()), is_write, ROW_BYTES}];
@@ -247,7 +248,7 @@ void bank_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_
     }
 }
 
-std::vector<AccessSite> bank_sites() {
+std::vector<AccessSite> access_sites() {
     for (std::vector<Warp> &of_cta : warps)
         for (Warp &warp : of_cta)
             close(warp);

@@ -11,12 +11,6 @@ namespace {
 
 constexpr int ALL = -1; // NamedBarrier::expected of __syncthreads: whoever has not exited
 
-// What carries order from who arrives in a phase to who leaves it, an address in the counter of the
-// barrier's phases. Two phases in a row need two.
-void *carrier_of(std::uint64_t &counter, std::uint64_t phase) {
-    return reinterpret_cast<char *>(&counter) + phase % 2;
-}
-
 // The warps whose lanes all wait in the queue, or wait there but for `last`, who came last.
 void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     int waiting[LARGEST_BLOCK / WARP_LANES] = {};
@@ -38,6 +32,23 @@ void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     }
 }
 
+void end_phase(Phases &phases) {
+    phases.arrived = 0;
+    ++phases.phase;
+    phases.waiting.wake_all();
+}
+
+// The current thread waits for a phase that it has arrived in.
+template <typename Describe>
+void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &describe) {
+    const auto passed = [&phases, phase] { return phases.phase > phase; };
+    ++counts.barrier_waits;
+    counts.barrier_waits_blocked += !passed();
+    wait_until(phases.waiting, passed, where, describe);
+    races::acquire(phases.carrier(phase));
+    schedule_point();
+}
+
 int needed(const Cta &cta, const NamedBarrier &barrier) {
     return barrier.expected == ALL ? cta.unfinished : barrier.expected;
 }
@@ -47,10 +58,8 @@ int needed(const Cta &cta, const NamedBarrier &barrier) {
 void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
     if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
         return;
-    barrier.arrived = 0;
-    ++barrier.phase;
     tell_warps_met(cta, barrier.waiting, last);
-    barrier.waiting.wake_all();
+    end_phase(barrier);
 }
 
 std::string count_name(int expected) {
@@ -60,13 +69,13 @@ std::string count_name(int expected) {
 void check_arguments(const Cta &cta, int id, int threads, Site where) {
     const int warps = static_cast<int>(cta.warps.size());
     if (id < 0 || id >= NAMED_BARRIERS)
-        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id),
-             {note_at(*current, where, "called it here")});
+        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
+             "called it here");
     if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
         fail(Mistake::MISUSE,
              format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
                     threads, cta.threads.size()),
-             {note_at(*current, where, "called it here")});
+             where, "called it here");
 }
 
 // Counts the current thread in. `waits`: it stays until the phase is complete.
@@ -83,7 +92,7 @@ void arrive(NamedBarrier &barrier, int id, int expected, bool waits, Site where)
              {note_at(thread, where, "arrived here"),
               note_at(barrier.site, "the first thread of the phase arrived here")});
     }
-    races::release(carrier_of(barrier.phase, barrier.phase));
+    races::release(barrier.carrier(barrier.phase));
     ++barrier.arrived;
     complete_if_full(cta, barrier, waits ? &thread : nullptr);
 }
@@ -100,22 +109,15 @@ void sync(int id, int expected, Site where) {
     NamedBarrier &barrier = current->cta->barriers[id];
     const std::uint64_t phase = barrier.phase;
     arrive(barrier, id, expected, true, where);
-    const auto passed = [&barrier, phase] { return barrier.phase != phase; };
-    ++counts.barrier_waits;
-    counts.barrier_waits_blocked += !passed();
-    wait_until(barrier.waiting, passed, where, [&cta, id] { return describe(cta, id); });
-    races::acquire(carrier_of(barrier.phase, phase));
-    schedule_point();
+    wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
 }
 
 void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
     if (cluster.arrived == 0 || cluster.arrived < cluster.unfinished)
         return;
-    cluster.arrived = 0;
-    ++cluster.phase;
     for (const std::unique_ptr<Cta> &cta : cluster.ctas)
         tell_warps_met(*cta, cluster.waiting, last);
-    cluster.waiting.wake_all();
+    end_phase(cluster);
 }
 
 } // namespace
@@ -144,10 +146,10 @@ void cluster_arrive(Site where) {
     warp_aligned("barrier.cluster.arrive", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals != thread.cluster_waits)
-        fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between",
-             {note_at(thread, where, "arrived again here")});
+        fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between", where,
+             "arrived again here");
     schedule_point();
-    races::release(carrier_of(cluster.phase, cluster.phase));
+    races::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
     ++cluster.arrived;
     complete_cluster_if_full(cluster, &thread);
@@ -159,19 +161,14 @@ void cluster_wait(Site where) {
     warp_aligned("barrier.cluster.wait", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals == thread.cluster_waits)
-        fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before",
-             {note_at(thread, where, "waits here")});
+        fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before", where,
+             "waits here");
     schedule_point();
     const std::uint64_t phase = thread.cluster_waits++;
-    const auto passed = [&cluster, phase] { return cluster.phase > phase; };
-    ++counts.barrier_waits;
-    counts.barrier_waits_blocked += !passed();
-    wait_until(cluster.waiting, passed, where, [&cluster] {
+    wait_for(cluster, phase, where, [&cluster] {
         return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
                       cluster.unfinished);
     });
-    races::acquire(carrier_of(cluster.phase, phase));
-    schedule_point();
 }
 
 void barriers_thread_exits(Cta &cta) {

@@ -27,12 +27,6 @@ struct Store {
     bool has_read = false;
 };
 
-BulkGroup &group_of(const Store &store) {
-    BulkGroups &groups = store.thread->bulk;
-    const std::uint64_t index = store.group - groups.first;
-    return index < groups.committed.size() ? groups.committed[index] : groups.open;
-}
-
 // The box as it stands in the async view now.
 std::vector<unsigned char> read_source(const Store &store) {
     SharedMemory &shared = store.thread->cta->shared;
@@ -84,14 +78,14 @@ void read_shared(Store &store) {
     races::read(store.thread->cta->shared.generic(store.tile, store.box.bytes()),
                 store.box.bytes());
     store.has_read = true;
-    BulkGroup &group = group_of(store);
+    BulkGroup &group = store.thread->bulk.at(store.group);
     --group.unread;
     races::release(group.read.carrier());
     store.thread->bulk.waiting.wake_all();
 }
 
 void write_global(const Store &store) {
-    BulkGroup &group = group_of(store);
+    BulkGroup &group = store.thread->bulk.at(store.group);
     races::acquire(group.read.carrier()); // a store writes what it has read
     walk_rows(store.box, [&](const BoxRow &row) {
         if (row.inside == 0)
@@ -128,20 +122,20 @@ bool overlap(const Written &one, const Written &other) {
 }
 
 // Nothing orders a thread's stores but its waits for their writes.
-void check_ordered(const BulkGroup &group, const Written &written) {
-    for (const Written &before : group.written)
-        if (overlap(before, written))
-            fail(Mistake::HAZARD,
-                 "a TMA store writes what an earlier one of the same thread writes, and nothing "
-                 "orders the two: wait with bulk_wait first (bulk_wait_read is too early)",
-                 {note_at(*current, written.site, "started the store here"),
-                  note_at(*current, before.site, "started the earlier one here")});
-}
-
-void check_ordered(const BulkGroups &groups, const Written &written) {
+void check_ordered(const Groups<BulkGroup> &groups, const Written &written) {
+    const auto check = [&](const BulkGroup &group) {
+        for (const Written &before : group.written)
+            if (overlap(before, written))
+                fail(Mistake::HAZARD,
+                     "a TMA store writes what an earlier one of the same thread writes, and "
+                     "nothing orders the two: wait with bulk_wait first (bulk_wait_read is too "
+                     "early)",
+                     {note_at(*current, written.site, "started the store here"),
+                      note_at(*current, before.site, "started the earlier one here")});
+    };
     for (const BulkGroup &group : groups.committed)
-        check_ordered(group, written);
-    check_ordered(groups.open, written);
+        check(group);
+    check(groups.open);
 }
 
 void join_group(BulkGroup &group, Site where) {
@@ -154,42 +148,16 @@ void join_group(BulkGroup &group, Site where) {
     ++group.unwritten;
 }
 
-Operation operation_of(const std::shared_ptr<Store> &store, OperationKind kind, const char *name) {
-    Operation operation{};
-    operation.kind = kind;
-    operation.cta = store->thread->cta;
-    operation.issuer = store->thread;
-    operation.site = store->site;
-    operation.name = name;
-    operation.tile = store->tile;
-    return operation;
-}
-
-void submit_both(const std::shared_ptr<Store> &store) {
-    Operation read = operation_of(store, OperationKind::STORE_READ, "TMA store");
-    read.complete = [store] { read_shared(*store); };
-    submit(std::move(read));
-
-    Operation write = operation_of(store, OperationKind::STORE_WRITE, "TMA store");
-    write.ready = [store] { return store->has_read; };
-    write.complete = [store] { write_global(*store); };
-    submit(std::move(write));
-}
-
-// Stores that keep the oldest `covered` groups from what bulk_wait waits for.
-int missing(const BulkGroups &groups, std::size_t covered, bool read) {
-    int stores = 0;
-    for (std::size_t i = 0; i < covered; ++i)
-        stores += read ? groups.committed[i].unread : groups.committed[i].unwritten;
-    return stores;
-}
-
-void acquire_groups(const BulkGroups &groups, std::size_t covered, bool read) {
-    for (std::size_t i = 0; i < covered; ++i) {
-        const BulkGroup &group = groups.committed[i];
-        if (group.stores > 0)
-            races::acquire(read ? group.read.carrier() : group.wrote.carrier());
-    }
+void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
+                 std::function<void()> complete, std::function<bool()> ready) {
+    submit({.kind = kind,
+            .cta = store->thread->cta,
+            .issuer = store->thread,
+            .site = store->site,
+            .name = "TMA store",
+            .complete = std::move(complete),
+            .ready = std::move(ready),
+            .tile = store->tile});
 }
 
 // Loads may begin before the tensor, stores not: the GPU takes them for illegal instructions.
@@ -212,7 +180,7 @@ void tma_store(const void *map, const void *tile, const int *coordinates, int ra
     store->tile = checked_tile(tile, store->box, "TMA store", where);
     self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
     store->thread = &self;
-    store->group = self.bulk.first + self.bulk.committed.size();
+    store->group = self.bulk.number();
     store->site = where;
     store->source = read_source(*store);
     const Written written = written_by(store->box, where);
@@ -221,32 +189,30 @@ void tma_store(const void *map, const void *tile, const int *coordinates, int ra
     self.bulk.open.written.push_back(written);
     ++counts.tma_stores;
     counts.tma_written_bytes += store->box.bytes_inside();
-    submit_both(store);
+    submit_part(
+        store, OperationKind::STORE_READ, [store] { read_shared(*store); }, nullptr);
+    submit_part(
+        store, OperationKind::STORE_WRITE, [store] { write_global(*store); },
+        [store] { return store->has_read; });
 }
 
-void bulk_commit(Site) {
-    BulkGroups &groups = current->bulk;
-    groups.committed.push_back(std::move(groups.open));
-    groups.open = BulkGroup{};
-}
+void bulk_commit(Site) { current->bulk.commit(); }
 
 void bulk_wait(int pending, bool read, Site where) {
-    BulkGroups &groups = current->bulk;
-    const std::size_t kept = std::size_t(pending);
-    const std::size_t all = groups.committed.size();
-    const std::size_t covered = all > kept ? all - kept : 0;
+    Groups<BulkGroup> &groups = current->bulk;
+    const std::size_t covered = groups.covered(pending);
+    const auto missing = [&groups, covered, read] {
+        return groups.missing(covered, read ? &BulkGroup::unread : &BulkGroup::unwritten);
+    };
     wait_until(
-        groups.waiting, [&] { return missing(groups, covered, read) == 0; }, where,
-        [&groups, covered, read, pending] {
+        groups.waiting, [missing] { return missing() == 0; }, where,
+        [missing, read, pending] {
             return format("bulk_wait%s<%d>: %d stores still have to %s", read ? "_read" : "",
-                          pending, missing(groups, covered, read),
-                          read ? "read shared memory" : "be written");
+                          pending, missing(), read ? "read shared memory" : "be written");
         });
-    acquire_groups(groups, covered, read);
-    if (!read) { // these will not be waited for again
-        groups.committed.erase(groups.committed.begin(), groups.committed.begin() + long(covered));
-        groups.first += covered;
-    }
+    groups.acquire(covered, read ? &BulkGroup::read : &BulkGroup::wrote);
+    if (!read) // these will not be waited for again
+        groups.forget(covered);
 }
 
 void tma_thread_exits(Thread &thread) {

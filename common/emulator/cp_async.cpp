@@ -1,8 +1,8 @@
 #include "emulator/cp_async.h"
 
 #include "emulator/copy.h"
-#include "emulator/copy_checks.h"
 #include "emulator/counts.h"
+#include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
 #include "emulator/scopes.h"
@@ -24,12 +24,6 @@ struct Copy {
     Site site;
 };
 
-CopyGroup &group_of(const Copy &copy) {
-    CopyGroups &groups = copy.thread->copies;
-    const std::uint64_t index = copy.group - groups.first;
-    return index < groups.committed.size() ? groups.committed[index] : groups.open;
-}
-
 // A generic-proxy write, only late: TMA and wgmma see it after the thread's fence.
 void happen(const Copy &copy) {
     SharedMemory &shared = copy.thread->cta->shared;
@@ -43,9 +37,9 @@ void happen(const Copy &copy) {
     unsigned char *to = shared.generic(copy.to, count);
     races::write(to, count);
     copy_bytes(to, bytes, count);
-    shared.wrote(*copy.thread, copy.to, count, 0, copy.site);
-    CopyGroup &group = group_of(copy);
-    --group.missing;
+    shared.wrote(*copy.thread, copy.to, count, copy.site);
+    CopyGroup &group = copy.thread->copies.at(copy.group);
+    --group.unlanded;
     races::release(group.done.carrier());
     copy.thread->copies.waiting.wake_all();
 }
@@ -64,18 +58,11 @@ void check_arguments(const void *shared, const void *global, int bytes, int sour
         wrong = format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
                        aligned(shared) ? "from" : "to");
     if (!wrong.empty())
-        fail(Mistake::MISUSE, wrong, {note_at(*current, where, "called it here")});
+        fail(Mistake::MISUSE, wrong, where, "called it here");
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
     if (source_bytes > 0)
         scopes_read(*current, global, std::size_t(source_bytes), where);
-}
-
-int missing(const CopyGroups &groups, std::size_t covered) {
-    int copies = 0;
-    for (std::size_t i = 0; i < covered; ++i)
-        copies += groups.committed[i].missing;
-    return copies;
 }
 
 } // namespace
@@ -83,50 +70,37 @@ int missing(const CopyGroups &groups, std::size_t covered) {
 void cp_async(void *shared, const void *global, int bytes, int source_bytes, Site where) {
     check_arguments(shared, global, bytes, source_bytes, where);
     Thread &self = *current;
-    CopyGroups &groups = self.copies;
-    const Copy copy{&self,
-                    groups.first + groups.committed.size(),
-                    shared_address(shared, where) - SHARED_BASE,
-                    global,
-                    bytes,
-                    source_bytes,
+    Groups<CopyGroup> &groups = self.copies;
+    const Copy copy{&self,  groups.number(), shared_address(shared, where) - SHARED_BASE,
+                    global, bytes,           source_bytes,
                     where};
     self.cta->shared.generic(copy.to, std::size_t(bytes)); // fails if it is not inside
-    if (groups.open.missing++ == 0 && groups.open.done.carrier() == nullptr)
+    if (groups.open.unlanded++ == 0 && groups.open.done.carrier() == nullptr)
         groups.open.done = races::Token::make();
     counts.copied_bytes += std::uint64_t(source_bytes);
-    Operation operation{};
-    operation.kind = OperationKind::COPY;
-    operation.cta = self.cta;
-    operation.issuer = &self;
-    operation.site = where;
-    operation.name = "cp.async";
-    operation.complete = [copy] { happen(copy); };
-    submit(std::move(operation));
+    submit({.kind = OperationKind::COPY,
+            .cta = self.cta,
+            .issuer = &self,
+            .site = where,
+            .name = "cp.async",
+            .complete = [copy] { happen(copy); }});
 }
 
-void cp_async_commit(Site) {
-    CopyGroups &groups = current->copies;
-    groups.committed.push_back(groups.open);
-    groups.open = CopyGroup{};
-}
+void cp_async_commit(Site) { current->copies.commit(); }
 
 void cp_async_wait(int pending, Site where) {
-    CopyGroups &groups = current->copies;
-    const std::size_t kept = std::size_t(pending);
-    const std::size_t all = groups.committed.size();
-    const std::size_t covered = all > kept ? all - kept : 0;
+    Groups<CopyGroup> &groups = current->copies;
+    const std::size_t covered = groups.covered(pending);
+    const auto missing = [&groups, covered] {
+        return groups.missing(covered, &CopyGroup::unlanded);
+    };
     wait_until(
-        groups.waiting, [&groups, covered] { return missing(groups, covered) == 0; }, where,
-        [&groups, covered, pending] {
-            return format("cp_async_wait<%d>: %d copies have not landed", pending,
-                          missing(groups, covered));
+        groups.waiting, [missing] { return missing() == 0; }, where,
+        [missing, pending] {
+            return format("cp_async_wait<%d>: %d copies have not landed", pending, missing());
         });
-    for (std::size_t i = 0; i < covered; ++i)
-        if (groups.committed[i].done.carrier() != nullptr)
-            races::acquire(groups.committed[i].done.carrier());
-    groups.committed.erase(groups.committed.begin(), groups.committed.begin() + long(covered));
-    groups.first += covered;
+    groups.acquire(covered, &CopyGroup::done);
+    groups.forget(covered);
 }
 
 } // namespace emulator

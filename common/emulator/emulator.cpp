@@ -63,29 +63,8 @@ bool emulator_detects_races(void) { return emulator::races::detecting(); }
 
 void emulator_get_counts(emulator_counts *c) {
     const double samples = static_cast<double>(std::max<uint64_t>(counts.ring_ahead_samples, 1));
-    *c = {};
-    c->global_read_bytes = counts.global_read_bytes;
-    c->global_written_bytes = counts.global_written_bytes;
-    c->tma_read_bytes = counts.tma_read_bytes;
-    c->tma_written_bytes = counts.tma_written_bytes;
-    c->tma_loads = counts.tma_loads;
-    c->tma_stores = counts.tma_stores;
-    c->multicast_bytes = counts.multicast_bytes;
-    c->copied_bytes = counts.copied_bytes;
-    c->wgmmas = counts.wgmmas;
-    c->mmas = counts.mmas;
-    c->multiply_adds = counts.multiply_adds;
-    c->mbarrier_arrivals = counts.mbarrier_arrivals;
-    c->mbarrier_waits = counts.mbarrier_waits;
-    c->mbarrier_waits_blocked = counts.mbarrier_waits_blocked;
-    c->barrier_waits = counts.barrier_waits;
-    c->barrier_waits_blocked = counts.barrier_waits_blocked;
-    c->ring_slots = counts.ring_slots;
-    c->ring_ahead_most = counts.ring_ahead_most;
+    *c = counts;
     c->ring_ahead_mean = static_cast<double>(counts.ring_ahead_sum) / samples;
-    c->threads = counts.threads;
-    c->ctas = counts.ctas;
-    c->clusters = counts.clusters;
 }
 
 size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {

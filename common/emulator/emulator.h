@@ -34,16 +34,20 @@ void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_a
 /* Whether this program was linked with ThreadSanitizer. */
 bool emulator_detects_races(void);
 
-/* What the last launch did: see counts.h for what each is. */
+/* What the last launch did, in numbers that do not depend on the machine it was emulated on. */
 typedef struct emulator_counts {
-    uint64_t global_read_bytes, global_written_bytes;
-    uint64_t tma_read_bytes, tma_written_bytes, tma_loads, tma_stores, multicast_bytes;
-    uint64_t copied_bytes;
-    uint64_t wgmmas, mmas, multiply_adds;
+    uint64_t global_read_bytes, global_written_bytes; /* by plain loads and stores */
+    uint64_t tma_read_bytes, tma_written_bytes;       /* from and to global memory */
+    uint64_t tma_loads, tma_stores;                   /* instructions */
+    uint64_t multicast_bytes;                         /* into shared memory beyond the first CTA */
+    uint64_t copied_bytes;                            /* by cp.async, from global memory */
+    uint64_t wgmmas, mmas;                            /* instructions: per warpgroup, per warp */
+    uint64_t multiply_adds;                           /* on the tensor cores */
     uint64_t mbarrier_arrivals, mbarrier_waits, mbarrier_waits_blocked;
-    uint64_t barrier_waits, barrier_waits_blocked;
-    uint64_t ring_slots, ring_ahead_most;
-    double ring_ahead_mean;
+    uint64_t barrier_waits, barrier_waits_blocked; /* bar.sync and barrier.cluster */
+    uint64_t ring_slots;      /* mbarriers that loads complete on, in one CTA */
+    uint64_t ring_ahead_most; /* phases of loads issued before a consumer waited for them */
+    double ring_ahead_mean;   /* one sample per wait of a consumer */
     uint64_t threads, ctas, clusters;
 } emulator_counts;
 void emulator_get_counts(emulator_counts *counts);

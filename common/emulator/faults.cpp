@@ -1,5 +1,4 @@
-#include "emulator/faults.h"
-
+#include "emulator/accesses.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
@@ -55,7 +54,7 @@ void on_fault(int signal, siginfo_t *info, void *context) {
         return;
     }
     fail(Mistake::ADDRESS, what_is_wrong(info->si_addr),
-         {note_at_code(*current, code_of(context), "did it here")});
+         {note_at(*current, code_of(context), "did it here")});
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "emulator/global_memory.h"
 
 #include "emulator/accesses.h"
+#include "emulator/report.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -119,11 +120,23 @@ GlobalPlace global_place(const void *address, std::size_t bytes) {
     return inside ? GlobalPlace::INSIDE : GlobalPlace::OUTSIDE;
 }
 
-GlobalRange global_range_near(const void *address) {
+std::ptrdiff_t global_offset(const void *address) {
     const Allocation *found = find(number_of(address));
-    if (found == nullptr)
-        return {nullptr, 0};
-    return {reinterpret_cast<const void *>(found->begin), found->bytes};
+    return found != nullptr ? static_cast<std::ptrdiff_t>(number_of(address) - found->begin) : 0;
+}
+
+std::string global_mistake(const char *access, const void *address, std::size_t bytes) {
+    if (global_place(address, bytes) == GlobalPlace::FREED)
+        return format("%s global memory that was freed", access);
+    return format("%s %zu bytes at offset %td of an allocation of %zu bytes", access, bytes,
+                  global_offset(address), find(number_of(address))->bytes);
+}
+
+void check_global(const void *begin, std::size_t bytes, const char *copy, Site where) {
+    const GlobalPlace place = global_place(begin, bytes);
+    if (place == GlobalPlace::FREED || place == GlobalPlace::OUTSIDE)
+        fail(Mistake::ADDRESS, global_mistake(format("%s of", copy).c_str(), begin, bytes), where,
+             "started it here");
 }
 
 } // namespace emulator

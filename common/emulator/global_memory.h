@@ -2,7 +2,10 @@
 // it, so that what a kernel does beside it can be told from anything else.
 #pragma once
 
+#include "emulator/site.h"
+
 #include <cstddef>
+#include <string>
 
 namespace emulator {
 
@@ -23,11 +26,15 @@ enum class GlobalPlace {
 // What [address, address + bytes) is.
 GlobalPlace global_place(const void *address, std::size_t bytes);
 
-// The begin and the size of the allocation that an address lies in or beside, freed or not.
-struct GlobalRange {
-    const void *begin;
-    std::size_t bytes;
-};
-GlobalRange global_range_near(const void *address);
+// Bytes from the begin of the allocation that an address lies in or beside, freed or not.
+std::ptrdiff_t global_offset(const void *address);
+
+// What is wrong with an access to memory of an allocation: it was freed, or the access reaches out
+// of it. `access` begins the sentence: "a thread writes", "TMA load of".
+std::string global_mistake(const char *access, const void *address, std::size_t bytes);
+
+// The current thread starts a copy, `copy`, from or to these bytes: fails with ADDRESS if they are
+// global memory that it may not touch.
+void check_global(const void *begin, std::size_t bytes, const char *copy, Site where);
 
 } // namespace emulator

@@ -17,6 +17,8 @@ extern dim3 blockDim, gridDim;
 
 namespace emulator {
 
+Counts counts{};
+
 namespace {
 
 const std::function<void()> *kernel_body = nullptr;

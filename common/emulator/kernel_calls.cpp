@@ -1,6 +1,6 @@
 // What a kernel calls of the runtime, on the emulated machine.
-#include "emulator/copy_checks.h"
 #include "emulator/launch_order.h"
+#include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/runtime.h"
 
@@ -32,10 +32,8 @@ void fence_proxy_async(Site) {
     current->cta->shared.publish(*current);
 }
 
-namespace {
-
 template <typename T>
-T add_atomically(T *address, T value, Site where) {
+T atomic_add(T *address, T value, Site where) {
     schedule_point();
     SharedMemory &shared = current->cta->shared;
     const bool in_shared = shared.contains(address);
@@ -44,27 +42,14 @@ T add_atomically(T *address, T value, Site where) {
     const T old = *address;
     *address = old + value;
     if (in_shared)
-        shared.wrote(*current, shared.offset_of(address), sizeof(T), 0, where);
+        shared.wrote(*current, shared.offset_of(address), sizeof(T), where);
     return old;
 }
 
-} // namespace
-
-int atomic_add(int *address, int value, Site where) {
-    return add_atomically(address, value, where);
-}
-
-unsigned atomic_add(unsigned *address, unsigned value, Site where) {
-    return add_atomically(address, value, where);
-}
-
-unsigned long long atomic_add(unsigned long long *address, unsigned long long value, Site where) {
-    return add_atomically(address, value, where);
-}
-
-float atomic_add(float *address, float value, Site where) {
-    return add_atomically(address, value, where);
-}
+template int atomic_add(int *, int, Site);
+template unsigned atomic_add(unsigned *, unsigned, Site);
+template unsigned long long atomic_add(unsigned long long *, unsigned long long, Site);
+template float atomic_add(float *, float, Site);
 
 void sleep() { schedule_point(); }
 

@@ -7,9 +7,8 @@
 #pragma once
 
 #include "emulator/accumulators.h"
-#include "emulator/bulk_groups.h"
-#include "emulator/copy_groups.h"
 #include "emulator/fiber.h"
+#include "emulator/groups.h"
 #include "emulator/races.h"
 #include "emulator/report.h"
 #include "emulator/shared_memory.h"
@@ -56,33 +55,41 @@ struct Thread {
     std::uint64_t cluster_waits = 0;    // and waited for
     std::uint64_t aligned_calls = 0;    // executed
     AccumulatorState accumulators;      // accumulators.h
-    BulkGroups bulk;                    // bulk_groups.h
-    CopyGroups copies;                  // copy_groups.h
+    Groups<BulkGroup> bulk;             // groups.h
+    Groups<CopyGroup> copies;
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
     int warpgroup() const { return number / WARPGROUP_LANES; }
 };
 
-// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
-struct NamedBarrier {
+// Threads that meet in phases.
+struct Phases {
     int arrived = 0;
-    int expected = 0; // as the first of this phase said
     std::uint64_t phase = 0;
-    Site site{}; // of the first of this phase
     WaitQueue waiting;
+
+    // What carries order from who arrives in a phase to who leaves it, an address in the counter.
+    // Two phases in a row need two.
+    void *carrier(std::uint64_t of_phase) {
+        return reinterpret_cast<char *>(&phase) + of_phase % 2;
+    }
+};
+
+// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
+struct NamedBarrier : Phases {
+    int expected = 0; // as the first of this phase said
+    Site site{};      // of the first of this phase
 };
 
 // What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
-struct Rendezvous {
+struct Rendezvous : Phases {
     const char *what = nullptr;
-    std::uint32_t mask = 0;    // who takes part
-    std::uint32_t arrived = 0; // who has come
+    std::uint32_t mask = 0;  // who takes part
+    std::uint32_t lanes = 0; // who has come
     void *argument[WARP_LANES] = {};
     void (*work)(void **arguments) = nullptr;
     bool exited_may_miss = false; // lanes of the mask that have exited do not count
-    std::uint64_t phase = 0;
-    WaitQueue waiting;
 };
 
 // The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
@@ -122,16 +129,13 @@ struct Cta {
     bool exited() const { return unfinished == 0; }
 };
 
-// The CTAs that run together, and the barrier between them.
-struct Cluster {
+// The CTAs that run together, and the barrier between them: barrier.cluster.
+struct Cluster : Phases {
     std::vector<std::unique_ptr<Cta>> ctas;
     int index = 0;      // in the grid
     int count = 0;      // of clusters in the grid
     bool early = false; // the launch before may still run
     int unfinished = 0; // threads
-    int arrived = 0;    // at barrier.cluster
-    std::uint64_t phase = 0;
-    WaitQueue waiting;
 };
 
 // Threads, CTAs or clusters of a launch.

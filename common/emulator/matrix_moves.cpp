@@ -79,20 +79,18 @@ void store_all(void **arguments) {
         for (int row = 0; row < ROWS; ++row) {
             copy_bytes(row_of(arguments, i, row), matrix[row], ROW_BYTES);
             const Move &move = move_of(arguments, i * ROWS + row);
-            move.thread->cta->shared.wrote(*move.thread, move.row, ROW_BYTES, 0, move.site);
+            move.thread->cta->shared.wrote(*move.thread, move.row, ROW_BYTES, move.site);
         }
     }
 }
 
 // What the lanes meet in: lanes that call different forms have diverged.
 const char *name_of_form(bool is_write, int matrices, bool transposed) {
-    static const char *const names[2][3][2] = {{{"ldmatrix.x1", "ldmatrix.x1.trans"},
-                                                {"ldmatrix.x2", "ldmatrix.x2.trans"},
-                                                {"ldmatrix.x4", "ldmatrix.x4.trans"}},
-                                               {{"stmatrix.x1", "stmatrix.x1.trans"},
-                                                {"stmatrix.x2", "stmatrix.x2.trans"},
-                                                {"stmatrix.x4", "stmatrix.x4.trans"}}};
-    return names[is_write][matrices / 2][transposed];
+    static const char *const names[][2] = {
+        {"ldmatrix.x1", "ldmatrix.x1.trans"}, {"ldmatrix.x2", "ldmatrix.x2.trans"},
+        {"ldmatrix.x4", "ldmatrix.x4.trans"}, {"stmatrix.x1", "stmatrix.x1.trans"},
+        {"stmatrix.x2", "stmatrix.x2.trans"}, {"stmatrix.x4", "stmatrix.x4.trans"}};
+    return names[is_write * 3 + matrices / 2][transposed];
 }
 
 bool passes_address(const Move &move) { return move.thread->lane() < move.matrices * ROWS; }

@@ -23,7 +23,7 @@ std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
     fail(Mistake::MISUSE,
          format("wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)descriptor,
                 why.c_str()),
-         {note_at(*current, where, "called wgmma here")});
+         where, "called wgmma here");
 }
 
 // CUtensorMapSwizzle from bits 62 and 63: 128, 64 and 32 bytes are 1, 2 and 3 there.

@@ -17,8 +17,8 @@ constexpr int LARGEST_COUNT = (1 << 20) - 1; // of arrivals and, either sign, of
 MbarrierRef own_place(const std::uint64_t *barrier, Site where) {
     const std::uint32_t offset = shared_address(barrier, where) - SHARED_BASE;
     if (offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
-             {note_at(*current, where, "used one that is not")});
+        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes", where,
+             "used one that is not");
     return {current->cta, offset};
 }
 
@@ -118,7 +118,7 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
     if (arrivals < 1 || arrivals > LARGEST_COUNT)
         fail(Mistake::MISUSE,
              format("an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals),
-             {note_at(*current, where, "initialised one")});
+             where, "initialised one");
     check_vacant(place, where);
     auto made = std::make_unique<Barrier>();
     made->place = place;
@@ -158,8 +158,8 @@ void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
     if (parity != 0 && parity != 1)
-        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity),
-             {note_at(*current, where, "waited")});
+        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
+             "waited");
     const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
     if (completed && waited.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it

@@ -4,7 +4,6 @@
 
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
-#include "emulator/mbarrier_name.h"
 #include "emulator/races.h"
 #include "emulator/wait_queue.h"
 
@@ -17,6 +16,20 @@
 #include <vector>
 
 namespace emulator {
+
+// What an mbarrier is called in reports: the name that the line which initialises it gives it.
+struct BarrierName {
+    std::string name;     // "full"; empty if the line does not tell
+    bool indexed = false; // one of an array
+    int index = -1;       // if the line itself says which
+};
+
+// The name in a line such as `mbarrier_init(&smem.full[stage], 1)` or `smem.full.init(1)`.
+BarrierName barrier_name_in(const std::string &line);
+
+// "full[2]", or "the mbarrier at shared address 0x1e400" if its name is unknown; with " of CTA 1"
+// if there are several CTAs.
+std::string mbarrier_name(MbarrierRef barrier);
 
 // Copies that complete on a barrier and that no consumer has waited for.
 struct CopiesAhead {

@@ -14,11 +14,11 @@ constexpr int M = 16;
 constexpr int N = 8;
 constexpr int K = 16;
 
-// What a lane brings. c and d are fp32, or fp16 packed in pairs.
+// What a lane brings.
 struct Fragments {
     const std::uint32_t *a, *b;
-    const void *c;
-    void *d;
+    const float *c;
+    float *d;
 };
 
 // The compiler keeps vectors of this type in registers; loops over arrays it might not.
@@ -66,69 +66,50 @@ void multiply(Matrices &matrices) {
     }
 }
 
-void multiply_f32(void **arguments) {
+// Where element i of a lane's accumulators is in D.
+int d_row(int lane, int i) { return row_of(lane) + i / 2 * 8; }
+int d_column(int lane, int i) { return pair_of(lane) + i % 2; }
+
+void multiply_all(void **arguments) {
+    const auto fragments = [arguments](int lane) -> const Fragments & {
+        return *static_cast<const Fragments *>(arguments[lane]);
+    };
     Matrices matrices;
     for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const Fragments &mine = *static_cast<const Fragments *>(arguments[lane]);
-        collect_operands(matrices, mine, lane);
+        collect_operands(matrices, fragments(lane), lane);
         for (int i = 0; i < 4; ++i)
-            matrices.d[row_of(lane) + i / 2 * 8][pair_of(lane) + i % 2] =
-                static_cast<const float *>(mine.c)[i];
+            matrices.d[d_row(lane, i)][d_column(lane, i)] = fragments(lane).c[i];
     }
     multiply(matrices);
     for (int lane = 0; lane < WARP_LANES; ++lane)
         for (int i = 0; i < 4; ++i)
-            static_cast<float *>(static_cast<const Fragments *>(arguments[lane])->d)[i] =
-                matrices.d[row_of(lane) + i / 2 * 8][pair_of(lane) + i % 2];
+            fragments(lane).d[i] = matrices.d[d_row(lane, i)][d_column(lane, i)];
 }
 
-// The sums are fp32 here as well, and rounded to fp16 once, at the end of the instruction.
-void multiply_f16(void **arguments) {
-    Matrices matrices;
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const Fragments &mine = *static_cast<const Fragments *>(arguments[lane]);
-        collect_operands(matrices, mine, lane);
-        for (int i = 0; i < 2; ++i) {
-            float low, high;
-            unpack(static_cast<const std::uint32_t *>(mine.c)[i], &low, &high);
-            Row &to = matrices.d[row_of(lane) + i * 8];
-            to[pair_of(lane)] = low;
-            to[pair_of(lane) + 1] = high;
-        }
+void mma(const char *what, Fragments mine, Site where) {
+    if (current->lane() == 0) { // once per warp
+        ++counts.mmas;
+        counts.multiply_adds += M * N * K;
     }
-    multiply(matrices);
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        for (int i = 0; i < 2; ++i) {
-            const Row &from = matrices.d[row_of(lane) + i * 8];
-            const int pair = pair_of(lane);
-            static_cast<std::uint32_t *>(static_cast<const Fragments *>(arguments[lane])->d)[i] =
-                half_of_float(from[pair]) | std::uint32_t(half_of_float(from[pair + 1])) << 16;
-        }
-}
-
-void count_mma() {
-    if (current->lane() != 0) // once per warp
-        return;
-    ++counts.mmas;
-    counts.multiply_adds += M * N * K;
+    warp_together(what, WHOLE_WARP, &mine, multiply_all, false, where);
 }
 
 } // namespace
 
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
                       Site where) {
-    Fragments mine{a, b, c, d};
-    count_mma();
-    warp_together("mma.sync.m16n8k16 (fp32 accumulators)", WHOLE_WARP, &mine, multiply_f32, false,
-                  where);
+    mma("mma.sync.m16n8k16 (fp32 accumulators)", {a, b, c, d}, where);
 }
 
+// The sums are fp32 here as well, and rounded to fp16 once, at the end of the instruction.
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where) {
-    Fragments mine{a, b, c, d};
-    count_mma();
-    warp_together("mma.sync.m16n8k16 (fp16 accumulators)", WHOLE_WARP, &mine, multiply_f16, false,
-                  where);
+    float sums[4];
+    for (int i = 0; i < 2; ++i)
+        unpack(c[i], &sums[2 * i], &sums[2 * i + 1]);
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, sums, sums}, where);
+    for (int i = 0; i < 2; ++i)
+        d[i] = half_of_float(sums[2 * i]) | std::uint32_t(half_of_float(sums[2 * i + 1])) << 16;
 }
 
 } // namespace emulator

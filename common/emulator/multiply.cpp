@@ -2,7 +2,9 @@
 
 #include "emulator/matrix_operand.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace emulator {
 
@@ -56,33 +58,18 @@ int first_element(int lane) { return lane / 4 * WGMMA_LARGEST_N + lane % 4 * 2; 
 
 constexpr int EIGHT_ROWS = 8 * WGMMA_LARGEST_N;
 
-void gather(WarpRows &d, float *const *acc, int n) {
+// Calls move(element of d, accumulator of it) for all that the warp's lanes hold.
+template <typename Move>
+void for_each_accumulator(WarpRows &d, float *const *acc, int n, const Move &move) {
     for (int lane = 0; lane < WARP_THREADS; ++lane) {
-        float *to = d + first_element(lane);
-        for (int i = 0; i < n / 2; i += 4, to += BLOCK_COLUMNS) {
-            to[0] = acc[lane][i];
-            to[1] = acc[lane][i + 1];
-            to[EIGHT_ROWS] = acc[lane][i + 2];
-            to[EIGHT_ROWS + 1] = acc[lane][i + 3];
+        auto *element = d + first_element(lane);
+        for (int i = 0; i < n / 2; i += 4, element += BLOCK_COLUMNS) {
+            move(element[0], acc[lane][i]);
+            move(element[1], acc[lane][i + 1]);
+            move(element[EIGHT_ROWS], acc[lane][i + 2]);
+            move(element[EIGHT_ROWS + 1], acc[lane][i + 3]);
         }
     }
-}
-
-void scatter(float *const *acc, const WarpRows &d, int n) {
-    for (int lane = 0; lane < WARP_THREADS; ++lane) {
-        const float *from = d + first_element(lane);
-        for (int i = 0; i < n / 2; i += 4, from += BLOCK_COLUMNS) {
-            acc[lane][i] = from[0];
-            acc[lane][i + 1] = from[1];
-            acc[lane][i + 2] = from[EIGHT_ROWS];
-            acc[lane][i + 3] = from[EIGHT_ROWS + 1];
-        }
-    }
-}
-
-void clear(WarpRows &d) {
-    for (float &element : d)
-        element = 0;
 }
 
 } // namespace
@@ -92,14 +79,14 @@ void multiply_fragments(float *const *acc, int n, bool accumulate, const float *
     for (int warp = 0; warp < WARPS; ++warp) {
         float *const *own = acc + warp * WARP_THREADS;
         if (accumulate)
-            gather(d, own, n);
+            for_each_accumulator(d, own, n, [](float &to, float &from) { to = from; });
         else
-            clear(d);
+            std::fill(std::begin(d), std::end(d), 0.0f);
         const float *rows = a + warp * WARP_ROWS * MMA_K;
         for (int column = 0; column < n; column += BLOCK_COLUMNS)
             for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
                 multiply_block(d + row * WGMMA_LARGEST_N + column, rows + row * MMA_K, b + column);
-        scatter(own, d, n);
+        for_each_accumulator(d, own, n, [](float &from, float &to) { to = from; });
     }
 }
 

@@ -16,20 +16,21 @@ struct Thread;
 // its own that comes after everything the issuing thread did before (and after what it acquires
 // itself), and releases (races.h) whatever others wait for.
 struct Operation {
-    OperationKind kind;
-    Cta *cta;             // whose shared memory it reads or writes
-    const Thread *issuer; // who started it
-    Site site;            // and where
-    const char *name;     // "TMA load", for reports
-    std::function<void()> complete;
-    std::function<bool()> ready; // may it complete yet? empty: yes. (wgmmas complete in order)
-    races::Token issued;         // set by submit(), as is
-    std::uint32_t started = 0;   // the step (steps.h)
+    OperationKind kind{};
+    Cta *cta = nullptr;             // whose shared memory it reads or writes
+    const Thread *issuer = nullptr; // who started it
+    Site site{};                    // and where
+    const char *name = nullptr;     // "TMA load", for reports
+    std::function<void()> complete{};
+    std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
     // For who listens: offsets in the CTA's shared memory.
     static constexpr std::uint32_t NOWHERE = 0xffffffff;
     std::uint32_t tile = NOWHERE;    // what it reads or writes
     std::uint32_t barrier = NOWHERE; // the mbarrier that it completes on
+
+    races::Token issued{};     // set by submit(), as is
+    std::uint32_t started = 0; // the step (steps.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing

@@ -2,14 +2,11 @@
 // twice, be it the same value, is work done twice, or a value that the order of two stores decides.
 #pragma once
 
-#include "emulator/site.h"
+#include "emulator/report.h"
 
 #include <cstddef>
-#include <cstdint>
 
 namespace emulator {
-
-struct Thread;
 
 // From now on [begin, begin + bytes) is the output, of elements of 2 bytes or more; no bytes: there
 // is none.
@@ -18,10 +15,9 @@ void output_watch(const void *begin, std::size_t bytes);
 // A launch begins: nothing of the output has been written.
 void output_launch();
 
-// The thread has written these bytes, by a store at `where`, or by a plain access of the code at
-// `pc`. HAZARD if the launch had written one of their elements before.
-void output_written(const Thread &thread, const void *address, std::size_t bytes, Site where);
+// The thread has written these bytes, by a store or a plain access. HAZARD if the launch had
+// written one of their elements before.
 void output_written(const Thread &thread, const void *address, std::size_t bytes,
-                    std::uintptr_t pc);
+                    const Origin &where);
 
 } // namespace emulator

@@ -3,8 +3,6 @@
 // be, without any order between them that ThreadSanitizer could know: so the program brings its own
 // of those functions. It loses nothing that concerns a kernel, whose accesses the compiler
 // announces one by one.
-#include "emulator/races_library.h"
-
 #include "emulator/copy.h"
 
 #include <cstdint>
@@ -57,6 +55,7 @@ std::size_t strlen(const char *text) {
 
 namespace emulator::races {
 
+void use_own_library(); // called by races_tsan.cpp
 void use_own_library() {}
 
 } // namespace emulator::races
@@ -98,32 +97,25 @@ void deallocate(void *memory, std::align_val_t) {
 
 } // namespace
 
-void *operator new(std::size_t bytes) { return allocate(bytes); }
-void *operator new[](std::size_t bytes) { return allocate(bytes); }
-void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept { return allocate(bytes); }
-void *operator new[](std::size_t bytes, const std::nothrow_t &) noexcept { return allocate(bytes); }
-void *operator new(std::size_t bytes, std::align_val_t alignment) {
-    return allocate(bytes, alignment);
-}
-void *operator new[](std::size_t bytes, std::align_val_t alignment) {
-    return allocate(bytes, alignment);
-}
-
-void operator delete(void *memory) noexcept { deallocate(memory); }
-void operator delete[](void *memory) noexcept { deallocate(memory); }
-void operator delete(void *memory, std::size_t) noexcept { deallocate(memory); }
-void operator delete[](void *memory, std::size_t) noexcept { deallocate(memory); }
-void operator delete(void *memory, const std::nothrow_t &) noexcept { deallocate(memory); }
-void operator delete[](void *memory, const std::nothrow_t &) noexcept { deallocate(memory); }
-void operator delete(void *memory, std::align_val_t alignment) noexcept {
-    deallocate(memory, alignment);
-}
-void operator delete[](void *memory, std::align_val_t alignment) noexcept {
-    deallocate(memory, alignment);
-}
-void operator delete(void *memory, std::size_t, std::align_val_t alignment) noexcept {
-    deallocate(memory, alignment);
-}
-void operator delete[](void *memory, std::size_t, std::align_val_t alignment) noexcept {
-    deallocate(memory, alignment);
-}
+// `new` and `delete`, of one object and of an array, each in all the forms that there are.
+#define NEW_AND_DELETE(suffix)                                                                     \
+    void *operator new suffix(std::size_t bytes) { return allocate(bytes); }                       \
+    void *operator new suffix(std::size_t bytes, const std::nothrow_t &) noexcept {                \
+        return allocate(bytes);                                                                    \
+    }                                                                                              \
+    void *operator new suffix(std::size_t bytes, std::align_val_t alignment) {                     \
+        return allocate(bytes, alignment);                                                         \
+    }                                                                                              \
+    void operator delete suffix(void *memory) noexcept { deallocate(memory); }                     \
+    void operator delete suffix(void *memory, std::size_t) noexcept { deallocate(memory); }        \
+    void operator delete suffix(void *memory, const std::nothrow_t &) noexcept {                   \
+        deallocate(memory);                                                                        \
+    }                                                                                              \
+    void operator delete suffix(void *memory, std::align_val_t alignment) noexcept {               \
+        deallocate(memory, alignment);                                                             \
+    }                                                                                              \
+    void operator delete suffix(void *memory, std::size_t, std::align_val_t alignment) noexcept {  \
+        deallocate(memory, alignment);                                                             \
+    }
+NEW_AND_DELETE()
+NEW_AND_DELETE([])

@@ -6,7 +6,6 @@
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
 #include "emulator/machine.h"
-#include "emulator/races_library.h"
 #include "emulator/report.h"
 
 #include <cstdlib>
@@ -46,6 +45,9 @@ const char *__tsan_default_options();
 }
 
 namespace emulator::races {
+
+// races_library.cpp's: a call, so that the linker takes its functions and not ThreadSanitizer's.
+void use_own_library();
 
 struct Context {
     void *fiber;
@@ -295,9 +297,7 @@ std::string name_of_memory(const void *address) {
     if (fiber_stack_of(address) >= 0)
         return "a thread's local memory";
     if (global_place(address, 1) == GlobalPlace::INSIDE)
-        return format("offset %td of global memory",
-                      static_cast<const char *>(address) -
-                          static_cast<const char *>(global_range_near(address).begin));
+        return format("offset %td of global memory", global_offset(address));
     return format("%p", address);
 }
 

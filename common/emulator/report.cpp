@@ -16,21 +16,9 @@ namespace {
 const char *report_prefix = "emulator";
 
 const char *word_for(Mistake mistake) {
-    switch (mistake) {
-    case Mistake::DEADLOCK:
-        return "deadlock";
-    case Mistake::HAZARD:
-        return "hazard";
-    case Mistake::RACE:
-        return "race";
-    case Mistake::LIFETIME:
-        return "lifetime";
-    case Mistake::MISUSE:
-        return "misuse";
-    case Mistake::ADDRESS:
-        return "address";
-    }
-    return "mistake";
+    static constexpr const char *WORDS[] = {"deadlock", "hazard", "race",
+                                            "lifetime", "misuse", "address"};
+    return WORDS[static_cast<int>(mistake)];
 }
 
 // Who runs, for the end of the first line.
@@ -74,17 +62,15 @@ std::string name_of(const Thread &thread) {
                   thread.warp(), thread.lane());
 }
 
-Note note_at(Site site, const std::string &text) {
-    return {text, site.file_name(), static_cast<int>(site.line())};
+Note note_at(const Origin &where, const std::string &text) {
+    if (where.pc == 0)
+        return {text, where.site.file_name(), static_cast<int>(where.site.line())};
+    const Place place = places_of({where.pc}).front();
+    return {text, place.file, place.line};
 }
 
-Note note_at(const Thread &thread, Site site, const char *did) {
-    return note_at(site, name_of(thread) + " " + did);
-}
-
-Note note_at_code(const Thread &thread, std::uintptr_t pc, const char *did) {
-    const Place place = places_of({pc}).front();
-    return {name_of(thread) + " " + did, place.file, place.line};
+Note note_at(const Thread &thread, const Origin &where, const char *did) {
+    return note_at(where, name_of(thread) + " " + did);
 }
 
 std::string source_text(const std::string &file, int line) {
@@ -108,6 +94,10 @@ void fail(Mistake mistake, const std::string &what, const std::vector<Note> &not
     std::fflush(stdout);
     print(report);
     _exit(1);
+}
+
+void fail(Mistake mistake, const std::string &what, const Origin &where, const char *did) {
+    fail(mistake, what, {note_at(*current, where, did)});
 }
 
 std::string format(const char *format, ...) {

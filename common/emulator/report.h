@@ -25,6 +25,20 @@ enum class Mistake {
     ADDRESS   // an access outside of what the kernel may touch
 };
 
+// Where in the kernel something was done: a line that the call knows or, of a plain access, machine
+// code, the return address of a call that the compiler inserted.
+struct Origin {
+    Site site{};
+    std::uintptr_t pc = 0; // 0: the site says where
+
+    Origin(Site site) : site(site) {}
+    Origin(std::uintptr_t pc) : pc(pc) {}
+    bool operator==(const Origin &other) const {
+        return pc == other.pc && (pc != 0 || (site.line() == other.site.line() &&
+                                              site.file_name() == other.site.file_name()));
+    }
+};
+
 // A further line of a report: what, and the line of source it happened at, if known.
 struct Note {
     std::string text;
@@ -32,12 +46,9 @@ struct Note {
     int line = 0;
 };
 
-// A note about what `thread` did at `site`: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
-Note note_at(const Thread &thread, Site site, const char *did);
-Note note_at(Site site, const std::string &text);
-
-// The same for the machine code at `pc`, the return address of a call that the compiler inserted.
-Note note_at_code(const Thread &thread, std::uintptr_t pc, const char *did);
+// A note about what `thread` did there: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
+Note note_at(const Thread &thread, const Origin &where, const char *did);
+Note note_at(const Origin &where, const std::string &text);
 
 // A place in a source file. `file` as the compiler was given it, line 0 if unknown.
 struct Place {
@@ -55,6 +66,10 @@ std::string source_text(const std::string &file, int line);
 // Prints the report and ends the program. The first line says what is wrong; the notes follow, each
 // with its place and the text of that line. A thread that is running is named in the first line.
 [[noreturn]] void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+
+// The same with one note: what the current thread did at `where`.
+[[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
+                       const char *did);
 
 // What the first line of every report starts with. The string must outlive the runs.
 void set_report_prefix(const char *prefix);

@@ -9,41 +9,35 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <map>
 #include <string>
 
 static constexpr int COMPUTE_CAPABILITY_MAJOR = 9;
 static constexpr int COMPUTE_CAPABILITY_MINOR = 0;
 static constexpr int RESERVED_SHARED = 1024; // of each CTA, the system's
 
+// The errors that there are, their names and the same in words.
+static const struct {
+    cudaError_t error;
+    const char *name, *words;
+} ERRORS[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
+
 const char *cudaGetErrorName(cudaError_t error) {
-    switch (error) {
-    case cudaSuccess:
-        return "cudaSuccess";
-    case cudaErrorInvalidValue:
-        return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-        return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidDevice:
-        return "cudaErrorInvalidDevice";
-    case cudaErrorInvalidClusterSize:
-        return "cudaErrorInvalidClusterSize";
-    }
+    for (const auto &known : ERRORS)
+        if (known.error == error)
+            return known.name;
     return "unrecognized error code";
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
-    switch (error) {
-    case cudaSuccess:
-        return "no error";
-    case cudaErrorInvalidValue:
-        return "invalid argument";
-    case cudaErrorMemoryAllocation:
-        return "out of memory";
-    case cudaErrorInvalidDevice:
-        return "invalid device ordinal";
-    case cudaErrorInvalidClusterSize:
-        return "misconfigured cluster shape";
-    }
+    for (const auto &known : ERRORS)
+        if (known.error == error)
+            return known.words;
     return "unrecognized error code";
 }
 
@@ -72,30 +66,20 @@ cudaError_t cudaDriverGetVersion(int *version) {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
-    switch (attribute) {
-    case cudaDevAttrMultiProcessorCount:
-        *value = emulator::MULTIPROCESSORS;
-        return cudaSuccess;
-    case cudaDevAttrL2CacheSize: // there is none: small, so that small products are large
-        *value = 1 << 20;
-        return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = COMPUTE_CAPABILITY_MAJOR;
-        return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = COMPUTE_CAPABILITY_MINOR;
-        return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = int(emulator::LARGEST_SHARED);
-        return cudaSuccess;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-        *value = int(RESERVED_SHARED);
-        return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: // room for one CTA of the largest
-        *value = int(emulator::LARGEST_SHARED + RESERVED_SHARED);
-        return cudaSuccess;
-    }
-    return cudaErrorInvalidValue;
+    static const std::map<cudaDeviceAttr, int> values = {
+        {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
+        {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products are large
+        {cudaDevAttrComputeCapabilityMajor, COMPUTE_CAPABILITY_MAJOR},
+        {cudaDevAttrComputeCapabilityMinor, COMPUTE_CAPABILITY_MINOR},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(emulator::LARGEST_SHARED)},
+        {cudaDevAttrReservedSharedMemoryPerBlock, RESERVED_SHARED},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, // room for one CTA of the largest
+         int(emulator::LARGEST_SHARED + RESERVED_SHARED)}};
+    const auto found = values.find(attribute);
+    if (found == values.end())
+        return cudaErrorInvalidValue;
+    *value = found->second;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {

@@ -4,6 +4,7 @@
 #include "emulator/site.h"
 
 #include <cstddef>
+#include <cstdint>
 
 struct cudaLaunchConfig_st;
 
@@ -20,6 +21,10 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
 // Remembers an error for cudaGetLastError, and returns it.
 int failed(int error);
 
+// The shared address of an object in the current CTA's shared memory; fails with ADDRESS for
+// anything else. (cvta.to.shared)
+std::uint32_t shared_address(const void *object, Site where);
+
 // The current CTA's dynamic shared memory; MISUSE if the launch asked for less than `bytes`.
 void *dynamic_shared(std::size_t bytes, Site where);
 
@@ -34,10 +39,9 @@ void wait_for_launch_before();
 void fence_proxy_async(Site where);
 
 // An atomic operation of the current thread: nobody comes between, and no race is seen in it.
-int atomic_add(int *address, int value, Site where);
-unsigned atomic_add(unsigned *address, unsigned value, Site where);
-unsigned long long atomic_add(unsigned long long *address, unsigned long long value, Site where);
-float atomic_add(float *address, float value, Site where);
+// Of int, unsigned, unsigned long long and float.
+template <typename T>
+T atomic_add(T *address, T value, Site where);
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();

@@ -37,13 +37,6 @@ const Write *unpublished(const Thread &thread, const void *address, std::size_t 
     return nullptr;
 }
 
-[[noreturn]] void fail_with(const Write &write, const Note &reader) {
-    fail(Mistake::HAZARD,
-         "global memory is read that another CTA of the cluster wrote, with no barrier of the "
-         "cluster between: an arrival on a peer's mbarrier publishes nothing",
-         {reader, note_at_code(*write.thread, write.pc, "wrote it here")});
-}
-
 } // namespace
 
 void scopes_begin() {
@@ -63,14 +56,16 @@ void scopes_written(const Thread &thread, const void *address, std::size_t bytes
         writes[granule] = {&thread, thread.cluster_arrivals, pc};
 }
 
-void scopes_read(const Thread &thread, const void *address, std::size_t bytes, Site where) {
-    if (const Write *write = unpublished(thread, address, bytes))
-        fail_with(*write, note_at(thread, where, "started to copy it here"));
-}
-
-void scopes_read(const Thread &thread, const void *address, std::size_t bytes, std::uintptr_t pc) {
-    if (const Write *write = unpublished(thread, address, bytes))
-        fail_with(*write, note_at_code(thread, pc, "read it here"));
+void scopes_read(const Thread &thread, const void *address, std::size_t bytes,
+                 const Origin &where) {
+    const Write *write = unpublished(thread, address, bytes);
+    if (write == nullptr)
+        return;
+    const char *did = where.pc != 0 ? "read it here" : "started to copy it here";
+    fail(Mistake::HAZARD,
+         "global memory is read that another CTA of the cluster wrote, with no barrier of the "
+         "cluster between: an arrival on a peer's mbarrier publishes nothing",
+         {note_at(thread, where, did), note_at(*write->thread, write->pc, "wrote it here")});
 }
 
 } // namespace emulator

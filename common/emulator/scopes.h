@@ -3,26 +3,22 @@
 // release at the scope of the arriving CTA, so it publishes nothing to the peer.
 #pragma once
 
-#include "emulator/site.h"
+#include "emulator/report.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace emulator {
 
-struct Thread;
-
 // A cluster begins: it has written nothing.
 void scopes_begin();
 
-// The thread writes global memory, by a plain access of the code at `pc`.
+// The thread writes global memory, by a plain access.
 void scopes_written(const Thread &thread, const void *address, std::size_t bytes,
                     std::uintptr_t pc);
 
-// The thread reads it, by a copy that it starts at `where`, or by a plain access of the code at
-// `pc`. HAZARD if a thread of another CTA of the cluster wrote it, with no barrier of the cluster
-// between.
-void scopes_read(const Thread &thread, const void *address, std::size_t bytes, Site where);
-void scopes_read(const Thread &thread, const void *address, std::size_t bytes, std::uintptr_t pc);
+// The thread reads it, by a copy that it starts or by a plain access. HAZARD if a thread of another
+// CTA of the cluster wrote it, with no barrier of the cluster between.
+void scopes_read(const Thread &thread, const void *address, std::size_t bytes, const Origin &where);
 
 } // namespace emulator

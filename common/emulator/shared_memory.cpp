@@ -36,17 +36,7 @@ std::size_t static_size() {
     return static_cast<std::size_t>(__stop_shared_memory - __start_shared_memory);
 }
 
-// Where generic writes came from: the place of a plain access, or a call.
-struct Origin {
-    std::uintptr_t pc;
-    Site site;
-};
-
-bool same(const Origin &a, const Origin &b) {
-    return a.pc == b.pc && (a.pc != 0 || (a.site.line() == b.site.line() &&
-                                          a.site.file_name() == b.site.file_name()));
-}
-
+// Where generic writes came from.
 std::vector<Origin> origins;
 
 // The number of an origin. Sites of writes are few; the ones used last are found at once.
@@ -54,10 +44,10 @@ std::uint16_t number_of(const Origin &origin) {
     static std::uint16_t recent[64];
     const std::size_t key = origin.pc != 0 ? origin.pc ^ origin.pc >> 6 : origin.site.line();
     std::uint16_t &guess = recent[key % 64];
-    if (guess < origins.size() && same(origins[guess], origin))
+    if (guess < origins.size() && origins[guess] == origin)
         return guess;
     for (std::size_t i = 0; i < origins.size(); ++i)
-        if (same(origins[i], origin))
+        if (origins[i] == origin)
             return guess = static_cast<std::uint16_t>(i);
     if (origins.size() == 65535)
         return 65534; // more lines than any kernel has: the last one stands for the rest
@@ -177,8 +167,8 @@ std::uint32_t shared_address(const void *object, Site where) {
     const SharedMemory &shared = current->cta->shared;
     if (!shared.contains(object))
         fail(Mistake::ADDRESS,
-             format("%p is not an address in the CTA's own shared memory", object),
-             {note_at(*current, where, "took it for one")});
+             format("%p is not an address in the CTA's own shared memory", object), where,
+             "took it for one");
     return SHARED_BASE + shared.offset_of(object);
 }
 
@@ -187,18 +177,18 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE,
-             format("CTA %d of a cluster of %zu is asked for", rank, cluster.ctas.size()),
-             {note_at(*current, where, "asked for it")});
+             format("CTA %d of a cluster of %zu is asked for", rank, cluster.ctas.size()), where,
+             "asked for it");
     Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
     if (peer.exited())
         fail(Mistake::LIFETIME, format("the shared memory of CTA %d is used after it exited", rank),
-             {note_at(*current, where, "used it")});
+             where, "used it");
     if (&peer != current->cta && current->cluster_waits == 0)
         fail(Mistake::LIFETIME,
              format("the shared memory of CTA %d is used before any cluster barrier: the CTA may "
                     "not have started",
                     rank),
-             {note_at(*current, where, "used it")});
+             where, "used it");
     peer_uses(peer, where);
     return {&peer, offset};
 }
@@ -225,13 +215,13 @@ void SharedMemory::compact(int thread) {
 }
 
 void SharedMemory::wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes,
-                         std::uintptr_t pc, Site site) {
+                         const Origin &origin) {
     if (!tracking || bytes == 0)
         return;
     check_inside(offset, bytes);
-    const std::uint16_t origin = number_of({pc, site});
+    const std::uint16_t number = number_of(origin);
     for (std::size_t unit = offset / UNIT; unit <= (offset + bytes - 1) / UNIT; ++unit)
-        take_over(thread.number, unit, origin);
+        take_over(thread.number, unit, number);
     if (dirty_[static_cast<std::size_t>(thread.number)].size() > 2 * writers_.size())
         compact(thread.number);
 }
@@ -272,10 +262,8 @@ std::size_t SharedMemory::first_unpublished(std::uint32_t offset, std::size_t by
 }
 
 Note SharedMemory::note_of(const Writer &writer, const char *did) const {
-    const Origin &origin = origins[writer.origin];
     const Thread &thread = cta_->threads[static_cast<std::size_t>(writer.thread)];
-    return origin.pc != 0 ? note_at_code(thread, origin.pc, did)
-                          : note_at(thread, origin.site, did);
+    return note_at(thread, origins[writer.origin], did);
 }
 
 void SharedMemory::fail_unpublished(std::size_t unit, const std::string &what, Site site) const {

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "emulator/report.h"
-#include "emulator/shared_address.h"
+#include "emulator/runtime.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,8 +66,7 @@ public:
 
     // The current thread wrote here by the generic proxy. Plain stores are found by the hooks of
     // accesses.cpp; calls such as stmatrix say it themselves.
-    void wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes, std::uintptr_t pc,
-               Site site);
+    void wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes, const Origin &origin);
 
     // fence.proxy.async by `thread`: its own writes so far reach the async view.
     void publish(const Thread &thread);

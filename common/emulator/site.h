@@ -8,5 +8,6 @@ namespace emulator {
 // A line of the kernel. Every function that a kernel calls takes one as its last, defaulted
 // argument, and so knows its caller's file and line.
 using Site = std::source_location;
+#define EMULATOR_SITE emulator::Site where = emulator::Site::current()
 
 } // namespace emulator

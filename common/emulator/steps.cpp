@@ -12,19 +12,6 @@ std::uint32_t steps = 0;
 emulator_listener listener = nullptr;
 void *listener_context = nullptr;
 
-emulator_operation_kind kind_of(OperationKind kind) {
-    switch (kind) {
-    case OperationKind::LOAD:
-        return EMULATOR_LOAD;
-    case OperationKind::MATMUL:
-        return EMULATOR_MULTIPLY;
-    case OperationKind::STORE_READ:
-        return EMULATOR_STORE_READ;
-    default:
-        return EMULATOR_STORE_WRITE;
-    }
-}
-
 // A shared address, or 0 for nothing.
 std::uint32_t address_of(std::uint32_t offset) {
     return offset == Operation::NOWHERE ? 0 : SHARED_BASE + offset;
@@ -47,7 +34,7 @@ void tell_operation(const Operation &operation) {
     if (listener == nullptr || operation.kind == OperationKind::COPY)
         return;
     emulator_operation told{};
-    told.kind = kind_of(operation.kind);
+    told.kind = static_cast<emulator_operation_kind>(operation.kind);
     told.cta[0] = operation.cta->block_index.x;
     told.cta[1] = operation.cta->block_index.y;
     told.cta[2] = operation.cta->block_index.z;

@@ -2,7 +2,6 @@
 #include "emulator/tma.h"
 
 #include "emulator/copy.h"
-#include "emulator/copy_checks.h"
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
@@ -27,30 +26,30 @@ void check_parameter(const void *map, const char *copy, Site where) {
                  "%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
                  "and may see what was there before. Pass it as a __grid_constant__ parameter",
                  copy),
-             {note_at(*current, where, "started the copy here")});
+             where, "started the copy here");
 }
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
         fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
-             {note_at(*current, where, "started the copy here")});
+             where, "started the copy here");
     TensorDescription tensor;
     copy_bytes(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy),
-             {note_at(*current, where, "started the copy here")});
+        fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
+             "started the copy here");
     check_parameter(map, copy, where);
     if (tensor.rank != rank)
         fail(Mistake::MISUSE,
              format("%s of %d dimensions with a tensor map of %d", copy, rank, int(tensor.rank)),
-             {note_at(*current, where, "started the copy here")});
+             where, "started the copy here");
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
         fail(Mistake::MISUSE,
              format("%s of rows of %u bytes under a swizzle of %u: narrower rows than the "
                     "swizzle's are not modelled",
                     copy, row, swizzle_span(tensor.swizzle)),
-             {note_at(*current, where, "started the copy here")});
+             where, "started the copy here");
     return tensor;
 }
 
@@ -118,7 +117,7 @@ void check_launch_before(const char *copy, Site where) {
                  "%s in a kernel that was launched early, by a thread that neither has waited for "
                  "the launch before, which may still use that memory, nor comes after one that has",
                  copy),
-             {note_at(*current, where, "started the copy here, without wait_for_launch_before")});
+             where, "started the copy here, without wait_for_launch_before");
 }
 
 Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where) {
@@ -136,7 +135,7 @@ std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, S
     if (address % TILE_ALIGNMENT != 0)
         fail(Mistake::MISUSE,
              format("%s: the tile at shared address 0x%x is not 128-byte aligned", copy, address),
-             {note_at(*current, where, "started the copy here")});
+             where, "started the copy here");
     const std::uint32_t offset = address - SHARED_BASE;
     current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside
     return offset;
@@ -159,16 +158,14 @@ void tma_load(void *tile, const void *map, const int *coordinates, int rank, std
     }
     for (Cta *cta : destinations) {
         const Load load{box, cta, to, barrier_offset, current, where};
-        Operation operation{};
-        operation.kind = OperationKind::LOAD;
-        operation.cta = cta;
-        operation.issuer = current;
-        operation.site = where;
-        operation.name = "TMA load";
-        operation.complete = [load] { land(load); };
-        operation.tile = to;
-        operation.barrier = barrier_offset;
-        submit(std::move(operation));
+        submit({.kind = OperationKind::LOAD,
+                .cta = cta,
+                .issuer = current,
+                .site = where,
+                .name = "TMA load",
+                .complete = [load] { land(load); },
+                .tile = to,
+                .barrier = barrier_offset});
     }
 }
 

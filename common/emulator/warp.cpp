@@ -54,8 +54,8 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
     const Thread &thread = *current;
     if ((mask & bit_of(thread.lane())) == 0)
         fail(Mistake::MISUSE, format("%s with a mask, 0x%08x, without the lane itself", what, mask),
-             {note_at(thread, where, "called it here")});
-    if (meeting.arrived == 0 || (meeting.mask == mask && same_text(meeting.what, what)))
+             where, "called it here");
+    if (meeting.lanes == 0 || (meeting.mask == mask && same_text(meeting.what, what)))
         return;
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
@@ -67,7 +67,7 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
 // The lanes that will never come. Where they are missed that is a mistake.
 std::uint32_t check_exited(const Rendezvous &meeting, const Thread &thread, Site where) {
     const std::uint32_t exited = exited_lanes(*thread.cta, thread.warp());
-    const std::uint32_t missed = exited & meeting.mask & ~meeting.arrived;
+    const std::uint32_t missed = exited & meeting.mask & ~meeting.lanes;
     if (missed != 0 && !meeting.exited_may_miss)
         fail(Mistake::MISUSE,
              format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
@@ -79,11 +79,11 @@ std::uint32_t check_exited(const Rendezvous &meeting, const Thread &thread, Site
 // Does the work and lets all go on, if nobody is missing.
 void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     const std::uint32_t exited = check_exited(meeting, thread, where);
-    if ((meeting.mask & ~(meeting.arrived | exited)) != 0)
+    if ((meeting.mask & ~(meeting.lanes | exited)) != 0)
         return;
     if (meeting.work != nullptr)
         meeting.work(meeting.argument);
-    meeting.arrived = 0;
+    meeting.lanes = 0;
     ++meeting.phase;
     if ((meeting.mask | exited) == ~0u)
         accesses_warp_met(*thread.cta, thread.warp());
@@ -98,15 +98,10 @@ void start(Rendezvous &meeting, const Call &call) {
     std::memset(meeting.argument, 0, sizeof meeting.argument);
 }
 
-// Two phases in a row need two carriers.
-void *carrier_of(Rendezvous &meeting, std::uint64_t phase) {
-    return reinterpret_cast<char *>(&meeting.phase) + phase % 2;
-}
-
 // What a deadlock report says of those who wait.
 std::string describe(const Rendezvous &meeting) {
     return format("%s: %s have not come", meeting.what,
-                  lanes_name(meeting.mask & ~meeting.arrived).c_str());
+                  lanes_name(meeting.mask & ~meeting.lanes).c_str());
 }
 
 // The current thread joins the meeting of its warp, or opens it.
@@ -115,19 +110,19 @@ void join(const Call &call, void *argument, Site where) {
     Thread &thread = *current;
     Rendezvous &meeting = thread.cta->warps[thread.warp()];
     check_mask(meeting, call.what, call.mask, where);
-    if (meeting.arrived == 0)
+    if (meeting.lanes == 0)
         start(meeting, call);
     const std::uint64_t phase = meeting.phase;
     if (call.synchronises)
-        races::release(carrier_of(meeting, phase));
+        races::release(meeting.carrier(phase));
     meeting.argument[thread.lane()] = argument;
-    meeting.arrived |= bit_of(thread.lane());
+    meeting.lanes |= bit_of(thread.lane());
     complete_if_full(meeting, thread, where);
     wait_until(
         meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
         [&meeting] { return describe(meeting); });
     if (call.synchronises)
-        races::acquire(carrier_of(meeting, phase));
+        races::acquire(meeting.carrier(phase));
     schedule_point();
 }
 
@@ -141,17 +136,9 @@ struct ShuffleLane {
 };
 
 const char *name_of(Shuffle how) {
-    switch (how) {
-    case Shuffle::INDEX:
-        return "__shfl_sync";
-    case Shuffle::UP:
-        return "__shfl_up_sync";
-    case Shuffle::DOWN:
-        return "__shfl_down_sync";
-    case Shuffle::XOR:
-        break;
-    }
-    return "__shfl_xor_sync";
+    static constexpr const char *NAMES[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync",
+                                            "__shfl_xor_sync"};
+    return NAMES[static_cast<int>(how)];
 }
 
 // The lane whose value `lane` gets: as shfl.sync computes it, from the operand's low five bits.
@@ -237,7 +224,7 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
         fail(Mistake::MISUSE,
              format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
-             {note_at(*current, where, "called it here")});
+             where, "called it here");
     ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
     join({name_of(how), mask, shuffle, true, false}, &mine, where);
     return mine.result;
@@ -255,7 +242,7 @@ void warp_sync(std::uint32_t mask, Site where) {
 
 void warp_thread_exits(Thread &thread) {
     Rendezvous &meeting = thread.cta->warps[thread.warp()];
-    if (meeting.arrived == 0)
+    if (meeting.lanes == 0)
         return;
     complete_if_full(meeting, thread, meeting.waiting.threads.front()->wait.site);
 }

@@ -24,9 +24,8 @@ bool overlaps(const AccumulatorRange &range, const char *begin, std::size_t byte
     return begin < range.begin + range.bytes && range.begin < begin + bytes;
 }
 
-[[noreturn]] void fail_unfenced(const Thread &thread, const char *why, Site where) {
-    fail(Mistake::HAZARD, format("wgmma without wgmma_fence: %s", why),
-         {note_at(thread, where, "called wgmma here")});
+[[noreturn]] void fail_unfenced(const char *why, Site where) {
+    fail(Mistake::HAZARD, format("wgmma without wgmma_fence: %s", why), where, "called wgmma here");
 }
 
 // The accumulators of a wgmma that the thread calls: they must be fenced if other code used them,
@@ -34,13 +33,12 @@ bool overlaps(const AccumulatorRange &range, const char *begin, std::size_t byte
 void check_accumulators(const Thread &thread, const char *acc, std::size_t bytes, Site where) {
     const AccumulatorState &state = thread.accumulators;
     if (!state.fenced)
-        fail_unfenced(thread, "there has been none since the thread began", where);
+        fail_unfenced("there has been none since the thread began", where);
     for (const AccumulatorRange &range : state.ranges) {
         if (!overlaps(range, acc, bytes))
             continue;
         if (range.touched)
-            fail_unfenced(thread, "the accumulators were used by other code since the last one",
-                          where);
+            fail_unfenced("the accumulators were used by other code since the last one", where);
         if ((range.begin != acc || range.bytes != bytes) && in_flight(state, range))
             fail(Mistake::HAZARD,
                  "wgmma on accumulators of a wgmma of another shape that is still in flight",
@@ -70,8 +68,8 @@ Warpgroup &warpgroup_of(const Thread &thread, Site where) {
     std::vector<Warpgroup> &warpgroups = thread.cta->warpgroups;
     const std::size_t index = std::size_t(thread.warpgroup());
     if (index >= warpgroups.size())
-        fail(Mistake::MISUSE, "wgmma needs whole warpgroups of 128 threads",
-             {note_at(thread, where, "called it here")});
+        fail(Mistake::MISUSE, "wgmma needs whole warpgroups of 128 threads", where,
+             "called it here");
     warpgroups[index].cta = thread.cta;
     return warpgroups[index];
 }
@@ -119,25 +117,21 @@ void execute(Warpgroup &group) {
     group.waiting.wake_all();
 }
 
-void begin_slot(Wgmma &slot, const Thread &thread, int n, std::uint64_t a, std::uint64_t b,
-                bool accumulate, Site where) {
-    slot.n = n;
-    slot.a = a;
-    slot.b = b;
-    slot.accumulate = accumulate;
+void begin_slot(Wgmma &slot, const Thread &thread, const WgmmaArguments &arguments, Site where) {
+    static_cast<WgmmaArguments &>(slot) = arguments;
     slot.site = where;
     slot.done = races::Token::make();
-    decode_operand(*thread.cta, 'A', a, WGMMA_M, where);
-    decode_operand(*thread.cta, 'B', b, n, where);
+    decode_operand(*thread.cta, 'A', arguments.a, WGMMA_M, where);
+    decode_operand(*thread.cta, 'B', arguments.b, arguments.n, where);
 }
 
-void check_agreement(const Wgmma &slot, const Thread &thread, int n, std::uint64_t a,
-                     std::uint64_t b, bool accumulate, Site where) {
-    const char *what = slot.n != n                     ? "the shape"
-                       : slot.a != a                   ? "A's descriptor"
-                       : slot.b != b                   ? "B's descriptor"
-                       : slot.accumulate != accumulate ? "whether to accumulate"
-                                                       : nullptr;
+void check_agreement(const Wgmma &slot, const Thread &thread, const WgmmaArguments &mine,
+                     Site where) {
+    const char *what = slot.n != mine.n                     ? "the shape"
+                       : slot.a != mine.a                   ? "A's descriptor"
+                       : slot.b != mine.b                   ? "B's descriptor"
+                       : slot.accumulate != mine.accumulate ? "whether to accumulate"
+                                                            : nullptr;
     if (what != nullptr)
         fail(Mistake::MISUSE,
              format("the threads of a warpgroup disagree about %s of a wgmma", what),
@@ -153,16 +147,14 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
         check_operand(*group.cta, decode_operand(*group.cta, 'B', slot.b, slot.n, where), where);
     ++counts.wgmmas;
     counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * MMA_K;
-    Operation operation{};
-    operation.kind = OperationKind::MATMUL;
-    operation.cta = group.cta;
-    operation.issuer = current;
-    operation.site = where;
-    operation.name = "wgmma";
-    operation.ready = [&group, number] { return group.executed == number; };
-    operation.complete = [&group] { execute(group); };
-    operation.tile = a.start - SHARED_BASE;
-    submit(std::move(operation));
+    submit({.kind = OperationKind::MATMUL,
+            .cta = group.cta,
+            .issuer = current,
+            .site = where,
+            .name = "wgmma",
+            .complete = [&group] { execute(group); },
+            .ready = [&group, number] { return group.executed == number; },
+            .tile = a.start - SHARED_BASE});
 }
 
 // The thread knows that the first `complete` wgmmas are: slots that all threads know of may go.
@@ -190,8 +182,8 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
     AccumulatorState &state = self.accumulators;
     Warpgroup &group = warpgroup_of(self, where);
     if (n < 8 || n > WGMMA_LARGEST_N || n % 8 != 0)
-        fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", n),
-             {note_at(self, where, "called it here")});
+        fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", n), where,
+             "called it here");
     const char *begin = reinterpret_cast<const char *>(acc);
     const std::size_t bytes = sizeof(float) * std::size_t(n) / 2;
     check_accumulators(self, begin, bytes, where);
@@ -202,8 +194,8 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
         group.slots.emplace_back();
     Wgmma &slot = slot_of(group, number);
     if (slot.arrived == 0)
-        begin_slot(slot, self, n, a, b, accumulate, where);
-    check_agreement(slot, self, n, a, b, accumulate, where);
+        begin_slot(slot, self, {n, a, b, accumulate}, where);
+    check_agreement(slot, self, {n, a, b, accumulate}, where);
     slot.acc[self.number % WARPGROUP_LANES] = acc;
     races::release(slot.done.carrier());
     if (++slot.arrived == WARPGROUP_LANES)
@@ -253,7 +245,7 @@ void accumulators_accessed(Thread &thread, const void *address, std::size_t byte
                  format("accumulators are %s while a wgmma that writes them is in flight: "
                         "wgmma_wait first",
                         is_write ? "written" : "read"),
-                 {note_at_code(thread, pc, is_write ? "wrote them here" : "read them here"),
+                 {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
                   note_at(thread, range.site, "called the wgmma here")});
         range.touched = true;
     }

@@ -73,6 +73,19 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 // The last argument of every hook.
 #define TRACE_SITE trace::Site where = TRACE_HERE
 
+// A hook that writes one event, for a function without a result, and one that notes something done
+// many times in a row. Both get the function's parameters and its arguments, each in parentheses.
+#define TRACE_LIST(...) __VA_ARGS__
+#define TRACE_HOOK(function, parameters, arguments, what, ...)                                     \
+    DEVICE void traced_##function parameters {                                                     \
+        TRACE_EVENT(what, TRACE_FORWARD(function, TRACE_LIST arguments), ##__VA_ARGS__);           \
+    }
+#define TRACE_NOTE(function, parameters, arguments, note)                                          \
+    DEVICE void traced_##function parameters {                                                     \
+        function arguments;                                                                        \
+        trace::note;                                                                               \
+    }
+
 // ---------------------------------------------------------------------------- shared memory
 
 namespace trace {
@@ -119,25 +132,16 @@ DEVICE T &traced_dynamic_smem(TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- mbarriers
 
-// mbarrier_init.
-DEVICE void traced_mbarrier_init(uint64_t *barrier, int arrivals, TRACE_SITE) {
-    TRACE_EVENT(TRACE_INIT, TRACE_FORWARD(mbarrier_init, barrier, arrivals),
-                shared_address(barrier), uint32_t(arrivals));
-}
+TRACE_HOOK(mbarrier_init, (uint64_t * barrier, int arrivals, TRACE_SITE), (barrier, arrivals),
+           TRACE_INIT, shared_address(barrier), uint32_t(arrivals))
 #define mbarrier_init traced_mbarrier_init
 
-// mbarrier_arrive, on the own CTA.
-DEVICE void traced_mbarrier_arrive(uint64_t *barrier, TRACE_SITE) {
-    TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive, barrier), shared_address(barrier),
-                TRACE_OWN);
-}
+// On the own CTA, and with the rank of the CTA.
+TRACE_HOOK(mbarrier_arrive, (uint64_t * barrier, TRACE_SITE), (barrier), TRACE_ARRIVE,
+           shared_address(barrier), TRACE_OWN)
+TRACE_HOOK(mbarrier_arrive_cluster, (uint64_t * barrier, int cta_rank, TRACE_SITE),
+           (barrier, cta_rank), TRACE_ARRIVE, shared_address(barrier), uint32_t(cta_rank))
 #define mbarrier_arrive traced_mbarrier_arrive
-
-// mbarrier_arrive_cluster: with the rank of the CTA.
-DEVICE void traced_mbarrier_arrive_cluster(uint64_t *barrier, int cta_rank, TRACE_SITE) {
-    TRACE_EVENT(TRACE_ARRIVE, TRACE_FORWARD(mbarrier_arrive_cluster, barrier, cta_rank),
-                shared_address(barrier), uint32_t(cta_rank));
-}
 #define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
 
 // mbarrier_arrive_expect_tx: from now on the loads are looked after.
@@ -152,7 +156,6 @@ DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE
 }
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
-// mbarrier_wait.
 DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -202,72 +205,45 @@ struct TracedBarrier : Barrier {
 // ---------------------------------------------------------------------------- barriers
 
 // __syncthreads is barrier 0.
-DEVICE void traced_syncthreads(TRACE_SITE) {
-    TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(__syncthreads), TRACE_NOWHERE, 0);
-}
-#define __syncthreads traced_syncthreads
-
-// named_barrier_sync.
-DEVICE void traced_named_barrier_sync(int id, int threads, TRACE_SITE) {
-    TRACE_EVENT(TRACE_BARRIER, TRACE_FORWARD(named_barrier_sync, id, threads), TRACE_NOWHERE,
-                uint32_t(id));
-}
+TRACE_HOOK(__syncthreads, (TRACE_SITE), (), TRACE_BARRIER, TRACE_NOWHERE, 0)
+TRACE_HOOK(named_barrier_sync, (int id, int threads, TRACE_SITE), (id, threads), TRACE_BARRIER,
+           TRACE_NOWHERE, uint32_t(id))
+TRACE_HOOK(cluster_sync, (TRACE_SITE), (), TRACE_CLUSTER)
+#define __syncthreads traced___syncthreads
 #define named_barrier_sync traced_named_barrier_sync
-
-// cluster_sync.
-DEVICE void traced_cluster_sync(TRACE_SITE) {
-    TRACE_EVENT(TRACE_CLUSTER, TRACE_FORWARD(cluster_sync));
-}
 #define cluster_sync traced_cluster_sync
 
 // ---------------------------------------------------------------------------- TMA
 
-// TMA loads: the mbarrier and the tile.
-DEVICE void traced_tma_load_2d(void *tile, const TensorMap *map, int column, int row,
-                               uint64_t *barrier, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD, TRACE_FORWARD(tma_load_2d, tile, map, column, row, barrier),
-                shared_address(barrier), 0, shared_address(tile));
-}
+// TMA loads: the mbarrier and the tile; into several CTAs: with the mask.
+TRACE_HOOK(tma_load_2d,
+           (void *tile, const TensorMap *map, int column, int row, uint64_t *barrier, TRACE_SITE),
+           (tile, map, column, row, barrier), TRACE_LOAD, shared_address(barrier), 0,
+           shared_address(tile))
+TRACE_HOOK(tma_load_2d_hint,
+           (void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
+            uint64_t policy, TRACE_SITE),
+           (tile, map, column, row, barrier, policy), TRACE_LOAD, shared_address(barrier), 0,
+           shared_address(tile))
+TRACE_HOOK(tma_load_2d_multicast,
+           (void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
+            uint16_t cta_mask, TRACE_SITE),
+           (tile, map, column, row, barrier, cta_mask), TRACE_LOAD, shared_address(barrier),
+           cta_mask, shared_address(tile))
 #define tma_load_2d traced_tma_load_2d
-
-// The same with an L2 policy.
-DEVICE void traced_tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
-                                    uint64_t *barrier, uint64_t policy, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD,
-                TRACE_FORWARD(tma_load_2d_hint, tile, map, column, row, barrier, policy),
-                shared_address(barrier), 0, shared_address(tile));
-}
 #define tma_load_2d_hint traced_tma_load_2d_hint
-
-// The same into several CTAs: with the mask.
-DEVICE void traced_tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
-                                         uint64_t *barrier, uint16_t cta_mask, TRACE_SITE) {
-    TRACE_EVENT(TRACE_LOAD,
-                TRACE_FORWARD(tma_load_2d_multicast, tile, map, column, row, barrier, cta_mask),
-                shared_address(barrier), cta_mask, shared_address(tile));
-}
 #define tma_load_2d_multicast traced_tma_load_2d_multicast
 
 // TMA stores: the tile.
-DEVICE void traced_tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
-                                TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d, map, tile, column, row), TRACE_NOWHERE, 0,
-                shared_address(tile));
-}
+TRACE_HOOK(tma_store_2d, (const TensorMap *map, const void *tile, int column, int row, TRACE_SITE),
+           (map, tile, column, row), TRACE_STORE, TRACE_NOWHERE, 0, shared_address(tile))
+TRACE_HOOK(tma_store_2d_hint,
+           (const TensorMap *map, const void *tile, int column, int row, uint64_t policy,
+            TRACE_SITE),
+           (map, tile, column, row, policy), TRACE_STORE, TRACE_NOWHERE, 0, shared_address(tile))
+TRACE_HOOK(bulk_commit, (TRACE_SITE), (), TRACE_STORE_COMMIT)
 #define tma_store_2d traced_tma_store_2d
-
-// The same with an L2 policy.
-DEVICE void traced_tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row,
-                                     uint64_t policy, TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE, TRACE_FORWARD(tma_store_2d_hint, map, tile, column, row, policy),
-                TRACE_NOWHERE, 0, shared_address(tile));
-}
 #define tma_store_2d_hint traced_tma_store_2d_hint
-
-// bulk_commit.
-DEVICE void traced_bulk_commit(TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE_COMMIT, TRACE_FORWARD(bulk_commit));
-}
 #define bulk_commit traced_bulk_commit
 
 // Waits for TMA stores: until they have read ...
@@ -320,14 +296,9 @@ DEVICE void traced_wgmma_commit(TRACE_SITE) {
 }
 #define wgmma_commit traced_wgmma_commit
 
-// wgmma_wait.
-template <int PENDING, int COUNT>
-DEVICE void traced_wgmma_wait(float (&acc)[COUNT], TRACE_SITE) {
-    TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
-                PENDING);
-}
-template <int PENDING, int BLOCKS, int COUNT>
-DEVICE void traced_wgmma_wait(float (&acc)[BLOCKS][COUNT], TRACE_SITE) {
+// Of one block of accumulators, or of several.
+template <int PENDING, typename Accumulators>
+DEVICE void traced_wgmma_wait(Accumulators &acc, TRACE_SITE) {
     TRACE_EVENT(TRACE_MULTIPLY_WAIT, TRACE_FORWARD(wgmma_wait<PENDING>, acc), TRACE_NOWHERE,
                 PENDING);
 }
@@ -343,10 +314,7 @@ DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_byte
 }
 #define cp_async_cg traced_cp_async_cg
 
-// cp_async_commit.
-DEVICE void traced_cp_async_commit(TRACE_SITE) {
-    TRACE_EVENT(TRACE_COPY_COMMIT, TRACE_FORWARD(cp_async_commit));
-}
+TRACE_HOOK(cp_async_commit, (TRACE_SITE), (), TRACE_COPY_COMMIT)
 #define cp_async_commit traced_cp_async_commit
 
 // Waits for groups of cp.async.
@@ -361,22 +329,15 @@ DEVICE void traced_cp_async_wait(TRACE_SITE) {
 // An mma.sync takes a few cycles, and there are hundreds of them between two waits: an event each
 // would be the longer part. What stands before them, the reading of their operands, is noted, and
 // with it when the last was read. It is noted first: an address that lives longer takes a register.
-DEVICE void traced_ldmatrix_x1(uint32_t (&registers)[1], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x1, registers, row);
-}
-DEVICE void traced_ldmatrix_x2(uint32_t (&registers)[2], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x2, registers, row);
-}
-DEVICE void traced_ldmatrix_x4(uint32_t (&registers)[4], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x4, registers, row);
-}
-DEVICE void traced_ldmatrix_x4_trans(uint32_t (&registers)[4], const void *row, TRACE_SITE) {
-    trace::touch(TRACE_READ, shared_address(row));
-    TRACE_FORWARD(ldmatrix_x4_trans, registers, row);
-}
+#define TRACE_LDMATRIX(function, matrices)                                                         \
+    DEVICE void traced_##function(uint32_t(&registers)[matrices], const void *row, TRACE_SITE) {   \
+        trace::touch(TRACE_READ, shared_address(row));                                             \
+        TRACE_FORWARD(function, registers, row);                                                   \
+    }
+TRACE_LDMATRIX(ldmatrix_x1, 1)
+TRACE_LDMATRIX(ldmatrix_x2, 2)
+TRACE_LDMATRIX(ldmatrix_x4, 4)
+TRACE_LDMATRIX(ldmatrix_x4_trans, 4)
 #define ldmatrix_x1 traced_ldmatrix_x1
 #define ldmatrix_x2 traced_ldmatrix_x2
 #define ldmatrix_x4 traced_ldmatrix_x4
@@ -413,10 +374,8 @@ DEVICE void traced_load8(float (&values)[8], const T *source) {
 #define load8 traced_load8
 
 // The same of four, of which rungs only read from the tile.
-DEVICE void traced_load4(float (&values)[4], const float *source) {
-    load4(values, source);
-    trace::touch(TRACE_READ, trace::place_of(source));
-}
+TRACE_NOTE(load4, (float (&values)[4], const float *source), (values, source),
+           touch(TRACE_READ, trace::place_of(source)))
 #define load4 traced_load4
 
 // Operands straight from global memory.
@@ -440,10 +399,7 @@ DEVICE void traced_copy8(fp16 *to, const void *from) {
 #define copy8 traced_copy8
 
 // Zeros in place of what lies outside of the matrix.
-DEVICE void traced_zero8(fp16 *to) {
-    zero8(to);
-    trace::touch(TRACE_COPY, trace::place_of(to));
-}
+TRACE_NOTE(zero8, (fp16 * to), (to), touch(TRACE_COPY, trace::place_of(to)))
 #define zero8 traced_zero8
 
 // Results on their way out, from here on.
@@ -453,53 +409,29 @@ DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
 }
 #define store_pair traced_store_pair
 
-// Eight of them.
-DEVICE void traced_store8(bf16 *destination, const float (&values)[8]) {
-    store8(destination, values);
-    trace::touch(TRACE_WRITE);
-}
-#define store8 traced_store8
-
-// Four, to staging memory.
-DEVICE void traced_store4_shared(float *destination, const float (&values)[4]) {
-    store4_shared(destination, values);
-    trace::touch(TRACE_WRITE);
-}
-#define store4_shared traced_store4_shared
-
-// Two, to staging memory.
-DEVICE void traced_store2_shared(bf16 *destination, float low, float high) {
-    store2_shared(destination, low, high);
-    trace::touch_in_line(TRACE_WRITE);
-}
-#define store2_shared traced_store2_shared
-
-// One, to staging memory.
+// Eight of them; four, two and one, to staging memory; a row of fragments, to global memory.
+TRACE_NOTE(store8, (bf16 * to, const float (&values)[8]), (to, values), touch(TRACE_WRITE))
+TRACE_NOTE(store4_shared, (float *to, const float (&values)[4]), (to, values), touch(TRACE_WRITE))
+TRACE_NOTE(store2_shared, (bf16 * to, float low, float high), (to, low, high),
+           touch_in_line(TRACE_WRITE))
 template <typename T>
-DEVICE void traced_store_shared(T *destination, T value) {
-    store_shared(destination, value);
-    trace::touch(TRACE_WRITE);
-}
+TRACE_NOTE(store_shared, (T * to, T value), (to, value), touch(TRACE_WRITE))
+TRACE_NOTE(store_fragment_row, (bf16 * row, float left0, float left1, float right0, float right1),
+           (row, left0, left1, right0, right1), touch_in_line(TRACE_WRITE))
+#define store8 traced_store8
+#define store4_shared traced_store4_shared
+#define store2_shared traced_store2_shared
 #define store_shared traced_store_shared
+#define store_fragment_row traced_store_fragment_row
 
-// A fragment, to staging memory.
-DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
+    // A fragment and half of one, to staging memory.
+    DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
     TRACE_FORWARD(stmatrix_x4, row, values);
     trace::touch_in_line(TRACE_WRITE);
 }
-#define stmatrix_x4 traced_stmatrix_x4
-
-// Half of one, to staging memory.
 DEVICE void traced_stmatrix_x2(bf16 *row, const float *values, TRACE_SITE) {
     TRACE_FORWARD(stmatrix_x2, row, values);
     trace::touch_in_line(TRACE_WRITE);
 }
+#define stmatrix_x4 traced_stmatrix_x4
 #define stmatrix_x2 traced_stmatrix_x2
-
-// A row of fragments, to global memory.
-DEVICE void traced_store_fragment_row(bf16 *row, float left0, float left1, float right0,
-                                      float right1) {
-    store_fragment_row(row, left0, left1, right0, right1);
-    trace::touch_in_line(TRACE_WRITE);
-}
-#define store_fragment_row traced_store_fragment_row

@@ -64,7 +64,7 @@ __global__ void load_box(const __grid_constant__ TensorMap map, int column, int 
 // Loads boxes from the numbered matrix [rows][columns] at and past its edges, negative coordinates
 // included, and expects them swizzled, zeros outside.
 template <LoadHow HOW>
-static void expect_loads() {
+static void loads() {
     const int rows = 100, columns = 72;
     const int ctas = HOW == LOAD_2D_MULTICAST ? 2 : 1;
     const std::vector<uint16_t> matrix = numbered(rows, columns);
@@ -96,14 +96,6 @@ static void expect_loads() {
         expect_equal(out.read(), expected, SWIZZLE_COLUMNS, what);
     }
 }
-
-static void load_2d() { expect_loads<LOAD_2D>(); }
-
-static void load_2d_token() { expect_loads<LOAD_2D_TOKEN>(); }
-
-static void load_2d_hint() { expect_loads<LOAD_2D_HINT>(); }
-
-static void load_2d_multicast() { expect_loads<LOAD_2D_MULTICAST>(); }
 
 // ---------------------------------------------------------------------------- TMA store
 

@@ -1,4 +1,4 @@
-// What the cases of test_instructions.cu are made of. Matrices hold different bits in every
+// What the programs for a GPU are made of. Matrices hold different bits in every
 // element, so that one in the wrong place is seen; what must not be written holds UNWRITTEN.
 #pragma once
 
@@ -67,4 +67,29 @@ inline std::vector<uint16_t> numbered(int rows, int columns) {
     for (int i = 0; i < rows * columns; ++i)
         matrix[i] = uint16_t(i + 1);
     return matrix;
+}
+
+// The cases of a program. Each needs a GPU of compute capability 9.0, or the emulator.
+struct Case {
+    const char *name;
+    void (*body)();
+};
+
+// Runs them, or skips them where they cannot run; whether they ran.
+template <int COUNT>
+static bool run_cases(const Case (&cases)[COUNT]) {
+    int major = 0;
+    int minor = 0;
+    const bool fits =
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess &&
+        major == 9 && minor == 0;
+    for (const auto &[name, body] : cases) {
+        digests.push_back({.name = name});
+        if (fits)
+            run_case(name, body);
+        else
+            skip_case(name, "it needs a GPU of compute capability 9.0");
+    }
+    return fits;
 }

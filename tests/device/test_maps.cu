@@ -45,11 +45,6 @@ static bool all_banks_once(const std::vector<int> &offsets, int bytes) {
     return std::count(hits, hits + BANKS, 1) == BANKS;
 }
 
-static void expect_all_banks_once(const std::vector<int> &offsets, int bytes, const char *what,
-                                  int where) {
-    EXPECT(all_banks_once(offsets, bytes), "%s at %d", what, where);
-}
-
 // A tile of words lies as one of twice as many bf16 does.
 static void swizzled_words() {
     for (int row = 0; row < 64; ++row)
@@ -60,39 +55,36 @@ static void swizzled_words() {
         }
 }
 
-// What the swizzle is for: eight rows, the same chunk of 16 bytes.
-static void swizzle_column() {
-    for (int first = 0; first < 64; first += 8)
-        for (int chunk = 0; chunk < 8; ++chunk) {
-            std::vector<int> offsets;
-            for (int row = first; row < first + 8; ++row)
-                offsets.push_back(swizzled_byte(row, chunk * CHUNK_COLUMNS));
-            expect_all_banks_once(offsets, 16, "chunk", chunk);
-        }
-}
+// What a swizzle is for: accesses of a warp to a tile of 64 rows, by groups of `lanes` that go to
+// the banks at once, for each 8 rows from `first` and the columns from `block` on.
+struct TileAccess {
+    int lanes, bytes, columns; // columns: from one block to the next
+    int (*row)(int lane), (*column)(int lane);
+};
 
-// A warp that writes its fragments to swizzled staging memory with 4-byte stores.
-static void pair_stores() {
-    for (int first = 0; first < 128; first += 8)
-        for (int block = 0; block < SWIZZLE_COLUMNS; block += 8) {
-            std::vector<int> offsets;
-            for (int lane = 0; lane < 32; ++lane)
-                offsets.push_back(swizzled_byte(first + lane / 4, block + lane % 4 * 2));
-            expect_all_banks_once(offsets, 4, "block", block);
-        }
-}
-
-// The same with stmatrix, 16 rows and two chunks: it takes the rows of eight lanes at a time.
-static void stmatrix_stores() {
-    for (int first = 0; first < 64; first += 16)
-        for (int block = 0; block < SWIZZLE_COLUMNS; block += 16)
-            for (int phase = 0; phase < 32; phase += 8) {
+template <const TileAccess &ACCESS>
+static void meets_all_banks() {
+    for (int first = 0; first + ACCESS.row(31) < 64; first += 8)
+        for (int block = 0; block < SWIZZLE_COLUMNS; block += ACCESS.columns)
+            for (int lane = 0; lane < 32; lane += ACCESS.lanes) {
                 std::vector<int> offsets;
-                for (int lane = phase; lane < phase + 8; ++lane)
-                    offsets.push_back(swizzled_byte(first + lane % 16, block + lane / 16 * 8));
-                expect_all_banks_once(offsets, 16, "block", block);
+                for (int i = lane; i < lane + ACCESS.lanes; ++i)
+                    offsets.push_back(
+                        swizzled_byte(first + ACCESS.row(i), block + ACCESS.column(i)));
+                EXPECT(all_banks_once(offsets, ACCESS.bytes), "row %d, column %d, lane %d", first,
+                       block, lane);
             }
 }
+
+// The same chunk of eight rows.
+static constexpr TileAccess CHUNKS = {8, 16, 32, [](int lane) { return lane % 8; },
+                                      [](int lane) { return lane / 8 * CHUNK_COLUMNS; }};
+// A warp that writes its fragments with 4-byte stores.
+static constexpr TileAccess PAIRS = {32, 4, 8, [](int lane) { return lane / 4; },
+                                     [](int lane) { return lane % 4 * 2; }};
+// The same with stmatrix, 16 rows and two chunks: it takes the rows of eight lanes at a time.
+static constexpr TileAccess STMATRIX = {8, 16, 16, [](int lane) { return lane % 16; },
+                                        [](int lane) { return lane / 16 * 8; }};
 
 // Whether eight rows of so many chunks of 16 bytes, one behind the other, meet all banks once where
 // they have the same chunk.
@@ -167,9 +159,9 @@ static void exchange_covers() {
 int main() {
     run_case("swizzle: the definition on byte addresses, one to one", swizzle_definition);
     run_case("swizzle: words of fp32", swizzled_words);
-    run_case("swizzle: a chunk of eight rows meets all banks once", swizzle_column);
-    run_case("swizzle: 4-byte stores of fragments meet all banks once", pair_stores);
-    run_case("swizzle: stmatrix meets all banks once", stmatrix_stores);
+    run_case("swizzle: a chunk of eight rows meets all banks once", meets_all_banks<CHUNKS>);
+    run_case("swizzle: 4-byte stores of fragments meet all banks once", meets_all_banks<PAIRS>);
+    run_case("swizzle: stmatrix meets all banks once", meets_all_banks<STMATRIX>);
     run_case("dense rows of an odd number of chunks: stmatrix meets all banks once", dense_rows);
     run_case("descriptor: its fields", descriptor_fields);
     run_case("wgmma fragment: every element of D once", fragment_covers);

@@ -81,25 +81,12 @@ static void words() {
                 expect_moved<T>(column, row, swizzle);
 }
 
-static const struct {
-    const char *name;
-    void (*body)();
-} CASES[] = {
+static const Case CASES[] = {
     {"TMA: words of fp32, in and out, clipped at the edges", words<float>},
     {"TMA: words of int32, in and out, clipped at the edges", words<int32_t>},
 };
 
 int main() {
-    int major = 0;
-    const bool fits =
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
-        major == 9;
-    for (const auto &[name, body] : CASES) {
-        digests.push_back({.name = name});
-        if (fits)
-            run_case(name, body);
-        else
-            skip_case(name, "it needs a GPU of compute capability 9.0");
-    }
+    run_cases(CASES);
     return test_result();
 }

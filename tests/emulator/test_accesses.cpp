@@ -1,5 +1,5 @@
 // What plain loads and stores are counted and checked for.
-#include "memory.h"
+#include "units.h"
 
 #include "emulator/barriers.h"
 #include "emulator/cp_async.h"
@@ -133,19 +133,17 @@ static void outside() {
         run_kernel(2, 1, 1024, [] {
             if (current->cta->rank == 1)
                 first = shared_at<int>(0);
-            cluster_arrive(here());
-            cluster_wait(here());
+            sync_cluster();
             if (current->cta->rank == 0)
                 *first = 0;
-            cluster_arrive(here());
-            cluster_wait(here());
+            sync_cluster();
         });
     });
     static int *numbers = static_cast<int *>(global_allocate(100 * sizeof(int)));
     const auto touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };
     const auto beyond = [&] { touch(100); };
-    expect_mistake("address", "offset 400 of an allocation of 400 bytes", beyond);
-    expect_report("touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };", beyond);
+    expect_mistake("address", "offset 400 of an allocation of 400 bytes", beyond,
+                   "touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };");
     expect_mistake("address", "offset -4 of an allocation", [&] { touch(-1); });
     global_free(numbers);
     expect_mistake("address", "global memory that was freed", [&] { touch(0); });
@@ -184,8 +182,7 @@ static void tell_peer(bool by_mbarrier, bool by_copy) {
         std::uint64_t *barrier = shared_at<std::uint64_t>(0);
         mbarrier_init(barrier, 1, here());
         mbarrier_init_fence(here());
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
         if (current->cta->rank == 0) {
             static_cast<volatile int *>(numbers)[3] = 1; // the write
             mbarrier_arrive_remote(barrier, 1, here());
@@ -193,23 +190,21 @@ static void tell_peer(bool by_mbarrier, bool by_copy) {
             mbarrier_wait_parity(barrier, 0, here());
         }
         if (!by_mbarrier) {
-            cluster_arrive(here());
-            cluster_wait(here());
+            sync_cluster();
         }
         if (current->cta->rank == 1 && by_copy)
             cp_async(shared_at<int>(16), &numbers[3], 4, 4, here());
         else if (current->cta->rank == 1) [[maybe_unused]]
             const int number = static_cast<volatile int *>(numbers)[3];
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
     });
 }
 
 static void scopes() {
     tell_peer(false, false);
     for (const bool by_copy : {false, true}) {
-        expect_mistake("hazard", "publishes nothing", [=] { tell_peer(true, by_copy); });
-        expect_report("// the write", [=] { tell_peer(true, by_copy); });
+        expect_mistake(
+            "hazard", "publishes nothing", [=] { tell_peer(true, by_copy); }, "// the write");
     }
 }
 

@@ -1,7 +1,7 @@
 // mbarriers: phases, bytes, names, and what is wrong to do with them.
-#include "memory.h"
+#include "units.h"
 
-#include "emulator/mbarrier_name.h"
+#include "emulator/mbarrier_table.h"
 
 static std::uint64_t *barrier(int i = 0) { return shared_at<std::uint64_t>(std::size_t(8 * i)); }
 
@@ -67,20 +67,6 @@ static void bytes() {
         mbarrier_arrive(barrier(), 128, here());
         mbarrier_wait_parity(barrier(), 1, here());
     });
-    expect_mistake("deadlock", "no thread can go on", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            mbarrier_complete_bytes(place(), 8);
-            mbarrier_arrive(barrier(), 0, here());
-            mbarrier_wait_parity(barrier(), 0, here());
-        });
-    });
-    expect_mistake("misuse", "counts 1048576 bytes", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            mbarrier_arrive(barrier(), 1 << 20, here());
-        });
-    });
 }
 
 static void what_is_missing() {
@@ -98,10 +84,11 @@ static void what_is_missing() {
             mbarrier_wait_parity(&smem.full[2], 0, here());
         });
     };
-    expect_report("full[2], phase 0 (parity 0): 0 of 1 arrivals missing, 16384 of 49152 bytes "
-                  "missing",
-                  [&] { stuck(1); });
-    expect_report("full[2] of CTA 0, phase 0 (parity 0)", [&] { stuck(2); });
+    expect_mistake(
+        "deadlock", "", [&] { stuck(1); },
+        "full[2], phase 0 (parity 0): 0 of 1 arrivals missing, 16384 of 49152 bytes missing");
+    expect_mistake(
+        "deadlock", "", [&] { stuck(2); }, "full[2] of CTA 0, phase 0 (parity 0)");
 }
 
 static void names() {
@@ -118,83 +105,93 @@ static void names() {
     is("for (auto &b : all) start(b);", "", false, -1);
 }
 
-static void misused() {
-    expect_mistake("misuse", "more arrivals than the barrier's count, 1", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            mbarrier_arrive(barrier(), 64, here());
-            mbarrier_arrive(barrier(), 0, here());
-        });
-    });
-    expect_mistake("misuse", "a token of phase 0, and is in phase 2", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            const std::uint64_t token = mbarrier_arrive(barrier(), 0, here());
-            mbarrier_arrive(barrier(), 0, here());
-            mbarrier_wait_token(barrier(), token, here());
-        });
-    });
-    expect_mistake("misuse", "1 to 1048575 arrivals, not 0",
-                   [] { in_one_thread([] { make_barrier(0, 0); }); });
-    expect_mistake("misuse", "token of another barrier", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            make_barrier(1, 1);
-            mbarrier_wait_token(barrier(1), mbarrier_arrive(barrier(), 0, here()), here());
-        });
-    });
-    expect_mistake("hazard", "went on by 2 phases", [] {
-        run_kernel(1, 2, 1024, [] {
-            if (thread_number() == 0)
-                make_barrier(0, 1);
-            syncthreads(here());
-            if (thread_number() == 1) { // it comes last, and so goes on first
-                mbarrier_wait_parity(barrier(), 0, here());
-            } else {
-                mbarrier_arrive(barrier(), 0, here());
-                mbarrier_arrive(barrier(), 0, here());
-            }
-        });
-    });
+// Thread 0 makes a barrier; then both of two threads go on.
+static void with_barrier(const std::function<void()> &body) {
+    if (thread_number() == 0)
+        make_barrier(0, 1);
+    syncthreads(here());
+    body();
 }
 
-static void lifetimes() {
-    expect_mistake("lifetime", "never initialised",
-                   [] { in_one_thread([] { mbarrier_arrive(barrier(), 0, here()); }); });
-    expect_mistake("lifetime", "after its bytes were overwritten", [] {
-        in_one_thread([] {
-            make_barrier(0, 1);
-            *barrier() += 1;
-            mbarrier_arrive(barrier(), 0, here());
-        });
-    });
-    expect_mistake("lifetime", "initialised but not yet fenced", [] {
-        run_kernel(1, 2, 1024, [] {
-            if (thread_number() == 0)
-                mbarrier_init(barrier(), 1, here());
-            syncthreads(here());
-            if (thread_number() == 1)
-                mbarrier_arrive(barrier(), 0, here());
-        });
-    });
-    expect_mistake("lifetime", "before any cluster barrier", [] {
-        run_kernel(2, 1, 1024, [] {
-            make_barrier(0, 1);
-            mbarrier_arrive_remote(barrier(), 1 - current->cta->rank, here());
-        });
-    });
-}
+static const std::vector<MistakeCase> MISTAKES = {
+    {"mbarrier: bytes that nobody announces are waited for", "deadlock", "no thread can go on", 1,
+     1,
+     [] {
+         make_barrier(0, 1);
+         mbarrier_complete_bytes(place(), 8);
+         mbarrier_arrive(barrier(), 0, here());
+         mbarrier_wait_parity(barrier(), 0, here());
+     }},
+    {"mbarrier: too many bytes", "misuse", "counts 1048576 bytes", 1, 1,
+     [] {
+         make_barrier(0, 1);
+         mbarrier_arrive(barrier(), 1 << 20, here());
+     }},
+    {"mbarrier: too many arrivals", "misuse", "more arrivals than the barrier's count, 1", 1, 1,
+     [] {
+         make_barrier(0, 1);
+         mbarrier_arrive(barrier(), 64, here());
+         mbarrier_arrive(barrier(), 0, here());
+     }},
+    {"mbarrier: a token that is too old", "misuse", "a token of phase 0, and is in phase 2", 1, 1,
+     [] {
+         make_barrier(0, 1);
+         const std::uint64_t token = mbarrier_arrive(barrier(), 0, here());
+         mbarrier_arrive(barrier(), 0, here());
+         mbarrier_wait_token(barrier(), token, here());
+     }},
+    {"mbarrier: a phase without arrivals", "misuse", "1 to 1048575 arrivals, not 0", 1, 1,
+     [] { make_barrier(0, 0); }},
+    {"mbarrier: a token of another barrier", "misuse", "token of another barrier", 1, 1,
+     [] {
+         make_barrier(0, 1);
+         make_barrier(1, 1);
+         mbarrier_wait_token(barrier(1), mbarrier_arrive(barrier(), 0, here()), here());
+     }},
+    {"mbarrier: a phase that a waiting thread may miss", "hazard", "went on by 2 phases", 1, 2,
+     [] {
+         with_barrier([] {
+             if (thread_number() == 1) { // it comes last, and so goes on first
+                 mbarrier_wait_parity(barrier(), 0, here());
+             } else {
+                 mbarrier_arrive(barrier(), 0, here());
+                 mbarrier_arrive(barrier(), 0, here());
+             }
+         });
+     }},
+    {"mbarrier: used before its life", "lifetime", "never initialised", 1, 1,
+     [] { mbarrier_arrive(barrier(), 0, here()); }},
+    {"mbarrier: used after its bytes were overwritten", "lifetime",
+     "after its bytes were overwritten", 1, 1,
+     [] {
+         make_barrier(0, 1);
+         *barrier() += 1;
+         mbarrier_arrive(barrier(), 0, here());
+     }},
+    {"mbarrier: used before its fence", "lifetime", "initialised but not yet fenced", 1, 2,
+     [] {
+         if (thread_number() == 0)
+             mbarrier_init(barrier(), 1, here());
+         syncthreads(here());
+         if (thread_number() == 1)
+             mbarrier_arrive(barrier(), 0, here());
+     }},
+    {"mbarrier: a peer's, before it is known to have started", "lifetime",
+     "before any cluster barrier", 2, 1,
+     [] {
+         make_barrier(0, 1);
+         mbarrier_arrive_remote(barrier(), 1 - current->cta->rank, here());
+     }},
+};
 
 static void remote() {
     run_kernel(2, 1, 1024, [] {
         make_barrier(0, 2);
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
         mbarrier_arrive_remote(barrier(), 0, here());
         mbarrier_arrive_remote(barrier(), 1, here());
         mbarrier_wait_parity(barrier(), 0, here());
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
     });
 }
 
@@ -226,9 +223,8 @@ int main() {
     run_case("mbarrier: bytes, before and after they are announced", bytes);
     run_case("mbarrier: what a wait misses", what_is_missing);
     run_case("mbarrier: names", names);
-    run_case("mbarrier: misuse", misused);
-    run_case("mbarrier: before and after its life", lifetimes);
     run_case("mbarrier: arrivals from a peer", remote);
     run_case("mbarrier: how far a ring runs ahead", ring);
+    run_mistakes(MISTAKES);
     return test_result();
 }

@@ -1,5 +1,5 @@
 // Shared memory and its two views, and the first words of reports.
-#include "memory.h"
+#include "units.h"
 
 #include <cuda_runtime.h>
 
@@ -35,37 +35,42 @@ static void published() {
     });
 }
 
-static void unpublished() {
-    const auto without_fence = [] {
-        in_one_thread([] {
-            *shared_at<int>(4096) = 7; // the writer
-            async_read(4096, 4);
-        });
-    };
-    expect_mistake("hazard", "TMA store reads bytes that a thread wrote and never fenced",
-                   without_fence);
-    expect_report("*shared_at<int>(4096) = 7; // the writer", without_fence);
-    expect_report("thread 0 of CTA 0 (warp 0, lane 0) wrote them", without_fence);
-    expect_mistake("hazard", "TMA load overwrites", [] {
-        in_one_thread([] {
-            *shared_at<short>(30) = 7;
-            async_write(0, 32);
-        });
-    });
+static void without_fence() {
+    *shared_at<int>(4096) = 7; // the writer
+    async_read(4096, 4);
 }
 
+static const std::vector<MistakeCase> MISTAKES = {
+    {"shared memory: an unpublished write is a hazard, and its line named", "hazard",
+     "TMA store reads bytes that a thread wrote and never fenced", 1, 1, without_fence,
+     "*shared_at<int>(4096) = 7; // the writer"},
+    {"shared memory: who wrote what is unpublished is named", "hazard", "never fenced", 1, 1,
+     without_fence, "thread 0 of CTA 0 (warp 0, lane 0) wrote them"},
+    {"shared memory: a load that overwrites an unpublished write", "hazard", "TMA load overwrites",
+     1, 1,
+     [] {
+         *shared_at<short>(30) = 7;
+         async_write(0, 32);
+     }},
+    {"shared memory: a fence publishes its thread's writes alone", "hazard",
+     "never fenced, at offset 1058", 1, 2,
+     [] {
+         *shared_at<short>(32 + 2 * thread_number()) = 7; // halves of a word
+         syncthreads(here());
+         if (thread_number() == 0) {
+             shared().publish(*current); // its own half
+             async_read(32, 2);
+             async_read(32, 4);
+         }
+     }},
+    {"reports: the prefix", "address", "v98: ", 1, 1,
+     [] {
+         set_report_prefix("v98");
+         *shared_at<int>(8192) = 0;
+     }},
+};
+
 static void who_publishes() {
-    expect_mistake("hazard", "never fenced, at offset 1058", [] {
-        run_kernel(1, 2, 1024, [] {
-            *shared_at<short>(32 + 2 * thread_number()) = 7; // halves of a word
-            syncthreads(here());
-            if (thread_number() == 0) {
-                shared().publish(*current); // its own half
-                async_read(32, 2);
-                async_read(32, 4);
-            }
-        });
-    });
     run_kernel(1, 2, 1024, [] {
         if (thread_number() == 0)
             *shared_at<int>(32) = 7;
@@ -89,8 +94,7 @@ static void static_shared() {
         const int cta = current->cta->rank;
         EXPECT(static_variable()[thread_number()] == -1, "not uninitialised");
         static_variable()[thread_number()] = 10 * cta + thread_number();
-        cluster_arrive(here());
-        cluster_wait(here());
+        sync_cluster();
         seen[2 * cta + thread_number()] = static_variable()[thread_number()];
         const std::uint32_t offset = shared().offset_of(&static_variable()[1]);
         EXPECT(offset < 1024 && offset % 4 == 0, "offset %u", offset);
@@ -102,19 +106,11 @@ static void static_shared() {
     delete[] seen;
 }
 
-static void prefixes() {
-    expect_report("v98: address: ", [] {
-        set_report_prefix("v98");
-        run_kernel(1, 1, 1024, [] { *shared_at<int>(1024) = 0; });
-    });
-}
-
 int main() {
     run_case("shared memory: uninitialised bytes are 0xff", uninitialised);
     run_case("shared memory: fences publish, loads are in both views", published);
-    run_case("shared memory: unpublished writes are hazards and named", unpublished);
-    run_case("shared memory: a fence publishes its thread's writes alone", who_publishes);
+    run_case("shared memory: a fence publishes what its thread took over", who_publishes);
     run_case("shared memory: each CTA has its static variables", static_shared);
-    run_case("reports: the prefix", prefixes);
+    run_mistakes(MISTAKES);
     return test_result();
 }

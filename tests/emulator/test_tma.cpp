@@ -8,7 +8,6 @@
 constexpr int INVALID = 1;            // CUDA_ERROR_INVALID_VALUE
 constexpr std::size_t TILE = 1024;    // offsets in shared memory; the barrier is at 0
 constexpr std::size_t SHARED = 32768; // bytes
-constexpr std::size_t LARGEST_TILE = SHARED - TILE;
 
 struct alignas(64) Map {
     unsigned char bytes[128];
@@ -47,40 +46,29 @@ static int encode(Map *map, const Tensor &tensor, void *base) {
 
 static const Tensor MATRIX = {2, {100, 20}, {208}, {64, 8}, 3};
 
-static void expect_rejected(const Tensor &tensor, const char *why) {
-    Map map;
-    EXPECT(encode(&map, tensor, reinterpret_cast<void *>(4096)) == INVALID, "%s", why);
-}
-
 static void map_arguments() {
+    void *base = reinterpret_cast<void *>(4096);
     Map map;
-    EXPECT(encode(&map, MATRIX, reinterpret_cast<void *>(4096)) == 0, "a right one");
+    EXPECT(encode(&map, MATRIX, base) == 0, "a right one");
     EXPECT(encode(&map, MATRIX, reinterpret_cast<void *>(4096 + 8)) == INVALID, "base");
     EXPECT(encode(&map, MATRIX, nullptr) == INVALID, "no base");
-    Tensor wrong = MATRIX;
-    wrong.stride = {200};
-    expect_rejected(wrong, "a stride that is no multiple of 16");
-    wrong = MATRIX;
-    wrong.size = {0, 20};
-    expect_rejected(wrong, "an empty dimension");
-    wrong = MATRIX;
-    wrong.box = {64, 257};
-    expect_rejected(wrong, "a box of 257");
-    wrong = MATRIX;
-    wrong.box = {128, 8};
-    expect_rejected(wrong, "rows wider than the swizzle");
-    wrong = MATRIX;
-    wrong.box = {4, 8};
-    expect_rejected(wrong, "rows of 8 bytes");
-    wrong = MATRIX;
-    wrong.swizzle = 4;
-    expect_rejected(wrong, "an unknown swizzle");
-    wrong = MATRIX;
-    wrong.element_bytes = 3;
-    expect_rejected(wrong, "elements of 3 bytes");
+    const struct {
+        const char *why;
+        Tensor tensor;
+    } wrong[] = {
+        {"a stride that is no multiple of 16", {2, {100, 20}, {200}, {64, 8}, 3}},
+        {"an empty dimension", {2, {0, 20}, {208}, {64, 8}, 3}},
+        {"a box of 257", {2, {100, 20}, {208}, {64, 257}, 3}},
+        {"rows wider than the swizzle", {2, {100, 20}, {208}, {128, 8}, 3}},
+        {"rows of 8 bytes", {2, {100, 20}, {208}, {4, 8}, 3}},
+        {"an unknown swizzle", {2, {100, 20}, {208}, {64, 8}, 4}},
+        {"elements of 3 bytes", {3, {100, 20}, {208}, {64, 8}, 3}},
+    };
+    for (const auto &[why, tensor] : wrong)
+        EXPECT(encode(&map, tensor, base) == INVALID, "%s", why);
     const std::uint32_t two[] = {1, 2};
-    EXPECT(encode_tensor(&map, 2, 2, reinterpret_cast<void *>(4096), MATRIX.size.data(),
-                         MATRIX.stride.data(), MATRIX.box.data(), two, 3, false) == INVALID,
+    EXPECT(encode_tensor(&map, 2, 2, base, MATRIX.size.data(), MATRIX.stride.data(),
+                         MATRIX.box.data(), two, 3, false) == INVALID,
            "element strides");
 }
 
@@ -135,37 +123,38 @@ static std::vector<unsigned char> expected_tile(const Tensor &tensor, Global<uns
     return tile;
 }
 
-struct LoadArguments {
-    const Map *map;
-    const int *first;
-    int rank;
-    int bytes;
-    unsigned char *out;
+// A tensor in global memory, and its map.
+struct Mapped {
+    Global<unsigned char> memory;
+    Map map;
+
+    explicit Mapped(const Tensor &tensor) : memory(tensor_bytes(tensor), 0xee) {
+        EXPECT(encode(&map, tensor, memory.data) == 0, "no map");
+    }
 };
 
-// One thread loads a box and copies the tile to `out`.
-static void load_kernel(const LoadArguments &arguments) {
+static std::uint64_t *make_barrier() {
     std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-    unsigned char *tile = shared_at<unsigned char>(TILE);
     mbarrier_init(barrier, 1, here());
     mbarrier_init_fence(here());
-    mbarrier_arrive(barrier, arguments.bytes, here());
-    tma_load(tile, arguments.map, arguments.first, arguments.rank, barrier, 0, here());
-    mbarrier_wait_parity(barrier, 0, here());
-    for (int i = 0; i < arguments.bytes; ++i)
-        arguments.out[i] = tile[i];
+    return barrier;
 }
 
 static void expect_load(const Tensor &tensor, const std::vector<int> &first) {
-    Global<unsigned char> memory(tensor_bytes(tensor), 0);
-    number_bytes(memory);
-    Map map;
-    EXPECT(encode(&map, tensor, memory.data) == 0, "no map");
+    Mapped mapped(tensor);
+    number_bytes(mapped.memory);
+    const int bytes = int(tensor.box_bytes());
     Global<unsigned char> out(tensor.box_bytes(), 0xaa);
-    const LoadArguments arguments = {&map, first.data(), tensor.rank(), int(tensor.box_bytes()),
-                                     out.data};
-    run_kernel(1, 1, SHARED, [arguments] { load_kernel(arguments); });
-    const std::vector<unsigned char> expected = expected_tile(tensor, memory, first);
+    run_kernel(1, 1, SHARED, [&, to = out.data, at = first.data(), rank = tensor.rank()] {
+        std::uint64_t *barrier = make_barrier();
+        unsigned char *tile = shared_at<unsigned char>(TILE);
+        mbarrier_arrive(barrier, bytes, here());
+        tma_load(tile, &mapped.map, at, rank, barrier, 0, here());
+        mbarrier_wait_parity(barrier, 0, here());
+        for (int i = 0; i < bytes; ++i)
+            to[i] = tile[i];
+    });
+    const std::vector<unsigned char> expected = expected_tile(tensor, mapped.memory, first);
     std::size_t inside = 0;
     for (std::size_t i = 0; i < tensor.box_elements(); ++i)
         inside += place_of(tensor, first, i) < 0 ? 0 : std::size_t(tensor.element_bytes);
@@ -218,43 +207,6 @@ static void load_policies() {
         under_policy(name.c_str(), [] { expect_load(MATRIX, {72, 15}); });
 }
 
-static void load_multicast() {
-    const Tensor half = {2, {100, 20}, {208}, {64, 8}, 3};
-    Global<unsigned char> memory(tensor_bytes(half), 0);
-    number_bytes(memory);
-    Map map;
-    EXPECT(encode(&map, half, memory.data) == 0, "no map");
-    const std::size_t bytes = half.box_bytes();
-    Global<unsigned char> out(4 * bytes, 0xaa);
-    const Map *in = &map;
-    unsigned char *to = out.data;
-    run_kernel(2, 1, SHARED, [=] {
-        std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-        unsigned char *tile = shared_at<unsigned char>(TILE);
-        const int rank = current->cta->rank;
-        mbarrier_init(barrier, 1, here());
-        mbarrier_init_fence(here());
-        cluster_arrive(here());
-        cluster_wait(here());
-        mbarrier_arrive(barrier, int(2 * bytes), here());
-        const int first[] = {72, 6 + 8 * rank};
-        tma_load(tile + std::size_t(rank) * bytes, in, first, 2, barrier, 3, here());
-        mbarrier_wait_parity(barrier, 0, here());
-        for (std::size_t i = 0; i < 2 * bytes; ++i)
-            to[std::size_t(rank) * 2 * bytes + i] = tile[i];
-        cluster_arrive(here());
-        cluster_wait(here());
-    });
-    for (std::size_t part = 0; part < 4; ++part) {
-        const std::vector<unsigned char> expected =
-            expected_tile(half, memory, {72, 6 + 8 * int(part % 2)});
-        EXPECT(std::memcmp(out.data + part * bytes, expected.data(), bytes) == 0, "half %zu of %d",
-               part % 2, int(part / 2));
-    }
-    EXPECT(counts.tma_loads == 2 && counts.multicast_bytes == 2 * bytes, "%llu loads, %llu bytes",
-           (unsigned long long)counts.tma_loads, (unsigned long long)counts.multicast_bytes);
-}
-
 static void load_mistakes() {
     Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
     Global<Map> maps(1, Map{});
@@ -269,8 +221,7 @@ static void load_mistakes() {
         run_kernel(1, 1, SHARED, [=] {
             std::uint64_t *barrier = shared_at<std::uint64_t>(0);
             if (ready) {
-                mbarrier_init(barrier, 1, here());
-                mbarrier_init_fence(here());
+                make_barrier();
             }
             const int first[] = {0, 0, 0};
             tma_load(shared_at<unsigned char>(tile), from, first, rank, barrier, 0, here());
@@ -292,8 +243,7 @@ static void load_mistakes() {
     expect_mistake("address", "", [=] {
         run_kernel(1, 1, SHARED, [=] {
             std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-            mbarrier_init(barrier, 1, here());
-            mbarrier_init_fence(here());
+            make_barrier();
             const int first[] = {0, 16};
             tma_load(shared_at<unsigned char>(TILE), too_long, first, 2, barrier, 0, here());
         });
@@ -302,26 +252,21 @@ static void load_mistakes() {
 
 // A peer that is written to must have started, and its barrier must be ready.
 static void multicast_mistakes() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
-    Map map;
-    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
-    const Map *in = &map;
+    const Mapped matrix(MATRIX);
+    const Map *in = &matrix.map;
     const auto load = [in](bool synchronises) {
         run_kernel(2, 1, SHARED, [=] {
             std::uint64_t *barrier = shared_at<std::uint64_t>(0);
             if (current->cta->rank == 0) {
-                mbarrier_init(barrier, 1, here());
-                mbarrier_init_fence(here());
+                make_barrier();
             }
             if (synchronises) {
-                cluster_arrive(here());
-                cluster_wait(here());
+                sync_cluster();
             }
             const int first[] = {0, 0};
             if (current->cta->rank == 0)
                 tma_load(shared_at<unsigned char>(TILE), in, first, 2, barrier, 3, here());
-            cluster_arrive(here());
-            cluster_wait(here());
+            sync_cluster();
         });
     };
     expect_mistake("lifetime", "before any cluster barrier", [=] { load(false); });
@@ -340,10 +285,9 @@ static void start_store(const Map *map, const int *first, int rank, std::size_t 
 }
 
 static void expect_store(const Tensor &tensor, const std::vector<int> &first) {
-    Global<unsigned char> memory(tensor_bytes(tensor), 0xee);
-    Map map;
-    EXPECT(encode(&map, tensor, memory.data) == 0, "no map");
-    const Map *to = &map;
+    const Mapped mapped(tensor);
+    const Global<unsigned char> &memory = mapped.memory;
+    const Map *to = &mapped.map;
     const int *at = first.data();
     const int rank = tensor.rank();
     const std::size_t bytes = tensor.box_bytes();
@@ -383,12 +327,10 @@ static void store_clipping() {
 
 // Under the lazy policy nothing happens before somebody waits for it.
 static void store_waits() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
-    Map map;
-    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
+    const Mapped matrix(MATRIX);
     Global<int> seen(3, -1);
-    const Map *to = &map;
-    unsigned char *target = memory.data;
+    const Map *to = &matrix.map;
+    unsigned char *target = matrix.memory.data;
     int *found = seen.data;
     under_policy("lazy", [=] {
         run_kernel(1, 1, SHARED, [=] {
@@ -413,10 +355,8 @@ static void store_waits() {
 }
 
 static void store_mistakes() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
-    Map map;
-    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
-    const Map *to = &map;
+    const Mapped matrix(MATRIX);
+    const Map *to = &matrix.map;
     const auto store = [to](bool publishes, bool commits, int overwrites) {
         run_kernel(1, 1, SHARED, [=] {
             const int first[] = {0, 0};
@@ -445,8 +385,8 @@ static void store_mistakes() {
     expect_mistake("misuse", "never committed", [=] { store(true, false, 0); });
     under_policy("lazy", [=] {
         expect_mistake("hazard", "", [=] { store(true, true, 1); });
-        expect_mistake_of_two("hazard", "overwritten", "wrote there",
-                              [=] { store(true, true, 2); });
+        expect_mistake(
+            "hazard", "overwritten", [=] { store(true, true, 2); }, "wrote there");
     });
 }
 
@@ -466,10 +406,8 @@ static void store_twice(const Map *to, int columns, int rows,
 
 // Under every policy: also where the first store has long been written.
 static void store_orders() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
-    Map map;
-    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
-    const Map *to = &map;
+    const Mapped matrix(MATRIX);
+    const Map *to = &matrix.map;
     const auto nothing = [] {};
     const auto wait = [](int pending, bool read) {
         return [=] {
@@ -492,10 +430,8 @@ static void store_orders() {
 // A kernel that may begin early waits for the launch before. Thread 1 stores: its own wait is good,
 // and that of thread 0, which runs first, if a barrier is between.
 static void early_launch() {
-    Global<unsigned char> memory(tensor_bytes(MATRIX), 0xee);
-    Map map;
-    EXPECT(encode(&map, MATRIX, memory.data) == 0, "no map");
-    const Map *to = &map;
+    const Mapped matrix(MATRIX);
+    const Map *to = &matrix.map;
     const auto store = [to](bool early, int waiting, bool barrier) {
         Grid grid{};
         grid.grid = grid.cluster = dim3(1);
@@ -530,7 +466,6 @@ int main() {
     run_case("TMA load: three dimensions", load_rank_3);
     run_case("TMA load: five dimensions", load_rank_5);
     run_case("TMA load: the same under every policy", load_policies);
-    run_case("TMA load: multicast", load_multicast);
     run_case("TMA load: mistakes are reported", load_mistakes);
     run_case("TMA load: mistakes of a multicast are reported", multicast_mistakes);
     run_case("TMA store: every swizzle, clipped at the far sides", store_clipping);

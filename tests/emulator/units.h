@@ -10,6 +10,7 @@
 #include "emulator/mbarrier.h"
 #include "emulator/policy.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -80,6 +81,7 @@ inline Outcome outcome_of(const std::function<void()> &kernels) {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
+        alarm(20); // seconds
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
@@ -99,22 +101,49 @@ inline Outcome outcome_of(const std::function<void()> &kernels) {
 }
 
 // Expects the kernels to end the program with a report whose first line has this kind of mistake
-// and these words.
+// and these words, and that has `note` somewhere.
 inline void expect_mistake(const char *kind, const char *words,
-                           const std::function<void()> &kernels) {
+                           const std::function<void()> &kernels, const char *note = "") {
     const Outcome outcome = outcome_of(kernels);
     const std::string first = outcome.report.substr(0, outcome.report.find('\n'));
     const bool named = first.find(std::string(": ") + kind + ": ") != std::string::npos &&
-                       first.find(words) != std::string::npos;
-    EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\": %s",
-           outcome.status, kind, words, outcome.report.c_str());
+                       first.find(words) != std::string::npos &&
+                       outcome.report.find(note) != std::string::npos;
+    EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\" with \"%s\": %s",
+           outcome.status, kind, words, note, outcome.report.c_str());
 }
 
-// The same, and a line further down names somebody else.
-inline void expect_mistake_of_two(const char *kind, const char *words, const char *note,
-                                  const std::function<void()> &kernels) {
-    expect_mistake(kind, words, kernels);
-    const Outcome outcome = outcome_of(kernels);
-    EXPECT(outcome.report.find(note) != std::string::npos, "no line says \"%s\": %s", note,
-           outcome.report.c_str());
+// A mistake of a kernel, and what is said of it: a case of its own, whose name is the promise.
+struct MistakeCase {
+    const char *promise;
+    const char *kind, *words;
+    int ctas, threads; // of a cluster
+    std::function<void()> kernel;
+    const char *note = "";
+    const char *policy = "eager";
+};
+
+inline void run_mistakes(const std::vector<MistakeCase> &cases) {
+    static const MistakeCase *now;
+    for (const MistakeCase &one : cases) {
+        now = &one;
+        run_case(one.promise, [] {
+            under_policy(now->policy, [] {
+                const auto kernels = [] { run_kernel(now->ctas, now->threads, 8192, now->kernel); };
+                expect_mistake(now->kind, now->words, kernels, now->note);
+            });
+        });
+    }
 }
+
+inline void in_one_thread(const std::function<void()> &body) { run_kernel(1, 1, 8192, body); }
+
+inline void sync_cluster(Site where = Site::current()) {
+    cluster_arrive(where);
+    cluster_wait(where);
+}
+
+inline SharedMemory &shared() { return current->cta->shared; }
+
+// Where the dynamic part begins: behind the static variables.
+inline std::uint32_t dynamic_offset() { return shared().offset_of(shared().dynamic()); }

@@ -65,6 +65,11 @@ class Pair:
         return f"{self.rung}-{self.bug.name}"
 
 
+# The fields that a line of bugs.txt sets, by its first words.
+FLAGS = {"must race": "must_race", "by some seeds": "some_seeds"}
+TEXTS = {"wrong": "wrong", "because": "wrong", "not by default": "not_by_default", "at": "edge"}
+
+
 class Parser:
     """Goes through the lines of bugs.txt; which kind of line comes next is known from the last."""
 
@@ -107,18 +112,12 @@ class Parser:
                 if rung in self.bugs[-1].changes:
                     raise Misfit(f"a second change of {rung}")
                 self.bugs[-1].changes[rung] = self.hunks
-        elif word in ("wrong", "because"):
-            self.bugs[-1].wrong = rest
         elif word == "found as" and set(rest.split()) <= set(KINDS):
             self.bugs[-1].kinds = rest.split()
-        elif word == "must race":
-            self.bugs[-1].must_race = True
-        elif word == "by some seeds":
-            self.bugs[-1].some_seeds = True
-        elif word == "not by default":
-            self.bugs[-1].not_by_default = rest
-        elif word == "at":
-            self.bugs[-1].edge = rest
+        elif word in FLAGS:
+            setattr(self.bugs[-1], FLAGS[word], True)
+        elif word in TEXTS:
+            setattr(self.bugs[-1], TEXTS[word], rest)
         else:
             raise Misfit(f"not understood: {word}: {rest}")
 

@@ -9,19 +9,15 @@ struct Barrier {
 
     uint64_t word;
 
-    DEVICE void init(int arrivals, emulator::Site where = emulator::Site::current()) {
-        mbarrier_init(&word, arrivals, where);
-    }
+    DEVICE void init(int arrivals, EMULATOR_SITE) { mbarrier_init(&word, arrivals, where); }
 
-    DEVICE Token arrive(emulator::Site where = emulator::Site::current()) {
-        return emulator::mbarrier_arrive(&word, 0, where);
-    }
+    DEVICE Token arrive(EMULATOR_SITE) { return emulator::mbarrier_arrive(&word, 0, where); }
 
-    DEVICE Token arrive_tx(int bytes, emulator::Site where = emulator::Site::current()) {
+    DEVICE Token arrive_tx(int bytes, EMULATOR_SITE) {
         return emulator::mbarrier_arrive(&word, bytes, where);
     }
 
-    DEVICE void wait(Token token, emulator::Site where = emulator::Site::current()) {
+    DEVICE void wait(Token token, EMULATOR_SITE) {
         emulator::mbarrier_wait_token(&word, token, where);
     }
 };

@@ -18,7 +18,7 @@ DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
 
 // Both halves of the cluster's barrier. Whether somebody forgot it shows when a peer's memory is
 // used too early or too late.
-DEVICE void cluster_sync(emulator::Site where = emulator::Site::current()) {
+DEVICE void cluster_sync(EMULATOR_SITE) {
     emulator::cluster_arrive(where);
     emulator::cluster_wait(where);
 }

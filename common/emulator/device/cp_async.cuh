@@ -7,18 +7,15 @@
 #include "emulator/cp_async.h"
 
 // cp.async.cg.
-DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16,
-                        emulator::Site where = emulator::Site::current()) {
+DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16, EMULATOR_SITE) {
     emulator::cp_async(shared, global, 16, source_bytes, where);
 }
 
 // Closes the thread's open group.
-DEVICE void cp_async_commit(emulator::Site where = emulator::Site::current()) {
-    emulator::cp_async_commit(where);
-}
+DEVICE void cp_async_commit(EMULATOR_SITE) { emulator::cp_async_commit(where); }
 
 // The thread stands still until its older groups have landed.
 template <int PENDING>
-DEVICE void cp_async_wait(emulator::Site where = emulator::Site::current()) {
+DEVICE void cp_async_wait(EMULATOR_SITE) {
     emulator::cp_async_wait(PENDING, where);
 }

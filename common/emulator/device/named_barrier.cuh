@@ -6,7 +6,6 @@
 #include "emulator/barriers.h"
 
 // bar.sync.
-DEVICE void named_barrier_sync(int id, int threads,
-                               emulator::Site where = emulator::Site::current()) {
+DEVICE void named_barrier_sync(int id, int threads, EMULATOR_SITE) {
     emulator::named_barrier_sync(id, threads, where);
 }

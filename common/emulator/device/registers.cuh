@@ -7,7 +7,7 @@
 
 // setmaxnreg.dec.
 template <int REGISTERS>
-DEVICE void setmaxnreg_dec(emulator::Site where = emulator::Site::current()) {
+DEVICE void setmaxnreg_dec(EMULATOR_SITE) {
     static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
                   "setmaxnreg takes multiples of 8 from 24 to 256");
     emulator::warp_aligned("setmaxnreg.dec", where);
@@ -15,7 +15,7 @@ DEVICE void setmaxnreg_dec(emulator::Site where = emulator::Site::current()) {
 
 // setmaxnreg.inc.
 template <int REGISTERS>
-DEVICE void setmaxnreg_inc(emulator::Site where = emulator::Site::current()) {
+DEVICE void setmaxnreg_inc(EMULATOR_SITE) {
     static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
                   "setmaxnreg takes multiples of 8 from 24 to 256");
     emulator::warp_aligned("setmaxnreg.inc", where);

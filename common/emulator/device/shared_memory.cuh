@@ -5,17 +5,15 @@
 #include "device/base.cuh"
 
 #include "emulator/runtime.h"
-#include "emulator/shared_address.h"
 
 // An address of the emulator's own counting; ADDRESS for an object outside of shared memory.
-DEVICE uint32_t shared_address(const void *object,
-                               emulator::Site where = emulator::Site::current()) {
+DEVICE uint32_t shared_address(const void *object, EMULATOR_SITE) {
     return emulator::shared_address(object, where);
 }
 
 // MISUSE if the launch asked for less than sizeof(T) bytes.
 template <typename T>
-DEVICE T &dynamic_smem(emulator::Site where = emulator::Site::current()) {
+DEVICE T &dynamic_smem(EMULATOR_SITE) {
     static_assert(alignof(T) <= 1024, "dynamic shared memory is aligned to 1024 bytes only");
     return *static_cast<T *>(emulator::dynamic_shared(sizeof(T), where));
 }

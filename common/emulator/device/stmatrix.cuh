@@ -8,8 +8,7 @@
 #include "emulator/tensor_core.h"
 
 // stmatrix.m8n8.x4.
-DEVICE void stmatrix_x4(bf16 *row, const float *values,
-                        emulator::Site where = emulator::Site::current()) {
+DEVICE void stmatrix_x4(bf16 *row, const float *values, EMULATOR_SITE) {
     const uint32_t registers[4] = {pack_bf16(values[0], values[1]), pack_bf16(values[2], values[3]),
                                    pack_bf16(values[4], values[5]),
                                    pack_bf16(values[6], values[7])};
@@ -17,8 +16,7 @@ DEVICE void stmatrix_x4(bf16 *row, const float *values,
 }
 
 // stmatrix.m8n8.x2.
-DEVICE void stmatrix_x2(bf16 *row, const float *values,
-                        emulator::Site where = emulator::Site::current()) {
+DEVICE void stmatrix_x2(bf16 *row, const float *values, EMULATOR_SITE) {
     const uint32_t registers[2] = {pack_bf16(values[0], values[1]),
                                    pack_bf16(values[2], values[3])};
     emulator::stmatrix(row, registers, 2, false, where);

@@ -9,15 +9,14 @@
 
 // A load of a two-dimensional box into the own CTA.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
-                        emulator::Site where = emulator::Site::current()) {
+                        EMULATOR_SITE) {
     const int coordinates[2] = {column, row};
     emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
 }
 
 // A load of a two-dimensional box into the CTAs of cta_mask.
 DEVICE void tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
-                                  uint64_t *barrier, uint16_t cta_mask,
-                                  emulator::Site where = emulator::Site::current()) {
+                                  uint64_t *barrier, uint16_t cta_mask, EMULATOR_SITE) {
     const int coordinates[2] = {column, row};
     emulator::tma_load(tile, map, coordinates, 2, barrier, cta_mask, where);
 }
@@ -28,44 +27,39 @@ DEVICE uint64_t evict_first_policy() { return 0; }
 
 // tma_load_2d.
 DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
-                             uint64_t *barrier, uint64_t policy,
-                             emulator::Site where = emulator::Site::current()) {
+                             uint64_t *barrier, uint64_t policy, EMULATOR_SITE) {
     (void)policy;
     tma_load_2d(tile, map, column, row, barrier, where);
 }
 
 // What the thread wrote to shared memory so far reaches the async view.
-DEVICE void fence_proxy_async(emulator::Site where = emulator::Site::current()) {
-    emulator::fence_proxy_async(where);
-}
+DEVICE void fence_proxy_async(EMULATOR_SITE) { emulator::fence_proxy_async(where); }
 
 // A store, in the thread's open bulk group.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
-                         emulator::Site where = emulator::Site::current()) {
+                         EMULATOR_SITE) {
     const int coordinates[2] = {column, row};
     emulator::tma_store(map, tile, coordinates, 2, where);
 }
 
 // tma_store_2d.
 DEVICE void tma_store_2d_hint(const TensorMap *map, const void *tile, int column, int row,
-                              uint64_t policy, emulator::Site where = emulator::Site::current()) {
+                              uint64_t policy, EMULATOR_SITE) {
     (void)policy;
     tma_store_2d(map, tile, column, row, where);
 }
 
 // Closes the thread's open bulk group.
-DEVICE void bulk_commit(emulator::Site where = emulator::Site::current()) {
-    emulator::bulk_commit(where);
-}
+DEVICE void bulk_commit(EMULATOR_SITE) { emulator::bulk_commit(where); }
 
 // The thread stands still until its older groups have read their source ...
 template <int PENDING>
-DEVICE void bulk_wait_read(emulator::Site where = emulator::Site::current()) {
+DEVICE void bulk_wait_read(EMULATOR_SITE) {
     emulator::bulk_wait(PENDING, true, where);
 }
 
 // ... or are written.
 template <int PENDING>
-DEVICE void bulk_wait(emulator::Site where = emulator::Site::current()) {
+DEVICE void bulk_wait(EMULATOR_SITE) {
     emulator::bulk_wait(PENDING, false, where);
 }

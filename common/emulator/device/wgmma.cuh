@@ -7,27 +7,22 @@
 #include "emulator/tensor_core.h"
 
 // wgmma.fence.
-DEVICE void wgmma_fence(emulator::Site where = emulator::Site::current()) {
-    emulator::wgmma_fence(where);
-}
+DEVICE void wgmma_fence(EMULATOR_SITE) { emulator::wgmma_fence(where); }
 
 // wgmma.commit_group.
-DEVICE void wgmma_commit(emulator::Site where = emulator::Site::current()) {
-    emulator::wgmma_commit(where);
-}
+DEVICE void wgmma_commit(EMULATOR_SITE) { emulator::wgmma_commit(where); }
 
 // wgmma.wait_group. The emulator knows which accumulators the groups write; the compiler must not
 // keep values of these over the wait.
 template <int PENDING, int COUNT>
-DEVICE void wgmma_wait(float (&acc)[COUNT], emulator::Site where = emulator::Site::current()) {
+DEVICE void wgmma_wait(float (&acc)[COUNT], EMULATOR_SITE) {
     emulator::wgmma_wait(PENDING, where);
     asm volatile("" ::"r"(acc) : "memory");
 }
 
 // The same for several blocks of accumulators.
 template <int PENDING, int BLOCKS, int COUNT>
-DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT],
-                       emulator::Site where = emulator::Site::current()) {
+DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT], EMULATOR_SITE) {
     emulator::wgmma_wait(PENDING, where);
     asm volatile("" ::"r"(acc) : "memory");
 }
@@ -35,7 +30,7 @@ DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT],
 // wgmma.mma_async with N columns: 64, 128, 200 and 256 are there, as in common/device/wgmma.cuh.
 template <int N>
 DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
-                  emulator::Site where = emulator::Site::current()) {
+                  EMULATOR_SITE) {
     static_assert(N == 64 || N == 128 || N == 200 || N == 256, "there is no such wgmma");
     emulator::wgmma(acc, N, a, b, accumulate, where);
 }

@@ -46,13 +46,10 @@ constexpr int warpSize = 32;
 // ---------------------------------------------------------------------------- threads together
 
 // Waits for all threads of the CTA.
-inline void __syncthreads(emulator::Site where = emulator::Site::current()) {
-    emulator::syncthreads(where);
-}
+inline void __syncthreads(EMULATOR_SITE) { emulator::syncthreads(where); }
 
 // Waits for the lanes of `mask`, and orders their accesses to memory.
-inline void __syncwarp(unsigned mask = 0xffffffffu,
-                       emulator::Site where = emulator::Site::current()) {
+inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
     emulator::warp_sync(mask, where);
 }
 
@@ -72,46 +69,28 @@ T shuffle(Shuffle how, unsigned mask, T value, int operand, int width, Site wher
 
 } // namespace emulator
 
-// The value of the given lane of the warp, within each `width` lanes. (CUDA C++ Programming Guide:
-// Warp Shuffle Functions.)
-template <typename T>
-T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize,
-              emulator::Site where = emulator::Site::current()) {
-    return emulator::shuffle(emulator::Shuffle::INDEX, mask, value, lane, width, where);
-}
-
-// Of the lane `delta` below; the own value if there is none.
-template <typename T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                 emulator::Site where = emulator::Site::current()) {
-    return emulator::shuffle(emulator::Shuffle::UP, mask, value, int(delta), width, where);
-}
-
-// Of the lane `delta` above.
-template <typename T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
-                   emulator::Site where = emulator::Site::current()) {
-    return emulator::shuffle(emulator::Shuffle::DOWN, mask, value, int(delta), width, where);
-}
-
-// Of the lane whose number differs in the bits of `bits`.
-template <typename T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize,
-                  emulator::Site where = emulator::Site::current()) {
-    return emulator::shuffle(emulator::Shuffle::XOR, mask, value, bits, width, where);
-}
+// The value of the given lane of the warp, within each `width` lanes; of the lane `delta` below or
+// above, the own value if there is none; of the lane whose number differs in the bits of `bits`.
+// (CUDA C++ Programming Guide: Warp Shuffle Functions.)
+#define EMULATOR_SHUFFLE(name, how, Operand, operand)                                              \
+    template <typename T>                                                                          \
+    T name(unsigned mask, T value, Operand operand, int width = warpSize, EMULATOR_SITE) {         \
+        return emulator::shuffle(emulator::Shuffle::how, mask, value, int(operand), width, where); \
+    }
+EMULATOR_SHUFFLE(__shfl_sync, INDEX, int, lane)
+EMULATOR_SHUFFLE(__shfl_up_sync, UP, unsigned, delta)
+EMULATOR_SHUFFLE(__shfl_down_sync, DOWN, unsigned, delta)
+EMULATOR_SHUFFLE(__shfl_xor_sync, XOR, int, bits)
+#undef EMULATOR_SHUFFLE
 
 // Votes among the lanes of `mask`. (CUDA C++ Programming Guide: Warp Vote Functions.)
-inline unsigned __ballot_sync(unsigned mask, int predicate,
-                              emulator::Site where = emulator::Site::current()) {
+inline unsigned __ballot_sync(unsigned mask, int predicate, EMULATOR_SITE) {
     return emulator::warp_ballot(mask, predicate != 0, where);
 }
-inline int __any_sync(unsigned mask, int predicate,
-                      emulator::Site where = emulator::Site::current()) {
+inline int __any_sync(unsigned mask, int predicate, EMULATOR_SITE) {
     return emulator::warp_ballot(mask, predicate != 0, where) != 0;
 }
-inline int __all_sync(unsigned mask, int predicate,
-                      emulator::Site where = emulator::Site::current()) {
+inline int __all_sync(unsigned mask, int predicate, EMULATOR_SITE) {
     return emulator::warp_ballot(mask, predicate != 0, where) == mask;
 }
 
@@ -130,19 +109,8 @@ __forceinline__ void __stwt(T *address, T value) {
 
 // Adds to *address in one step and returns what was there; orders nothing else. (CUDA C++
 // Programming Guide: Atomic Functions.)
-inline int atomicAdd(int *address, int value, emulator::Site where = emulator::Site::current()) {
-    return emulator::atomic_add(address, value, where);
-}
-inline unsigned atomicAdd(unsigned *address, unsigned value,
-                          emulator::Site where = emulator::Site::current()) {
-    return emulator::atomic_add(address, value, where);
-}
-inline unsigned long long atomicAdd(unsigned long long *address, unsigned long long value,
-                                    emulator::Site where = emulator::Site::current()) {
-    return emulator::atomic_add(address, value, where);
-}
-inline float atomicAdd(float *address, float value,
-                       emulator::Site where = emulator::Site::current()) {
+template <typename T>
+T atomicAdd(T *address, std::type_identity_t<T> value, EMULATOR_SITE) {
     return emulator::atomic_add(address, value, where);
 }
 

@@ -105,19 +105,19 @@ namespace nvcuda::wmma {
 // whole warp calls it.
 template <typename Use, typename T, typename Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T *matrix,
-                      unsigned stride, emulator::Site where = emulator::Site::current()) {
+                      unsigned stride, EMULATOR_SITE) {
     emulator::wmma::load<Use>(fragment, matrix, stride, std::is_same_v<Layout, row_major>, where);
 }
 template <typename T>
 void load_matrix_sync(accumulator_fragment<T> &fragment, const T *matrix, unsigned stride,
-                      layout_t layout, emulator::Site where = emulator::Site::current()) {
+                      layout_t layout, EMULATOR_SITE) {
     emulator::wmma::load<accumulator>(fragment, matrix, stride, layout == mem_row_major, where);
 }
 
 // Stores an accumulator.
 template <typename T>
 void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsigned stride,
-                       layout_t layout, emulator::Site where = emulator::Site::current()) {
+                       layout_t layout, EMULATOR_SITE) {
     emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
     for (int i = 0; i < emulator::wmma::ELEMENTS; ++i) {
         const emulator::wmma::Position at = emulator::wmma::position<accumulator>(i);
@@ -128,34 +128,27 @@ void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsig
     }
 }
 
-// d = a * b + c, with fp32 sums; the whole warp calls it.
-template <typename LayoutA, typename LayoutB>
-void mma_sync(accumulator_fragment<float> &d,
-              const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
+// d = a * b + c, with sums in the accumulators' type; the whole warp calls it.
+template <typename LayoutA, typename LayoutB, typename T>
+void mma_sync(accumulator_fragment<T> &d, const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
               const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
-              const accumulator_fragment<float> &c,
-              emulator::Site where = emulator::Site::current()) {
+              const accumulator_fragment<T> &c, EMULATOR_SITE) {
+    // Registers hold an fp32 number or two fp16 ones: half of them are of the left columns.
+    using Register = std::conditional_t<std::is_same_v<T, float>, float, std::uint32_t>;
+    constexpr int COUNT = sizeof c.x / sizeof(Register);
     std::uint32_t a_registers[4], b_registers[4];
-    std::memcpy(a_registers, a.x, sizeof a_registers);
-    std::memcpy(b_registers, b.x, sizeof b_registers);
-    for (int columns = 0; columns < 2; ++columns)
-        emulator::mma_m16n8k16_f32(&d.x[columns * 4], a_registers, &b_registers[columns * 2],
-                                   &c.x[columns * 4], where);
-}
-
-// The same with fp16 sums.
-template <typename LayoutA, typename LayoutB>
-void mma_sync(accumulator_fragment<half> &d, const fragment<matrix_a, 16, 16, 16, half, LayoutA> &a,
-              const fragment<matrix_b, 16, 16, 16, half, LayoutB> &b,
-              const accumulator_fragment<half> &c,
-              emulator::Site where = emulator::Site::current()) {
-    std::uint32_t a_registers[4], b_registers[4], c_registers[4], d_registers[4];
+    Register c_registers[COUNT], d_registers[COUNT];
     std::memcpy(a_registers, a.x, sizeof a_registers);
     std::memcpy(b_registers, b.x, sizeof b_registers);
     std::memcpy(c_registers, c.x, sizeof c_registers);
-    for (int columns = 0; columns < 2; ++columns)
-        emulator::mma_m16n8k16_f16(&d_registers[columns * 2], a_registers,
-                                   &b_registers[columns * 2], &c_registers[columns * 2], where);
+    for (int columns = 0; columns < 2; ++columns) {
+        Register *to = &d_registers[columns * COUNT / 2];
+        const Register *from = &c_registers[columns * COUNT / 2];
+        if constexpr (std::is_same_v<T, float>)
+            emulator::mma_m16n8k16_f32(to, a_registers, &b_registers[columns * 2], from, where);
+        else
+            emulator::mma_m16n8k16_f16(to, a_registers, &b_registers[columns * 2], from, where);
+    }
     std::memcpy(d.x, d_registers, sizeof d_registers);
 }
 

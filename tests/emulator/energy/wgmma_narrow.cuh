@@ -6,6 +6,6 @@
 
 template <int N>
 DEVICE void wgmma_narrow(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate,
-                         emulator::Site where = emulator::Site::current()) {
+                         EMULATOR_SITE) {
     emulator::wgmma(acc, N, a, b, accumulate, where);
 }

@@ -1,7 +1,0 @@
-#include "emulator/counts.h"
-
-namespace emulator {
-
-Counts counts{};
-
-} // namespace emulator
