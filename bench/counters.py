@@ -306,19 +306,8 @@ def counters_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return counters_main(sys.argv[1:])
-    except selection.UsageError as error:
-        print(f"counters: {error}", file=sys.stderr)
-        return 2
-    except process.CannotRun as error:
-        print(error, file=sys.stderr)
-        return process.CANNOT_RUN_HERE
-    except (merge.Mismatch, OSError) as error:
-        print(f"counters: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {selection.UsageError: 2, merge.Mismatch: 1, OSError: 1}
+    return process.expected("counters", lambda: counters_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

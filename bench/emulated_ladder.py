@@ -445,16 +445,8 @@ def emulated_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return emulated_main(sys.argv[1:])
-    except selection.UsageError as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 2
-    except (process.RungFailed, OSError) as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {selection.UsageError: 2, process.RungFailed: 1, OSError: 1}
+    return process.expected("ladder", lambda: emulated_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

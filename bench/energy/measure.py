@@ -336,19 +336,8 @@ def energy_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return energy_main(sys.argv[1:])
-    except UsageError as error:
-        print(f"energy: {error}", file=sys.stderr)
-        return 2
-    except CannotRun as error:
-        print(error, file=sys.stderr)
-        return process.CANNOT_RUN_HERE
-    except (gpu_users.Busy, OSError, ValueError) as error:
-        print(f"energy: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {UsageError: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":
