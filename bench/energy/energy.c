@@ -179,8 +179,10 @@ static int fill_operands(const run *run, const copy *copy, enum inputs inputs) {
 static int make_copy(const run *run, copy *copy) {
     const int size = run->request->size;
     const size_t bytes = (size_t)size * (size_t)size * number_bytes(NUMBER_BF16);
-    if (buffer_create(&copy->a, bytes, "A") != 0 || buffer_create(&copy->b, bytes, "B") != 0 ||
-        buffer_create(&copy->d, bytes, "D") != 0 || fill_operands(run, copy, INPUTS_NORMAL) != 0) {
+    if (buffer_create(&copy->a, bytes, false, "A") != 0 ||
+        buffer_create(&copy->b, bytes, false, "B") != 0 ||
+        buffer_create(&copy->d, bytes, true, "D") != 0 ||
+        fill_operands(run, copy, INPUTS_NORMAL) != 0) {
         return 1;
     }
     copy->problem = (problem){.a = copy->a.payload,
@@ -248,7 +250,7 @@ static int run_rung(const run *run, const copy *copy, const buffer *to) {
 /* What D has to be after the part ran: the rung's product, or what it was before. */
 static int make_wanted(const run *run, const copy *copy, unsigned char *host) {
     buffer product = {0};
-    int failed = buffer_create(&product, copy->d.bytes, "the rung's D") ||
+    int failed = buffer_create(&product, copy->d.bytes, true, "the rung's D") ||
                  buffer_poison(&product, run->device.stream) ||
                  device_wait(&run->device, "filling the rung's D");
     if (!failed && run->request->part->stores) {
