@@ -44,6 +44,12 @@ def test_one_file(folder):
     """Tracks, shapes and protocols of one invocation are ladders of one file."""
     house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
     words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
+    planned = house.ladder(*words, "--passes", "2", "--dry-run").stdout.splitlines()
+    same(
+        [line for line in planned if ":" not in line][:2],
+        ["v 256x256x256 burst", "v 512x256x64 burst"],
+    )
+    require(planned[-1].startswith("32 runs, then ") and house.calls() == [], planned[-1])
     result = house.ladder(*words, "--passes", "2")
     same((result.returncode, "Traceback" in result.stderr), (0, False))
     products = ["256x256x256", "512x256x64"]
@@ -186,19 +192,6 @@ def test_bad_usage(folder):
     )
     words += "|--protocol neither|--heuristics 65|--heuristics -1|--heuristics any"
     House(folder, v01={}, t02={}).refuses(*words.split("|"))
-
-
-def test_dry_run(folder):
-    """--dry-run shows every ladder with its commands."""
-    house = House(folder, v01={}, t02={})
-    result = house.ladder("--track", "all", "--sizes", "256,512", "--passes", "1", "--dry-run")
-    lines = result.stdout.splitlines()
-    same(
-        [line for line in lines if ":" not in line][:2],
-        ["v 256x256x256 burst", "v 512x512x512 burst"],
-    )
-    require(lines[-1].startswith("4 runs, then "), lines[-1])
-    same(house.calls(), [])
 
 
 def heuristics_asked(command):
@@ -402,17 +395,12 @@ def test_progress(_):
         ("0:59", "1:01", "1:02:05"),
     )
     require("\n" not in stream.getvalue(), "a bar is one line")
-
-
-def test_log(_):
-    """In a log every run is a line of its own, without control characters."""
-    plan = plan_of(1, "burst")
-    stream = io.StringIO()
-    log = progress.Progress(len(plan), stream=stream)
-    log.running(plan)
-    log.finished(plan[0], 10, "fine", plan[1:])
-    log.close()
-    same(stream.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
+    log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
+    lines = progress.Progress(len(plan), stream=log)
+    lines.running(plan)
+    lines.finished(plan[0], 10, "fine", plan[1:])
+    lines.close()
+    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
 
 
 def test_size_of_file(folder):
