@@ -10,13 +10,12 @@ Format, the JSON object form.)
 from __future__ import annotations
 
 from bench.records import traces
-from bench.records.schema import Invalid, require
+from bench.records.schema import require
 
 RING, WARPS, COPIES = 1, 2, 3  # process ids
 PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}
 STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
 PER_NANOSECOND = 1000  # the viewer's unit is a thousand nanoseconds
-PHASES = {"M", "X", "i", "b", "e"}
 
 
 def ts(time):
@@ -147,31 +146,13 @@ def export(trace):
     }
 
 
-# --- whether a viewer would take it ------------------------------------------------------------
+# --- whether a viewer would show all of it -----------------------------------------------------
 
 
-def number(value, where):
-    """Invalid unless it is a number from 0 upwards."""
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
-    require(good, where, f"{value!r} is no time")
-
-
-def check_event(event, where, tracks):
-    """One event by itself."""
-    require(isinstance(event, dict), where, "is no object")
-    require(event.get("ph") in PHASES, f"{where}.ph", f"{event.get('ph')!r} is no phase known here")
-    for key in ("pid", "tid"):
-        require(isinstance(event.get(key), int), f"{where}.{key}", "is no number")
-    require(isinstance(event.get("name"), str) and event["name"], f"{where}.name", "is missing")
-    if event["ph"] == "M":
-        require("name" in event.get("args", {}), f"{where}.args", "name nothing")
-        return
-    number(event.get("ts"), f"{where}.ts")
-    if event["ph"] == "X":
-        number(event.get("dur"), f"{where}.dur")
-    if event["ph"] in "Xi":
-        track = (event["pid"], event["tid"])
-        require(track in tracks, where, f"a slice of track {track}, which has no name")
+def nanoseconds(event):
+    """(begin, end, name) of a slice."""
+    begin, end = event["ts"], event["ts"] + event["dur"]
+    return round(begin * PER_NANOSECOND), round(end * PER_NANOSECOND), event["name"]
 
 
 def check_nesting(slices, track):
@@ -191,36 +172,26 @@ def check_flights(events):
     for index, event in enumerate(events):
         where = f"traceEvents[{index}]"
         if event["ph"] == "b":
-            require(event.get("id") not in begun, where, f"id {event.get('id')} begins twice")
-            begun[event.get("id")] = event
+            require(event["id"] not in begun, where, f"id {event['id']} begins twice")
+            begun[event["id"]] = event
         elif event["ph"] == "e":
-            start = begun.pop(event.get("id"), None)
-            require(start is not None, where, f"id {event.get('id')} ends without a begin")
+            start = begun.pop(event["id"], None)
+            require(start is not None, where, f"id {event['id']} ends without a begin")
             require(start["ts"] <= event["ts"], where, "ends before it begins")
     require(not begun, "traceEvents", f"ids {sorted(begun)[:5]} begin and never end")
 
 
 def check(viewer):
-    """Invalid, saying where, unless a viewer would take the file and show all of it."""
-    require(isinstance(viewer, dict), "", "is no object")
-    events = viewer.get("traceEvents")
-    require(isinstance(events, list) and events, "traceEvents", "is no list of events")
-    named = [e for e in events if isinstance(e, dict) and e.get("name") == "thread_name"]
-    tracks = {(event.get("pid"), event.get("tid")) for event in named}
+    """Invalid, saying where, unless a viewer would show all of what export() made."""
+    events = viewer["traceEvents"]
+    tracks = {(e["pid"], e["tid"]): [] for e in events if e["name"] == "thread_name"}
     for index, event in enumerate(events):
-        check_event(event, f"traceEvents[{index}]", tracks)
+        if event["ph"] in "Xi":
+            track = event["pid"], event["tid"]
+            why = f"a slice of track {track}, which has no name"
+            require(track in tracks, f"traceEvents[{index}]", why)
+            if event["ph"] == "X":
+                tracks[track].append(nanoseconds(event))
     for track in sorted(tracks):
-        slices = [
-            (
-                round(e["ts"] * PER_NANOSECOND),
-                round((e["ts"] + e["dur"]) * PER_NANOSECOND),
-                e["name"],
-            )
-            for e in events
-            if e["ph"] == "X" and (e["pid"], e["tid"]) == track
-        ]
-        check_nesting(slices, track)
+        check_nesting(tracks[track], track)
     check_flights(events)
-
-
-__all__ = ["Invalid", "check", "export"]

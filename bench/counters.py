@@ -117,7 +117,7 @@ def command_of(options, path, json_path):
     profiler = [options.ncu, "--clock-control", "none", "--print-units", "base"]
     profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}", "--csv", "--page", "raw"]
     profiler += ["--metrics", ",".join(options.metrics)]
-    return profiler + [str(path)] + [str(word) for pair in pairs.items() for word in pair]
+    return profiler + rung_run.words_of(path, pairs)
 
 
 # --- what ncu printed -----------------------------------------------------------------------
@@ -177,18 +177,6 @@ def complaint(output, errors):
 # --- one program ----------------------------------------------------------------------------
 
 
-def read_run(options, name, json_path):
-    """What the program itself recorded, checked. RungFailed if that isn't the run asked for."""
-    try:
-        run = recorded.parse(json_path.read_text(encoding="utf-8"))
-        rung_run.check_run(options, name, run)
-    except (OSError, ValueError) as error:
-        raise process.RungFailed(f"its JSON: {error}") from error
-    except (KeyError, TypeError, AttributeError) as error:
-        raise process.RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
-    return run
-
-
 def count(options, name, path, folder):
     """Runs one program under ncu: (its own JSON, its record)."""
     json_path = folder / f"{name}.json"
@@ -197,7 +185,7 @@ def count(options, name, path, folder):
         raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
     if status != 0:
         raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
-    run = read_run(options, name, json_path)
+    run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
     launches = launches_of(output)
     record = {"step": name, "idea": run["idea"]}
     record.update(counters_of(launches, lambda kernel: kernel in RUNG_KERNELS, "its kernel"))
@@ -306,19 +294,8 @@ def counters_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return counters_main(sys.argv[1:])
-    except selection.UsageError as error:
-        print(f"counters: {error}", file=sys.stderr)
-        return 2
-    except process.CannotRun as error:
-        print(error, file=sys.stderr)
-        return process.CANNOT_RUN_HERE
-    except (merge.Mismatch, OSError) as error:
-        print(f"counters: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {selection.UsageError: 2, merge.Mismatch: 1, OSError: 1}
+    return process.expected("counters", lambda: counters_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

@@ -112,14 +112,8 @@ def main(arguments=None):
         "--check", action="store_true", help="write nothing; exit 1 on a difference"
     )
     options = parser.parse_args(arguments)
-    try:
-        return update(options)
-    except emulated_ladder.selection.UsageError as error:
-        print(f"emulated_counts: {error}", file=sys.stderr)
-        return 2
-    except (OSError, ValueError) as error:
-        print(f"emulated_counts: {error}", file=sys.stderr)
-        return 1
+    statuses = {emulated_ladder.selection.UsageError: 2, OSError: 1, ValueError: 1}
+    return process.expected("emulated_counts", lambda: update(options), statuses)
 
 
 if __name__ == "__main__":

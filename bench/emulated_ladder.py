@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process, progress, shapes
+from bench import process, progress, rung_run, shapes
 from bench.records import recorded
 from bench.tasks import tracks_of
 from notes.tools import selection, tables
@@ -126,8 +126,7 @@ def command_of(options, job, json_path):
         "--check": "full" if moves else options.check,
         "--json": json_path,
     }
-    given = [(name, value) for name, value in pairs.items() if value is not None]
-    return [str(job.path)] + [str(word) for pair in given for word in pair]
+    return rung_run.words_of(job.path, pairs)
 
 
 # --- the runs -------------------------------------------------------------------------------
@@ -175,18 +174,10 @@ class Run:
         status = self.process.returncode
         if status < 0 and self.seconds() > self.timeout:
             raise process.RungFailed(f"not finished after {self.timeout} s")
-        if status == process.BAD_USAGE and "--help says more" not in self.said()[1]:
-            raise process.DoesNotTake(
-                process.complaint(*self.said()).removeprefix(f"{self.name}: ")
-            )
+        rung_run.require_taken(self.name, status, *self.said())
         if status != 0:
             raise process.RungFailed(self.complaint(status))
-        try:
-            record = recorded.parse(self.json_path.read_text(encoding="utf-8"))
-            check_record(self.name, record)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise process.RungFailed(f"its JSON: {error!r}") from error
-        return record
+        return rung_run.written(self.json_path, lambda record: check_record(self.name, record))
 
     def said(self):
         """What it printed: (stdout, stderr)."""
@@ -445,16 +436,8 @@ def emulated_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return emulated_main(sys.argv[1:])
-    except selection.UsageError as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 2
-    except (process.RungFailed, OSError) as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {selection.UsageError: 2, process.RungFailed: 1, OSError: 1}
+    return process.expected("ladder", lambda: emulated_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

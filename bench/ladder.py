@@ -371,19 +371,8 @@ def ladder_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return ladder_main(sys.argv[1:])
-    except UsageError as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 2
-    except CannotRun as error:
-        print(error, file=sys.stderr)
-        return process.CANNOT_RUN_HERE
-    except (Mismatch, gpu_users.Busy, OSError, RuntimeError) as error:
-        print(f"ladder: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {UsageError: 2, Mismatch: 1, gpu_users.Busy: 1, OSError: 1, RuntimeError: 1}
+    return process.expected("ladder", lambda: ladder_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

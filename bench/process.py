@@ -126,6 +126,21 @@ def ignore_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
+def expected(name, main, statuses):
+    """What main() returns. Errors that are expected become one line and an exit status: that of their
+    kind in `statuses`, 77 where a program cannot run here, 130 of a Ctrl-C."""
+    try:
+        return main()
+    except CannotRun as error:
+        print(error, file=sys.stderr)
+        return CANNOT_RUN_HERE
+    except tuple(statuses) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return next(status for kind, status in statuses.items() if isinstance(error, kind))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
 def ended(main):
     """What main() returns; OUTPUT_LOST, after one line, if that is 0 and its output could not be
     written."""

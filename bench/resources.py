@@ -185,6 +185,18 @@ def check(made):
     return 1 if differ else 0
 
 
+def update(options):
+    """Writes or compares; returns the exit status."""
+    made = record(options.build)
+    if options.check:
+        return check(made)
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"nvcc-{made['cuda']}.json"
+    recorded.write_json(path, made)
+    print(path.relative_to(recorded.ROOT))
+    return 0
+
+
 def main():
     """Parses the command line; expected errors become one line and exit status 2."""
     parser = argparse.ArgumentParser(
@@ -193,18 +205,8 @@ def main():
     parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
     options = parser.parse_args()
-    try:
-        made = record(options.build)
-        if options.check:
-            return check(made)
-        FOLDER.mkdir(exist_ok=True)
-        path = FOLDER / f"nvcc-{made['cuda']}.json"
-        recorded.write_json(path, made)
-        print(path.relative_to(recorded.ROOT))
-        return 0
-    except (OSError, ValueError, Missing) as error:
-        print(f"resources: {error}", file=sys.stderr)
-        return 2
+    missing = {OSError: 2, ValueError: 2, Missing: 2}
+    return process.expected("resources", lambda: update(options), missing)
 
 
 if __name__ == "__main__":

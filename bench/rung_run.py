@@ -40,7 +40,13 @@ def command_of(options, path, index, json_path, heuristics=None):
         **heuristic_options(options, heuristics),
         "--json": json_path,
     }
-    return [str(path)] + [str(word) for pair in pairs.items() for word in pair]
+    return words_of(path, pairs)
+
+
+def require_taken(name, status, output, errors):
+    """DoesNotTake, in its own words, if a rung refused the shape; bad usage is something else."""
+    if status == process.BAD_USAGE and "--help says more" not in errors:
+        raise DoesNotTake(process.complaint(output, errors).removeprefix(f"{name}: "))
 
 
 def run_rung(options, entry, folder, heuristics=None):
@@ -52,25 +58,34 @@ def run_rung(options, entry, folder, heuristics=None):
     status, output, errors = process.execute(command, options.timeout)
     if status == process.CANNOT_RUN_HERE:
         raise CannotRun(process.complaint(output, errors))
-    if status == process.BAD_USAGE and "--help says more" not in errors:
-        raise DoesNotTake(process.complaint(output, errors).removeprefix(f"{name}: "))
+    require_taken(name, status, output, errors)
     if status != 0:
         raise RungFailed(process.explain(status, output, errors))
-    return read_run(options, name, json_path, heuristics)
 
-
-def read_run(options, name, json_path, heuristics):
-    """Reads what a rung recorded and refuses anything that isn't the run that was asked for."""
-    try:
-        run = recorded.parse(json_path.read_text(encoding="utf-8"))
+    def check(run):
         check_run(options, name, run)
         check_timing(options, run["timing"])
         check_heuristics(options, run["timing"], heuristics)
+
+    return written(json_path, check)
+
+
+def written(json_path, check):
+    """What a program recorded. RungFailed if check() finds that it isn't what was asked for."""
+    try:
+        run = recorded.parse(json_path.read_text(encoding="utf-8"))
+        check(run)
     except (OSError, ValueError) as error:
         raise RungFailed(f"its JSON: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
     return run
+
+
+def words_of(program, pairs):
+    """A command line of options and their values; None is no value, and the option is left out."""
+    given = [pair for pair in pairs.items() if pair[1] is not None]
+    return [str(program)] + [str(word) for pair in given for word in pair]
 
 
 def check_run(options, name, run):

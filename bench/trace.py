@@ -361,11 +361,9 @@ def main():
         "--keep", action="store_true", help="also write the record to bench/traces/"
     )
     options, rest = parser.parse_known_args()
-    try:
-        return trace(options, rest)
-    except (OSError, ValueError) as error:
-        print(f"trace: {error}", file=sys.stderr)
-        return WRITTEN
+    return process.expected(
+        "trace", lambda: trace(options, rest), {OSError: WRITTEN, ValueError: WRITTEN}
+    )
 
 
 if __name__ == "__main__":

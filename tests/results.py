@@ -8,7 +8,6 @@ case; exits 1 if any failed.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,48 +18,21 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_TRACE_BYTES = 200_000
 SMALLEST_PNG = 10_000  # bytes; an empty picture of this size takes less
 
-import tools  # noqa: F401 (finds the packages)
+from tools.emulated import case, exit_status
+from tools.fake_rungs import require, run
 
 from bench.records import recorded
 
-failed = 0
 
-
-def case(name, check, *arguments):
-    """Runs one case and prints its line; `check` raises if the case fails."""
-    global failed
-    try:
-        check(*arguments)
-    except Exception as error:  # noqa: BLE001 (a broken file may break in any way; each is one failed case)
-        failed += 1
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "))
-    else:
-        print(f"ok - {name}")
-
-
-def require(condition, why):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def check_readme():
-    """The README's table is what readme_table.py would write."""
-    command = [sys.executable, "-m", "notes.tools.readme_table", "--check"]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+def check_tables(program):
+    """The tables in a page are what the program would write."""
+    result = run(sys.executable, "-m", f"notes.tools.{program}", "--check")
     require(result.returncode == 0, result.stderr.strip())
 
 
-def check_notes():
-    """The notes' tables are what notes_tables.py would write."""
-    command = [sys.executable, "-m", "notes.tools.notes_tables", "--check"]
-    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    require(result.returncode == 0, result.stderr.strip())
-
-
-def check_png():
-    """plots/ladder.png is a PNG of some size."""
-    data = (PLOTS / "ladder.png").read_bytes()
+def check_png(path):
+    """A PNG of some size."""
+    data = path.read_bytes()
     require(data.startswith(PNG_SIGNATURE), "not a PNG")
     require(len(data) >= SMALLEST_PNG, f"only {len(data)} bytes")
 
@@ -87,26 +59,34 @@ def check_svg(headline):
         require(f">{value}<" in text, f"{rung['step']}'s {value} TFLOPS aren't in it")
 
 
+def cases(headline):
+    """(name, check, what it takes) of all cases."""
+    yield "the README's results are the recorded ones", check_tables, "readme_table"
+    yield "the notes' tables are the recorded ones", check_tables, "notes_tables"
+    for path in sorted([*RESULTS.glob("*.json"), *RESULTS.glob("same-card/*.json")]):
+        name = f"{path.relative_to(RESULTS)} is of its schema and follows from its samples"
+        yield name, recorded.load_record, path
+    for path in sorted(recorded.TRACES.glob("*.json")):
+        yield f"traces/{path.name} can be true", check_trace, path
+    if headline:
+        yield "plots/ladder.png is a picture", check_png, PLOTS / "ladder.png"
+        yield "plots/ladder.svg shows every rung recorded", check_svg, headline
+
+
 def main():
     """All cases; returns the exit status."""
-    case("the README's results are the recorded ones", check_readme)
-    case("the notes' tables are the recorded ones", check_notes)
-    files = sorted([*RESULTS.glob("*.json"), *RESULTS.glob("same-card/*.json")])
-    if not files:
-        print("skip - recorded results: none are recorded yet")
-    for path in files:
-        name = path.relative_to(RESULTS)
-        case(f"{name} is of its schema and follows from its samples", recorded.load_record, path)
-    for path in sorted(recorded.TRACES.glob("*.json")):
-        case(f"traces/{path.name} can be true", check_trace, path)
     try:
         headline = recorded.newest_headline()
     except (ValueError, KeyError, TypeError):
-        headline = None  # already counted above
-    if headline:
-        case("plots/ladder.png is a picture", check_png)
-        case("plots/ladder.svg shows every rung recorded", check_svg, headline)
-    return 1 if failed else 0
+        headline = None  # a broken file, which is a case of its own
+    for name, check, what in cases(headline):
+        try:
+            check(what)
+        except Exception as error:  # noqa: BLE001 (a broken file may break in any way)
+            case(name, f"{type(error).__name__}: {error}".replace("\n", " "))
+        else:
+            case(name, "")
+    return exit_status()
 
 
 if __name__ == "__main__":

@@ -17,20 +17,30 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README_TABLE = ["-m", "notes.tools.readme_table"]
-NOTES_TABLES = ["-m", "notes.tools.notes_tables"]
+README_TABLE = [sys.executable, "-m", "notes.tools.readme_table"]
+NOTES_TABLES = [sys.executable, "-m", "notes.tools.notes_tables"]
 
-from tools.fake_rungs import LADDER, SIZE, House, case, close, require, run, same, wait_for_calls
+from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
 
 from bench.records import recorded
-from notes.tools import readme_table
+from notes.tools import readme_table, shapes_table
 
 FLOP = 2 * SIZE**3
 
 
+def steps_of(ladder):
+    """The names of what was tried."""
+    return [rung["step"] for rung in ladder["rungs"]]
+
+
+def pairs_of(ladder):
+    """The names of its neighbours."""
+    return [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
+
+
 def test_merge(folder):
-    """Samples, medians, quantiles and ratios against figures worked out by hand."""
-    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8})
+    """Samples, medians, quantiles, ratios and neighbours against figures worked out by hand."""
+    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
     result = house.ladder()
     same(result.returncode, 0)
     ladder = house.result()
@@ -48,39 +58,34 @@ def test_merge(folder):
     close(v02["timing"]["ratio_to_cublas"]["median"], 0.8)
     same(len(v02["timing"]["ratio_to_cublas"]["pass_medians"]), 3)
     close(v02["timing"]["step"]["sm_clock_ghz"], 1.6)
-    same(v02["timing"]["step"]["watts"], None)
+    same((v02["timing"]["step"]["watts"], len(v02["passes"])), (None, 3))
     same("seconds" in ladder["cublas"], False)  # they are the rungs'
     close(ladder["cublas"]["tflops"]["median"], statistics.median([1 / f for f in factors]))
-    same(len(v02["passes"]), 3)
-
-
-def test_neighbours(folder):
-    """A slower rung above a faster one is shouted about, by the paired ratio."""
-    house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
-    result = house.ladder()
-    same(result.returncode, 0)
-    first, second = house.result()["neighbours"]
+    first, second = ladder["neighbours"]
     close(first["paired_ratio"], 1.6)
     same((first["lower"], first["upper"], first["faster"]), ("v01", "v02", True))
     same((second["faster"], second["passes_faster"], second["passes"]), (False, 0, 3))
-    require("v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)" in result.stdout)
-    require("v03 faster than v02: NO (paired ratio 0.7500" in result.stdout, result.stdout)
+    said = "v02 faster than v01: yes (paired ratio 1.6000, in 3 of 3 passes)"
+    holds(result.stdout, said, "v03 faster than v02: NO (paired ratio 0.7500")
 
 
 def test_order(folder):
-    """Passes begin elsewhere and alternate direction; only the first checks in full."""
+    """Passes begin elsewhere and alternate direction; only the first checks in full, unless --check
+    says otherwise; --dry-run prints every command and runs none."""
     house = House(folder, v01={}, v02={}, v03={})
+    result = house.ladder("--dry-run")
+    same((result.returncode, house.calls(), house.out.exists()), (0, [], False))
+    lines = result.stdout.splitlines()
+    same(len(lines), 10)
+    require(lines[0].startswith("pass 1:") and "v02" in lines[3], lines)
+    holds(lines[0], "--check full")
+    holds(lines[3], "--check sample")
     same(house.ladder().returncode, 0)
     names = [call.split()[0] for call in house.calls()]
     same(names, ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
     same([call.split()[1] for call in house.calls()], ["full"] * 3 + ["sample"] * 6)
-
-
-def test_selection(folder):
-    """--steps picks rungs in any spelling and --check overrides every pass."""
-    house = House(folder, v01={}, v02={}, v03={})
     same(house.ladder("--steps", "3,v1", "--check", "full", "--passes", "1").returncode, 0)
-    same(house.calls(), ["v01 full", "v03 full"])
+    same(house.calls()[9:], ["v01 full", "v03 full"])
 
 
 def variant_house(folder):
@@ -93,58 +98,48 @@ def variant_house(folder):
 
 
 def test_variants(folder):
-    """Variants of a second build directory run after their rung and are compared with it."""
+    """Variants of a second build directory run after their rung and are compared with it; the README
+    refuses them, and a name that is in both directories is refused."""
     house, build = variant_house(folder)
     same(house.ladder(*build).returncode, 0)
     ladder = house.result()
-    names = ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"]
-    same([rung["step"] for rung in ladder["rungs"]], names)
-    pairs = [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
+    same(steps_of(ladder), ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"])
     wanted = [("v01", "v01-x"), ("v01", "v02"), ("v02", "v02-a"), ("v02", "v02-b-2")]
-    same(pairs, [*wanted, ("v02", "v10")])
+    same(pairs_of(ladder), [*wanted, ("v02", "v10")])
     close(ladder["neighbours"][3]["paired_ratio"], 0.5)
-    same(house.ladder(*build, "--steps", "2-a,v1,a01", "--passes", "1").returncode, 2)
+    readme = house.folder / "README.md"
+    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
+    result = run(*README_TABLE, "--readme", readme, "--results", house.out)
+    same((result.returncode, "variants" in result.stderr), (2, True))
     same(house.ladder(*build, "--steps", "2-a,v1", "--passes", "1").returncode, 0)
-    same([rung["step"] for rung in house.result()["rungs"]], ["v01", "v02-a"])
-    same([pair["upper"] for pair in house.result()["neighbours"]], [])
-
-
-def test_built_twice(folder):
-    """A name that two build directories have is refused: which one was meant?"""
-    house, build = variant_house(folder)
-    house.add("v01-x", {})
-    result = house.ladder(*build)
-    same((result.returncode, house.calls()), (2, []))
-    require("v01-x is built in more than one" in result.stderr, result.stderr)
+    same((steps_of(house.result()), pairs_of(house.result())), (["v01", "v02-a"], []))
+    house.refuses(" ".join((*build, "--steps 2-a,v1,a01")))
     same(house.ladder("--build", str(house.folder)).returncode, 0)  # the same one twice
-
-
-def recorded_rungs(folder, rungs):
-    """Records these rungs in `folder`/results, at the headline's size; returns the ladder."""
-    house = House(folder, **rungs)
-    results = house.folder / "results"
-    results.mkdir()
-    house.ladder("--passes", "1", "--size", "8192", "--out", str(results / "one.json"))
-    return results, recorded.load_ladder(results / "one.json")
+    house.add("v01-x", {})
+    house.refuses(" ".join(build))
+    holds(house.ladder(*build).stderr, "v01-x is built in more than one")
 
 
 def test_tracks(folder):
     """Without --steps a ladder is one track, from the first rung of its common computation on."""
     house = House(folder, v01={}, a01={}, a02={}, a03={"speed": 1.5}, t01={})
-    for track, names in ((), ["v01"]), (("--track", "a"), ["a02", "a03"]):
-        same(house.ladder("--passes", "1", *track).returncode, 0)
-        same([rung["step"] for rung in house.result()["rungs"]], names)
-    same(house.ladder("--passes", "1", "--steps", "a01").returncode, 0)
-    require(house.ladder("--track", "x").returncode == 2, "there is no such track")
+    for words, names in (
+        ("", ["v01"]),
+        ("--track a", ["a02", "a03"]),
+        ("--steps a01", ["a01"]),
+    ):
+        same(house.ladder("--passes", "1", *words.split()).returncode, 0)
+        same(steps_of(house.result()), names)
+    house.refuses("--track x")
 
 
 def test_moves(folder):
-    """The rungs of the t track have no k; GB/s and the ratio to a copy are what is told of them."""
+    """The rungs of the t track have no k and no sample; GB/s and the ratio to a copy are told."""
     house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
     result = house.ladder("--track", "t")
     same((result.returncode, result.stderr.count("FAILED")), (0, 0))
     ladder = house.result()
-    same([rung["step"] for rung in ladder["rungs"]], ["t02", "t03"])
+    same(steps_of(ladder), ["t02", "t03"])
     same({key: ladder["problem"][key] for key in "mn"}, {"m": SIZE, "n": SIZE})
     require("k" not in ladder["problem"] and "cublas" not in ladder, ladder["problem"])
     timing = ladder["rungs"][1]["timing"]
@@ -153,28 +148,19 @@ def test_moves(folder):
     close(timing["step"]["gb_per_s"]["high"], 750 * (1 / 1.01 + 1) / 2)
     close(timing["step"]["memory_share"], 0.375)
     same(ladder["second_opinion"]["name"], "somebody")
-    require("t03 faster than t02: yes (paired ratio 1.5000" in result.stdout, result.stdout)
-    require("GB/s (p10 to p90)" in result.stdout and "cudaMemcpyAsync" in result.stdout)
+    said = "t03 faster than t02: yes (paired ratio 1.5000"
+    holds(result.stdout, said, "GB/s (p10 to p90)", "cudaMemcpyAsync")
     require("TFLOPS" not in result.stdout + result.stderr, result.stdout)
     require(all(call.endswith("full") for call in house.calls()), house.calls())
-
-
-def test_moves_refuses(folder):
-    """No k, and no sample."""
-    house = House(folder, v01={}, t02={})
-    plan = [sys.executable, *LADDER, "--build", str(house.folder), "--track", "t", "--dry-run"]
-    require("--m 32768 --n 32768 --inputs" in run(*plan).stdout, run(*plan).stdout)
+    plan = (sys.executable, *House.PROGRAM, "--build", folder, "--track", "t", "--dry-run")
+    holds(run(*plan).stdout, "--m 32768 --n 32768 --inputs")
     refused = run(*plan, "--k", "4")
-    same(refused.returncode, 2)
-    require("there is no k" in refused.stderr, refused.stderr)
-    same(house.calls(), [])
+    same((refused.returncode, "there is no k" in refused.stderr), (2, True))
 
 
 def test_fp16_sums(folder):
-    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it.
-
-    Rungs with other sums may be in the same ladder.
-    """
+    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it; rungs with other sums may
+    be in the same ladder."""
     behaviours = {
         "a02": {"fp16_sums": True},
         "a02-fp32-sums": {"fp16_sums": False},
@@ -182,8 +168,7 @@ def test_fp16_sums(folder):
     }
     house = House(folder, **behaviours)
     result = house.ladder("--track", "a")
-    same(result.returncode, 0)
-    require("with fp16 sums" in result.stdout, result.stdout)
+    same((result.returncode, "with fp16 sums" in result.stdout), (0, True))
     ladder = house.result()
     same([rung["fp16_sums"] for rung in ladder["rungs"]], [True, False, True])
     require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
@@ -199,38 +184,26 @@ def test_headline(folder):
     steps.mkdir()
     for name in ("v01_a.cu", "v02_b.cu", "a01_c.cu"):
         (steps / name).touch()
-    cases = (
+    for name, rungs, wanted in (
         ("whole", {"v01": {}, "v02": {}}, True),
         ("part", {"v01": {}}, False),
         ("failed", {"v01": {}, "v02": {"exit": 1}}, False),
         ("variants", {"v01": {}, "v02": {}, "v02-a": {}, "v02-b": {}}, False),
         ("failed-variants", {"v01": {}, "v02-a": {}, "v02-b": {"exit": 1}}, False),
         ("trial", {"v02": {}, "v02-a": {}}, False),
-    )
-    for name, rungs, wanted in cases:
-        (folder / name).mkdir()
-        results, ladder = recorded_rungs(folder / name, rungs)
-        found = recorded.newest_headline(results, steps) is not None
-        same((name, found), (name, wanted))
-        variants = recorded.newest_variants(results) is not None
-        same((name, variants), (name, "variants" in name))
+    ):
+        house = House(folder / name, **rungs)
+        results = house.folder / "results"
+        results.mkdir()
+        house.ladder("--passes", "1", "--size", "8192", "--out", str(results / "one.json"))
+        ladder = recorded.load_ladder(results / "one.json")
+        same((name, recorded.newest_headline(results, steps) is not None), (name, wanted))
+        same((name, recorded.newest_variants(results) is not None), (name, "variants" in name))
         require(not recorded.is_headline(dict(ladder, interrupted=True), steps), "interrupted")
         require(not recorded.is_headline(dict(ladder, protocol="sustained"), steps), "sustained")
     counters = min(recorded.RESULTS.glob("*-counters-*.json"))
     (folder / "whole" / "results" / "two.json").write_bytes(counters.read_bytes())
     require(recorded.newest_headline(folder / "whole" / "results", steps), "counters disturb it")
-
-
-def test_readme_refuses_variants(folder):
-    """A record with variants is refused where only rungs are shown."""
-    house, build = variant_house(folder)
-    house.ladder(*build, "--passes", "1")
-    readme = house.folder / "README.md"
-    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
-    command = [sys.executable, *README_TABLE, "--readme", str(readme)]
-    result = run(*command, "--results", str(house.out))
-    same(result.returncode, 2)
-    require("variants" in result.stderr, result.stderr)
 
 
 NOTE = """text
@@ -245,28 +218,32 @@ end
 
 def notes_command(folder, note, *more):
     """Writes a note and returns (its path, the command that fills it)."""
-    notes = Path(folder) / "notes"
-    notes.mkdir(exist_ok=True)
-    path = notes / "note.md"
+    path = Path(folder) / "notes" / "note.md"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(note)
-    return path, [sys.executable, *NOTES_TABLES, "--notes", str(notes), *more]
+    return path, [*NOTES_TABLES, "--notes", path.parent, *more]
 
 
 def test_notes(folder):
-    """The notes' tables hold what is named, in that order; --check sees any difference."""
+    """The notes' tables hold what is named, in that order; --check sees any difference; markers that
+    are wrong are refused, and nothing is written."""
     house, build = variant_house(folder)
     house.ladder(*build)
-    path, command = notes_command(folder, NOTE, "--variants", str(house.out))
-    same(run(*command, "--check").returncode, 1)
-    same(path.read_text(), NOTE)
-    same(run(*command).returncode, 0)
-    same(run(*command, "--check").returncode, 0)
+    path, command = notes_command(folder, NOTE, "--variants", house.out)
+    same((run(*command, "--check").returncode, path.read_text()), (1, NOTE))
+    same([run(*command).returncode, run(*command, "--check").returncode], [0, 0])
     lines = path.read_text().splitlines()
     names = [line.split(" | ")[0] for line in lines if line.startswith("| v")]
     same(names, ["| v02-a", "| v01", "| v09-z"])
-    for words in ("1.1250 (3 of 3 passes faster)", "not in this run", "Times: Fake GPU 1"):
-        require(any(words in line for line in lines), f"no '{words}' in {lines}")
+    said = "1.1250 (3 of 3 passes faster)", "not in this run", "Times: Fake GPU 1"
+    holds("\n".join(lines), *said)
     require("old" not in lines and lines[-1] == "end", lines)
+    begin, end = "<!-- table:variants:begin -->\n", "<!-- table:variants:end -->\n"
+    for note in (begin, end, end + begin, begin + begin + end, NOTE.replace("source", "sauce")):
+        path, command = notes_command(folder, note, "--variants", house.out)
+        result = run(*command)
+        same((note, result.returncode, path.read_text()), (note, 2, note))
+        require("note.md" in result.stderr and "Traceback" not in result.stderr, result.stderr)
 
 
 def test_shapes_table(folder):
@@ -280,15 +257,14 @@ def test_shapes_table(folder):
     of_one = ("--steps", "a02", *square, "--out", str(results / "2.json"))
     same(house.ladder(*of_one).returncode, 0)
     note = "<!-- table:shapes a02 a03:begin -->\n<!-- table:shapes:end -->\n"
-    path, command = notes_command(folder, note, "--results", str(results))
+    path, command = notes_command(folder, note, "--results", results)
     same(run(*command).returncode, 0)
     lines = [line.strip("|").split(" | ") for line in path.read_text().splitlines()]
     same([cell.strip() for cell in lines[1][2:]], ["4096³", "of cuBLAS"])
     rows = {line[0].strip() + " " + line[1]: line for line in lines if len(line) == 4}
     same(rows["a03 idea of a03"][3].strip(), "4.000 ±.001")
     same(rows["a02 idea of a02"][3].strip(), "1.000 ±.001")
-    require("cuBLAS fp16 sums" in rows, rows)
-    require("commit `abc1234`, 1 pass of 2 rounds" in path.read_text(), path.read_text())
+    holds(path.read_text(), "| cuBLAS | fp16 sums |", "commit `abc1234`, 1 pass of 2 rounds")
 
 
 def test_moves_table(folder):
@@ -299,8 +275,6 @@ def test_moves_table(folder):
         out = str(Path(folder) / "results" / f"{name}.json")
         words = ("--steps", name, "--size", "32768", "--passes", "1", "--out", out)
         same(house.ladder(*words).returncode, 0)
-    from notes.tools import shapes_table
-
     rows, caption = shapes_table.table(["t02"], Path(folder) / "results")
     same(rows[0], ["program", "idea", "32768²", "of device copy"])
     same([row[0] for row in rows[1:]], ["t02", "copy", "other"])
@@ -309,118 +283,68 @@ def test_moves_table(folder):
     same(shapes_table.table(["t02", "t03"], Path(folder) / "results")[0], None)
 
 
-def test_notes_refuse(folder):
-    """A marker without a partner, or of no known table, is refused and nothing is written."""
-    house, build = variant_house(folder)
-    house.ladder(*build, "--passes", "1")
-    begin, end = "<!-- table:variants:begin -->\n", "<!-- table:variants:end -->\n"
-    for note in (begin, end, end + begin, begin + begin + end, NOTE.replace("source", "sauce")):
-        path, command = notes_command(folder, note, "--variants", str(house.out))
-        result = run(*command)
-        same((note, result.returncode), (note, 2))
-        require("note.md" in result.stderr and "Traceback" not in result.stderr, result.stderr)
-        same(path.read_text(), note)
-
-
 def test_failing(folder):
-    """Wrong, crashing and silent rungs are noted; the others are still measured."""
-    house = House(
-        folder,
-        v01={},
-        v02={"exit": 1, "stderr": "v02: wrong result"},
-        v03={"crash": True},
-        v04={"exit": 77, "stderr": "needs something else"},
-        v05={"json": "{"},
-        v06={"verified": False},
-        v07={},
-    )
-    same(house.ladder().returncode, 1)
+    """Wrong, crashing, hanging and silent rungs, and those whose JSON is none, are noted; the others
+    are still measured."""
+    texts = ("{", "NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
+    behaviours = {
+        "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
+        "v03": ({"crash": True}, "SIGABRT"),
+        "v04": ({"exit": 77, "stderr": "needs something else"}, "77: needs something else"),
+        "v05": ({"verified": False}, "not verified"),
+        "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
+        **{f"v{10 + index}": ({"json": text}, "JSON") for index, text in enumerate(texts)},
+    }
+    bad = {name: behaviour for name, (behaviour, _) in behaviours.items()}
+    house = House(folder, v01={}, **bad, v20={})
+    result = house.ladder("--timeout", "2")
+    same((result.returncode, "Traceback" in result.stderr), (1, False))
     rungs = {rung["step"]: rung for rung in house.result()["rungs"]}
-    same(rungs["v02"]["failed"], "exit status 1: v02: wrong result")
-    require("SIGABRT" in rungs["v03"]["failed"], rungs["v03"]["failed"])
-    require("77: needs something else" in rungs["v04"]["failed"], rungs["v04"]["failed"])
-    require("JSON" in rungs["v05"]["failed"], rungs["v05"]["failed"])
-    require("not verified" in rungs["v06"]["failed"], rungs["v06"]["failed"])
-    same([len(rungs[name]["passes"]) for name in ("v01", "v07")], [3, 3])
+    for name, (_, why) in behaviours.items():
+        holds(rungs[name]["failed"], why)
+    same([len(rungs[name]["passes"]) for name in ("v01", "v20")], [3, 3])
     same(house.result()["neighbours"], [])
     same([call for call in house.calls() if "v02" in call], ["v02 full"])
 
 
-def test_broken_json(folder):
-    """NaN, missing fields and text for numbers fail their rung, not the ladder."""
-    texts = ("NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
-    house = House(folder, v09={})
-    for index, text in enumerate(texts):
-        house.add(f"v{index:02}", {"json": text})
-    result = house.ladder("--passes", "1")
-    same(result.returncode, 1)
-    require("Traceback" not in result.stderr, result.stderr)
-    rungs = house.result()["rungs"]
-    same(["failed" in rung for rung in rungs], [True] * len(texts) + [False])
-
-
-def test_timeout(folder):
-    """A rung that hangs is ended and noted."""
-    house = House(folder, v01={}, v02={"sleep_in_call": 0})
-    same(house.ladder("--timeout", "1", "--passes", "1").returncode, 1)
-    same(house.result()["rungs"][1]["failed"], "not finished after 1 s")
-
-
-def test_cannot_run(folder):
-    """77 of the first rung: its line, 77, no file and no further run."""
-    house = House(folder, v01={"exit": 77, "stderr": "v01: no GPU found"}, v02={})
-    result = house.ladder()
-    same((result.returncode, result.stderr), (77, "v01: no GPU found\n"))
-    require(not house.out.exists(), "a file was written")
-    same(len(house.calls()), 1)
-
-
-def test_nothing_works(folder):
-    """No rung with a result: exit 1, no file."""
-    house = House(folder, v01={"exit": 2, "stderr": "m=256 is too small"})
-    result = house.ladder()
-    same(result.returncode, 1)
-    require("m=256 is too small" in result.stderr, result.stderr)
-    same((house.out.exists(), house.left_over()), (False, []))
-
-
-def test_mismatch(folder):
-    """Runs of different GPUs or commits are not merged."""
-    for key, value in (("gpu", "Fake GPU 2"), ("commit", "def5678")):
-        inner = Path(folder) / key
-        inner.mkdir()
-        house = House(inner, v01={}, v02={key: value})
+def test_nothing(folder):
+    """Without a result, or with runs of different GPUs or commits, no file is written, and it is said
+    why; 77 of the first rung ends the ladder."""
+    for index, (status, said, calls, rungs) in enumerate(
+        (
+            (77, "v01: no GPU found", 1, {"v01": {"exit": 77, "stderr": "v01: no GPU found"}}),
+            (1, "m=256 is too small", 1, {"v01": {"exit": 2, "stderr": "m=256 is too small"}}),
+            (1, "differ in gpu", 2, {"v01": {}, "v02": {"gpu": "Fake GPU 2"}}),
+            (1, "def5678", 2, {"v01": {}, "v02": {"commit": "def5678"}}),
+        )
+    ):
+        house = House(Path(folder) / str(index), **rungs)
         result = house.ladder()
-        same(result.returncode, 1)
-        require(f"differ in {key}" in result.stderr and value in result.stderr, result.stderr)
+        same((result.returncode, len(house.calls())), (status, calls))
+        holds(result.stderr, said)
+        require(status != 77 or result.stderr == f"{said}\n", result.stderr)
         same((house.out.exists(), house.left_over()), (False, []))
 
 
 def test_interrupt(folder):
-    """Ctrl-C keeps the runs that are finished, marks the file and ends the rung under way."""
+    """Ctrl-C keeps the runs that are finished, marks the file and ends the rung under way; before any
+    has finished nothing is written."""
     house = House(folder, v01={}, v02={"sleep_in_call": 1})
-    process = subprocess.Popen(
-        house.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_calls(house, 4)  # v01, v02, v01, then v02 sleeps
-    process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    output, errors = process.communicate(timeout=60)
-    require(time.monotonic() - began < 30, "it waited for the rung that slept")
-    same(process.returncode, 130)
+    result = house.interrupted(4, signal.SIGINT)  # v01, v02, v01, then v02 sleeps
+    require(time.monotonic() - began < 40, "it waited for the rung that slept")
+    same((result.returncode, house.left_over()), (130, []))
     same([len(rung["passes"]) for rung in house.result()["rungs"]], [2, 1])
-    same(house.result()["interrupted"], True)
-    require("INTERRUPTED" in output and "Traceback" not in errors, output + errors)
-    same(house.left_over(), [])
+    same((house.result()["interrupted"], "INTERRUPTED" in result.stdout), (True, True))
+    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
+    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
 
 
 def test_killed(folder):
     """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
     house = House(folder, v01={}, v02={"sleep_in_call": 1})
     house.out.write_text("an older record")
-    with subprocess.Popen(house.command(), stderr=subprocess.DEVNULL) as process:
-        wait_for_calls(house, 4)
-        process.kill()
+    house.interrupted(4, signal.SIGKILL)
     kept = house.folder / "out.json.partial"
     same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
     same(recorded.load_record(kept)["interrupted"], True)
@@ -434,48 +358,15 @@ def test_killed(folder):
     same((house.ladder().returncode, house.left_over()), (0, []))  # the next one takes it away
 
 
-def test_interrupt_early(folder):
-    """Ctrl-C before any run has finished writes nothing."""
-    house = House(folder, v01={"sleep_in_call": 0})
-    process = subprocess.Popen(house.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for_calls(house, 1)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    same((process.returncode, house.out.exists()), (130, False))
-
-
 def test_bad_usage(folder):
     """Everything that can be known beforehand is refused with exit 2 and nothing run."""
     house = House(folder, v01={})
-    cases = (
-        ("--size", "0"),
-        ("--size", "-8"),
-        ("--size", "8x"),
-        ("--size", "99999999999"),
-        ("--size", ""),
-        ("--m", "256"),  # together with --size
-        ("--steps", "v02"),
-        ("--steps", "banana"),
-        ("--steps", ""),
-        ("--build", str(house.folder / "nowhere")),
-        ("--steps", "v01-missing"),
-        ("--steps", "v01-UPPER"),
-        ("--steps", "x01"),
-        ("--out", str(house.folder / "nowhere" / "out.json")),
-        ("--out", str(house.folder)),
-        ("--protocol", "none"),
-        ("--inputs", "zeros"),
-        ("--seed", "-1"),
-        ("--seed", str(2**64)),
-        ("--passes", "0"),
-        ("--device", "-1"),
-        ("--unknown",),
-    )
-    for arguments in cases:
-        result = house.ladder(*arguments)
-        same((arguments, result.returncode), (arguments, 2))
-        require("Traceback" not in result.stderr and result.stderr, f"{arguments} {result.stderr}")
-    same((house.calls(), house.left_over()), ([], []))
+    words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
+    words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
+    words += f"|--build {folder}/nowhere|--out {folder}/nowhere/out.json|--out {folder}"
+    words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
+    house.refuses(*words.split("|"), "--unknown")
+    same(house.left_over(), [])
 
 
 def test_destinations(folder):
@@ -495,11 +386,9 @@ def test_destinations(folder):
     os.close(reader)
     recorded.load_record(house.out)
     same(sorted(house.left_over()), ["device", "link", "pipe"])
-    calls = house.calls()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(house.folder / "socket"))
-        result = house.ladder("--out", str(house.folder / "socket"))
-    same((result.returncode, result.stderr.count("\n"), house.calls()), (2, 1, calls))
+        house.refuses(f"--out {folder}/socket")
 
 
 def test_unwritable(folder):
@@ -508,7 +397,7 @@ def test_unwritable(folder):
     limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
     result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
     same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
-    require(f"File too large: '{house.out}'" in result.stdout, result.stdout)
+    holds(result.stdout, f"File too large: '{house.out}'")
     for command in (
         house.command("--passes", "1"),
         [sys.executable, "-m", "bench.records.compare", str(house.out), str(house.out)],
@@ -524,38 +413,26 @@ def test_unwritable(folder):
     recorded.load_record(house.out)  # it was written all the same
 
 
-def test_dry_run(folder):
-    """--dry-run prints every command and runs none."""
-    house = House(folder, v01={}, v02={})
-    result = house.ladder("--dry-run")
-    same((result.returncode, house.calls(), house.out.exists()), (0, [], False))
-    lines = result.stdout.splitlines()
-    same(len(lines), 7)
-    require(lines[0].startswith("pass 1:") and "--check full" in lines[0], lines[0])
-    require("v01" in lines[2] and "--check sample" in lines[2], lines[2])
-
-
 def test_readme_table(folder):
-    """The table is filled from a record; --check sees any difference."""
+    """The README's table is filled from a record; --check sees any difference; a README without
+    markers and a file that is no ladder are refused."""
     house = House(folder, v01={"speed": 0.5}, v02={"exit": 1, "stderr": "a|b"})
     house.ladder()
     readme = house.folder / "README.md"
     readme.write_text("top\n<!-- results:begin -->\nold\n<!-- results:end -->\nend\n")
-    command = [sys.executable, *README_TABLE, "--readme", str(readme)]
-    command += ["--results", str(house.out)]
+    command = [*README_TABLE, "--readme", readme, "--results", house.out]
     same(run(*command, "--check").returncode, 1)
-    require("old" in readme.read_text(), "--check wrote")
-    same(run(*command).returncode, 0)
-    same(run(*command, "--check").returncode, 0)
+    holds(readme.read_text(), "old")
+    same([run(*command).returncode, run(*command, "--check").returncode], [0, 0])
     text = readme.read_text()
-    for words in (
-        "top\n",
-        "| v01 | idea of v01 | 0 ±1 | 0.500 ±.001 |",
-        "a\\|b",
-        "Fake GPU 1, power limit 700 W",
-    ):
-        require(words in text, f"'{words}' isn't in {text}")
+    row = "| v01 | idea of v01 | 0 ±1 | 0.500 ±.001 |"
+    holds(text, "top\n", row, "a\\|b", "Fake GPU 1, power limit 700 W")
     require(text.endswith("<!-- results:end -->\nend\n"), text)
+    house.out.write_text('{"kind": "step"}')
+    result = run(*command)
+    same((result.returncode, "not a recorded ladder" in result.stderr), (2, True))
+    readme.write_text("no markers\n")
+    same((run(*command).returncode, readme.read_text()), (2, "no markers\n"))
 
 
 LIVE = "<script>x</script> `a` | [b](c) & d"
@@ -576,73 +453,15 @@ def test_escapes(folder):
     failed = {rung["step"]: rung["failed"] for rung in house.result()["rungs"] if "failed" in rung}
     same(failed["v02"], f"exit status 1: {LIVE}\\x1b[1m")
     require("idea" in failed["v03"] and "gpu.name" in failed["v04"], failed)
-    path, command = notes_command(folder, NOTE, "--variants", str(house.out))
+    path, command = notes_command(folder, NOTE, "--variants", house.out)
     same(run(*command).returncode, 0)
     house.ladder("--passes", "1", "--steps", "v01,v02")
     text = "\n".join(readme_table.block(house.result(), house.folder, house.folder).splitlines())
     for shown in (path.read_text().replace("v02-a v01 v09-z", ""), text):
         require(f"| v01 | {SHOWN} |" in shown and "<script>" not in shown, shown)
-    require(f"failed: exit status 1: {SHOWN}" in text, text)
-
-
-def test_readme_table_refuses(folder):
-    """A README without markers, and a file that is no ladder, are refused untouched."""
-    house = House(folder, v01={})
-    house.ladder()
-    readme = house.folder / "README.md"
-    readme.write_text("no markers\n")
-    command = [sys.executable, *README_TABLE, "--readme", str(readme), "--results"]
-    same(run(*command, str(house.out)).returncode, 2)
-    same(readme.read_text(), "no markers\n")
-    readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
-    house.out.write_text('{"kind": "step"}')
-    result = run(*command, str(house.out))
-    same(result.returncode, 2)
-    require("not a recorded ladder" in result.stderr, result.stderr)
-
-
-TESTS = [
-    test_merge,
-    test_neighbours,
-    test_order,
-    test_selection,
-    test_variants,
-    test_built_twice,
-    test_headline,
-    test_readme_refuses_variants,
-    test_notes,
-    test_tracks,
-    test_fp16_sums,
-    test_moves,
-    test_moves_refuses,
-    test_shapes_table,
-    test_moves_table,
-    test_notes_refuse,
-    test_failing,
-    test_broken_json,
-    test_timeout,
-    test_cannot_run,
-    test_nothing_works,
-    test_mismatch,
-    test_interrupt,
-    test_killed,
-    test_interrupt_early,
-    test_bad_usage,
-    test_destinations,
-    test_unwritable,
-    test_dry_run,
-    test_readme_table,
-    test_escapes,
-    test_readme_table_refuses,
-]
-
-
-def main():
-    """All cases; returns the exit status."""
-    failures = [case("bench", test) for test in TESTS]
-    return 1 if any(failures) else 0
+    holds(text, f"failed: exit status 1: {SHOWN}")
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(main())
+    sys.exit(run_cases("bench", tests_in(globals())))

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMPARE = ("-m", "bench.records.compare")
 RESULTS = ROOT / "bench" / "results"
 
-from tools.fake_rungs import House, close, require, run, run_cases, same
+from tools.fake_rungs import House, close, holds, require, run, run_cases, same, tests_in
 
 from bench.records import compare as compared
 from bench.records import recorded
@@ -23,9 +23,7 @@ from bench.records import recorded
 
 def ladder(folder, name, *words, **rungs):
     """Records a ladder of these rungs; returns its path."""
-    inner = Path(folder) / name
-    inner.mkdir()
-    house = House(inner, **rungs)
+    house = House(Path(folder) / name, **rungs)
     house.ladder(*words)
     return house.out
 
@@ -39,16 +37,14 @@ def compare(old, new):
 
 def says(result, *texts):
     """Every text is in what it printed."""
-    for text in texts:
-        require(text in result.stdout, f"no '{text}' in {result.stdout}")
+    holds(result.stdout, *texts)
 
 
 def refuses(old, new, *texts):
     """Exit status 2 and one line with these texts."""
     result = compare(old, new)
     same((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1))
-    for text in texts:
-        require(text in result.stderr, f"no '{text}' in {result.stderr}")
+    holds(result.stderr, *texts)
 
 
 def test_agree(folder):
@@ -201,8 +197,6 @@ def test_recorded_agreement(_):
         require(float(percent) <= 0.5, f"{name}: {percent} %")
 
 
-TESTS = [test for name, test in list(globals().items()) if name.startswith("test_")]
-
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(run_cases("compare", TESTS))
+    sys.exit(run_cases("compare", tests_in(globals())))

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = ("-m", "bench.energy.measure")
 
-from tools import fake_energy
+from tools import fake_energy, fake_rungs
+from tools.fake_rungs import holds, refused, require, run_cases, same, tests_in
 
 from bench.energy import budget, energy_limits
 from bench.records import recorded
@@ -51,17 +50,6 @@ EDITS = (
     (("problem", "m"), 7600, "counts.flop"),
     (("parts", 2, "counts", "flop"), 1.1e12, "parts[2].tensor_core_share"),
 )
-
-
-def require(condition, why="not so"):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
 def close(found, wanted, tolerance, what):
@@ -119,23 +107,13 @@ def test_not_negative(_):
         require(entry.joules >= 0 or entry.name == "rest", f"{entry.name}: {entry.joules}")
 
 
-def refused(record, words):
-    """The solver gives no budget, and says why."""
-    try:
-        budget.make(record)
-    except budget.Unsolvable as error:
-        require(words in str(error), str(error))
-        return
-    raise AssertionError(f"it gave a budget; wanted: {words}")
-
-
 def test_rungs(_):
     """Each rung has parts of its own; a rung whose parts nobody knows gives no budget."""
     one, other = (budget.make(fake_energy.record(rung=rung)) for rung in ("v14", "v16"))
     for mine, its in zip(one.entries, other.entries):
         close(its.joules, mine.joules, 1e-9, mine.name)
-    refused({**fake_energy.record(), "rung": "v16"}, "without the parts multiply-n104")
-    refused({**fake_energy.record(), "rung": "v12"}, "no budget of v12: only v14, v16")
+    refused("without the parts multiply-n104", budget.make, {**fake_energy.record(), "rung": "v16"})
+    refused("no budget of v12: only v14, v16", budget.make, {**fake_energy.record(), "rung": "v12"})
 
 
 def test_real(_):
@@ -152,36 +130,41 @@ def test_real(_):
 def test_missing(_):
     """Each part that is needed is missed, and named; others are not."""
     for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
-        refused(fake_energy.record(name), f"no budget without the parts {name}")
+        refused(f"no budget without the parts {name}", budget.make, fake_energy.record(name))
     for name in ("rung", "loads-l2-apart", "multiply-zeros"):
         budget.make(fake_energy.record(name))
     same(budget.make(fake_energy.record("multiply-zeros")).zeros, None)
     same(budget.make(fake_energy.record("loads-l2-apart")).apart, None)
 
 
-def test_failed(_):
-    """A part that failed is a part that is missing; so is one without a clock."""
-    record = fake_energy.record()
-    index = [part["part"] for part in record["parts"]].index("no-dram")
-    clockless = copy.deepcopy(record)
-    clockless["parts"][index]["sm_clock_ghz"] = None
-    refused(clockless, "without the clock of no-dram")
-    record["parts"][index] = {"part": "no-dram", "failed": "exit status 1"}
-    refused(record, "without the parts no-dram")
-
-
 def test_undetermined(_):
-    """Parts that do not tell the terms apart give no budget."""
-    record = fake_energy.record()
-    for part in record["parts"]:
-        if part.get("counts"):
-            part["counts"]["stored_bytes"] = 0.0
-    refused(record, "one of the terms is in none of the parts")
-    record = fake_energy.record()
-    for part in record["parts"]:
-        if part.get("counts"):
-            part["counts"]["operand_bytes"] = part["counts"]["flop"] / 50
-    refused(record, "do not tell all terms apart")
+    """A part that failed, or has no clock, is one that is missing; parts that do not tell the terms
+    apart give no budget."""
+
+    def of_parts(change):
+        record = fake_energy.record()
+        record["parts"] = [change(part) for part in record["parts"]]
+        return record
+
+    def counts(change):
+        return lambda part: {
+            **part,
+            "counts": part["counts"] and {**part["counts"], **change(part)},
+        }
+
+    def dram(other):
+        return lambda part: other(part) if part["part"] == "no-dram" else part
+
+    for words, change in (
+        ("without the clock of no-dram", dram(lambda part: {**part, "sm_clock_ghz": None})),
+        ("without the parts no-dram", dram(lambda part: {"part": part["part"], "failed": "so"})),
+        ("one of the terms is in none of the parts", counts(lambda part: {"stored_bytes": 0.0})),
+        (
+            "do not tell all terms apart",
+            counts(lambda part: {"operand_bytes": part["counts"]["flop"] / 50}),
+        ),
+    ):
+        refused(words, budget.make, of_parts(change))
 
 
 def test_error(_):
@@ -203,11 +186,13 @@ def test_error(_):
 
 
 def test_record(folder):
-    """A record comes through writing and reading; an edited one is refused, and the field named."""
-    record = fake_energy.record()
+    """A record comes through writing and reading; an edited one is refused, and the field named; so is
+    a part that multiplies less than the others, whose tiles are all whole over D's edge."""
     path = Path(folder) / "energy.json"
-    recorded.write_json(path, record)
-    same(recorded.load_record(path), record)
+    for rung in ("v16", "v14"):
+        record = fake_energy.record(rung=rung)
+        recorded.write_json(path, record)
+        same(recorded.load_record(path), record)
     for index, (way, value, named) in enumerate(EDITS):
         edited = copy.deepcopy(record)
         inner = edited
@@ -216,30 +201,13 @@ def test_record(folder):
         inner[way[-1]] = value
         path = Path(folder) / f"{index}.json"
         path.write_text(json.dumps(edited))
-        try:
-            recorded.load_record(path)
-        except ValueError as error:
-            require(named in str(error) and "\n" not in str(error), f"{way}: {error}")
-        else:
-            raise AssertionError(f"{way} = {value!r} was not refused")
-
-
-def test_padding(folder):
-    """Tiles over D's edge are multiplied whole: more FLOP than the product's, but in all parts."""
+        refused(named, recorded.load_record, path)
     record = fake_energy.record(rung="v16")
-    path = Path(folder) / "padded.json"
-    recorded.write_json(path, record)
-    same(recorded.load_record(path), record)
     part = next(one for one in record["parts"] if one["part"] == "multiply-n40")
     part["counts"]["flop"] /= fake_energy.PADDED["v16"]
     part["tensor_core_share"] /= fake_energy.PADDED["v16"]
     path.write_text(json.dumps(record))
-    try:
-        recorded.load_record(path)
-    except ValueError as error:
-        require("counts.flop" in str(error) and "as before" in str(error), str(error))
-    else:
-        raise AssertionError("a part that multiplies less than the others was not refused")
+    holds(refused("counts.flop", recorded.load_record, path), "as before")
 
 
 def test_blocks(folder):
@@ -271,12 +239,8 @@ def test_blocks(folder):
     note_blocks.lines_of(library, ("energy", "picture"))
     same(sorted(record["rung"] for record in library.used), ["v14", "v16"])
     for words in (("joules", "v14"), ("budget",), ("picture", "v14")):
-        try:
-            note_blocks.lines_of(readings.Library(folder), ("energy", *words))
-        except ValueError as error:
-            require("write energy budget" in str(error), str(error))
-        else:
-            raise AssertionError(f"there is no block 'energy {' '.join(words)}'")
+        library = readings.Library(folder)
+        refused("write energy budget", note_blocks.lines_of, library, ("energy", *words))
 
 
 FIGURES = {
@@ -329,19 +293,13 @@ def test_figures(folder):
     for name in energy_figures.LINES:
         evaluator.text(f"v14 energy.{name} as mJ spread")
     for expression, words in NO_FIGURES.items():
-        try:
-            found = evaluator.text(expression)
-        except quantities.ExpressionError as error:
-            require(words in str(error), str(error))
-        else:
-            raise AssertionError(f"'{expression}' gives '{found}'")
+        refused(words, evaluator.text, expression)
 
 
 # --- the runner -----------------------------------------------------------------------------
 
 # A fake ncu: it says what it counts of a part, unless it may not.
-NCU = """\
-#!{python}
+NCU = """
 import sys
 
 if sys.argv[1:] == ["--version"]:
@@ -355,15 +313,13 @@ names = sys.argv[sys.argv.index("--metrics") + 1].split(",")
 print("parts says something")
 for row in (["ID", "Kernel Name", *names], ["", "", "sector", "byte", "byte"]):
     print(",".join('"' + word + '"' for word in row))
-print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if {blank!r} == part else "5") + '"')
+print('"0","part_kernel(int)","1,000,000","64,000,000","' + ("" if BLANK == part else "5") + '"')
 """
 
-PROGRAM = """\
-#!{python}
+PROGRAM = """
 import json, sys, time
+sys.path.insert(0, HERE)
 from tools import fake_energy
-
-BROKEN = {broken!r}
 if sys.argv[1:] == ["--list"]:
     for name in fake_energy.NAMES:
         paced = fake_energy.part_of(name)["pace"] is not None
@@ -395,17 +351,12 @@ with open(options["--json"], "w") as file:
 def run(folder, broken, *arguments, blank=""):
     """The runner over a made-up program and ncu: (its result, what it recorded or None)."""
     program, out, ncu = (Path(folder) / name for name in ("parts", "out.json", "ncu"))
-    ncu.write_text(NCU.format(python=sys.executable, blank=blank))
-    ncu.chmod(0o755)
-    how = {"python": sys.executable}
-    program.write_text(PROGRAM.format(**how, broken=broken))
-    program.chmod(0o755)
+    fake_rungs.write_program(ncu, NCU, BLANK=blank)
+    fake_rungs.write_program(program, PROGRAM, HERE=str(ROOT / "tests"), BROKEN=broken)
     out.unlink(missing_ok=True)
     command = [sys.executable, *RUNNER, "--program", program, "--out", out]
     command += ["--nvidia-smi", "/nowhere", "--ncu", ncu, *arguments]
-    result = subprocess.run(
-        list(map(str, command)), check=False, capture_output=True, text=True, timeout=120
-    )
+    result = fake_rungs.run(*command)
     return result, recorded.load_record(out) if out.exists() else None
 
 
@@ -479,33 +430,21 @@ def test_impossible(folder):
     part["tensor_core_share"] *= 8
     path = Path(folder) / "impossible.json"
     path.write_text(json.dumps(record))
-    try:
-        recorded.load_record(path)
-    except ValueError as error:
-        require("seconds: impossible" in str(error), str(error))
-    else:
-        raise AssertionError("a record of a part at 8 times the peak was not refused")
+    refused("seconds: impossible", recorded.load_record, path)
 
 
-def test_unpaced(folder):
-    """Without the whole and the rung nobody knows the pace; without time nothing more is run."""
+def test_time(folder):
+    """Without the whole and the rung nobody knows the pace; a part that hangs near the end is stopped
+    at the end, not after its own timeout, and nothing more is run."""
     _, record = run(folder, {"whole": "fails", "rung": "fails"})
     failed = {part["part"] for part in record["parts"] if "failed" in part}
     same(failed, {"whole", "rung", *fake_energy.PACED})
-    result, record = run(folder, {"rung": "hangs"}, "--timeout", 2, "--deadline", 4)
-    failed = [part["failed"] for part in record["parts"] if "failed" in part] if record else []
-    require(any("no time left of 4 s" in why for why in failed) or record is None, failed)
-    same(result.returncode, 1)
-
-
-def test_deadline(folder):
-    """A part that hangs near the end is stopped at the end, not after its own timeout."""
     began = time.monotonic()
     result, record = run(folder, {"whole": "hangs"}, "--timeout", 50, "--deadline", 4)
     require(time.monotonic() - began < 12, "it did not keep to its deadline")
     failed = {part["part"]: part["failed"] for part in record["parts"] if "failed" in part}
-    require("not finished after" in failed["whole"], failed["whole"])
-    require("no time left of 4 s" in failed["no-store"], failed["no-store"])
+    holds(failed["whole"], "not finished after")
+    holds(failed["no-store"], "no time left of 4 s")
     same(result.returncode, 1)
 
 
@@ -522,42 +461,5 @@ def test_nothing(folder):
         require("Traceback" not in result.stderr, result.stderr)
 
 
-def case(test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"energy: {test.__doc__.splitlines()[0].rstrip('.')}"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
-
-
-TESTS = [
-    test_exact,
-    test_rest,
-    test_not_negative,
-    test_rungs,
-    test_real,
-    test_missing,
-    test_failed,
-    test_undetermined,
-    test_error,
-    test_record,
-    test_padding,
-    test_blocks,
-    test_figures,
-    test_run,
-    test_counts,
-    test_failing,
-    test_impossible,
-    test_unpaced,
-    test_deadline,
-    test_nothing,
-]
-
 if __name__ == "__main__":
-    failures = [case(test) for test in TESTS]
-    sys.exit(1 if any(failures) else 0)
+    sys.exit(run_cases("energy", tests_in(globals())))

@@ -6,15 +6,13 @@ The last case needs nvcc's build of the rungs. Prints one line per case; exits 1
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ("-m", "bench.resources")
 
-import tools  # noqa: F401 (finds the packages)
+from tools.fake_rungs import Skipped, run, run_cases, same, tests_in
 
 from bench import resources
 from bench.records import recorded
@@ -30,16 +28,6 @@ ptxas info    : Function properties for transpose(CUtensorMap_st)
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 8 registers, used 1 barriers
 """
-
-
-class Skipped(Exception):
-    """The case cannot run on this machine."""
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    if found != wanted:
-        raise AssertionError(f"found {found!r}, wanted {wanted!r}")
 
 
 def test_log(_):
@@ -107,8 +95,7 @@ def test_build(folder):
 
 def check(build):
     """Compares that build with what is recorded."""
-    command = [sys.executable, *PROGRAM, "--check", "--build", build]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    return run(sys.executable, *PROGRAM, "--check", "--build", build)
 
 
 def test_refuses(folder):
@@ -117,23 +104,5 @@ def test_refuses(folder):
     same((result.returncode, result.stderr.count("\n")), (2, 1))
 
 
-def case(test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"resources: {test.__doc__.splitlines()[0].rstrip('.')}"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    except Skipped as error:
-        print(f"skip - {name}: {error}", flush=True)
-        return False
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
-
-
 if __name__ == "__main__":
-    tests = (test_log, test_digest, test_recorded, test_build, test_refuses)
-    failures = [case(test) for test in tests]
-    sys.exit(1 if any(failures) else 0)
+    sys.exit(run_cases("resources", tests_in(globals())))

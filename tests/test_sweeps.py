@@ -9,17 +9,26 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-from tools.fake_rungs import House, close, require, run_cases, same, wait_for_calls
+from tools.fake_rungs import (
+    House,
+    close,
+    holds,
+    refused,
+    require,
+    run_cases,
+    same,
+    tests_in,
+    write_program,
+)
 
 from bench import progress, shapes, tasks
 from bench.records import recorded
-from notes.tools import readme_table, selection, tables
+from notes.tools import readme_table, tables
 
 
 def titles(house):
@@ -35,6 +44,12 @@ def test_one_file(folder):
     """Tracks, shapes and protocols of one invocation are ladders of one file."""
     house = House(folder, v01={}, v02={"speed": 0.5}, a02={}, t02={})
     words = ("--track", "all", "--sizes", "256,512x256x64,512x1024", "--protocol", "both")
+    planned = house.ladder(*words, "--passes", "2", "--dry-run").stdout.splitlines()
+    same(
+        [line for line in planned if ":" not in line][:2],
+        ["v 256x256x256 burst", "v 512x256x64 burst"],
+    )
+    require(planned[-1].startswith("32 runs, then ") and house.calls() == [], planned[-1])
     result = house.ladder(*words, "--passes", "2")
     same((result.returncode, "Traceback" in result.stderr), (0, False))
     products = ["256x256x256", "512x256x64"]
@@ -79,12 +94,7 @@ def test_places(folder):
     )
     same(str(recorded.newest_with(["v01"], (4096,) * 3, folder=results)), f"{path}#1")
     for wrong, words in ((path, "holds 2 ladders: name one"), (f"{path}#3", "no #3")):
-        try:
-            recorded.load_ladder(wrong)
-        except ValueError as error:
-            require(words in str(error), error)
-        else:
-            raise AssertionError(f"{wrong} was read")
+        refused(words, recorded.load_ladder, wrong)
 
 
 def test_not_taken(folder):
@@ -103,19 +113,16 @@ def test_not_taken(folder):
     require("unknown option" in house.result()["rungs"][1]["failed"])
 
 
-def test_nobody_takes(folder):
-    """A shape without any result is listed with the reason."""
-    house = House(folder, v01={"multiple": 512})
+def test_without_result(folder):
+    """A shape without any result is listed with the reason; a rung that fails at one shape is tried at
+    the next, and the exit status tells."""
+    house = House(Path(folder) / "a", v01={"multiple": 512})
     same(house.ladder("--sizes", "256,512").returncode, 0)
     record = house.record()
     same(len(record["ladders"]), 1)
     wanted = {"track": "v", "protocol": "burst", "shape": [256] * 3, "why": "m=256 is no multiple"}
     same(record["without_result"], [wanted])
-
-
-def test_failing_goes_on(folder):
-    """A rung that fails at one shape is tried at the next; the exit status tells."""
-    house = House(folder, v01={}, v02={"exit": 1, "stderr": "v02: wrong"})
+    house = House(Path(folder) / "b", v01={}, v02={"exit": 1, "stderr": "v02: wrong"})
     same(house.ladder("--sizes", "256,512", "--passes", "2").returncode, 1)
     failed = [one["rungs"][1]["failed"] for one in house.record()["ladders"]]
     same(failed, ["exit status 1: v02: wrong"] * 2)
@@ -124,18 +131,15 @@ def test_failing_goes_on(folder):
 def test_interrupted(folder):
     """Ctrl-C keeps the ladders that are finished, and says which ones were never begun."""
     house = House(folder, v01={"sleep_in_call": 4}, v02={})
-    command = house.command("--sizes", "256,512,1024", "--passes", "2")
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # v01 v02 v02 v01 at 256; v01 v02 v02 v01 at 512; v01 sleeps at 1024
-    wait_for_calls(house, 9)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    same((process.returncode, "Traceback" in errors), (130, False))
+    words = ("--sizes", "256,512,1024", "--passes", "2")
+    result = house.interrupted(9, signal.SIGINT, *words)
+    same(result.returncode, 130)
     record = house.record()
     same((record["interrupted"], len(record["ladders"])), (True, 2))
     same([one["interrupted"] for one in record["ladders"]], [False, False])
     same([one["shape"][0] for one in record["without_result"]], [1024])
-    require("no result: v 1024x1024x1024 burst: stopped before" in output, output)
+    holds(result.stdout, "no result: v 1024x1024x1024 burst: stopped before")
 
 
 def test_mismatch(folder):
@@ -178,43 +182,16 @@ def test_sizes(_):
         ("t", "1x2x3"),
         ("v", str(2**31)),
     ):
-        try:
-            shapes.of_sizes(text, (track,))
-        except selection.UsageError as error:
-            require("\n" not in str(error) and "--sizes" in str(error), error)
-        else:
-            raise AssertionError(f"{text!r} was taken for track {track}")
+        refused("--sizes", shapes.of_sizes, text, (track,))
 
 
 def test_bad_usage(folder):
-    """Sizes and tracks that cannot be are refused, and nothing is run."""
-    house = House(folder, v01={}, t02={})
-    for words in (
-        ("--sizes", "8", "--size", "8"),
-        ("--sizes", "8", "--k", "8"),
-        ("--sizes", "8x9"),
-        ("--sizes", "8x9x7", "--track", "t"),
-        ("--track", "a"),
-        ("--track", "b"),
-        ("--protocol", "neither"),
-    ):
-        result = house.ladder(*words)
-        same((words, result.returncode), (words, 2))
-        require("Traceback" not in result.stderr and result.stderr, f"{words} {result.stderr}")
-    same(house.calls(), [])
-
-
-def test_dry_run(folder):
-    """--dry-run shows every ladder with its commands."""
-    house = House(folder, v01={}, t02={})
-    result = house.ladder("--track", "all", "--sizes", "256,512", "--passes", "1", "--dry-run")
-    lines = result.stdout.splitlines()
-    same(
-        [line for line in lines if ":" not in line][:2],
-        ["v 256x256x256 burst", "v 512x512x512 burst"],
+    """Sizes, tracks and heuristics that cannot be are refused, and nothing is run."""
+    words = (
+        "--sizes 8 --size 8|--sizes 8 --k 8|--sizes 8x9|--sizes 8x9x7 --track t|--track a|--track b"
     )
-    require(lines[-1].startswith("4 runs, then "), lines[-1])
-    same(house.calls(), [])
+    words += "|--protocol neither|--heuristics 65|--heuristics -1|--heuristics any"
+    House(folder, v01={}, t02={}).refuses(*words.split("|"))
 
 
 def heuristics_asked(command):
@@ -245,15 +222,13 @@ def test_cublaslt(folder):
 
 
 def test_heuristics_option(folder):
-    """--heuristics says how many are timed; 0 times none, all enumerates, 65 is refused."""
+    """--heuristics says how many are timed; 0 times none, all enumerates."""
     house = House(folder, v01={"winner": 1}, v02={})
     same(house.ladder("--heuristics", "2", "--passes", "1").returncode, 0)
     same([heuristics_asked(command) for command in house.commands()], ["2", "#1"])
     same(house.ladder("--heuristics", "0", "--passes", "1").returncode, 0)
     require("--heuristic" not in house.commands()[-1], house.commands()[-1])
     require("cublaslt" not in house.result() and "heuristics" not in house.result())
-    for wrong in ("65", "-1", "any"):
-        same(house.ladder("--heuristics", wrong).returncode, 2)
     result = house.ladder("--heuristics", "all", "--passes", "1")
     same(result.returncode, 0)
     require("the best of 1,584 configurations: kernel of number 1" in result.stdout, result.stdout)
@@ -326,15 +301,14 @@ def test_wide_spread(folder):
     require("v02 (2.0 %)" in result.stdout, result.stdout)
 
 
-NVIDIA_SMI = """#!{python}
+NVIDIA_SMI = r"""
 import os, sys
-looks = os.path.join({here!r}, "looks")
+looks = os.path.join(HERE, "looks")
 with open(looks, "a") as log:
-    log.write(" ".join(sys.argv[1:]) + "\\n")
-count = len(open(looks).readlines())
-if {status}:
+    log.write(" ".join(sys.argv[1:]) + "\n")
+if STATUS:
     sys.exit("no permission")
-if count >= {since}:
+if len(open(looks).readlines()) >= SINCE:
     print("4711, /usr/bin/python3, with a comma, 1234 MiB")
 """
 
@@ -342,11 +316,7 @@ if count >= {since}:
 def nvidia_smi(house, since=1, status=0):
     """A fake one that names a process from the look of that number on."""
     path = house.folder / "nvidia-smi"
-    text = NVIDIA_SMI.format(
-        python=sys.executable, here=str(house.folder), since=since, status=status
-    )
-    path.write_text(text)
-    path.chmod(0o755)
+    write_program(path, NVIDIA_SMI, HERE=str(house.folder), SINCE=since, STATUS=status)
     return "--nvidia-smi", str(path)
 
 
@@ -425,17 +395,12 @@ def test_progress(_):
         ("0:59", "1:01", "1:02:05"),
     )
     require("\n" not in stream.getvalue(), "a bar is one line")
-
-
-def test_log(_):
-    """In a log every run is a line of its own, without control characters."""
-    plan = plan_of(1, "burst")
-    stream = io.StringIO()
-    log = progress.Progress(len(plan), stream=stream)
-    log.running(plan)
-    log.finished(plan[0], 10, "fine", plan[1:])
-    log.close()
-    same(stream.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
+    log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
+    lines = progress.Progress(len(plan), stream=log)
+    lines.running(plan)
+    lines.finished(plan[0], 10, "fine", plan[1:])
+    lines.close()
+    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
 
 
 def test_size_of_file(folder):
@@ -457,8 +422,6 @@ def test_at_a_glance(folder):
     same(rows[4:], [["cuBLASLt", "1.250", "1.250"]])
 
 
-TESTS = [test for name, test in list(globals().items()) if name.startswith("test_")]
-
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(run_cases("sweeps", TESTS))
+    sys.exit(run_cases("sweeps", tests_in(globals())))

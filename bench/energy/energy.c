@@ -179,8 +179,8 @@ static int fill_operands(const run *run, const copy *copy, enum inputs inputs) {
 static int make_copy(const run *run, copy *copy) {
     const int size = run->request->size;
     const size_t bytes = (size_t)size * (size_t)size * number_bytes(NUMBER_BF16);
-    if (buffer_create(&copy->a, bytes, true, "A") != 0 ||
-        buffer_create(&copy->b, bytes, true, "B") != 0 ||
+    if (buffer_create(&copy->a, bytes, false, "A") != 0 ||
+        buffer_create(&copy->b, bytes, false, "B") != 0 ||
         buffer_create(&copy->d, bytes, true, "D") != 0 ||
         fill_operands(run, copy, INPUTS_NORMAL) != 0) {
         return 1;

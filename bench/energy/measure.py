@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import counters, gpu_users, process
+from bench import counters, gpu_users, process, rung_run
 from bench.energy import budget, energy_counts, energy_limits
 from bench.process import CannotRun, RungFailed
 from bench.records import recorded
@@ -92,25 +92,22 @@ def command_of(options, name, pace, more):
         "--size": options.size,
         "--seed": options.seed,
         "--device": options.device,
-        **({} if pace is None else {"--pace": repr(pace)}),
+        "--pace": pace,
         **more,
     }
-    return [str(options.program)] + [str(word) for pair in pairs.items() for word in pair]
+    return rung_run.words_of(options.program, pairs)
 
 
 def read_part(options, name, json_path):
     """What a part wrote. RungFailed if it is not what was asked for."""
-    try:
-        run = recorded.parse(json_path.read_text(encoding="utf-8"))
+
+    def check(run):
         asked = ("energy part", PART_SCHEMA, name, options.size, options.seed)
         problem = run["problem"]
         if (run["kind"], run["schema"], run["part"], problem["m"], problem["seed"]) != asked:
             raise ValueError(f"it is of {run['kind']} {run['part']}, not of {name}")
-        return run
-    except (OSError, ValueError) as error:
-        raise RungFailed(f"its JSON: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise RungFailed(f"its JSON lacks or garbles a field: {error!r}") from error
+
+    return rung_run.written(json_path, check)
 
 
 def run_part(options, name, pace, folder, left):
@@ -336,19 +333,8 @@ def energy_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    try:
-        return energy_main(sys.argv[1:])
-    except UsageError as error:
-        print(f"energy: {error}", file=sys.stderr)
-        return 2
-    except CannotRun as error:
-        print(error, file=sys.stderr)
-        return process.CANNOT_RUN_HERE
-    except (gpu_users.Busy, OSError, ValueError) as error:
-        print(f"energy: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return process.INTERRUPTED
+    statuses = {UsageError: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
 
 
 if __name__ == "__main__":

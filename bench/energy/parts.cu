@@ -66,43 +66,22 @@ struct Switches {
 };
 
 // Each part's switches, as a type: nvcc cannot name a kernel by a structure's value.
-struct Whole {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N200, true, true, false};
+template <Loads LOADS, Multiply MULTIPLY, bool EXCHANGE, bool STORE, bool PACED>
+struct Part {
+    static constexpr Switches SWITCHES = {LOADS, MULTIPLY, EXCHANGE, STORE, PACED};
 };
-struct NoStore {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::N200, true, false, false};
-};
-struct NoDram {
-    static constexpr Switches SWITCHES = {Loads::FEW, Multiply::N200, true, false, false};
-};
-struct NoLoads {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N200, true, false, false};
-};
-struct MultiplyAlone {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N200, false, false, false};
-};
-struct MultiplyN104 {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N104, false, false, false};
-};
-struct MultiplyN40 {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::N40, false, false, false};
-};
-struct MultiplyARegisters {
-    static constexpr Switches SWITCHES = {Loads::ONCE, Multiply::A_IN_REGISTERS, false, false,
-                                          false};
-};
-struct LoadsPaced {
-    static constexpr Switches SWITCHES = {Loads::ALL, Multiply::NOTHING, true, false, true};
-};
-struct LoadsL2 {
-    static constexpr Switches SWITCHES = {Loads::FEW, Multiply::NOTHING, true, false, true};
-};
-struct LoadsL2Apart {
-    static constexpr Switches SWITCHES = {Loads::FEW_APART, Multiply::NOTHING, true, false, true};
-};
-struct Waiting {
-    static constexpr Switches SWITCHES = {Loads::NOTHING, Multiply::NOTHING, true, false, true};
-};
+struct Whole : Part<Loads::ALL, Multiply::N200, true, true, false> {};
+struct NoStore : Part<Loads::ALL, Multiply::N200, true, false, false> {};
+struct NoDram : Part<Loads::FEW, Multiply::N200, true, false, false> {};
+struct NoLoads : Part<Loads::ONCE, Multiply::N200, true, false, false> {};
+struct MultiplyAlone : Part<Loads::ONCE, Multiply::N200, false, false, false> {};
+struct MultiplyN104 : Part<Loads::ONCE, Multiply::N104, false, false, false> {};
+struct MultiplyN40 : Part<Loads::ONCE, Multiply::N40, false, false, false> {};
+struct MultiplyARegisters : Part<Loads::ONCE, Multiply::A_IN_REGISTERS, false, false, false> {};
+struct LoadsPaced : Part<Loads::ALL, Multiply::NOTHING, true, false, true> {};
+struct LoadsL2 : Part<Loads::FEW, Multiply::NOTHING, true, false, true> {};
+struct LoadsL2Apart : Part<Loads::FEW_APART, Multiply::NOTHING, true, false, true> {};
+struct Waiting : Part<Loads::NOTHING, Multiply::NOTHING, true, false, true> {};
 
 // Of a thread. With A in registers a consumer needs more than v16's.
 __host__ __device__ constexpr int producer_registers(Multiply multiply) {
@@ -381,11 +360,11 @@ DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, c
     bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
 }
 
-template <typename Part>
+template <typename Own>
 __global__ void __launch_bounds__(THREADS, 1)
     part_kernel(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
                 const __grid_constant__ TensorMap map_d, const Work work) {
-    constexpr Switches PART = Part::SWITCHES;
+    constexpr Switches PART = Own::SWITCHES;
     static_assert(PART.exchange || PART.loads == Loads::ONCE,
                   "a stage is filled once, or given back");
     SharedStorage &smem = dynamic_smem<SharedStorage>();
@@ -417,57 +396,18 @@ __global__ void __launch_bounds__(WARP_THREADS) busy(uint64_t duration) {
     }
 }
 
+} // namespace
+
 // A kernel with its switches, so that the host can ask what it does.
-struct Variant {
-    const char *name;
+struct variant {
     Switches switches;
     void (*kernel)(TensorMap, TensorMap, TensorMap, Work);
 };
 
-template <typename Part>
-constexpr Variant variant(const char *name) {
-    return {name, Part::SWITCHES, part_kernel<Part>};
-}
-
-const Variant VARIANTS[] = {
-    variant<Whole>("whole"),
-    variant<NoStore>("no-store"),
-    variant<NoDram>("no-dram"),
-    variant<NoLoads>("no-loads"),
-    variant<MultiplyAlone>("multiply"),
-    variant<MultiplyN104>("multiply-n104"),
-    variant<MultiplyN40>("multiply-n40"),
-    variant<MultiplyARegisters>("multiply-a-registers"),
-    variant<LoadsPaced>("loads"),
-    variant<LoadsL2>("loads-l2"),
-    variant<LoadsL2Apart>("loads-l2-apart"),
-    variant<Waiting>("waiting"),
-};
-
-// Parts that are another part's kernel: on fewer SMs, or on zeros.
-const struct {
-    const char *part, *variant;
-} SAME_KERNEL[] = {{"whole-three-quarters", "whole"},
-                   {"whole-half", "whole"},
-                   {"multiply-half", "multiply"},
-                   {"multiply-zeros", "multiply"}};
-
-// The kernel of a part.
-const Variant *variant_of(const part *part) {
-    const char *name = part->name;
-    for (const auto &same : SAME_KERNEL)
-        if (strcmp(same.part, name) == 0)
-            name = same.variant;
-    for (const Variant &variant : VARIANTS)
-        if (strcmp(variant.name, name) == 0)
-            return &variant;
-    fprintf(stderr, "the part %s has no kernel\n", name);
-    return nullptr;
-}
+namespace {
 
 struct State {
     const part *of;
-    const Variant *variant;
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
@@ -489,11 +429,10 @@ scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
 }
 
 int prepare_kernel(State *made, const problem *p, double pace) {
-    made->variant = variant_of(made->of);
-    if (made->variant == nullptr || make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+    if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, BM, BK) ||
         make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, BN, BK) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
-        allow_dynamic_smem(made->variant->kernel, sizeof(SharedStorage)) ||
+        allow_dynamic_smem(made->of->variant->kernel, sizeof(SharedStorage)) ||
         multiprocessor_count(&made->ctas))
         return 1;
     const int tiles_m = ceil_div(p->m, BM);
@@ -510,47 +449,51 @@ int prepare_kernel(State *made, const problem *p, double pace) {
 }
 
 int launch_kernel(const problem *p, const State *made) {
-    return launch(made->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
+    return launch(made->of->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
                   sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
                   made->work);
 }
 
 } // namespace
 
+template <typename Own>
+static const variant VARIANT = {Own::SWITCHES, part_kernel<Own>};
+
+// A part that is a kernel of ours: the same one may run on fewer SMs, or on zeros.
+template <typename Own>
+static part kernel_part(const char *name, const char *what, int quarters = QUARTERS,
+                        bool zeros = false) {
+    const Switches &own = Own::SWITCHES;
+    return {name, what, PART_KERNEL, quarters, zeros, own.store, own.paced, &VARIANT<Own>};
+}
+
 const part parts[] = {
-    {"rung", "the rung itself", PART_RUNG, QUARTERS, false, true, false},
-    {"whole", "the same from the source of the parts", PART_KERNEL, QUARTERS, false, true, false},
-    {"no-store", "D is not stored", PART_KERNEL, QUARTERS, false, false, false},
-    {"no-dram", "nor are operands read from DRAM: few tiles, which the L2 holds", PART_KERNEL,
-     QUARTERS, false, false, false},
-    {"no-loads", "nor from the L2: the stages stay as they are", PART_KERNEL, QUARTERS, false,
-     false, false},
-    {"multiply", "nor do producer and consumers meet: wgmma alone", PART_KERNEL, QUARTERS, false,
-     false, false},
-    {"multiply-n104", "wgmma of 104 and 96 columns: A is read twice as often", PART_KERNEL,
-     QUARTERS, false, false, false},
-    {"multiply-n40", "wgmma of 40 columns: A is read five times as often", PART_KERNEL, QUARTERS,
-     false, false, false},
-    {"multiply-a-registers", "wgmma with A in registers: only B is read", PART_KERNEL, QUARTERS,
-     false, false, false},
-    {"multiply-half", "wgmma alone, on half of the SMs", PART_KERNEL, QUARTERS / 2, false, false,
-     false},
-    {"whole-three-quarters", "the whole on three quarters of the SMs", PART_KERNEL, 3, false, true,
-     false},
-    {"whole-half", "the whole on half of the SMs", PART_KERNEL, QUARTERS / 2, false, true, false},
-    {"loads", "the loads alone, through DRAM, at the whole's pace", PART_KERNEL, QUARTERS, false,
-     false, true},
-    {"loads-l2", "the loads alone, from the L2, at the whole's pace", PART_KERNEL, QUARTERS, false,
-     false, true},
-    {"waiting", "barriers alone, at the whole's pace: nothing moves", PART_KERNEL, QUARTERS, false,
-     false, true},
-    {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true},
-    {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false},
-    {"multiply-zeros", "wgmma alone, on zeros", PART_KERNEL, QUARTERS, true, false, false},
-    {"loads-l2-apart", "the loads alone, from the L2, with a policy that keeps them from merging",
-     PART_KERNEL, QUARTERS, false, false, true},
+    {"rung", "the rung itself", PART_RUNG, QUARTERS, false, true, false, nullptr},
+    kernel_part<Whole>("whole", "the same from the source of the parts"),
+    kernel_part<NoStore>("no-store", "D is not stored"),
+    kernel_part<NoDram>("no-dram",
+                        "nor are operands read from DRAM: few tiles, which the L2 holds"),
+    kernel_part<NoLoads>("no-loads", "nor from the L2: the stages stay as they are"),
+    kernel_part<MultiplyAlone>("multiply", "nor do producer and consumers meet: wgmma alone"),
+    kernel_part<MultiplyN104>("multiply-n104",
+                              "wgmma of 104 and 96 columns: A is read twice as often"),
+    kernel_part<MultiplyN40>("multiply-n40", "wgmma of 40 columns: A is read five times as often"),
+    kernel_part<MultiplyARegisters>("multiply-a-registers",
+                                    "wgmma with A in registers: only B is read"),
+    kernel_part<MultiplyAlone>("multiply-half", "wgmma alone, on half of the SMs", QUARTERS / 2),
+    kernel_part<Whole>("whole-three-quarters", "the whole on three quarters of the SMs", 3),
+    kernel_part<Whole>("whole-half", "the whole on half of the SMs", QUARTERS / 2),
+    kernel_part<LoadsPaced>("loads", "the loads alone, through DRAM, at the whole's pace"),
+    kernel_part<LoadsL2>("loads-l2", "the loads alone, from the L2, at the whole's pace"),
+    kernel_part<Waiting>("waiting", "barriers alone, at the whole's pace: nothing moves"),
+    {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true, nullptr},
+    {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false, nullptr},
+    kernel_part<MultiplyAlone>("multiply-zeros", "wgmma alone, on zeros", QUARTERS, true),
+    kernel_part<LoadsL2Apart>(
+        "loads-l2-apart",
+        "the loads alone, from the L2, with a policy that keeps them from merging"),
     {"rung-again", "the rung once more: what has drifted since", PART_RUNG, QUARTERS, false, true,
-     false},
+     false, nullptr},
 };
 const size_t parts_count = sizeof parts / sizeof parts[0];
 
@@ -586,7 +529,7 @@ void part_release(void *state) {
 
 // Bytes that TMA asks for: of tiles at D's edge only what lies inside, zeros fill the rest.
 static double loaded_bytes(const problem *p, const State *made) {
-    const Loads loads = made->variant->switches.loads;
+    const Loads loads = made->of->variant->switches.loads;
     if (loads == Loads::NOTHING)
         return 0;
     const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
@@ -606,7 +549,7 @@ part_counts part_count(const problem *p, const void *state) {
     part_counts counts = {};
     if (made->of->kind != PART_KERNEL)
         return counts;
-    const Switches &part = made->variant->switches;
+    const Switches &part = made->of->variant->switches;
     const double k_tiles = double(made->work.tiles) * made->work.k_tiles; // of all CTAs
     const int rows_of_a =
         part.multiply == Multiply::A_IN_REGISTERS ? 0 : WM * mmas_in_row(part.multiply);

@@ -30,6 +30,8 @@ typedef struct part_counts {
     bool operands_in_dram; /* the operands are the whole matrices, which the L2 does not hold */
 } part_counts;
 
+struct variant; /* a kernel with its switches */
+
 typedef struct part {
     const char *name;
     const char *what; /* in words */
@@ -38,6 +40,7 @@ typedef struct part {
     bool zeros;   /* the operands are zeros instead of normal numbers */
     bool stores;  /* D is the product afterwards; otherwise it is as it was before */
     bool paced;   /* takes as long as it is told */
+    const struct variant *variant; /* of a PART_KERNEL: the kernel */
 } part;
 
 /* All parts, in the order in which they run: what no budget needs stands last. */

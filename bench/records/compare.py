@@ -274,11 +274,8 @@ def main():
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
     options = parser.parse_args()
-    try:
-        return compare(options.old, options.new)
-    except (ValueError, Foreign) as error:
-        print(f"compare: {error}", file=sys.stderr)
-        return 2
+    bad = {ValueError: 2, Foreign: 2}
+    return process.expected("compare", lambda: compare(options.old, options.new), bad)
 
 
 if __name__ == "__main__":

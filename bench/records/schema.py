@@ -1,7 +1,8 @@
 """The recorded files' schema, written down once: which fields there are and what may stand in them.
 
-A form is a function of a value and of the field where it stands; it raises Invalid, which names the
-field, unless the value is right. figures.py says whether the figures follow from their samples.
+FORMS describes each kind of record in the language of form(). What it makes is a function of a value
+and of the field where it stands; it raises Invalid, which names the field, unless the value is right.
+figures.py says whether the figures follow from their samples.
 
 kind            schema  what it is
 ladder          1       some rungs on one shape by one protocol; each pass as its program wrote it
@@ -32,15 +33,8 @@ from bench.records.vocabulary import (
     ratio_to,
 )
 
-DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
-SCHEMAS = {
-    "ladder": 1,
-    "counters": 1,
-    "run": 2,
-    "emulated": 2,
-    "trace": 1,
-    "energy": 1,
-}  # kind -> the one that is read
+# kind -> the one that is read
+SCHEMAS = {"ladder": 1, "counters": 1, "run": 2, "emulated": 2, "trace": 1, "energy": 1}
 
 
 class Invalid(ValueError):
@@ -63,7 +57,106 @@ def shown(value):
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+# --- the language of forms --------------------------------------------------------------------
+
+
+def form(spec):
+    """What checks a value that is described by
+    a function    of a value and its field: a form already
+    a dict        an object. A key names a field, or several with blanks between; one that ends in ?
+                  may be missing. {...: form} allows fields of any other names.
+    a list        [form, least]: a list of these, of so many at least (default: 0)
+    a tuple       one of these constants; anything else is a constant itself"""
+    if callable(spec):
+        return spec
+    if isinstance(spec, dict):
+        return of_object(spec)
+    if isinstance(spec, list):
+        return of_list(form(spec[0]), *spec[1:])
+    return one_of(spec if isinstance(spec, tuple) else (spec,))
+
+
+def one_of(choices):
+    """The form of one of these values."""
+
+    def check(value, where):
+        good = any(type(value) is type(choice) and value == choice for choice in choices)
+        require(good, where, f"{shown(value)}, not {' or '.join(map(repr, choices))}")
+
+    return check
+
+
+def of_list(element, least=0):
+    """The form of a list."""
+
+    def check(value, where):
+        require(isinstance(value, list), where, f"{shown(value)} is not a list")
+        require(len(value) >= least, where, f"holds {len(value)}, not {least} or more")
+        for index, one in enumerate(value):
+            element(one, f"{where}[{index}]")
+
+    return check
+
+
+def of_object(spec):
+    """The form of an object."""
+    others = form(spec[...]) if ... in spec else None
+    words = {word: form(spec[key]) for key in spec if key is not ... for word in key.split()}
+    wanted = [word for word in words if not word.endswith("?")]
+    known = {word.rstrip("?"): words[word] for word in words}
+
+    def check(value, where):
+        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
+        dot = f"{where}." if where else ""
+        for key in wanted:
+            require(key in value, f"{dot}{key}", "is missing")
+        for key, element in value.items():
+            right = known.get(key, others)
+            require(right, f"{dot}{key}", "is no field of this schema")
+            right(element, f"{dot}{key}")
+
+    return check
+
+
+def nullable(spec):
+    """null, or the form."""
+    right = form(spec)
+    return lambda value, where: None if value is None else right(value, where)
+
+
+def failed_or(name, spec):
+    """The form, or something of that name that has failed."""
+    good, failed = form(spec), form({**name, "failed": text})
+
+    def check(value, where):
+        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
+        (failed if "failed" in value else good)(value, where)
+
+    return check
+
+
+def by_measure(make):
+    """A form for each measure; a record's problem says which it is."""
+    forms = {measure: form(make(measure)) for measure in (PRODUCTS, MOVES)}
+    has_problem = form({"problem": {...: anything}, ...: anything})
+
+    def check(value, where):
+        has_problem(value, where)
+        forms[measure_of(value)](value, where)
+
+    return check
+
+
+def each(names, suffix=""):
+    """A key for all of these."""
+    return " ".join(name + suffix for name in names)
+
+
 # --- forms of values ------------------------------------------------------------------------
+
+
+def anything(_value, _where):
+    """Whatever stands there."""
 
 
 def text(value, where):
@@ -80,9 +173,7 @@ def flag(value, where):
 def number(value, where):
     """A finite number."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good or not math.isfinite(
-        value
-    ):  # asked of every sample: no words unless they are wanted
+    if not good or not math.isfinite(value):  # of every sample: no words unless they are wanted
         raise Invalid(where, f"{shown(value)} is not a number")
 
 
@@ -105,490 +196,288 @@ def count(value, where):
     require(value > 0, where, "is 0")
 
 
-def matching(pattern, what):
-    """A text of that pattern."""
-
-    def form(value, where):
-        good = isinstance(value, str) and pattern.fullmatch(value)
-        require(good, where, f"{shown(value)} is not {what}")
-
-    return form
-
-
-def one_of(*choices):
-    """One of these values."""
-
-    def form(value, where):
-        good = any(type(value) is type(choice) and value == choice for choice in choices)
-        require(good, where, f"{shown(value)}, not {' or '.join(map(repr, choices))}")
-
-    return form
-
-
-def nullable(form):
-    """null, or the form."""
-    return lambda value, where: None if value is None else form(value, where)
-
-
-def list_of(form, least=0):
-    """A list, every element of the form."""
-
-    def check(value, where):
-        require(isinstance(value, list), where, f"{shown(value)} is not a list")
-        require(len(value) >= least, where, f"holds {len(value)}, not {least} or more")
-        for index, element in enumerate(value):
-            form(element, f"{where}[{index}]")
-
-    return check
-
-
-def map_to(form):
-    """An object with any names, every value of the form."""
-
-    def check(value, where):
-        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
-        for key, element in value.items():
-            form(element, f"{where}.{key}")
-
-    return check
-
-
-def fields(wanted, optional=None, others=False):
-    """An object with these fields and perhaps the optional ones; with others if so said."""
-    known = {**wanted, **(optional or {})}
-
-    def check(value, where):
-        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
-        dot = f"{where}." if where else ""
-        for key in wanted:
-            require(key in value, f"{dot}{key}", "is missing")
-        for key, element in value.items():
-            require(key in known or others, f"{dot}{key}", "is no field of this schema")
-            if key in known:
-                known[key](element, f"{dot}{key}")
-
-    return check
-
-
-def failed_or(form, failed):
-    """The form, or that of something that has failed."""
-
-    def check(value, where):
-        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
-        (failed if "failed" in value else form)(value, where)
-
-    return check
-
-
-# --- what all kinds have in common ----------------------------------------------------------
-
-step_name = matching(NAME, "the name of a rung, a variant or a rival")
-COMMIT = matching(re.compile(r"([0-9a-f]{7,40}|unknown)(\+dirty)?"), "a commit such as 0a1b2c3")
-
-
-def date(value, where):
-    """A UTC time that there was."""
-    matching(DATE, "a date such as 2026-01-31T12:00:00Z")(value, where)
-    try:
-        time.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
-    except ValueError as error:
-        raise Invalid(where, f"there is no {value}") from error
-
-
-# Names and versions are shown as they are: nothing in them means something to Markdown or HTML.
-word = matching(re.compile(r"[\w .,:+()/'-]{1,100}"), "a name or a version")
-# The digest, of all bits of the output, stands in no record from before the programs wrote it.
-DIGEST = matching(re.compile(r"0x[0-9a-f]{16}"), "a digest such as 0x0123456789abcdef")
-RIGHT = nullable(one_of(0))  # how many are wrong; null if that was not looked for
-
-
 def within_bound(value, where):
     """An error over the bound that it must not exceed."""
     number(value, where)
     require(0 <= value <= 1, where, f"{value} is not from 0 to 1")
 
 
-PHASE = fields(
-    {"checked": count, "wrong": one_of(0)},
-    {"integer_range": count, "max_error_over_bound": within_bound},
-)
-PHASES = ("exact", "bounded", "timed_inputs", "after_timing")
-OPINION = fields({}, {"name": text, **{f"{phase}_wrong": RIGHT for phase in PHASES}})
-OPINIONS = (
-    "host_product",
-    "host_loop",
-    PRODUCTS.other,
-    *PRODUCTS.besides,
-    MOVES.other,
-    *MOVES.besides,
-)
-# It is verified: nothing in it may say otherwise.
-VERIFICATION = fields(
-    {"verified": one_of(True)},
-    {
-        "check": one_of("full", "sample"),
-        "digest": DIGEST,
-        **dict.fromkeys(PHASES, nullable(PHASE)),
-        **dict.fromkeys(OPINIONS, OPINION),
-        "guards_intact": one_of(True),
-        "policies": word,
-        "wrong_policy": one_of(None),
-    },
-)
-GPU = fields(
-    {
-        "name": word,
-        "compute_capability": word,
-        "sms": count,
-        "power_limit_watts": nullable(positive),
-        "driver": nullable(word),
-        "cuda": nullable(word),
-        "cublas": nullable(word),
-    },
-    {"card": word},
-    others=True,
-)
-
-
-def problem(dimensions):
-    """What was computed, on which inputs."""
-    wanted = {"computation": word, "inputs": word, "seed": whole}
-    return fields({**wanted, **dict.fromkeys(dimensions, count)}, others=True)
-
-
-# --- a ladder -------------------------------------------------------------------------------
-
-SUMMARY = {"median": positive, "low": positive, "high": positive}
-RATIO = fields({**SUMMARY, "samples": list_of(positive, 1), "pass_medians": list_of(positive, 1)})
-SECONDS = {"seconds": list_of(positive, 1)}
-NEIGHBOURS = list_of(
-    fields(
-        {
-            "lower": step_name,
-            "upper": step_name,
-            "paired_ratio": positive,
-            "passes": count,
-            "passes_faster": whole,
-            "faster": flag,
-        }
-    )
-)
-
-
-# What some protocols read as well: seconds spent once before a call; and the shares of a sustained
-# window in which the driver says that it lowered the clock, by why.
-READ_SOMETIMES = {
-    "before_seconds": nullable(number),
-    "clock_limits": nullable(fields(dict.fromkeys(LIMITS, number))),
-}
-ALGORITHM = matching(re.compile(r"[0-9a-f]{128}"), "128 hex digits")
-
-
-def readings(measure):
-    """What is read beside the time."""
-    return dict.fromkeys(measure.readings, nullable(number))
-
-
-def contender(measure, optional=None, **more):
-    """One that was timed, over all passes; `more` and `optional` are fields of its own."""
-    always = {measure.rate: fields(SUMMARY), **readings(measure), **more}
-    return fields(always, {**READ_SOMETIMES, **(optional or {})})
-
-
-def timing(measure):
-    """A rung's times and those of whom it is compared with."""
-    timed = contender(measure, **SECONDS)
-    besides = (*measure.besides, EARLY)
-    beside = {name: timed for name in besides}
-    ratios = {ratio_to(name): RATIO for name in besides}
-    always = {measure.work: positive, "step": timed, measure.other: timed, measure.ratio: RATIO}
-    return fields(always, {**beside, **ratios})
-
-
-def rungs(measure, one_pass, **more):
-    """Every rung that was tried: its result, or why there is none."""
-    passes = {"passes": list_of(one_pass)}
-    good = {"step": step_name, "idea": text, "timing": timing(measure), **passes, **more}
-    failed = fields({"step": step_name, "failed": text, **passes})
-    return list_of(failed_or(fields(good, {"below": step_name, "fp16_sums": flag}), failed), 1)
-
-
-def ladder(measure, all_rungs, **more):
-    """What a ladder has in both schemas; `more` are fields of its own."""
-    always = {
-        "date": date,
-        "protocol": one_of(*PROTOCOLS),
-        "problem": problem(measure.dimensions),
-        "passes": count,
-        "rounds": count,
-        "interrupted": flag,
-        "rungs": all_rungs,
-        "neighbours": NEIGHBOURS,
-    }
-    return {**always, **more}
-
-
-def ladder_1(measure):
-    """A ladder of its own file: its passes are whole, as the programs wrote them."""
-    in_pass = fields(
-        {"seconds": list_of(positive, 1), **dict.fromkeys(measure.readings, nullable(number))},
-        others=True,
-    )
-    timed = fields(
-        {
-            "protocol": one_of(*PROTOCOLS),
-            "interrupted": one_of(False),
-            measure.work: positive,
-            "step": in_pass,
-            measure.other: in_pass,
-        },
-        {name: in_pass for name in (*measure.besides, EARLY)},
-        others=True,
-    )
-    one_pass = fields(
-        {
-            "schema": one_of(1),
-            "kind": one_of("step"),
-            "step": step_name,
-            "idea": text,
-            "commit": COMMIT,
-            "gpu": GPU,
-            "problem": problem(measure.dimensions),
-            "verification": VERIFICATION,
-            "timing": timed,
-        },
-        others=True,
-    )
-    own = {"schema": one_of(1), "kind": one_of("ladder"), "gpu": GPU, "commit": COMMIT}
-    over_all = contender(measure, **SECONDS)
-    named = contender(measure, {"name": text}, **SECONDS)
-    always = ladder(measure, rungs(measure, one_pass), **own, **{measure.other: over_all})
-    return fields(always, dict.fromkeys(measure.besides, named))
-
-
-HEURISTIC = fields({"number": whole, "name": text, "seconds": positive}, {"algorithm": ALGORITHM})
-HEURISTICS = fields(
-    {"asked": count, "returned": count, "winner": HEURISTIC, "timed": list_of(HEURISTIC, 1)},
-    {"enumerated": count},
-)
-
-
-def ladder_2(measure):
-    """A ladder in a run: its samples stand in the rungs alone, its passes hold what is read once
-    per process."""
-    reading = fields(readings(measure), READ_SOMETIMES, others=True)
-    one_pass = fields(
-        {"date": date, "step": reading, measure.other: reading},
-        {
-            "check": text,
-            "launches_per_round": nullable(number),
-            "idle_ms": whole,
-            "copies": count,
-            **dict.fromkeys((*measure.besides, EARLY), reading),
-        },
-    )
-    own = {
-        "does_not_take": list_of(fields({"step": step_name, "why": text})),
-        "wide_spread": fields({"limit": positive, "steps": map_to(positive)}),
-    }
-    all_rungs = rungs(measure, one_pass, verification=VERIFICATION)
-    named = contender(measure, {"name": text})
-    always = ladder(measure, all_rungs, **own, **{measure.other: contender(measure)})
-    sometimes = {"heuristics": HEURISTICS, "gated": flag}
-    return fields(always, {**dict.fromkeys(measure.besides, named), **sometimes})
-
-
-def by_measure(make):
-    """A form for each measure; a record's problem says which it is."""
-    forms = {measure: make(measure) for measure in (PRODUCTS, MOVES)}
+def matching(pattern, what):
+    """The form of a text of that pattern."""
+    pattern = re.compile(pattern)
 
     def check(value, where):
-        fields({"problem": fields({}, others=True)}, others=True)(value, where)
-        forms[measure_of(value)](value, where)
+        good = isinstance(value, str) and pattern.fullmatch(value)
+        require(good, where, f"{shown(value)} is not {what}")
 
     return check
 
 
+step_name = matching(NAME, "the name of a rung, a variant or a rival")
+COMMIT = matching(r"([0-9a-f]{7,40}|unknown)(\+dirty)?", "a commit such as 0a1b2c3")
+# Names and versions are shown as they are: nothing in them means something to Markdown or HTML.
+word = matching(r"[\w .,:+()/'-]{1,100}", "a name or a version")
+# The digest, of all bits of the output, stands in no record from before the programs wrote it.
+DIGEST = matching(r"0x[0-9a-f]{16}", "a digest such as 0x0123456789abcdef")
+ALGORITHM = matching(r"[0-9a-f]{128}", "128 hex digits")
+DATE = matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-31T12:00:00Z")
+
+
+def date(value, where):
+    """A UTC time that there was."""
+    DATE(value, where)
+    try:
+        time.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError as error:
+        raise Invalid(where, f"there is no {value}") from error
+
+
+# --- what all kinds have in common ----------------------------------------------------------
+
+PHASES = ("exact", "bounded", "timed_inputs", "after_timing")
+OPINIONS = ("host_product", "host_loop", PRODUCTS.other, *PRODUCTS.besides)
+OPINIONS += (MOVES.other, *MOVES.besides)
+PHASE = {"checked": count, "wrong": 0, "integer_range?": count}
+PHASE["max_error_over_bound?"] = within_bound
+# It is verified: nothing in it may say otherwise. How many are wrong is null if that was not looked
+# for.
+VERIFICATION = form(
+    {
+        "verified": True,
+        "check?": ("full", "sample"),
+        "digest?": DIGEST,
+        each(PHASES, "?"): nullable(PHASE),
+        each(OPINIONS, "?"): {"name?": text, each(PHASES, "_wrong?"): nullable(0)},
+        "guards_intact?": True,
+        "policies?": word,
+        "wrong_policy?": None,
+    }
+)
+GPU = form(
+    {
+        "name compute_capability": word,
+        "sms": count,
+        "power_limit_watts": nullable(positive),
+        "driver cuda cublas": nullable(word),
+        "card?": word,
+        ...: anything,
+    }
+)
+GPU_PROCESSES = {
+    "looked allowed": flag,
+    "why_not": nullable(text),
+    "found": [{"pid name memory": text, "seen": date}],
+}
+NOT_TAKEN = [{"step": step_name, "why": text}]
+SHAPE = [count, 2]
+STEP = {"step": step_name}
+
+
+def head(kind, **more):
+    """The fields of every file of that kind."""
+    return {"schema": SCHEMAS[kind], "kind": kind, "commit": COMMIT, "date": date, **more}
+
+
+def problem(measure):
+    """What was computed, on which inputs."""
+    known = {"computation inputs": word, "seed": whole}
+    return {**known, each(measure.dimensions): count, ...: anything}
+
+
+# --- a ladder -------------------------------------------------------------------------------
+
+SUMMARY = {"median low high": positive}
+SECONDS = {"seconds": [positive, 1]}
+RATIO = form({**SUMMARY, "samples pass_medians": [positive, 1]})
+NEIGHBOUR = {"lower upper": step_name, "paired_ratio": positive, "passes": count}
+NEIGHBOUR.update({"passes_faster": whole, "faster": flag})
+# What some protocols read as well: seconds spent once before a call; and the shares of a sustained
+# window in which the driver says that it lowered the clock, by why.
+READ_SOMETIMES = {
+    "before_seconds?": nullable(number),
+    "clock_limits?": nullable({each(LIMITS): number}),
+}
+HEURISTIC = {"number": whole, "name": text, "seconds": positive, "algorithm?": ALGORITHM}
+HEURISTICS = {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
+
+
+def pass_of(version, measure):
+    """One pass of a rung: in schema 1 all that its program wrote, in schema 2 what is read once per
+    process."""
+    read = {each(measure.readings): nullable(number)}
+    besides = each((*measure.besides, EARLY), "?")
+    if version == 2:
+        reading = form({**read, **READ_SOMETIMES, ...: anything})
+        return {
+            "date": date,
+            each(("step", measure.other)): reading,
+            besides: reading,
+            "check?": text,
+            "launches_per_round?": nullable(number),
+            "idle_ms?": whole,
+            "copies?": count,
+        }
+    reading = form({**SECONDS, **read, ...: anything})
+    timing = {"protocol": PROTOCOLS, "interrupted": False, measure.work: positive}
+    timing.update({each(("step", measure.other)): reading, besides: reading, ...: anything})
+    return {
+        "schema": 1,
+        "kind": "step",
+        **STEP,
+        "idea": text,
+        "commit": COMMIT,
+        "gpu": GPU,
+        "problem": problem(measure),
+        "verification": VERIFICATION,
+        "timing": timing,
+        ...: anything,
+    }
+
+
+def ladder(version):
+    """A ladder of its own file (schema 1), or in a run, where its samples stand in the rungs alone
+    (schema 2): a form for each measure."""
+
+    def make(measure):
+        read = {each(measure.readings): nullable(number), **READ_SOMETIMES}
+        over_all = {measure.rate: SUMMARY, **read, **(SECONDS if version == 1 else {})}
+        timed = form({measure.rate: SUMMARY, **read, **SECONDS})
+        besides = (*measure.besides, EARLY)
+        timing = {
+            measure.work: positive,
+            each(("step", measure.other)): timed,
+            measure.ratio: RATIO,
+            each(besides, "?"): timed,
+            each(map(ratio_to, besides), "?"): RATIO,
+        }
+        passes = {"passes": [pass_of(version, measure)]}
+        good = {**STEP, "idea": text, "timing": timing, **passes}
+        good.update({"below?": step_name, "fp16_sums?": flag})
+        own = {"schema": 1, "kind": "ladder", "gpu": GPU, "commit": COMMIT}
+        if version == 2:
+            good["verification"] = VERIFICATION
+            own = {"does_not_take": NOT_TAKEN, "heuristics?": HEURISTICS, "gated?": flag}
+            own["wide_spread"] = {"limit": positive, "steps": {...: positive}}
+        return {
+            **own,
+            "date": date,
+            "protocol": PROTOCOLS,
+            "problem": problem(measure),
+            "passes rounds": count,
+            "interrupted": flag,
+            "rungs": [failed_or({**STEP, **passes}, good), 1],
+            "neighbours": [NEIGHBOUR],
+            measure.other: over_all,
+            each(measure.besides, "?"): {**over_all, "name?": text},
+        }
+
+    return by_measure(make)
+
+
 # --- the kinds ------------------------------------------------------------------------------
 
-WITHOUT_RESULT = fields(
-    {
-        "track": one_of(*TRACKS),
-        "protocol": one_of(*PROTOCOLS),
-        "shape": list_of(count, 2),
-        "why": text,
-    }
-)
-GPU_PROCESSES = fields(
-    {
-        "looked": flag,
-        "why_not": nullable(text),
-        "allowed": flag,
-        "found": list_of(fields({"pid": text, "name": text, "memory": text, "seen": date})),
-    }
-)
-RUN = fields(
-    {
-        "schema": one_of(2),
-        "kind": one_of("run"),
-        "gpu": GPU,
-        "commit": COMMIT,
-        "date": date,
-        "interrupted": flag,
-        "gpu_processes": GPU_PROCESSES,
-        "ladders": list_of(by_measure(ladder_2), 1),
-        "without_result": list_of(WITHOUT_RESULT),
-    }
+RUN = head(
+    "run",
+    gpu=GPU,
+    interrupted=flag,
+    gpu_processes=GPU_PROCESSES,
+    ladders=[ladder(2), 1],
+    without_result=[{"track": tuple(TRACKS), "protocol": PROTOCOLS, "shape": SHAPE, "why": text}],
 )
 
-COUNTED = {"kernel": text, "launches": count, "counters": map_to(nullable(number))}
-FAILED_STEP = fields({"step": step_name, "failed": text})
-COUNTED_STEP = fields({"step": step_name, "idea": text, **COUNTED}, {"cublas": fields(COUNTED)})
-COUNTERS = {
-    "schema": one_of(1),
-    "kind": one_of("counters"),
-    "gpu": GPU,
-    "commit": COMMIT,
-    "date": date,
-    "ncu": nullable(word),
-    "metrics": list_of(text, 1),
-    "steps": list_of(failed_or(COUNTED_STEP, FAILED_STEP), 1),
-}
-
-EMULATED_RUNG = fields(
-    {
-        "step": step_name,
-        "idea": text,
-        "problem": fields({"m": count, "n": count}, {"k": count}, others=True),
-        "verification": VERIFICATION,
-        "emulator": fields({"counts": map_to(number)}, others=True),
-    },
-    others=True,
-)
-EMULATED_LADDER = fields(
-    {
-        "track": one_of(*TRACKS),
-        "shape": nullable(list_of(count, 2)),
-        "rungs": list_of(failed_or(EMULATED_RUNG, FAILED_STEP)),
-        "does_not_take": list_of(fields({"step": step_name, "why": text})),
-    }
-)
-EMULATED = fields(
-    {
-        "schema": one_of(2),
-        "kind": one_of("emulated"),
-        "commit": nullable(COMMIT),
-        "date": date,
-        "inputs": word,
-        "seed": whole,
-        "policy": nullable(word),
-        "interrupted": flag,
-        "ladders": list_of(EMULATED_LADDER, 1),
-    }
+COUNTED = {"kernel": text, "launches": count, "counters": {...: nullable(number)}}
+COUNTERS = head(
+    "counters",
+    gpu=GPU,
+    ncu=nullable(word),
+    metrics=[text, 1],
+    steps=[failed_or(STEP, {**STEP, "idea": text, **COUNTED, "cublas?": COUNTED}), 1],
 )
 
-WHOLES = list_of(whole)
-THREE = list_of(count, 3)
-
-
-def numbers(*names):
-    """A table that is stored column by column."""
-    return fields(dict.fromkeys(names, WHOLES))
-
-
-EVENTS = numbers("what", "begin", "end", "line", "address", "other", "value", "extra")
-TRACE = {
-    "schema": one_of(1),
-    "kind": one_of("trace"),
-    "step": step_name,
+EMULATED_RUNG = {
+    **STEP,
     "idea": text,
-    "commit": COMMIT,
-    "date": date,
-    "gpu": nullable(GPU),
+    "problem": {"m n k?": count, ...: anything},
     "verification": VERIFICATION,
-    "time": fields(
+    "emulator": {"counts": {...: number}, ...: anything},
+    ...: anything,
+}
+EMULATED_LADDER = {
+    "track": tuple(TRACKS),
+    "shape": nullable(SHAPE),
+    "rungs": [failed_or(STEP, EMULATED_RUNG)],
+    "does_not_take": NOT_TAKEN,
+}
+EMULATED = head(
+    "emulated", inputs=word, seed=whole, policy=nullable(word), interrupted=flag
+)  # of several commits: none
+EMULATED.update({"commit": nullable(COMMIT), "ladders": [EMULATED_LADDER, 1]})
+
+WHOLES = [whole]  # tables are stored column by column
+EVENTS = {"what begin end line address other value extra": WHOLES}
+TRACE = head(
+    "trace",
+    **STEP,
+    idea=text,
+    gpu=nullable(GPU),
+    verification=VERIFICATION,
+    time={
+        "unit": ("SM cycles", "emulated steps"),
+        "policy": nullable(text),
+        "end cycles nanoseconds": whole,
+    },
+    launch={"grid block": [count, 3], "block_index": WHOLES, "cta": whole, "ctas": count},
+    sm=nullable(whole),
+    shared=[{"name": text, "address": whole, "bytes count": count}],
+    source={...: lambda value, where: None if value == "" else text(value, where)},
+    whats=[text, 1],
+    operation_kinds=[text, 1],
+    warps=[{"warp": whole, "events": EVENTS}, 1],
+    operations={"kind own warp started happened tile barrier": WHOLES},
+    landed={"barrier after by": WHOLES},
+    events_left_out=whole,
+)
+
+PART = {"part": text}
+ENERGY_PART = {
+    **PART,
+    "what": text,
+    "zeros": flag,
+    "sm_share watts": positive,
+    "pace seconds sm_clock_ghz joules": nullable(positive),
+    "launches": whole,
+    "celsius": [nullable(number), 2],
+    "watts_error": number,
+    "tensor_core_share": nullable(number),
+    "counts": nullable(
         {
-            "unit": one_of("SM cycles", "emulated steps"),
-            "policy": nullable(text),
-            "end": whole,
-            "cycles": whole,
-            "nanoseconds": whole,
+            "flop operand_bytes loaded_bytes stored_bytes exchanges": number,
+            "operands_in_dram": flag,
         }
     ),
-    "launch": fields(
-        {"grid": THREE, "block": THREE, "block_index": WHOLES, "cta": whole, "ctas": count}
-    ),
-    "sm": nullable(whole),
-    "shared": list_of(
-        fields({"name": text, "address": whole, "bytes": count, "count": count}),
-    ),
-    "source": map_to(lambda value, where: None if value == "" else text(value, where)),
-    "whats": list_of(text, 1),
-    "operation_kinds": list_of(text, 1),
-    "warps": list_of(fields({"warp": whole, "events": EVENTS}), 1),
-    "operations": numbers("kind", "own", "warp", "started", "happened", "tile", "barrier"),
-    "landed": numbers("barrier", "after", "by"),
-    "events_left_out": whole,
+    "edges": {"before after joules": [number, 2]},
 }
-
-COUNTS = {
-    **dict.fromkeys(("flop", "operand_bytes", "loaded_bytes", "stored_bytes", "exchanges"), number),
-    "operands_in_dram": flag,
-}
-EDGES = {"before": list_of(number, 2), "after": list_of(number, 2), "joules": list_of(number, 2)}
-ENERGY_PART = fields(
-    {
-        "part": text,
-        "what": text,
-        "zeros": flag,
-        "sm_share": positive,
-        "pace": nullable(positive),
-        "launches": whole,
-        "seconds": nullable(positive),
-        "sm_clock_ghz": nullable(positive),
-        "celsius": list_of(nullable(number), 2),
-        "watts": positive,
-        "watts_error": number,
-        "joules": nullable(positive),
-        "tensor_core_share": nullable(number),
-        "counts": nullable(fields(COUNTS)),
-        "edges": fields(EDGES),
-    }
-)
-ENERGY = {
-    "schema": one_of(1),
-    "kind": one_of("energy"),
-    "rung": step_name,
-    "gpu": GPU,
-    "commit": COMMIT,
-    "date": date,
-    "interrupted": flag,
-    "gpu_processes": GPU_PROCESSES,
-    "problem": problem("mnk"),
-    "peak_flop_per_cycle": nullable(positive),
-    "warm_up": positive,
-    "parts": list_of(failed_or(ENERGY_PART, fields({"part": text, "failed": text})), 1),
-}
-
-COUNTED_PART = fields(
-    {"part": text, **dict.fromkeys(("l2_bytes", "sm_bytes", "dram_read_bytes"), whole)}
-)
-COUNTED = fields(
-    {
-        "ncu": nullable(word),
-        "parts": list_of(failed_or(COUNTED_PART, fields({"part": text, "failed": text})), 1),
-    }
-)
+COUNTED_PART = {**PART, "l2_bytes sm_bytes dram_read_bytes": whole}
+ENERGY = head(
+    "energy",
+    rung=step_name,
+    gpu=GPU,
+    interrupted=flag,
+    gpu_processes=GPU_PROCESSES,
+    problem=problem(PRODUCTS),
+    peak_flop_per_cycle=nullable(positive),
+    warm_up=positive,
+    parts=[failed_or(PART, ENERGY_PART), 1],
+)  # the first runs have no counts
+ENERGY["counted?"] = nullable({"ncu": nullable(word), "parts": [failed_or(PART, COUNTED_PART), 1]})
 
 FORMS = {
-    "energy": fields(ENERGY, {"counted": nullable(COUNTED)}),  # the first runs have no counts
-    "ladder": by_measure(ladder_1),
-    "counters": by_measure(
-        lambda measure: fields({**COUNTERS, "problem": problem(measure.dimensions)})
-    ),
-    "run": RUN,
-    "emulated": EMULATED,
-    "trace": by_measure(lambda measure: fields({**TRACE, "problem": problem(measure.dimensions)})),
+    "energy": form(ENERGY),
+    "ladder": ladder(1),
+    "counters": by_measure(lambda measure: {**COUNTERS, "problem": problem(measure)}),
+    "run": form(RUN),
+    "emulated": form(EMULATED),
+    "trace": by_measure(lambda measure: {**TRACE, "problem": problem(measure)}),
 }
 
 
@@ -609,13 +498,8 @@ def one_measure(names, measure, where):
 def check(record):
     """Invalid, naming the field, unless the record is of a known kind and has that kind's form."""
     kind = record.get("kind") if isinstance(record, dict) else None
-    require(
-        isinstance(kind, str) and kind in FORMS,
-        "",
-        f"not a recorded ladder or anything else that is recorded here: kind is {shown(kind)}",
-    )
-    schema = record.get("schema")
-    require(
-        schema == SCHEMAS[kind], "schema", f"{shown(schema)}; of this kind {SCHEMAS[kind]} is read"
-    )
+    why = f"not a recorded ladder or anything else that is recorded here: kind is {shown(kind)}"
+    require(isinstance(kind, str) and kind in FORMS, "", why)
+    schema, read = record.get("schema"), SCHEMAS[kind]
+    require(schema == read, "schema", f"{shown(schema)}; of this kind {read} is read")
     FORMS[kind](record, "")

@@ -10,140 +10,166 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LADDER = ("-m", "bench.ladder")
 SIZE = 256
 
 from bench.records import recorded
 
 # A fake rung. BEHAVIOUR holds what a test wants of it; times depend on the call's number only.
-FAKE = """#!{python} -IS
+# Without a protocol it is one on the emulator.
+FAKE = r"""
 import json, os, sys, time
-NAME, BEHAVIOUR, HERE = {name!r}, {behaviour!r}, {here!r}
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 with open(os.path.join(HERE, "calls"), "a") as log:
-    log.write(NAME + " " + options["--check"] + "\\n")
+    log.write(NAME + " " + options["--check"] + "\n")
 with open(os.path.join(HERE, "calls")) as log:
     call = [line.split()[0] for line in log].count(NAME) - 1
 if BEHAVIOUR.get("sleep_in_call") == call:
     time.sleep(60)
 with open(os.path.join(HERE, "commands"), "a") as log:
-    log.write(NAME + " " + " ".join(sys.argv[1:]) + "\\n")
-if int(options["--m"]) % BEHAVIOUR.get("multiple", 1):
-    sys.stderr.write(NAME + ": m=" + options["--m"] + " is no multiple\\n")
-    sys.exit(2)
+    log.write(NAME + " " + " ".join(sys.argv[1:]) + "\n")
+if int(options.get("--m", 0)) % BEHAVIOUR.get("multiple", 1):
+    sys.exit(sys.stderr.write(NAME + ": m=" + options["--m"] + " is no multiple\n") and 2)
+sys.stdout.write(BEHAVIOUR.get("stdout", ""))
 if "stderr" in BEHAVIOUR:
-    sys.stderr.write(BEHAVIOUR["stderr"] + "\\n")
+    sys.stderr.write(BEHAVIOUR["stderr"] + "\n")
 if BEHAVIOUR.get("crash"):
     os.abort()
 if BEHAVIOUR.get("exit"):
     sys.exit(BEHAVIOUR["exit"])
-rounds = int(options["--rounds"])
+protocol = options.get("--protocol")
+rounds = int(options.get("--rounds", 0))
 speed = BEHAVIOUR.get("speed", 1.0)
-
-WATTS = {{"sustained": 650.0}}
 moves = NAME.startswith("t")
+shape = {key: int(options.get("--" + key, 256)) for key in ("mn" if moves else "mnk")}
+assert not moves or ("--k" not in options and options["--check"] == "full"), options
 flop = 8 if moves else 2  # or bytes
-for dimension in "mn" if moves else "mnk":
-    flop *= int(options["--" + dimension])
-
-CALL = options["--protocol"] == "call"
+for size in shape.values():
+    flop *= size
 
 def contender(factor, noise=0):
     seconds = [flop / 1e12 * (1 + 0.01 * i + 0.1 * call) / factor * (1 + noise * (i % 3))
                for i in range(rounds)]
-    share = "memory_share" if moves else "tensor_core_share"
-    read = {{share: None if CALL else 0.5 * factor, "sm_clock_ghz": None if CALL else 1.5 + call / 10,
-            "watts": WATTS.get(options["--protocol"]), "joules": WATTS.get(options["--protocol"])}}
-    if CALL:
+    watts = 650.0 if protocol == "sustained" else None
+    read = {"memory_share" if moves else "tensor_core_share": 0.5 * factor,
+            "sm_clock_ghz": 1.5 + call / 10, "watts": watts, "joules": watts}
+    if protocol == "call":
+        read = dict.fromkeys(read, None)
         read["before_seconds"] = 0.001 * (1 + call)
-    if options["--protocol"] == "sustained":
+    if protocol == "sustained":
         why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
-        read["clock_limits"] = {{key: 0.5 * (key == "power") + 0.1 * call for key in why}}
-    return {{"seconds": seconds, **read}}
+        read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
+    return {"seconds": seconds, **read}
 
-run = {{
+timing = {"protocol": protocol, "interrupted": False, "bytes" if moves else "flop": flop,
+          "step": contender(speed, BEHAVIOUR.get("noise", 0)),
+          "device_copy" if moves else "cublas": contender(1.0)}
+run = {
     "schema": 1, "kind": "step", "step": NAME, "idea": BEHAVIOUR.get("idea", "idea of " + NAME),
     "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
-    "gpu": {{"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
+    "gpu": {"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
             "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0",
             "card": BEHAVIOUR.get("card", "0a1b2c3d"),
-            "memory_bytes": BEHAVIOUR.get("memory_bytes", 80 * 2**30)}},
-    "problem": {{"computation": "gemm_bf16", "inputs": options["--inputs"],
-                "seed": int(options["--seed"]), "copies": 2}},
-    "verification": {{"verified": BEHAVIOUR.get("verified", True), "check": options["--check"]}},
-    "timing": {{"protocol": options["--protocol"], "interrupted": False, "flop": flop,
-               "step": contender(speed, BEHAVIOUR.get("noise", 0)), "cublas": contender(1.0)}},
-}}
+            "memory_bytes": BEHAVIOUR.get("memory_bytes", 80 * 2**30)},
+    "problem": {"computation": "transpose_fp32" if moves else "gemm_bf16",
+                "inputs": options["--inputs"], "seed": int(options["--seed"]), "copies": 2, **shape},
+    "verification": {"verified": BEHAVIOUR.get("verified", True), "check": options["--check"]},
+    "timing": timing,
+}
 if "fp16_sums" in BEHAVIOUR:
     run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
 if BEHAVIOUR.get("fp16_sums"):
-    run["timing"]["cublas_fp16_sums"] = contender(2.0)
-if options["--protocol"] == "burst":
-    run["timing"]["gated"] = True
+    timing["cublas_fp16_sums"] = contender(2.0)
+if protocol == "burst":
+    timing["gated"] = True
 if "early" in BEHAVIOUR:
-    run["timing"]["early"] = contender(BEHAVIOUR["early"])
+    timing["early"] = contender(BEHAVIOUR["early"])
 if "--heuristics" in options or "--algorithm" in options:
     searched = options.get("--heuristics", "0")
     number = int(options["--algorithm"], 16) if searched == "0" else BEHAVIOUR.get("winner", 3)
     number = BEHAVIOUR.get("takes", number)
-    timed = [{{"number": i, "name": "kernel of number %d" % i, "seconds": 1 + abs(i - number),
-              "algorithm": "%0128x" % i}} for i in range(64 if searched == "all" else int(searched))]
-    winner = {{"number": number, "name": "kernel of number %d" % number, "seconds": None,
-              "algorithm": "%0128x" % number}}
-    if timed:
-        winner = timed[number]
-    run["timing"]["cublaslt"] = contender(BEHAVIOUR.get("cublaslt", 1.25))
-    returned = 8 if searched == "all" else 64
-    run["timing"]["heuristics"] = {{"asked": 64, "returned": returned, "winner": winner,
-                                   "timed": timed}}
+    found = [{"number": i, "name": "kernel of number %d" % i, "seconds": 1 + abs(i - number),
+              "algorithm": "%0128x" % i} for i in range(64)]
+    timed = found[:64 if searched == "all" else int(searched)]
+    winner = found[number] if timed else {**found[number], "seconds": None}
+    timing["cublaslt"] = contender(BEHAVIOUR.get("cublaslt", 1.25))
+    timing["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
+                            "winner": winner, "timed": timed}
     if searched == "all":
-        run["timing"]["heuristics"]["enumerated"] = 1584
+        timing["heuristics"]["enumerated"] = 1584
 if moves:
-    run["problem"]["computation"] = "transpose_fp32"
-    run["verification"]["second_opinion"] = {{"name": "somebody"}}
-    timing = run["timing"]
-    timing.update(bytes=timing.pop("flop"), device_copy=timing.pop("cublas"),
-                  second_opinion=contender(0.25))
-run["problem"].update((key, int(options["--" + key])) for key in "mnk" if "--" + key in options)
-text = json.dumps(run)
+    run["verification"]["second_opinion"] = {"name": "somebody"}
+    timing["second_opinion"] = contender(0.25)
+if protocol is None:
+    counts = {"tma_read_bytes": 1500000, "tma_written_bytes": 250000, "wgmmas": 40, "mmas": 2}
+    accesses = [{"extra_wavefronts": 5}, {"extra_wavefronts": 7}]
+    run.update(gpu=BEHAVIOUR.get("gpu"), timing=None,
+               emulator={"counts": counts, "shared_memory_accesses": accesses})
 with open(options["--json"], "w") as stream:
-    stream.write(BEHAVIOUR.get("json", text))
+    stream.write(BEHAVIOUR.get("json", json.dumps(run)))
 """
+
+
+def write_program(path, text, **values):
+    """Writes a Python program that knows these values by their names."""
+    known = "".join(f"{name} = {value!r}\n" for name, value in values.items())
+    path.write_text(f"#!{sys.executable} -IS\n{known}{text}")
+    path.chmod(0o755)
 
 
 class House:
     """A temporary build directory with fake rungs."""
 
+    PROGRAM, STEPS = ("-m", "bench.ladder"), "steps"
+
     def __init__(self, folder, **rungs):
         self.folder = Path(folder)
+        self.folder.mkdir(exist_ok=True)
         self.out = self.folder / "out.json"
-        (self.folder / "steps").mkdir()
+        (self.folder / self.STEPS).mkdir()
         for name, behaviour in rungs.items():
             self.add(name, behaviour)
 
     def add(self, name, behaviour):
         """Writes one fake rung."""
-        path = self.folder / "steps" / name
-        path.write_text(
-            FAKE.format(
-                python=sys.executable,
-                name=name,
-                behaviour=behaviour,
-                here=str(self.folder),
-            )
-        )
-        path.chmod(0o755)
+        path = self.folder / self.STEPS / name
+        write_program(path, FAKE, NAME=name, BEHAVIOUR=behaviour, HERE=str(self.folder))
+
+    def usual(self, more):
+        """The options that a test does not name; later ones win."""
+        size = () if "--sizes" in more else ("--size", str(SIZE))
+        nobody = ("--nvidia-smi", "true")  # a program that names no process
+        return ("--passes", "3", "--rounds", "2", *size, "--out", str(self.out), *nobody)
 
     def command(self, *more):
-        """A ladder over these rungs; later options win."""
-        size = () if "--sizes" in more else ("--size", str(SIZE))
-        options = ("--passes", "3", "--rounds", "2", *size, "--out", str(self.out))
-        nobody = ("--nvidia-smi", "true")  # a program that names no process
-        return [sys.executable, *LADDER, "--build", str(self.folder), *options, *nobody, *more]
+        """The program over these rungs."""
+        command = [sys.executable, *self.PROGRAM, "--build", str(self.folder)]
+        return [*command, *self.usual(more), *more]
 
     def ladder(self, *more):
-        """Runs the ladder to its end."""
+        """Runs it to its end."""
         return run(*self.command(*more))
+
+    def interrupted(self, calls, number, *more):
+        """Starts it, and sends that signal when so many fake rungs were started: its result."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        began = time.monotonic()
+        with subprocess.Popen(self.command(*more), **pipes) as process:
+            while len(self.calls()) < calls:
+                require(time.monotonic() < began + 60, "the ladder did not get that far")
+                time.sleep(0.02)
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=30)
+        require("Traceback" not in errors, errors)
+        return subprocess.CompletedProcess((), process.returncode, output, errors)
+
+    def refuses(self, *lines):
+        """Exit status 2, a message and no run, for each of these command lines."""
+        before = self.calls()
+        for words in lines:
+            result = self.ladder(*words.split())
+            same((words, result.returncode, result.stdout), (words, 2, ""))
+            require("Traceback" not in result.stderr and result.stderr, f"{words}: {result.stderr}")
+        same(self.calls(), before)
 
     def calls(self):
         """The fake rungs' calls in order, as 'v01 full'."""
@@ -164,13 +190,18 @@ class House:
 
     def left_over(self):
         """Files that should not be there."""
-        known = {"steps", "calls", "commands", "out.json"}
+        known = {self.STEPS, "calls", "commands", "out.json"}
         return [path.name for path in self.folder.iterdir() if path.name not in known]
 
 
 def run(*command):
     """Runs a program and returns its result with captured text."""
+    command = list(map(str, command))
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+class Skipped(Exception):
+    """The case cannot run on this machine: why."""
 
 
 def require(condition, why="not so"):
@@ -189,25 +220,43 @@ def close(found, wanted):
     require(abs(found - wanted) <= 1e-9 * abs(wanted), f"found {found!r}, wanted {wanted!r}")
 
 
-def wait_for_calls(house, count):
-    """Waits until `count` fake rungs have been started."""
-    deadline = time.monotonic() + 60
-    while len(house.calls()) < count:
-        require(time.monotonic() < deadline, "the ladder did not get that far")
-        time.sleep(0.02)
+def holds(text, *words):
+    """All of these are in the text."""
+    for word in words:
+        require(word in text, f"no '{word}' in {text}")
+
+
+def refused(why, function, *arguments):
+    """Why the function raises an error, in one line that has these words in it."""
+    try:
+        function(*arguments)
+    except Exception as error:  # noqa: BLE001 (the words say whether it is the right one)
+        require(why in str(error) and "\n" not in str(error), f"wanted '{why}': {error}")
+        return str(error)
+    raise AssertionError(f"'{why}' was not refused")
 
 
 def case(what, test):
     """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"{what}: {test.__doc__.splitlines()[0].rstrip('.')}"
+    name = f"{what}: {' '.join(test.__doc__.split('.')[0].split())}"
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
+    except Skipped as error:
+        print(f"skip - {name}: {error}", flush=True)
+        return False
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
         print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
         return True
     print(f"ok - {name}", flush=True)
     return False
+
+
+def tests_in(names):
+    """The functions of a module that are called test_..., in their order."""
+    return [
+        test for name, test in list(names.items()) if name.startswith("test_") and callable(test)
+    ]
 
 
 def run_cases(what, tests):
