@@ -98,12 +98,19 @@ def check_texts(svg, names, words):
         require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
 
 
+class Skip(Exception):
+    """What a test needs isn't there."""
+
+
 def case(subject, test):
     """Runs one test in a folder of its own; returns True if it failed."""
     name = f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}"
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
+    except Skip as why:
+        print(f"skip - {name}: {why}", flush=True)
+        return False
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
         print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
         return True
@@ -111,24 +118,19 @@ def case(subject, test):
     return False
 
 
-def enter_venv(program):
-    """Starts the program again with the Python that has matplotlib; returns if it can't be had."""
-    command = ["make", "-s", "build/venv/plots.stamp"]
-    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
-    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
-        os.execv(PYTHON, [str(PYTHON), program])
-
-
 def tests_in(names):
     """The tests of a module, in their order."""
     return [test for name, test in names.items() if name.startswith("test_")]
 
 
-def run_tests(subject, tests, program):
-    """All cases, in build/venv; returns the exit status."""
-    enter_venv(program)
-    if importlib.util.find_spec("matplotlib") is None:
-        print(f"skip - {subject}: plots/requirements.txt could not be installed")
+def run_tests(subject, tests, program, folder="plots", needs="matplotlib"):
+    """All cases, with the libraries in that folder's requirements.txt; returns the exit status."""
+    command = ["make", "-s", f"build/venv/{folder}.stamp"]
+    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
+    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
+        os.execv(PYTHON, [str(PYTHON), program])
+    if importlib.util.find_spec(needs) is None:
+        print(f"skip - {subject}: {folder}/requirements.txt could not be installed")
         return 0
     failures = [case(subject, test) for test in tests]
     return 1 if any(failures) else 0
