@@ -41,15 +41,8 @@ def notes(ladders):
 def line(axes, y, name, words, below, how):
     """A line behind the bars with its value at the left, where they are low."""
     axes.axhline(y, zorder=1, label=name, **how)
-    axes.annotate(
-        f"{words} {y:.0f}",
-        (-0.55, y),
-        (0, -3 if below else 2),
-        textcoords="offset points",
-        va="top" if below else "bottom",
-        fontsize=9,
-        zorder=5,
-    )
+    how = {"ha": "left", "va": "top" if below else "bottom", "fontsize": 9, "zorder": 5}
+    style.note(axes, f"{words} {y:.0f}", (-0.55, y), (0, -3 if below else 2), **how)
 
 
 def panel(axes, ladder, lines, top):

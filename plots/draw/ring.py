@@ -135,15 +135,8 @@ def number_fills(axes, row, stage, end):
             continue
         if fill.done - fill.taken < DIGIT * len(str(number)) * end:
             continue
-        axes.text(
-            (fill.taken + fill.done) / 2,
-            row,
-            str(number),
-            ha="center",
-            va="center",
-            color="white",
-            fontsize=8,
-        )
+        how = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
+        axes.text((fill.taken + fill.done) / 2, row, str(number), **how)
 
 
 def rows_of(axes, names):
@@ -222,14 +215,10 @@ def draw(pyplot, trace):
     more = notes_below(trace)
     height = ROW_INCHES * sum(rows) + 2.2 + style.LINE_INCHES * len(more)
     height = min(max(height, HEIGHT[0]), HEIGHT[1])
-    grid = {"height_ratios": [row + 0.4 for row in rows], "hspace": 0.04}
-    if stages:
-        figure, (upper, lower) = style.figure_of(
-            pyplot, height, 2, 1, sharex=True, gridspec_kw=grid
-        )
-        draw_stages(upper, trace, stages)
-    else:
-        figure, lower = style.figure_of(pyplot, height, 1, 1)
+    ratios = [row + 0.4 for row in rows] if stages else [1]
+    figure, (*upper, lower) = style.stack(pyplot, height, ratios, 0.04)
+    for axes in upper:
+        draw_stages(axes, trace, stages)
     draw_warps(lower, trace)
     legend(lower, trace, bool(stages))
     lower.set_xlim(0, shown_end(trace))

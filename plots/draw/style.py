@@ -20,8 +20,11 @@ GREY = "0.35"
 
 CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
+LEAST = {"color": GREEN, "linestyle": ":", "linewidth": 2}
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # behind a text on a line
 PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
+EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
+HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
 
 RC = {
     "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
@@ -122,6 +125,27 @@ def figure_of(pyplot, height, *grid, **how):
     return pyplot.subplots(*grid, figsize=(WIDTH, height), layout="constrained", **how)
 
 
+def stack(pyplot, height, ratios, hspace=0.05):
+    """The same with axes one below the other, of these heights, on one x axis; a list of axes."""
+    grid = {"height_ratios": ratios, "hspace": hspace}
+    how = {"sharex": True, "squeeze": False, "gridspec_kw": grid}
+    figure, panels = figure_of(pyplot, height, len(ratios), 1, **how)
+    return figure, [axes for (axes,) in panels]
+
+
+def note(axes, text, place, offset, **how):
+    """A text so many points from a place of the axes."""
+    how = {"ha": "center", "va": "bottom", **how}
+    axes.annotate(text, place, offset, textcoords="offset points", **how)
+
+
+def lead(axes, text, place, to, *, to_text=None, **how):
+    """A text somewhere in the axes (in fractions of them), with a line to the place it is about."""
+    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, **(to_text or {})}
+    how = {"textcoords": "axes fraction", "fontsize": 10, "arrowprops": line, **how}
+    axes.annotate(text, place, to, **how)
+
+
 def frame(figure, title, second, *, columns=1, more=()):
     """Titles above and one legend below all axes, which get the room between."""
     height = figure.get_size_inches()[1]
@@ -158,6 +182,12 @@ def name_ticks(axes, names, places=None, **how):
     axes.set_xticks(places, names, **how)
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.6, max(places, default=0) + 0.6)
+
+
+def others_last(names, others):
+    """The places of these columns, the last `others` of them apart: their names are long."""
+    rungs = len(names) - others
+    return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
 
 
 def plain_ticks(axis, candidates, low, high):
