@@ -29,7 +29,6 @@ PART_WATTS = {
 }
 ERROR = {"fmt": "none", "ecolor": "black", "capsize": 3, "linewidth": 1.1, "zorder": 3}
 
-
 # How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
 ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
 

@@ -220,18 +220,23 @@ def peak_words(ladder, peak):
 
 def apart(values, gap):
     """The values, in their order, moved as little as needed to be `gap` apart from each other."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    groups = []  # (sum of the wanted centres, members), lowest first
-    for i in order:
+    groups = []  # (sum of the wanted places, members): centred on the mean of what they wanted
+
+    def first_of(group):
+        total, members = group
+        return total / len(members) - gap * (len(members) - 1) / 2
+
+    for i in sorted(range(len(values)), key=lambda i: values[i]):
         groups.append((values[i], [i]))
-        while len(groups) > 1 and not clear(groups[-2], groups[-1], gap):
-            total, members = groups.pop()
-            groups[-1] = (groups[-1][0] + total, groups[-1][1] + members)
+        while len(groups) > 1:
+            (total, members), upper = groups[-2:]
+            if first_of(upper) - first_of(groups[-2]) >= gap * len(members):
+                break
+            groups[-2:] = [(total + upper[0], members + upper[1])]
     places = [0.0] * len(values)
-    for total, members in groups:
-        first = total / len(members) - gap * (len(members) - 1) / 2
-        for offset, i in enumerate(members):
-            places[i] = first + gap * offset
+    for group in groups:
+        for offset, i in enumerate(group[1]):
+            places[i] = first_of(group) + gap * offset
     return places
 
 
@@ -244,21 +249,6 @@ def within(values, gap):
         above = len(values) - 1 - below
         places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
     return places
-
-
-def clear(lower, upper, gap):
-    """True if two neighbouring groups of labels do not touch."""
-    ends = []
-    for (total, members), sign in ((lower, 1), (upper, -1)):
-        ends.append(total / len(members) + sign * gap * (len(members) - 1) / 2)
-    return ends[1] - ends[0] >= gap
-
-
-def svg_of(figure):
-    """The SVG's bytes, without a date inside."""
-    data = io.BytesIO()
-    figure.savefig(data, format="svg", metadata={"Date": None})
-    return data.getvalue()
 
 
 def png_of(figure):
@@ -287,7 +277,8 @@ def save_both(figure, folder, name):
     """Writes the picture as PNG and SVG, each whole or not at all; returns the path of the PNG."""
     path = folder / f"{name}.png"
     settle(figure)
-    data = {path: png_of(figure), path.with_suffix(".svg"): svg_of(figure)}
-    for file, content in data.items():
-        recorded.write_whole(file, content)
+    png, svg = png_of(figure), io.BytesIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None})
+    recorded.write_whole(path, png)
+    recorded.write_whole(path.with_suffix(".svg"), svg.getvalue())
     return path
