@@ -28,8 +28,6 @@ BARS = {
     "DRAM": {"color": style.BLUE},
     "L2": style.HATCHED,
 }
-
-
 NEAR = 0.1  # of the bytes
 NAME_GAP = 0.034  # between names at the foot, of the width of the axes; less if they are many
 

@@ -88,7 +88,7 @@ def label_ends(axes, ends, top):
     """Each curve's name at its right end, none on top of another."""
     places = style.apart([y for _, (_, y) in ends], 0.047 * top)
     for (name, (x, y)), place in zip(ends, places):
-        how = {"to_text": {"relpos": (0, 0.5)}, "va": "center"}
+        how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
         style.lead(axes, name, (x, y), (1.02, place / top), **how)
 
 

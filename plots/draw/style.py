@@ -139,9 +139,9 @@ def note(axes, text, place, offset, **how):
     axes.annotate(text, place, offset, textcoords="offset points", **how)
 
 
-def lead(axes, text, place, to, *, to_text=None, **how):
+def lead(axes, text, place, to, *, arrow=None, **how):
     """A text somewhere in the axes (in fractions of them), with a line to the place it is about."""
-    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, **(to_text or {})}
+    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, **(arrow or {})}
     how = {"textcoords": "axes fraction", "fontsize": 10, "arrowprops": line, **how}
     axes.annotate(text, place, to, **how)
 
