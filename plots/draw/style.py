@@ -16,7 +16,6 @@ TITLE_INCHES = 0.68  # the two lines above the axes
 # Okabe and Ito's palette. Everything is told apart without colour too: by hatch, marker or dashes.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY = "0.35"
 
 CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
