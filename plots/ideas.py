@@ -58,7 +58,9 @@ def arguments(probe, runs):
 
 
 def ask(probe, runs):
-    """A probe's answer."""
+    """A probe's answer; ValueError if it isn't built or fails."""
+    if not (PROBES / probe).exists():
+        raise ValueError(f"{PROBES / probe} isn't built: make probes")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answer.json"
         command = [PROBES / probe, path, *arguments(probe, runs)]
@@ -70,22 +72,6 @@ def ask(probe, runs):
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def ask_all(probes, runs):
-    """{probe: its answer}; ValueError if one isn't built."""
-    for probe in probes:
-        if not (PROBES / probe).exists():
-            raise ValueError(f"{PROBES / probe} isn't built: make probes")
-    return {probe: ask(probe, runs) for probe in probes}
-
-
-def write(folder, picture, pyplot, data):
-    """The picture, and what it shows."""
-    figure = picture.draw(pyplot, data)
-    print(style.save_both(figure, folder, picture.NAME))
-    pyplot.close(figure)
-    recorded.write_json(folder / f"{picture.NAME}.json", data)
-
-
 def draw(folder):
     """Draws all; returns the exit status."""
     pyplot = plot.import_pyplot()
@@ -94,12 +80,16 @@ def draw(folder):
         return 77
     runs = records.load()
     modules = pictures()
-    answers = ask_all(sorted({probe for module in modules for probe in module.PROBES}), runs)
+    probes = sorted({probe for module in modules for probe in module.PROBES})
+    answers = {probe: ask(probe, runs) for probe in probes}
     folder.mkdir(parents=True, exist_ok=True)
     for module in modules:
         # What is drawn is what a reader of the JSON gets: no tuples, no numbers as keys.
         data = json.loads(json.dumps(module.data(answers, runs)))
-        write(folder, module, pyplot, data)
+        figure = module.draw(pyplot, data)
+        print(style.save_both(figure, folder, module.NAME))
+        pyplot.close(figure)
+        recorded.write_json(folder / f"{module.NAME}.json", data)
     return 0
 
 

@@ -89,13 +89,9 @@ def read_record(source: str, where: str) -> Record:
             raise NotStandalone(f"{where}: its step record has no line .{key} = {pattern},")
         return found.group(1)
 
-    return Record(
-        value("name", '"([^"]+)"'),
-        value("idea", '"([^"]+)"'),
-        value("computes", r"(\w+)"),
-        int(value("min_compute_capability", r"(\d+)")),
-        int(value("max_compute_capability", r"(\d+)")),
-    )
+    texts = (value("name", '"([^"]+)"'), value("idea", '"([^"]+)"'), value("computes", r"(\w+)"))
+    capabilities = (int(value(f"{end}_compute_capability", r"(\d+)")) for end in ("min", "max"))
+    return Record(*texts, *capabilities)
 
 
 def compiled_lines(source: str, where: str) -> list[str]:
@@ -123,33 +119,25 @@ def compiled_lines(source: str, where: str) -> list[str]:
     return lines
 
 
-def paragraphs(lines: list[str]) -> list[str]:
-    """What blank lines outside of braces separate."""
-    found = []
-    depth = 0
-    current: list[str] = []
-    for line in [*lines, ""]:
-        if line or depth > 0:
-            current.append(line)
-        elif current:
-            found.append("\n".join(current))
-            current = []
-        depth += line.count("{") - line.count("}")
-    return found
-
-
 def contract(lines: list[str]) -> list[str]:
     """The parts of the contract that a rung and a main of its own need."""
-    text = paragraphs([line for line in lines if line not in ('extern "C" {', "}")])
     parts = []
+    text = "\n".join(line for line in lines if line not in ('extern "C" {', "}"))
     for beginning in CONTRACT_PARTS:
-        matching = [
-            part for part in text if re.search(rf"^{re.escape(beginning)}$", part, re.MULTILINE)
-        ]
+        matching = [part for part in declarations(text) if beginning in part.splitlines()]
         if len(matching) != 1:
             raise NotStandalone(f"common/{CONTRACT}: {len(matching)} declarations {beginning}")
         parts += [*matching[0].splitlines(), ""]
     return parts
+
+
+def declarations(text: str) -> list[str]:
+    """What blank lines outside of braces separate."""
+    found = [""]
+    for part in re.split(r"\n{2,}", text):
+        inside = found[-1].count("{") > found[-1].count("}")
+        found[-1:] = [f"{found[-1]}\n\n{part}"] if inside else [found[-1], part]
+    return found
 
 
 # ---------------------------------------------------------------- putting the file together
@@ -198,14 +186,6 @@ class Headers:
         title = f"common/{name}"
         lines = self.taken_from(compiled_lines((COMMON / name).read_text(), title))
         self.sections.append(Section(title, contract(lines) if name == CONTRACT else lines))
-
-
-def without_main(lines: list[str], record: Record, where: str) -> list[str]:
-    """A rung without its main, which hands the record to the harness."""
-    main = f"int main(int argc, char **argv) {{ return step_main(&{record.name}, argc, argv); }}"
-    if lines[-1] != main:
-        raise NotStandalone(f"{where}: its last line is not {main}")
-    return lines[:-1]
 
 
 def piece(name: str, record: Record, element: str) -> list[str]:
@@ -267,7 +247,11 @@ def standalone(path: Path) -> tuple[str, list[str]]:
     source = path.read_text()
     record = read_record(source, path.name)
     headers = Headers()
-    rung = headers.taken_from(without_main(source.splitlines(), record, path.name))
+    *lines, last = source.splitlines()
+    main = f"int main(int argc, char **argv) {{ return step_main(&{record.name}, argc, argv); }}"
+    if last != main:  # which hands the record to the harness
+        raise NotStandalone(f"{path.name}: its last line is not {main}")
+    rung = headers.taken_from(lines)
     around = program(record, headers)
     licence = [f"// {line}".rstrip() for line in LICENSE.read_text().splitlines()]
     sections = [
@@ -295,12 +279,6 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def rules(output: Path, headers: list[str]) -> str:
-    """For make: the output depends on them, and one that is gone is no error."""
-    paths = [str((COMMON / name).relative_to(ROOT)) for name in headers]
-    return "\n".join([f"{output}: {' '.join(paths)}", *[f"{path}:" for path in paths]]) + "\n"
-
-
 def main(arguments: list[str]) -> int:
     if len(arguments) not in (2, 3):
         print("usage: standalone/write.py RUNG.cu OUTPUT.cu [RULES]", file=sys.stderr)
@@ -308,8 +286,10 @@ def main(arguments: list[str]) -> int:
     rung, output, *more = map(Path, arguments)
     try:
         text, headers = standalone(rung)
-        for path in more:
-            write(path, rules(output, headers))
+        for path in more:  # one that is gone is no error
+            used = [f"common/{name}" for name in headers]
+            empty = "".join(f"{header}:\n" for header in used)
+            write(path, f"{output}: {' '.join(used)}\n{empty}")
         write(output, text)
     except (NotStandalone, OSError) as error:
         print(f"writing {output}: {error}", file=sys.stderr)

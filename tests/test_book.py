@@ -8,8 +8,6 @@ Chromium; without one they are skipped. Prints one line per case; exits 1 if any
 from __future__ import annotations
 
 import functools
-import html
-import importlib.util
 import os
 import re
 import shutil
@@ -21,14 +19,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / "build" / "venv"
-PYTHON = VENV / "bin" / "python"
 VOID = {"meta", "link", "img", "br", "hr"}
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 DESKTOP, PHONE = 1440, 390  # pixels
 
 from tools import browser as browsers
+from tools import pictures
 from tools.fake_rungs import House
+from tools.pictures import require, same
 
 from bench import rungs as rungs_today
 from bench.records import recorded
@@ -68,17 +66,6 @@ def run(*arguments, root=ROOT, **environment):
     return subprocess.run(
         command, check=False, capture_output=True, text=True, timeout=300, env=environment, cwd=root
     )
-
-
-def require(condition, why="not so"):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
 def none_of(problems):
@@ -246,8 +233,9 @@ def test_links(_):
 
 
 def test_diffs(_):
-    """Every diff shows both files whole, and what is not marked is the same on both sides."""
+    """A rung's page has its whole source, and its diff both; unmarked words are on both sides."""
     for name, path, below in rungs():
+        same((name, rung_page(name).source), (name, path.read_text(encoding="utf-8")))
         sides = rung_page(name).sides
         if below is None:
             same((name, sides), (name, {"old": [], "new": []}))
@@ -290,23 +278,16 @@ def test_marks(_):
         same((old, new, *found), (old, new, gone, come))
 
 
-def test_sources(_):
-    """The whole of a rung stands on its page, as it is in steps/."""
-    for name, path, _ in rungs():
-        same((name, rung_page(name).source), (name, path.read_text(encoding="utf-8")))
-
-
 def test_results(_):
     """The recorded times of every rung stand on its page and on the first one."""
     ladder = recorded.load_ladder(recorded.newest_headline())
-    start = "".join(page(book()[1] / "index.html").text)
     for rung in recorded.measured(ladder):
         rate = rung["timing"]["step"]["tflops"]
-        wanted = recorded.plus_minus(rate, 0)
-        require(wanted in start, f"{rung['step']}: {wanted} isn't on the first page")
-        wanted = recorded.spread(rate, 1)
-        there = "".join(rung_page(rung["step"]).text)
-        require(wanted in there, f"{rung['step']}: {wanted} isn't on its page")
+        for one, wanted in (
+            (page(book()[1] / "index.html"), recorded.plus_minus(rate, 0)),
+            (rung_page(rung["step"]), recorded.spread(rate, 1)),
+        ):
+            require(wanted in "".join(one.text), f"{rung['step']}: {wanted} isn't there")
 
 
 # --- a small tree -----------------------------------------------------------------------------
@@ -431,31 +412,6 @@ def test_refuses(folder):
     same((other / "mine").read_text(), "precious")
 
 
-def test_finds_dead_links(folder):
-    """The check of links finds what is planted."""
-    folder = Path(folder).resolve()
-    (folder / "there.html").write_text('<p id="x">', encoding="utf-8")
-    planted = (
-        ('<a href="gone.html">x</a>', "no such file"),
-        ('<a href="there.html#y">x</a>', "no such anchor"),
-        ('<a href="../outside.html">x</a>', "no such file"),
-        ('<a href="#z">x</a>', "no such anchor"),
-        ('<i id="a"></i><i id="a"></i>', "#a stands there twice"),
-        ('<img src="https://example.org/a.png" alt="a">', "it loads https://"),
-        ('<link href="//example.org/a.css">', "no such file"),
-        ("<p><i></p></i>", "</p> closes something else"),
-        ("<p>", "<p> is not closed"),
-        ("<script></script>", "it has a <script>"),
-        ("<!-- left -->", "a comment is left"),
-        ('<img src="there.html">', "has no words"),
-    )
-    for number, (text, why) in enumerate(planted):
-        one = folder / f"page{number}.html"
-        one.write_text(text, encoding="utf-8")
-        problems = [line for line in link_problems(folder) if line.startswith(one.name)]
-        require(any(why in line for line in problems), f"{text}: found {problems}, not '{why}'")
-
-
 # --- in a browser -----------------------------------------------------------------------------
 
 
@@ -526,89 +482,24 @@ def test_beside(folder):
 
 def test_finds_faults(folder):
     """The check in the browser finds what is planted."""
-    folder = Path(folder).resolve()
     cell = '<code class="old">a <del>b</del></code><code class="new">a <ins>c</ins></code>'
     hunk = f'<div class="sides"><div class="hunk change">{cell}</div></div>'
-    style = "<style>del{background:red} ins{background:green} @media (max-width:500px)"
-    good = f"{style}{{code{{display:block}}}}</style>{hunk}"
-    planted = (
-        (good, None),
-        (good + "<script>console.error('told')</script>", "told"),
-        (good + "<script>throw new Error('thrown')</script>", "exception"),
-        (good + '<img src="gone.png" alt="x">', "gone.png"),
-        (good + '<img src="http://network.invalid/x.png" alt="x">', "it asked for http://network"),
-        (good + '<div style="width: 500px">x</div>', f"{PHONE} wide: it is 5"),
-        (good.replace('class="sides"', 'class="sides" hidden'), "its diff is not shown"),
-        (good.replace('class="sides"', ""), "its diff is not shown"),
-        (good.replace("del{background:red}", "del{background:none}"), "1 of 2 changed words not"),
-        (good.replace("<del>", "").replace("<ins>", ""), "0 of 0 changed words not marked"),
-        (good.replace('class="old"', 'class="old" hidden'), "1 changed lines are not shown"),
-        (good.replace("code{display", "x{display"), f"{PHONE} wide: old and new lines should be"),
-        (good.replace("(max-width:500px)", "all"), f"{DESKTOP} wide: old and new lines should be"),
-        (good + "<style>.new{margin-top:-9px}</style>", "1 lines cover the one above"),
-    )
+    style = "<style>del{background:red} ins{background:none}</style>"
+    planted = {
+        "<script>console.error('told')</script>": "told",
+        '<img src="http://network.invalid/x.png" alt="x">': "it asked for http://network",
+        '<div style="width: 500px">x</div>': f"{PHONE} wide: it is 5",
+        style: "1 of 2 changed words not",
+        hunk: f"{PHONE} wide: old and new lines should be",
+    }
+    path = Path(folder).resolve() / "page.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8>{''.join(planted)}", encoding="utf-8")
     with browsers.Browser() as browser:
-        for number, (text, why) in enumerate(planted):
-            path = folder / f"page{number}.html"
-            path.write_text(f"<!doctype html><meta charset=utf-8>{text}", encoding="utf-8")
-            problems = page_problems(browser, folder, path, True)
-            found = not problems if why is None else any(why in line for line in problems)
-            require(found, f"{html.escape(text)}: found {problems}, not '{why}'")
-
-
-def case(test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"book: {test.__doc__.splitlines()[0].rstrip('.')}"
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    except browsers.NoBrowser as error:
-        print(f"skip - {name}: {error}; Debian's package is chromium-headless-shell", flush=True)
-        return False
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
-
-
-TESTS = [
-    test_same_twice,
-    test_pages,
-    test_links,
-    test_diffs,
-    test_marks,
-    test_sources,
-    test_results,
-    test_small,
-    test_live,
-    test_refuses,
-    test_finds_dead_links,
-    test_browser,
-    test_beside,
-    test_finds_faults,
-]
-
-
-def enter_venv():
-    """Starts this program again with the Python that has the libraries; returns if it can't be
-    had."""
-    command = ["make", "-s", "build/venv/book.stamp"]
-    made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
-    if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
-        os.execv(PYTHON, [str(PYTHON), __file__])
-
-
-def main():
-    """All cases; returns the exit status."""
-    enter_venv()
-    if importlib.util.find_spec("jinja2") is None:
-        print("skip - book: book/requirements.txt could not be installed")
-        return 0
-    failures = [case(test) for test in TESTS]
-    return 1 if any(failures) else 0
+        problems = page_problems(browser, path.parent, path, True)
+    lacking = [why for why in planted.values() if not any(why in line for line in problems)]
+    same((lacking, problems if lacking else []), ([], []))
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(main())
+    sys.exit(pictures.run_tests("book", pictures.tests_in(globals()), __file__, "book", "jinja2"))

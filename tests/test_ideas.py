@@ -8,19 +8,18 @@ failed.
 
 from __future__ import annotations
 
-import copy
 import functools
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-IDEAS = ("-m", "plots.ideas")
 PICTURES = ROOT / "plots" / "ideas"
 PROBES = ROOT / "build" / "probes"
 LEAST_PIXELS = 9  # of a text, where GitHub shows a picture 800 pixels wide
@@ -43,10 +42,11 @@ NAMES = (
 )
 
 
-def run(*arguments):
+def run(*arguments, **environment):
     """Runs the program and returns its result with captured text."""
-    command = [sys.executable, *IDEAS, *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "plots.ideas", *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "env": {**os.environ, **environment}}
+    return subprocess.run(command, check=False, timeout=300, **how)
 
 
 @functools.cache
@@ -103,13 +103,7 @@ def slots(fragment):
 
 def expect_fragment(name, place):
     """Every slot holds the element at place(thread, register, half); every element has one slot."""
-    fragment = answer("fragments")[name]
-    check_fragment(name, fragment, place)
-
-
-def check_fragment(name, fragment, place):
-    """The same of any fragment."""
-    found = []
+    fragment, found = answer("fragments")[name], []
     for slot, element in slots(fragment):
         require(element == place(*slot), f"{name}: slot {slot} has {element}, not {place(*slot)}")
         found.append(element)
@@ -179,19 +173,6 @@ def test_matrix_moves(_):
     expect_fragment("ldmatrix_x4", place)
     expect_fragment("stmatrix_x4", place)
     expect_fragment("ldmatrix_x4_trans", transposed)
-
-
-def test_fragment_mistakes(_):
-    """Two elements in each other's slots, or one twice, are noticed."""
-    right = answer("fragments")["mma a"]
-    for changed in ((1, 0), (0, 0)):
-        wrong = copy.deepcopy(right)
-        wrong["elements"][:2] = (right["elements"][i] for i in changed)
-        try:
-            check_fragment("mma a", wrong, place_in_a)
-        except AssertionError:
-            continue
-        raise AssertionError(f"slots 0 and 1 may hold the elements of {changed}")
 
 
 # ---------------------------------------------------------------------------- banks
@@ -309,66 +290,41 @@ def tiles_of(order):
 
 
 def test_constants(_):
-    """Tiles have the sizes of the rungs', and as many CTAs run as the rungs start."""
-    for rung, order in orders().items():
-        same(order["tile_m"], constant(rung, "BM"))
-        same(order["tile_n"], constant(rung, "BN"))
-        tiles = (8192 // order["tile_m"]) * (8192 // order["tile_n"])
-        waves = -(-tiles // 132)
-        same(order["workers"], 132 if rung == "v05" else -(-tiles // waves))
+    """Tiles have the sizes of the rungs', as many CTAs run as the rungs start, each tile once."""
+    for size in (8192, 5000):
+        for rung, order in orders(size).items():
+            sides = (order["tile_m"], order["tile_n"])
+            same(sides, (constant(rung, "BM"), constant(rung, "BN")))
+            rows, columns = (-(-size // side) for side in sides)
+            every = [(m, n) for m in range(rows) for n in range(columns)]
+            require(sorted(tiles_of(order)) == every, f"{rung} at {size}: not every tile once")
+            waves = -(-len(every) // 132)
+            same(order["workers"], 132 if rung == "v05" else -(-len(every) // waves))
 
 
 def test_rungs_lines(_):
     """The rungs take their tiles as the probe does."""
+    persistent = ["i = blockIdx.x; i < tiles", "i += gridDim.x", "= balanced_workers("]
+    grouped = "grouped_tile(i, tiles_m, tiles_n, GROUP)"
     expected = {
         "v05": ["tile_m = blockIdx.x % (m / BM);", "tile_n = blockIdx.x / (m / BM);"],
-        "v10": [
-            "grouped_tile(i, tiles_m, tiles_n, GROUP)",
-            "i = blockIdx.x; i < tiles_m * tiles_n; i += gridDim.x",
-            "= balanced_workers(",
-        ],
-        "v11": [
-            "tile = order[i];",
-            "i = blockIdx.x; i < tiles; i += gridDim.x",
-            "hilbert_order(order, tiles_m, tiles_n);",
-            "= balanced_workers(",
-        ],
-        "v13": [
-            "grouped_tile(i, tiles_m, tiles_n, GROUP)",
-            "backwards = i / gridDim.x % 2;",
-            "= balanced_workers(",
-        ],
+        "v10": [grouped, *persistent],
+        "v11": ["tile = order[i];", "hilbert_order(order, tiles_m, tiles_n);", *persistent],
+        "v13": [grouped, "backwards = i / gridDim.x % 2;", *persistent],
     }
     for rung, lines in expected.items():
-        for line in lines:
-            require(line in source(rung), f"{rung} has no '{line}'")
+        same((rung, [line for line in lines if line not in source(rung)]), (rung, []))
     require("balanced_workers" not in source("v05"), "v05 starts fewer CTAs than tiles")
 
 
-def test_every_tile(_):
-    """Every order has each tile once."""
-    for size in (8192, 5000):
-        for name, order in orders(size).items():
-            rows, columns = (-(-size // order[key]) for key in ("tile_m", "tile_n"))
-            every = [(m, n) for m in range(rows) for n in range(columns)]
-            require(sorted(tiles_of(order)) == every, f"{name} at {size}: not every tile once")
-
-
-def test_column_by_column(_):
-    """v05 goes down a column of tiles, then down the next."""
-    found = tiles_of(orders()["v05"])
-    same(found, [(i % 64, i // 64) for i in range(64 * 32)])
-
-
-def test_grouped(_):
-    """v10 goes down a column of its group, then down the next, then to the group below."""
+def test_in_columns(_):
+    """v05 goes down column after column; v10 and v13 do within a group of rows, then the next."""
     rows = constant("v10", "GROUP")
-    found = tiles_of(orders()["v10"])
-    same(
-        found,
-        [(first + m, n) for first in range(0, 64, rows) for n in range(32) for m in range(rows)],
-    )
-    same(tiles_of(orders()["v13"]), found)
+    for rung, group in (("v05", 64), ("v10", rows), ("v13", rows)):
+        every = [
+            (first + m, n) for first in range(0, 64, group) for n in range(32) for m in range(group)
+        ]
+        same(tiles_of(orders()[rung]), every)
 
 
 def test_hilbert(_):
@@ -432,7 +388,7 @@ def test_l2_bounds(_):
 
 def test_reuse(_):
     """What a wave needs and asks for, from the numbers of its rows and columns of tiles."""
-    shown = json.loads((folder_of_drawn() / "tile-orders.json").read_text(encoding="utf-8"))
+    shown = shown_in("tile-orders")
     for order in shown["orders"].values():
         tiles, workers = tiles_of(order), order["workers"]
         m, n = order["tile_m"], order["tile_n"]
@@ -446,21 +402,26 @@ def test_reuse(_):
 # ---------------------------------------------------------------------------- pictures
 
 
-def headline_gpu():
-    """The GPU whose multiprocessors and L2 are meant."""
-    return recorded.load_ladder(recorded.newest_headline())["gpu"]["name"]
+def svg_of(name, folder=None):
+    """The text of a picture's SVG."""
+    return ((folder or folder_of_drawn()) / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def shown_in(name):
+    """What is kept beside a picture that was drawn."""
+    return json.loads((folder_of_drawn() / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def styles_of(svg):
     """How often each colour fills a shape."""
-    fills = re.findall(r'<path[^>]*style="fill: (#[0-9a-f]{6})', svg)
-    return {fill: fills.count(fill) for fill in sorted(set(fills))}
+    return Counter(re.findall(r'<path[^>]*style="fill: (#[0-9a-f]{6})', svg))
 
 
 def test_drawn(_):
     """All pictures are drawn, labelled and titled, each with what it shows beside it."""
     lanes = [str(lane) for lane in range(32) if lane != 13]
-    words = {
+    gpu = recorded.load_ladder(recorded.newest_headline())["gpu"]["name"]
+    for name, (whole, parts) in {
         "mma-fragments": (["a[0]", "a[3]", "b[1]", "acc[2,3]", "D[11][3]", *lanes], ["lane 13"]),
         "wgmma-fragment": (
             ["acc[0,1]", "acc[10,11]", "127"],
@@ -469,16 +430,13 @@ def test_drawn(_):
         "ldmatrix-stmatrix": (["r[0]", "r[3]", "matrix 3", "stmatrix .x4", *lanes], ["lane 13"]),
         "tma-swizzles": (["8 passes", "1 pass", "128-byte swizzle", "7.0"], ["32 banks"]),
         "bank-conflicts": (["a03, row after row", "32 passes where 4 would do"], ["t03"]),
-        "tile-orders": (["v05: column by column", "15"], ["MB of A and B", headline_gpu()]),
-        "tile-orders-l2": (["v10", "v13"], ["A and B once", "model", headline_gpu()]),
-    }
-    same(sorted(words), list(NAMES))
+        "tile-orders": (["v05: column by column", "15"], ["MB of A and B", gpu]),
+        "tile-orders-l2": (["v10", "v13"], ["A and B once", "model", gpu]),
+    }.items():
+        check_png(folder_of_drawn() / f"{name}.png")
+        check_texts(svg_of(name), whole, parts)
     files = [*suffixed(NAMES), *(f"{name}.json" for name in NAMES)]
     same(sorted(path.name for path in folder_of_drawn().iterdir()), sorted(files))
-    for name, (whole, parts) in words.items():
-        check_png(folder_of_drawn() / f"{name}.png")
-        svg = (folder_of_drawn() / f"{name}.svg").read_text(encoding="utf-8")
-        check_texts(svg, whole, parts)
 
 
 def test_same_twice(folder):
@@ -491,31 +449,14 @@ def test_same_twice(folder):
 
 def test_committed(_):
     """What is in plots/ideas is what the code says now."""
-    same(
-        sorted(path.name for path in PICTURES.iterdir()),
-        sorted(path.name for path in folder_of_drawn().iterdir()),
-    )
+    same(*(sorted(path.name for path in one.iterdir()) for one in (PICTURES, folder_of_drawn())))
     for name in NAMES:
-        fresh, old = (folder / name for folder in (folder_of_drawn(), PICTURES))
         for look in (texts_of, styles_of):
-            found = [
-                look(path.with_suffix(".svg").read_text(encoding="utf-8")) for path in (fresh, old)
-            ]
-            require(found[0] == found[1], f"{name}.svg shows something else ('make plots')")
-        both = [path.with_suffix(".json").read_bytes() for path in (fresh, old)]
-        require(both[0] == both[1], f"{name}.json is of other code ('make plots')")
-        check_png(old.with_suffix(".png"))
-
-
-def test_legible(_):
-    """No text is smaller than it can be read where GitHub shows the picture."""
-    for name in NAMES:
-        svg = (folder_of_drawn() / f"{name}.svg").read_text(encoding="utf-8")
-        width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
-        sizes = [float(size) for size in re.findall(r"font(?:-size)?: [^;]*?([\d.]+)px", svg)]
-        require(len(sizes) > 10, f"{name}: {len(sizes)} texts")
-        least = min(sizes) * SHOWN_WIDTH / width
-        require(least >= LEAST_PIXELS, f"{name}: a text of {least:.1f} pixels")
+            fresh, old = look(svg_of(name)), look(svg_of(name, PICTURES))
+            require(fresh == old, f"{name}.svg shows something else ('make plots')")
+        old = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
+        require(shown_in(name) == old, f"{name}.json is of other code ('make plots')")
+        check_png(PICTURES / f"{name}.png")
 
 
 def figures():
@@ -525,83 +466,46 @@ def figures():
 
     pyplot = plot.import_pyplot()
     for module in ideas.pictures():
-        path = folder_of_drawn() / f"{module.NAME}.json"
-        figure = module.draw(pyplot, json.loads(path.read_text(encoding="utf-8")))
+        figure = module.draw(pyplot, shown_in(module.NAME))
         style.settle(figure)
         yield module.NAME, figure
         pyplot.close(figure)
 
 
-def texts_in(figure):
-    """[(text, the box it takes)] of all that was written on axes and around them."""
-    written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
-    written += [text for legend in figure.legends for text in legend.get_texts()]
-    written += [axes.title for axes in figure.axes]
-    return [(text.get_text(), text.get_window_extent()) for text in written if text.get_text()]
-
-
-def covered(one, other):
-    """The part of the smaller box that the other one covers."""
-    width = min(one.x1, other.x1) - max(one.x0, other.x0)
-    height = min(one.y1, other.y1) - max(one.y0, other.y0)
-    least = min(one.width * one.height, other.width * other.height)
-    return max(width, 0) * max(height, 0) / least
-
-
-def test_texts_apart(_):
-    """No text leaves the picture or covers another one."""
+def test_legible(_):
+    """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
     for name, figure in figures():
-        whole = figure.bbox
-        boxes = texts_in(figure)
-        for i, (text, box) in enumerate(boxes):
+        svg = svg_of(name)
+        width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: [^;]*?([\d.]+)px", svg)]
+        require(len(sizes) > 10, f"{name}: {len(sizes)} texts")
+        least = min(sizes) * SHOWN_WIDTH / width
+        require(least >= LEAST_PIXELS, f"{name}: a text of {least:.1f} pixels")
+        written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
+        written += [text for legend in figure.legends for text in legend.get_texts()]
+        written += [axes.title for axes in figure.axes]
+        for text in written:
+            box, whole = text.get_window_extent(), figure.bbox
             inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1
-            require(inside, f"{name}: '{text}' leaves the picture")
-            for other, other_box in boxes[:i]:
-                part = covered(box, other_box)
-                require(part < MOST_COVERED, f"{name}: '{text}' on '{other}', {part:.0%}")
+            require(inside or not text.get_text(), f"{name}: '{text}' leaves the picture")
+        same((name, pictures.overlaps(written, MOST_COVERED)), (name, []))
 
 
 def test_greys(_):
     """More ways are darker, also in grey."""
-    from matplotlib import colors
-
     from plots.draw.ideas import cells
 
-    def grey(colour):
-        return sum(part * w for part, w in zip(colors.to_rgb(colour), (0.299, 0.587, 0.114)))
-
-    greys = [grey(cells.WAYS[ways]) for ways in sorted(cells.WAYS)]
-    for i in range(1, len(greys)):
-        require(greys[i - 1] - greys[i] > 0.06, f"{greys}")
+    greys = [pictures.grey(cells.WAYS[ways]) for ways in sorted(cells.WAYS)]
+    require(all(one - other > 0.06 for one, other in itertools.pairwise(greys)), f"{greys}")
 
 
-def test_uncounted(folder):
-    """Without counters of that GPU the model stands alone."""
-    path = folder_of_drawn() / "tile-orders-l2.json"
-    shown = json.loads(path.read_text(encoding="utf-8"))
-    shown["counted"] = {"when": "never", "bytes": {"v10": 1e9}}
-    require("counted on the GPU" in texts_drawn(shown, folder), "what was counted isn't labelled")
-    shown["counted"] = None
-    require(not any("counted" in text for text in texts_drawn(shown, folder)), "it isn't counted")
-
-
-def texts_drawn(shown, folder):
-    """The texts of tile-orders-l2, drawn from this."""
+def test_counted(folder):
+    """The counted bytes are each rung's newest count on that GPU; without any the model is alone."""
     from plots import plot
     from plots.draw import style
     from plots.draw.ideas import tile_orders_l2
 
-    pyplot = plot.import_pyplot()
-    figure = tile_orders_l2.draw(pyplot, shown)
-    png = style.save_both(figure, Path(folder), "picture")
-    pyplot.close(figure)
-    return texts_of(png.with_suffix(".svg").read_text(encoding="utf-8"))
-
-
-def test_counted(_):
-    """The counted bytes are each rung's newest count on that GPU."""
-    shown = json.loads((folder_of_drawn() / "tile-orders-l2.json").read_text(encoding="utf-8"))
-    wanted = {}
+    shown, wanted = shown_in("tile-orders-l2"), {}
     for path in sorted(recorded.RESULTS.glob("*-8192x8192x8192-counters-*.json")):
         run_of = recorded.load_record(path)
         for step in run_of["steps"] if run_of["gpu"]["name"] == shown["gpu"] else ():
@@ -611,65 +515,30 @@ def test_counted(_):
                 wanted[step["step"]] = max(known, (run_of["date"], count))
     counts = {rung: count for rung, (_, count) in wanted.items()}
     same(shown["counted"]["bytes"] if shown["counted"] else {}, counts)
+    pyplot = plot.import_pyplot()
+    for known in ({"when": "never", "bytes": {"v10": 1e9}}, None):
+        figure = tile_orders_l2.draw(pyplot, {**shown, "counted": known})
+        style.save_both(figure, Path(folder), "picture")
+        pyplot.close(figure)
+        texts = texts_of(svg_of("picture", Path(folder)))
+        same("counted on the GPU" in texts, known is not None)
+        require(known or not any("counted" in text for text in texts), "it isn't counted")
 
 
 def test_refuses(folder):
     """A probe that isn't built or fails is one line, exit 2, and no file."""
-    from plots import ideas
-
-    probes, out = ideas.PROBES, Path(folder) / "out"
-    failing = Path(folder) / "probes"
-    failing.mkdir()
-    for name in ("none", "failing"):
-        ideas.PROBES = failing if name == "failing" else Path(folder) / "nowhere"
-        for path in probes.iterdir() if name == "failing" else ():
-            if os.access(path, os.X_OK) and path.is_file():
-                (failing / path.name).write_text("#!/bin/sh\necho no >&2\nexit 3\n")
-                (failing / path.name).chmod(0o755)
-        try:
-            ideas.draw(out)
-        except ValueError as error:
-            words = "failed (3): no" if name == "failing" else "make probes"
-            require(words in str(error), str(error))
-        else:
-            raise AssertionError(f"{name}: drew without probes")
-        finally:
-            ideas.PROBES = probes
-        require(not out.exists(), f"{name}: wrote a file")
-    result = run("--nothing")
-    same(result.returncode, 2)
-
-
-TESTS = [
-    test_mma,
-    test_wgmma,
-    test_matrix_moves,
-    test_fragment_mistakes,
-    test_swizzles,
-    test_bank_counts,
-    test_bank_addresses,
-    test_ways,
-    test_constants,
-    test_rungs_lines,
-    test_every_tile,
-    test_column_by_column,
-    test_grouped,
-    test_hilbert,
-    test_l2_model,
-    test_l2_bounds,
-    test_reuse,
-    test_drawn,
-    test_same_twice,
-    test_committed,
-    test_legible,
-    test_texts_apart,
-    test_greys,
-    test_uncounted,
-    test_counted,
-    test_refuses,
-]
+    failing, out = Path(folder) / "failing" / "probes", Path(folder) / "out"
+    failing.mkdir(parents=True)
+    for probe in PROBES.iterdir():
+        (failing / probe.name).write_text("#!/bin/sh\necho no >&2\nexit 3\n")
+        (failing / probe.name).chmod(0o755)
+    for build_folder, words in ((folder, "make probes"), (failing.parent, "failed (3): no")):
+        result = run("--out", out, BUILD=str(build_folder))
+        same((result.returncode, result.stderr.count("\n"), out.exists()), (2, 1, False))
+        require(words in result.stderr, result.stderr)
+    same(run("--nothing").returncode, 2)
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(pictures.run_tests("ideas", TESTS, __file__))
+    sys.exit(pictures.run_tests("ideas", pictures.tests_in(globals()), __file__))

@@ -27,8 +27,6 @@ ON_EMULATOR = FILES / "emulated"
 WORK = BUILD / "tests" / "standalone"
 STUBS = WORK / "stubs"  # an empty file for each header of the system
 
-CONTRACT = "common/step.h"
-PROGRAM = "the program around it"
 LIMIT = 120  # seconds for one run
 
 VERIFIED, FAILED, UNSUPPORTED, CANNOT_RUN = 0, 1, 2, 77
@@ -49,10 +47,6 @@ def preprocess(source: Path | None, options: list[str], text: str | None = None)
     return result.stdout
 
 
-def words(text: str) -> list[str]:
-    return text.split()
-
-
 def make_stubs(texts: list[str]) -> None:
     for header in set().union(*map(system_headers, texts)):
         stub = STUBS / header
@@ -62,56 +56,41 @@ def make_stubs(texts: list[str]) -> None:
 
 def used_headers(rung: Path) -> list[str]:
     """The project's headers that a rung includes, directly or not, by the preprocessor."""
-    listed = words(preprocess(rung, ["-M"]).replace("\\\n", " "))
+    listed = preprocess(rung, ["-M"]).replace("\\\n", " ").split()
     inside = [Path(name).resolve() for name in listed if (ROOT / "common") in Path(name).parents]
     return sorted(str(path.relative_to(ROOT)) for path in inside)
 
 
-def as_nvcc_sees_rung(rung: Path) -> list[str]:
-    """The rung's words without its main, and without what of the contract only the harness needs."""
-    text = preprocess(rung, [])
+def check_same(text: str, rung: Path) -> str:
+    """Where the words of the file, up to the program around the rung, part from the rung's without
+    its main and without what of the contract only the harness needs; empty if they don't."""
+    wanted = preprocess(rung, [])
     for left_out in (r"struct CUstream_st;", r"int step_main\([^()]*\);", r"int main\(.*"):
-        text, count = re.subn(rf"^{left_out}$", "", text, flags=re.MULTILINE)
+        wanted, count = re.subn(rf"^{left_out}$", "", wanted, flags=re.MULTILINE)
         if count != 1:
-            raise AssertionError(f"{rung.name}: {count} lines {left_out}")
-    return words(text)
-
-
-def as_nvcc_sees_file(text: str) -> list[str]:
-    """The file's words up to the program around the rung."""
-    rung, banner, _ = text.partition(f"// ---- {PROGRAM} ")
+            return f"{rung.name}: {count} lines {left_out}"
+    before, banner, _ = text.partition("// ---- the program around it ")
     if not banner:
-        raise AssertionError("no program")
-    seen = preprocess(None, [], rung)
-    return words(re.sub(r"^#pragma nv_.*", "", seen, flags=re.MULTILINE))
-
-
-def difference(one: list[str], other: list[str]) -> str:
-    """Where two lists of words part; empty if they don't."""
-    if one == other:
-        return ""
-    at = len(os.path.commonprefix([one, other]))
-    return f"'{' '.join(other[at : at + 6])}' where the rung has '{' '.join(one[at : at + 6])}'"
+        return "no program"
+    seen = re.sub(r"^#pragma nv_.*", "", preprocess(None, [], before), flags=re.MULTILINE).split()
+    at = len(os.path.commonprefix([seen, wanted.split()]))
+    parts = [" ".join(words[at : at + 6]) for words in (seen, wanted.split())]
+    return "" if seen == wanted.split() else "'{}' where the rung has '{}'".format(*parts)
 
 
 def check_alone(text: str) -> str:
-    own = re.search(r'^\s*#\s*include\s*".*', text, re.MULTILINE)
-    return own.group() if own else ""
-
-
-def check_one_machine(text: str) -> str:
-    other = re.search(r".*([Ee]mulat|__CUDACC__|__cplusplus|step_main).*", text)
-    return other.group() if other else ""
+    """Nothing of the project is included, and nothing is for another machine."""
+    other = r'(^\s*#\s*include\s*".*|.*([Ee]mulat|__CUDACC__|__cplusplus|step_main).*)'
+    found = re.search(other, text, re.MULTILINE)
+    return found.group() if found else ""
 
 
 def check_headers(text: str, rung: Path) -> str:
+    """Each header that the rung uses is there, once, with its comments."""
     held = sorted(name for name, _ in sections(text) if name.startswith("common/"))
     used = used_headers(rung)
-    return "" if held == used else f"it holds {held}, the rung uses {used}"
-
-
-def check_comments(text: str) -> str:
-    """Each device header's lines that are comments stand in its section."""
+    if held != used:
+        return f"it holds {held}, the rung uses {used}"
     for name, body in sections(text):
         if not name.startswith("common/device/"):
             continue
@@ -124,50 +103,22 @@ def check_comments(text: str) -> str:
 
 def check_contents(text: str) -> str:
     """The table of contents names each section and the line of its banner."""
-    lines = text.splitlines()
-    named = re.findall(r"^//   +(\d+)  (.+)$", text, re.MULTILINE)
-    for line, title in named:
-        if not lines[int(line) - 1].startswith(f"// ---- {title} -"):
-            return f"line {line} is no {title}"
-    titles = [name for name, _ in sections(text) if name]
-    return "" if [title for _, title in named] == titles else f"it names {named}"
-
-
-def check_same(text: str, rung: Path) -> str:
-    return difference(as_nvcc_sees_rung(rung), as_nvcc_sees_file(text))
+    banners = [
+        (number, line.strip("/- "))
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.startswith("// ---- ")
+    ]
+    named = [(int(line), title) for line, title in re.findall(r"(?m)^//   +(\d+)  (.+)$", text)]
+    return "" if named == banners else f"it names {named}, not {banners}"
 
 
 def test_text(name: str, rung: Path) -> None:
     text = (FILES / f"{name}.cu").read_text()
     make_stubs([text, rung.read_text()])
-    case(f"{name}.cu includes nothing of the project", check_alone(text))
-    case(f"{name}.cu is for one machine", check_one_machine(text))
+    case(f"{name}.cu is for one machine and includes nothing of the project", check_alone(text))
     case(f"{name}.cu holds each header that the rung uses, once", check_headers(text, rung))
-    case(f"{name}.cu holds the headers' comments", check_comments(text))
     case(f"{name}.cu names its sections' lines", check_contents(text))
     case(f"{name}.cu is to nvcc what the rung is", check_same(text, rung))
-
-
-def test_checks_of_text(name: str, rung: Path) -> None:
-    """Each of these checks finds what it is for."""
-    text = (FILES / f"{name}.cu").read_text()
-    fence = "// A release at cluster scope of the caller's mbarrier_init"
-    wait = '"@!done bra wait;\\n"'
-    if fence not in text or wait not in text:
-        raise AssertionError(f"{name}.cu: what the test is to damage is not there")
-    damaged = text.replace(wait, "", 1)
-    twice = text + "// ---- common/device/tma.cuh ----\n\n"
-    included = text.replace("#include <cuda.h>", '#include "device/tma.cuh"')
-    found = {
-        "an included header": check_alone(included),
-        "a condition": check_one_machine(text + "#ifdef __CUDACC__\n"),
-        "a header that is there twice": check_headers(twice, rung),
-        "a comment left out": check_comments(text.replace(fence, "")),
-        "a line too much above": check_contents("\n" + text),
-        "an instruction left out": check_same(damaged, rung),
-    }
-    for what, why in found.items():
-        case(f"{what} is found", "" if why else "it is not")
 
 
 # ---------------------------------------------------------------- running programs
@@ -204,15 +155,12 @@ def shapes(source: str) -> list[Shape]:
 
 
 def ends(result: subprocess.CompletedProcess, status: int, said: str) -> str:
-    """Empty if the run ended with this status and one line on stderr that matches (none: '')."""
-    lines = result.stderr.splitlines()
+    """Empty if the run ended with this status and said so: on stdout, or in one line on stderr."""
     if result.returncode != status:
         return f"exit status {result.returncode}, not {status}: {result.stderr.strip()}"
-    if status == VERIFIED:
-        return "" if re.search(said, result.stdout) else f"it printed {result.stdout!r}"
-    if len(lines) != 1 or not re.search(said, lines[0]):
-        return f"it says {result.stderr!r}"
-    return ""
+    there = result.stdout if status == VERIFIED else result.stderr
+    one = status == VERIFIED or there.count("\n") == 1
+    return "" if one and re.search(said, there) else f"it says {there!r}"
 
 
 @dataclass(frozen=True)
@@ -237,57 +185,49 @@ class Run:
 
 
 def verified(name: str, source: str) -> list[Run]:
-    runs = []
-    for shape in shapes(source):
-        said = rf"^{shape} on .*: verified, "
-        title = f"{name} is verified on the emulator at {shape}"
-        said = rf"(?m){said}.* (TFLOPS|GB/s)"
-        runs.append(Run(title, ON_EMULATOR / name, VERIFIED, said, tuple(sizes(shape))))
-    return runs
-
-
-def damaged(name: str, source: str) -> list[Run]:
-    """The second and the third copy to the host are D, after one launch and after the timed ones."""
-    shape = shapes(source)[0]
-    d_bytes = shape.m * shape.n * (2 if "GEMM_" in source else 4)
     return [
         Run(
-            f"{name} finds a wrong bit {where}",
+            f"{name} is verified on the emulator at {shape}",
             ON_EMULATOR / name,
-            FAILED,
-            rf"^{name} is wrong: D\[{element}\] is ",
+            VERIFIED,
+            rf"(?m)^{shape} on .*: verified, .* (TFLOPS|GB/s)",
             tuple(sizes(shape)),
-            (("STANDALONE_DAMAGE", f"{copy} {byte}"),),
         )
-        for where, copy, byte, element in (
-            ("in the first element", 2, 0, r"0\]\[0"),
-            ("in the last element, after timing", 3, d_bytes - 1, r"\d+\]\[\d+"),
-        )
+        for shape in shapes(source)
     ]
 
 
-def refused(name: str, source: str, program: Path) -> list[Run]:
-    """Bad usage; no GPU is asked for."""
-    good = sizes(shapes(source)[0])
+def refused(name: str, source: str) -> list[Run]:
+    """What each computation's program is to find: damage on the way to the host (the second and the
+    third copy are D, after one launch and after the timed ones), and bad usage."""
+    shape = shapes(source)[0]
+    good, program = tuple(sizes(shape)), ON_EMULATOR / name
+    last = shape.m * shape.n * (2 if "GEMM_" in source else 4) - 1
+    runs = []
+    for where, damage, element in (
+        ("in the first element", "2 0", r"0\]\[0"),
+        ("in the last element, after timing", f"3 {last}", r"\d+\]\[\d+"),
+    ):
+        said, environment = (
+            rf"^{name} is wrong: D\[{element}\] is ",
+            (("STANDALONE_DAMAGE", damage),),
+        )
+        title = f"{name} finds a wrong bit {where}"
+        runs.append(Run(title, program, FAILED, said, good, environment))
     bad = {"no number": "12x", "nothing": "", "zero": 0, "a negative number": -8}
     bad |= {"too much": 1 << 40, "a size between multiples": good[1] + 1}
-    runs = [
-        Run(
-            f"{name} refuses {what}",
-            program,
-            UNSUPPORTED,
-            f"takes no n of '{value}': .*multiple",
-            (good[0], value, *good[2:]),
-        )
+    cases = [
+        (what, f"takes no n of '{value}': .*multiple", (good[0], value, *good[2:]))
         for what, value in bad.items()
     ]
-    if ".largest_k = " in source:
-        rows = (good[0], good[1], 8500000)  # of 256 the last would be past 2^32 bytes
-        why = "takes no k of '8500000': .*at most 8388608"
-        runs.append(Run(f"{name} refuses rows that are too long", program, UNSUPPORTED, why, rows))
-    usage = "^usage: .*M N"
-    runs.append(Run(f"{name} refuses one size", program, UNSUPPORTED, usage, (good[0],)))
-    return runs
+    cases.append(("one size", "^usage: .*M N", good[:1]))
+    if ".largest_k = " in source:  # of 256 rows the last would be past 2^32 bytes
+        said = "takes no k of '8500000': .*at most 8388608"
+        cases.append(("rows that are too long", said, (*good[:2], 8500000)))
+    return runs + [
+        Run(f"{name} refuses {what}", program, UNSUPPORTED, said, arguments)
+        for what, said, arguments in cases
+    ]
 
 
 def test_runs(runs: list[Run]) -> None:
@@ -320,22 +260,14 @@ def test_nvcc(rungs: dict[str, Path]) -> None:
         for name in rungs:
             skip(f"{name}.cu is compiled by nvcc alone", "needs nvcc")
         return
-    no_gpu = (("CUDA_VISIBLE_DEVICES", "-1"),)
+    said = "cannot run here: it needs an NVIDIA GPU of compute capability .*, but none was found"
+    no_gpu = ((), (("CUDA_VISIBLE_DEVICES", "-1"),))
+    runs = []
     for name in rungs:
         case(f"{name}.cu is compiled by nvcc alone, without warnings and spills", check_log(name))
-    said = "cannot run here: it needs an NVIDIA GPU of compute capability .*, but none was found"
-    test_runs(
-        [
-            Run(
-                f"{name} ends with 77 without a GPU",
-                FILES / name,
-                CANNOT_RUN,
-                f"^{name} {said}",
-                environment=no_gpu,
-            )
-            for name in rungs
-        ]
-    )
+        title = f"{name} ends with 77 without a GPU"
+        runs.append(Run(title, FILES / name, CANNOT_RUN, f"^{name} {said}", *no_gpu))
+    test_runs(runs)
 
 
 # ---------------------------------------------------------------- planted mistakes
@@ -367,19 +299,11 @@ WRONG = (
     Plant("t01", "t91", "two added", "+ 1)); //", "+ 2)); //"),
     Plant("t02", "t92", "nothing transposed", "smem.a[i * BN + j]", "smem.a[j * BN + i]"),
 )
+UNUSED = "static int unused;\nstatic int prepare("
 # What nvcc must not accept, and what the log must say.
 REFUSED = (
     (Plant("v01", "v91", "a spill", "(THREADS, 2)", "(THREADS, 8)"), "bytes spill"),
-    (
-        Plant(
-            "v01",
-            "v92",
-            "a warning",
-            "static int prepare(",
-            "static int unused;\nstatic int prepare(",
-        ),
-        "unused",
-    ),
+    (Plant("v01", "v92", "a warning", "static int prepare(", UNUSED), "unused"),
 )
 
 
@@ -396,22 +320,15 @@ def remove_planted() -> None:
 
 
 def test_wrong(rungs: dict[str, Path]) -> None:
+    runs = []
     for plant in WRONG:
         plant.write(rungs)
-    built = make(*(ON_EMULATOR / plant.planted for plant in WRONG))
-    print(built.stderr, end="")
-    test_runs(
-        [
-            Run(
-                f"{plant.rung} with {plant.what} is wrong",
-                ON_EMULATOR / plant.planted,
-                FAILED,
-                rf"^{plant.planted} is wrong: D\[\d+\]\[\d+\] is \S+, not \S+$",
-                tuple(sizes(shapes(rungs[plant.rung].read_text())[0])),
-            )
-            for plant in WRONG
-        ]
-    )
+        title, program = f"{plant.rung} with {plant.what} is wrong", ON_EMULATOR / plant.planted
+        said = rf"^{plant.planted} is wrong: D\[\d+\]\[\d+\] is \S+, not \S+$"
+        shape = sizes(shapes(rungs[plant.rung].read_text())[0])
+        runs.append(Run(title, program, FAILED, said, tuple(shape)))
+    print(make(*(one.program for one in runs)).stderr, end="")
+    test_runs(runs)
 
 
 def test_refused(rungs: dict[str, Path]) -> None:
@@ -423,11 +340,9 @@ def test_refused(rungs: dict[str, Path]) -> None:
     make(*(FILES / plant.planted for plant, _ in REFUSED))
     for plant, said in REFUSED:
         log = FILES / f"{plant.planted}.ptxas.log"
-        why = ""
-        if (FILES / plant.planted).exists():
-            why = "it was built"
-        elif not log.exists() or said not in log.read_text():
-            why = f"for another reason; see {log}"
+        found = log.exists() and said in log.read_text()
+        why = "" if found else f"for another reason; see {log}"
+        why = "it was built" if (FILES / plant.planted).exists() else why
         case(f"a standalone file with {plant.what} is refused", why)
 
 
@@ -456,18 +371,15 @@ def main() -> int:
     rungs = emulated.rungs()
     shutil.rmtree(WORK, ignore_errors=True)
     (WORK / "steps").mkdir(parents=True)
-    missing = [name for name in rungs if not (FILES / f"{name}.cu").exists()]
-    for name in missing:
-        case(f"{name}.cu is written", "it was not; make says why")
+    runs = []
     for name, rung in rungs.items():
-        if name not in missing:
+        if (FILES / f"{name}.cu").exists():
             test_text(name, rung)
-    test_checks_of_text("v07", rungs["v07"])
-    sources = {name: rung.read_text() for name, rung in rungs.items()}
-    runs = [one for name, source in sources.items() for one in verified(name, source)]
-    for name in (plant.rung for plant in WRONG):
-        runs += damaged(name, sources[name])
-        runs += refused(name, sources[name], ON_EMULATOR / name)
+        else:
+            case(f"{name}.cu is written", "it was not; make says why")
+        runs += verified(name, rung.read_text())
+    for plant in WRONG:
+        runs += refused(plant.rung, rungs[plant.rung].read_text())
     test_runs(runs)
     test_wrong(rungs)
     test_bad_sources(rungs)

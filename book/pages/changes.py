@@ -6,6 +6,7 @@ that only moved to another column or line are no change.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -38,39 +39,28 @@ def has_letters(text):
     return re.search(r"\w", text) is not None
 
 
-def line_weight(line):
-    """What a pair of equal lines is worth."""
-    return WORDS_WEIGHT if has_letters(line) else SIGNS_WEIGHT
-
-
-def equal_lines(old, new):
-    """The pairs (i, j) of equal lines that belong together, in order: a heaviest common
-    subsequence, found from the end."""
-    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
-    pair = [[None] * (len(new) + 1) for _ in range(len(old) + 1)]  # its worth, if (i, j) is one
-    for i in range(len(old) - 1, -1, -1):
-        weight = line_weight(old[i])
-        for j in range(len(new) - 1, -1, -1):
-            skip = max(best[i + 1][j], best[i][j + 1])
-            if old[i] == new[j]:
+def heaviest_pairs(rows, columns, weight, bonus=0.0):
+    """The pairs (i, j), in order on both sides, that weigh most together, found from the end;
+    weight(i, j) is 0 where there is no pair, and one that follows a neighbour gets the bonus."""
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    pair = [[None] * (columns + 1) for _ in range(rows + 1)]  # its worth, if (i, j) is one
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1])
+            worth = weight(i, j)
+            if worth:
                 after = best[i + 1][j + 1]
                 if pair[i + 1][j + 1] is not None:
-                    after = max(after, pair[i + 1][j + 1] + NEIGHBOUR_BONUS)
-                pair[i][j] = weight + after
-                skip = max(skip, pair[i][j])
-            best[i][j] = skip
-    return follow_pairs(best, pair)
-
-
-def follow_pairs(best, pair):
-    """The pairs on a best way through both files."""
+                    after = max(after, pair[i + 1][j + 1] + bonus)
+                pair[i][j] = worth + after
+                best[i][j] = max(best[i][j], pair[i][j])
     pairs, i, j = [], 0, 0
-    while i < len(best) - 1 and j < len(best[0]) - 1:
+    while i < rows and j < columns:
         if pair[i][j] is not None and pair[i][j] == best[i][j]:
             pairs.append((i, j))
             # Stays on the run of neighbours if that is what made the pair as good as it is.
             while pair[i + 1][j + 1] is not None and (
-                pair[i + 1][j + 1] + NEIGHBOUR_BONUS >= best[i + 1][j + 1]
+                pair[i + 1][j + 1] + bonus >= best[i + 1][j + 1]
             ):
                 i, j = i + 1, j + 1
                 pairs.append((i, j))
@@ -80,6 +70,16 @@ def follow_pairs(best, pair):
         else:
             j += 1
     return pairs
+
+
+def equal_lines(old, new):
+    """The pairs (i, j) of equal lines that belong together, in order."""
+    worth = [WORDS_WEIGHT if has_letters(line) else SIGNS_WEIGHT for line in old]
+
+    def weight(i, j):
+        return worth[i] if old[i] == new[j] else 0
+
+    return heaviest_pairs(len(old), len(new), weight, NEIGHBOUR_BONUS)
 
 
 @dataclass(frozen=True)
@@ -180,50 +180,25 @@ def marks_of(tokens, common):
     marks = {}
     last = None  # the changed word just before
     for place, token in enumerate(tokens):
-        if place in common:
-            last = None
-            continue
-        of_line = marks.setdefault(token.line, [])
-        if last is not None and last.line == token.line:
-            of_line[-1] = (of_line[-1][0], token.end)
-        else:
-            of_line.append((token.begin, token.end))
-        last = token
+        changed = place not in common
+        if changed and last is not None and last.line == token.line:
+            marks[token.line][-1] = (marks[token.line][-1][0], token.end)
+        elif changed:
+            marks.setdefault(token.line, []).append((token.begin, token.end))
+        last = token if changed else None
     return marks
 
 
 def paired_rows(old, new, weights):
     """Rows for the lines of a block: lines with words in common stand side by side, and so do
     lines without, as far as there are some on both sides."""
-    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
-    for i in range(len(old) - 1, -1, -1):
-        for j in range(len(new) - 1, -1, -1):
-            weight = weights.get((old[i], new[j]), 0)
-            together = weight + best[i + 1][j + 1] if weight else 0
-            best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
-    rows, i, j = [], 0, 0
-    alone = ([], [])
-    while i < len(old) or j < len(new):
-        ends = i == len(old) or j == len(new)
-        weight = 0 if ends else weights.get((old[i], new[j]), 0)
-        if weight and best[i][j] == weight + best[i + 1][j + 1]:
-            rows += together_as_far(*alone) + [(old[i], new[j])]
-            alone = ([], [])
-            i, j = i + 1, j + 1
-        elif j == len(new) or (i < len(old) and best[i + 1][j] >= best[i][j + 1]):
-            alone[0].append(old[i])
-            i += 1
-        else:
-            alone[1].append(new[j])
-            j += 1
-    return rows + together_as_far(*alone)
-
-
-def together_as_far(old, new):
-    """Two lists side by side; what one has more stands alone."""
-    length = max(len(old), len(new))
-    old, new = (side + [None] * (length - len(side)) for side in (old, new))
-    return list(zip(old, new))
+    rows, last_i, last_j = [], 0, 0
+    pairs = heaviest_pairs(len(old), len(new), lambda i, j: weights.get((old[i], new[j]), 0))
+    for i, j in [*pairs, (len(old), len(new))]:
+        rows += itertools.zip_longest(old[last_i:i], new[last_j:j])
+        rows += zip(old[i : i + 1], new[j : j + 1])
+        last_i, last_j = i + 1, j + 1
+    return rows
 
 
 def changed_block(old_lines, new_lines, old, new):

@@ -107,11 +107,6 @@ def file_lines(path, text):
     return lines_of(text, lexer_of(path))
 
 
-def plain(line):
-    """A line's text."""
-    return "".join(text for _, text in line)
-
-
 def span(name, text):
     """A piece of a line as HTML."""
     escaped = html.escape(text, quote=False)

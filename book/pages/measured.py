@@ -93,40 +93,39 @@ def times(rung):
     if not ladders:
         return None
     measure = recorded.measure_of(ladders[0][1])
+    power = any(ladder[measure.other]["watts"] is not None for _, ladder in ladders)
     header = ["problem", "protocol", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
     header += ["tensor-core share" if measure.work == "flop" else "memory share", "SM clock"]
-    header += ["watts", "joules"] if any(watts(ladder) for _, ladder in ladders) else []
+    header += ["watts", "joules"] if power else []
     header += [f"over {rung.below.name}"] if rung.below else []
-    header += ["recorded"]
-    rows = [times_row(place, ladder, rung, len(header)) for place, ladder in ladders]
-    return Table(
-        header, rows, 2, "Medians with the 10th and 90th percentile, rung by rung in turn."
-    )
+    rows = []
+    for place, ladder in ladders:
+        timing = entry_of(ladder, rung.name)["timing"]
+        step = timing["step"]
+        rows.append([shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]])
+        rows[-1] += rates(timing, measure)
+        rows[-1].append(readme_table.optional(step[measure.share], 1, "%", 100))
+        rows[-1].append(readme_table.optional(step["sm_clock_ghz"], 2, "GHz"))
+        if power:
+            rows[-1].append(readme_table.optional(step["watts"], 0, "W"))
+            rows[-1].append(readme_table.optional(step["joules"], 3, "J"))
+        rows[-1] += [against(ladder, rung.name, rung.below.name)] if rung.below else []
+        where = f"{ladder['gpu']['name']}, {ladder['date'][:10]}"
+        rows[-1].append(Cell(where, file_of(place)))
+    caption = "Medians with the 10th and 90th percentile, rung by rung in turn."
+    return Table([*header, "recorded"], rows, 2, caption)
 
 
-def watts(ladder):
-    """True if the ladder says what power was drawn."""
-    return ladder[recorded.measure_of(ladder).other]["watts"] is not None
+def rates(timing, measure):
+    """The rate and the ratio of a program, with their spreads."""
+    rate, ratio = timing["step"][measure.rate], timing[measure.ratio]
+    return [recorded.spread(rate, 1), recorded.spread(ratio, 3)]
 
 
-def times_row(place, ladder, rung, columns):
-    """One ladder's row."""
-    measure, timing = recorded.measure_of(ladder), entry_of(ladder, rung.name)["timing"]
-    step = timing["step"]
-    cells = [
-        shapes_table.title(recorded.shape_of(ladder)),
-        ladder["protocol"],
-        recorded.spread(step[measure.rate], 1),
-        recorded.spread(timing[measure.ratio], 3),
-        readme_table.optional(step[measure.share], 1, "%", 100),
-        readme_table.optional(step["sm_clock_ghz"], 2, "GHz"),
-    ]
-    last = [against(ladder, rung.name, rung.below.name)] if rung.below else []
-    last.append(Cell(f"{ladder['gpu']['name']}, {ladder['date'][:10]}", file_of(place)))
-    if len(cells) + len(last) < columns:
-        cells += [readme_table.optional(step["watts"], 0, "W")]
-        cells += [readme_table.optional(step["joules"], 3, "J")]
-    return cells + last
+def origin(ladder):
+    """A ladder's shape and protocol, and where it was measured."""
+    shape = shapes_table.title(recorded.shape_of(ladder))
+    return f"{shape}, {ladder['protocol']}. {shapes_table.origin(ladder).replace('`', '')}"
 
 
 def counts(rung):
@@ -141,10 +140,9 @@ def counts(rung):
 
 def counts_row(name, counters):
     """One program's counts."""
-    known = [
-        (counters.get(metric), scale, digits) for _, metric, scale, digits in notes_tables.COLUMNS
-    ]
-    return [name, *(readme_table.optional(*one[::2], "", one[1]).strip() for one in known)]
+    columns = [(counters.get(metric), *how) for _, metric, *how in notes_tables.COLUMNS]
+    texts = [readme_table.optional(value, digits, "", scale) for value, scale, digits in columns]
+    return [name, *(text.strip() for text in texts)]
 
 
 def counts_table(record, rung):
@@ -174,9 +172,8 @@ def counts_caption(record):
 @cache
 def newest_emulated():
     """What the emulator counted, as it was recorded last; None if nothing is."""
-    paths = sorted(recorded.RESULTS.glob("**/*.json"))
-    found = [path for path in paths if kind_of(path) == "emulated"]
-    records = [recorded.load_record(path) for path in found]
+    found = recorded.RESULTS.glob("**/*.json")
+    records = [recorded.load_record(path) for path in found if kind_of(path) == "emulated"]
     return max(records, key=lambda record: record["date"], default=None)
 
 
@@ -234,13 +231,9 @@ def experiments_table(place, ladder, names):
         if entry is None:
             rows.append([cell, "failed", DASH, DASH, DASH])
             continue
-        timing = entry["timing"]
-        rate = recorded.spread(timing["step"][measure.rate], 1)
-        ratio = recorded.spread(timing[measure.ratio], 3)
-        rows.append([cell, entry["idea"], rate, ratio, against(ladder, name, names[0])])
-    shape = shapes_table.title(recorded.shape_of(ladder))
-    caption = f"{shape}, {ladder['protocol']}. {shapes_table.origin(ladder).replace('`', '')}"
-    return Table(header, rows, 2, caption, 0)
+        row = [cell, entry["idea"], *rates(entry["timing"], measure)]
+        rows.append([*row, against(ladder, name, names[0])])
+    return Table(header, rows, 2, origin(ladder), 0)
 
 
 def resources_of(rung):
@@ -284,11 +277,7 @@ def ladder_table(ladder):
         if recorded.NAME.fullmatch(row[0]):
             row[0] = Cell(row[0], patch_of(row[0]))
     header = ["program", "idea", *(head for head, _ in columns)]
-    caption = (
-        f"{shapes_table.title(recorded.shape_of(ladder))}, {ladder['protocol']}. "
-        f"{shapes_table.origin(ladder).replace('`', '')}"
-    )
-    return Table(header, rows, 2, caption)
+    return Table(header, rows, 2, origin(ladder))
 
 
 def counters_table(record):
@@ -308,8 +297,7 @@ def counters_table(record):
 def ladder_words(ladder):
     """'v, 8192³, burst' of a ladder; with variants if it has some."""
     words = ["".join(sorted(recorded.tracks(ladder))) + " track"]
-    words.append(shapes_table.title(recorded.shape_of(ladder)))
-    words.append(ladder["protocol"])
+    words += [shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]]
     words += ["with variants"] if recorded.has_variants(ladder) else []
     return ", ".join(words)
 

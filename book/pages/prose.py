@@ -114,46 +114,38 @@ class Renderer:
         self.resolve, self.source_of_picture, self.find = resolve, picture, find
         self.markdown = MarkdownIt("commonmark", {"html": True, "highlight": self.fence})
         self.markdown.enable(["table", "strikethrough"])
-        for name in ("table_open", "table_close", "image", "code_inline"):
-            self.markdown.add_render_rule(name, getattr(Renderer, f"render_{name}"))
-        for name in ("html_inline", "html_block"):
-            self.markdown.add_render_rule(name, Renderer.render_html)
-        self.env = {"book": self}
+        rules = {
+            # A table is wider than a phone: it scrolls in a box of its own.
+            "table_open": lambda *_: '<div class="scroll"><table>\n',
+            "table_close": lambda *_: "</table></div>\n",
+            "image": self.render_image,
+            "code_inline": self.render_code_inline,
+            "html_inline": self.render_html,
+            "html_block": self.render_html,
+        }
+        # A rule is made a method of markdown-it's renderer, which is its first argument.
+        for name, rule in rules.items():
+            self.markdown.add_render_rule(name, lambda _, *known, rule=rule: rule(*known))
 
     @staticmethod
     def fence(code, language, _attributes):
         """A fenced block."""
         return highlight.block_html(code, LANGUAGE.match(language)[0].lower())
 
-    @staticmethod
-    def render_table_open(_self, _tokens, _index, _options, _env):
-        """A table is wider than a phone: it scrolls in a box of its own."""
-        return '<div class="scroll"><table>\n'
-
-    @staticmethod
-    def render_table_close(_self, _tokens, _index, _options, _env):
-        """Its end."""
-        return "</table></div>\n"
-
-    @staticmethod
-    def render_image(_self, tokens, index, _options, env):
+    def render_image(self, tokens, index, *_):
         """A picture of Markdown."""
-        token = tokens[index]
-        return env["book"].picture(token.attrs["src"], token.content)
+        return self.picture(tokens[index].attrs["src"], tokens[index].content)
 
-    @staticmethod
-    def render_code_inline(_self, tokens, index, _options, env):
+    def render_code_inline(self, tokens, index, *_):
         """Code; if it names a file of the tree, a link to it."""
         code = f"<code>{html.escape(tokens[index].content, quote=False)}</code>"
         inside = sum(token.nesting for token in tokens[:index] if token.type.startswith("link_"))
-        link = None if inside else env["book"].find(tokens[index].content)
+        link = None if inside else self.find(tokens[index].content)
         return f'<a href="{html.escape(link)}">{code}</a>' if link else code
 
-    @staticmethod
-    def render_html(_self, tokens, index, _options, env):
+    def render_html(self, tokens, index, *_):
         """HTML in a note."""
-        book = env["book"]
-        parser = Pictures(book.picture)
+        parser = Pictures(self.picture)
         parser.feed(tokens[index].content)
         parser.close()
         return "".join(parser.made)
@@ -165,7 +157,7 @@ class Renderer:
 
     def render(self, text):
         """A whole page."""
-        tokens = self.markdown.parse(without_comments(text), self.env)
+        tokens = self.markdown.parse(without_comments(text))
         prose = Prose()
         used = {}
         for index, token in enumerate(tokens):
@@ -181,13 +173,13 @@ class Renderer:
 
     def inline(self, text):
         """A line of text."""
-        tokens = self.markdown.parseInline(without_comments(text), self.env)
+        tokens = self.markdown.parseInline(without_comments(text))
         self.links(tokens[0].children)
         return self.html_of(tokens)
 
     def html_of(self, tokens):
         """Tokens as HTML."""
-        return self.markdown.renderer.render(tokens, self.markdown.options, self.env)
+        return self.markdown.renderer.render(tokens, self.markdown.options, {})
 
     def heading(self, prose, tokens, index, used):
         """Gives a heading its anchor; the first of the first level is the page's title."""

@@ -162,12 +162,6 @@ class Site:
         prose = self.prose(place, path)
         self.add(place, "prose.html", prose.title or path, prose=prose, path=path)
 
-    def code(self, path, text):
-        """A file's lines as HTML, #include a link to what it includes."""
-        if len(text) > TOO_LONG:
-            return [html.escape(line, quote=False) for line in text.splitlines()]
-        return [highlight.line_html(line) for line in highlight.file_lines(path, text)]
-
     def source(self, path, place):
         """A source file."""
         text = self.tree.read(path)
@@ -177,8 +171,11 @@ class Site:
         self.add(place, "source.html", path, path=path, lines=self.linked(path, place, text))
 
     def linked(self, path, place, text):
-        """The same, each with a link where it includes a file of the tree."""
-        lines = self.code(path, text)
+        """A file's lines as HTML, each with a link where it includes a file of the tree."""
+        if len(text) > TOO_LONG:
+            lines = [html.escape(line, quote=False) for line in text.splitlines()]
+        else:
+            lines = [highlight.line_html(line) for line in highlight.file_lines(path, text)]
         for number, line in enumerate(text.splitlines()):
             match = INCLUDE.match(line)
             header = match and self.header(path, match[1])
@@ -219,7 +216,7 @@ class Site:
             track=TRACKS[rung.name[0]],
             header=opening_of(lines, rung.name),
             prose=prose,
-            diff=self.diff(rung) if rung.below else None,
+            diff=Diff(self.tree, rung.below.path, rung.path) if rung.below else None,
             times=measured.times(rung),
             counts=measured.counts(rung),
             emulated=measured.emulated(rung),
@@ -227,27 +224,13 @@ class Site:
             resources=table,
             resources_said=said,
             lines=self.linked(rung.path, place, text),
-            **self.neighbours(rung),
+            **neighbours(list(map(self.named_rung, self.tree.rungs)), place),
         )
-
-    def neighbours(self, rung):
-        """The rungs before and after it, in the book's order."""
-        names = list(self.tree.rungs)
-        at = names.index(rung.name)
-        before, after = names[max(at - 1, 0) : at], names[at + 1 : at + 2]
-        return {
-            "previous": self.named_rung(before[0]) if before else None,
-            "next": self.named_rung(after[0]) if after else None,
-        }
 
     def named_rung(self, name):
         """(place, title)"""
         rung = self.tree.rungs[name]
         return rung.page, f"{name}: {idea_of(self.tree.read(rung.path), name)}"
-
-    def diff(self, rung):
-        """What changed from the rung below."""
-        return Diff(*((path, self.tree.read(path)) for path in (rung.below.path, rung.path)))
 
     # --- pages of their own -------------------------------------------------------------------
 
@@ -256,15 +239,10 @@ class Site:
         readme, here = "README.md", "index.html"
         renderer = self.renderer(here, readme)
         lead = self.tree.read(readme).partition("\n## ")[0]
-        tables = [
-            (
-                letter,
-                f"The {name} track",
-                renderer.render(self.track_text(letter)).html,
-                self.track(letter),
-            )
-            for letter, name in TRACKS.items()
-        ]
+        tables = []
+        for letter, name in TRACKS.items():
+            body = renderer.render(self.track_text(letter)).html
+            tables.append((letter, f"The {name} track", body, self.track(letter)))
         self.ask_for(readme)
         prose = renderer.render(lead)
         notes = [
@@ -305,17 +283,11 @@ class Site:
         paths = in_order(paths, self.tree.read(contents) if self.tree.is_file(contents) else "")
         places = [self.tree.place(path) for path in paths]
         titles = [self.title_of(path) for path in paths]
-        for index, (path, place) in enumerate(zip(paths, places)):
+        named = [(place, title) for place, (title, _) in zip(places, titles)]
+        for path, (place, title) in zip(paths, named):
             self.seen.add(path)
-            prose = self.prose(place, path)
-            around = zip(("previous", "next"), (index - 1, index + 1))
-            near = {
-                word: (places[at], titles[at][0]) if 0 <= at < len(paths) else None
-                for word, at in around
-            }
-            self.add(
-                place, "prose.html", titles[index][0], prose=prose, path=path, idea=True, **near
-            )
+            words = {"prose": self.prose(place, path), "path": path, "idea": True}
+            self.add(place, "prose.html", title, **words, **neighbours(named, place))
         here = "ideas/index.html"
         prose = self.prose(here, contents) if self.tree.is_file(contents) else None
         entries = [(title, lead, place) for (title, lead), place in zip(titles, places)]
@@ -393,30 +365,31 @@ class Diff:
     """Two files side by side, as the template wants them. The opening comments are left out: the
     page shows the rung's own."""
 
-    def __init__(self, old, new):
-        (old_path, old_text), (new_path, new_text) = old, new
-        old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
-        self.old = highlight.file_lines(old_path, old_text)
-        self.new = highlight.file_lines(new_path, new_text)
-        self.blocks = changes.compare(
-            old_lines, new_lines, first_include(old_lines), first_include(new_lines)
-        )
+    def __init__(self, files, *paths):
+        texts = [files.read(path) for path in paths]
+        self.lines = [highlight.file_lines(*one) for one in zip(paths, texts)]
+        lines = [text.splitlines() for text in texts]
+        self.blocks = changes.compare(*lines, *map(first_include, lines))
         self.changed = changes.changed_lines(self.blocks)
 
     def cells(self, block, side):
         """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
-        lines = (self.old, self.new)[side]
         marks = (block.old_marks, block.new_marks)[side]
         tag = ("del", "ins")[side]
-        return [
-            (
-                number,
-                row[side] + 1,
-                highlight.line_html(lines[row[side]], marks.get(row[side]), tag),
-            )
-            for number, row in enumerate(block.rows, 1)
-            if row[side] is not None
-        ]
+        found = []
+        for number, row in enumerate(block.rows, 1):
+            if row[side] is not None:
+                line = self.lines[side][row[side]]
+                text = highlight.line_html(line, marks.get(row[side]), tag)
+                found.append((number, row[side] + 1, text))
+        return found
+
+
+def neighbours(pages, place):
+    """The pages, (place, title) in their order, before and after the one there."""
+    at = [there for there, _ in pages].index(place)
+    before, after = pages[max(at - 1, 0) : at], pages[at + 1 : at + 2]
+    return {"previous": before[0] if before else None, "next": after[0] if after else None}
 
 
 def first_include(lines):

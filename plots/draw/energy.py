@@ -22,14 +22,12 @@ LOOKS = {
     "waiting": {"color": style.YELLOW, "hatch": "--"},
     "rest": {"color": "white", "hatch": "oo"},
 }
-EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
 PART_WATTS = {
     "color": style.SKY,
-    **EDGE,
+    **style.EDGE,
     "label": "each part by itself, for seconds: watts, and below them the SM clock in GHz",
 }
 ERROR = {"fmt": "none", "ecolor": "black", "capsize": 3, "linewidth": 1.1, "zorder": 3}
-
 
 # How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
 ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
@@ -54,20 +52,12 @@ def budget_panel(axes, made, limits):
     """A bar for each line of the budget, in its order. limits: of the axis, in mJ."""
     for y, entry in enumerate(made.entries):
         value = 1e3 * entry.joules
-        axes.barh(y, value, height=0.72, zorder=2, **LOOKS[entry.name], **EDGE)
+        axes.barh(y, value, height=0.72, zorder=2, **LOOKS[entry.name], **style.EDGE)
         reach = [[value - 1e3 * entry.low], [1e3 * entry.high - value]]
         axes.errorbar(value, y, xerr=reach, color="black", capsize=3, linewidth=1.1, zorder=3)
         words = f"{value:.0f} mJ, {100 * entry.share(made.joules):.1f} %"
-        right = max(value, 1e3 * entry.high, 0)
-        axes.annotate(
-            words,
-            (right, y),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=10,
-            bbox=style.CLEAR,
-        )
+        how = {"ha": "left", "va": "center", "fontsize": 10, "bbox": style.CLEAR}
+        style.note(axes, words, (max(value, 1e3 * entry.high, 0), y), (5, 0), **how)
     axes.set_yticks(range(len(made.entries)), [entry.words for entry in made.entries], fontsize=10)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
@@ -85,17 +75,14 @@ def limits_of(budgets):
     return min(0, 1.3e3 * min(entry.low for entry in lines)), room * highest
 
 
-def part_words(part):
-    """Its watts, and its clock below them."""
-    clock = part["sm_clock_ghz"]
-    return f"{part['watts']:.0f}" if clock is None else f"{part['watts']:.0f}\n{clock:.2f}"
-
-
 def parts_panel(axes, run):
     """The watts of every part, with the clock that it had."""
     parts = [part for part in run["parts"] if "failed" not in part]
     values = [part["watts"] for part in parts]
-    words = {part["watts"]: part_words(part) for part in parts}
+    words = {}
+    for part in parts:
+        clock = part["sm_clock_ghz"]
+        words[part["watts"]] = f"{part['watts']:.0f}" + (f"\n{clock:.2f}" if clock else "")
     places = range(len(parts))
     bars.labelled(axes, places, values, words.get, size=9, width=0.74, **PART_WATTS)
     errors = [part["watts_error"] for part in parts]

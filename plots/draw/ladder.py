@@ -42,15 +42,11 @@ def top_ratios(ladders):
     """[(place, name, ratio to the best cuBLASLt of the same run)], over the cards of one GPU, of the
     rungs from the first with TOP of it on; none if it is not recorded."""
     names = recorded.all_names(ladders[0])
-    there = [
-        (
-            x,
-            name,
-            recorded.over_cards(ladders, name, lambda timing: timing.get("ratio_to_cublaslt")),
-        )
-        for x, name in enumerate(names)
+    ratios = [
+        recorded.over_cards(ladders, name, lambda timing: timing.get("ratio_to_cublaslt"))
+        for name in names
     ]
-    there = [point for point in there if point[2]]
+    there = [point for point in zip(range(len(names)), names, ratios) if point[2]]
     first = next((i for i, (_, _, ratio) in enumerate(there) if ratio["median"] >= TOP), len(there))
     return there[first:]
 
@@ -67,14 +63,8 @@ def ratio_panel(axes, ladders, ratios, limits):
     for x, _, ratio in ratios:
         spread = bars.spread_of(ratio)
         axes.errorbar(x, ratio["median"], yerr=spread, label=RATIO, zorder=4, **POINT)
-        how = {
-            "textcoords": "offset points",
-            "ha": "center",
-            "va": "bottom",
-            "fontsize": 9,
-            "bbox": style.CLEAR,
-        }
-        axes.annotate(f"{ratio['median']:.3f}", (x, ratio["high"]), (0, 4), zorder=5, **how)
+        how = {"fontsize": 9, "bbox": style.CLEAR, "zorder": 5}
+        style.note(axes, f"{ratio['median']:.3f}", (x, ratio["high"]), (0, 4), **how)
     axes.axhline(1, zorder=3, **style.SECOND)
     axes.set_ylim(*limits)
     axes.grid(axis="y")
@@ -85,16 +75,6 @@ def ratio_panel(axes, ladders, ratios, limits):
         axes.text(0, 1, words, va="center", fontsize=10, bbox=style.CLEAR, zorder=5)
 
 
-def axes_of(pyplot, below):
-    """A figure with its axes: the bars', and those of what stands below them."""
-    if not below:
-        figure, axes = style.figure_of(pyplot, 5.4)
-        return figure, [axes]
-    how = {"height_ratios": (2.4, *[1] * len(below)), "hspace": 0.03}
-    height = 5.9 + 1.5 * len(below)
-    return style.figure_of(pyplot, height, 1 + len(below), 1, sharex=True, gridspec_kw=how)
-
-
 def draw(pyplot, ladder, records):
     """The whole figure."""
     measure = recorded.PRODUCTS
@@ -103,7 +83,8 @@ def draw(pyplot, ladder, records):
     runs = records.beside(ladder)
     below = [(ladders, top_ratios(ladders)) for ladders in runs.values()]
     below = [(ladders, ratios) for ladders, ratios in below if ratios]
-    figure, panels = axes_of(pyplot, below)
+    height = 5.9 + 1.5 * len(below) if below else 5.4
+    figure, panels = style.stack(pyplot, height, (2.4, *[1] * len(below)), 0.03)
     for y, words, how in lines(ladder, records):
         panels[0].axhline(y, zorder=3, label=words, **how)
     bars.rungs(panels[0], ladder, measure, top, size=11 if len(ladder["rungs"]) < 15 else 9)

@@ -24,25 +24,12 @@ STATES = {
     "full": {"facecolor": style.YELLOW},
     "read": {"facecolor": style.BLUE},
 }
-STATE_WORDS = {
-    "filled": "being filled",
-    "full": "full, and nobody reads it yet",
-    "read": "being multiplied",
-}
-BY_TMA = {**STATE_WORDS, "filled": "being filled by TMA"}
 DOES = {
     "waits": {"facecolor": "0.8"},
     "loads": {"facecolor": style.SKY, "hatch": "////"},
     "stores": {"facecolor": style.ORANGE, "hatch": "\\\\\\\\"},
     "multiplies": {"facecolor": style.BLUE},
 }
-DOES_WORDS = {
-    "waits": "waits",
-    "loads": "starts loads",
-    "stores": "writes results",
-    "multiplies": "multiplies",
-}
-MOVER_WORDS = {**DOES_WORDS, "multiplies": "reads the tile"}
 
 
 class Picture:
@@ -65,11 +52,6 @@ class Picture:
 def pictures(records):
     """One for each trace."""
     return tuple(Picture(record) for record in records.traces)
-
-
-def moves(trace):
-    """Whether the rung moves words: it multiplies nothing."""
-    return recorded.measure_of(trace.record) is recorded.MOVES
 
 
 def shown_end(trace):
@@ -109,23 +91,21 @@ def bars(axes, row, spans, looks, end):
 
 def legend(axes, trace, has_stages):
     """A line of entries for the stages, one for the warps; they are filled column by column."""
-    upper = [(state_words(trace)[kind], how) for kind, how in STATES.items()]
+    by_tma = any(warp.loads for warp in trace.warps)
+    moves = recorded.measure_of(trace.record) is recorded.MOVES  # it multiplies nothing
+    states = {
+        "filled": "being filled by TMA" if by_tma else "being filled",
+        "full": "full, and nobody reads it yet",
+        "read": "being read" if moves else "being multiplied",
+    }
+    does = {"waits": "waits", "loads": "starts loads", "stores": "writes results"}
+    does["multiplies"] = "reads the tile" if moves else "multiplies"
+    upper = [(words, STATES[kind]) for kind, words in states.items()]
     upper.append(("empty", {"facecolor": "white"}))
-    lower = [(does_words(trace)[kind], how) for kind, how in DOES.items()]
+    lower = [(words, DOES[kind]) for kind, words in does.items()]
     for column in zip(upper, lower) if has_stages else zip(lower):
         for text, how in column:
             axes.broken_barh([], (0, 0), label=text, **EDGE, **how)
-
-
-def state_words(trace):
-    """What the states of a stage are called."""
-    words = BY_TMA if any(warp.loads for warp in trace.warps) else STATE_WORDS
-    return {**words, "read": "being read"} if moves(trace) else words
-
-
-def does_words(trace):
-    """What the doings of a warp are called."""
-    return MOVER_WORDS if moves(trace) else DOES_WORDS
 
 
 def number_fills(axes, row, stage, end):
@@ -135,15 +115,8 @@ def number_fills(axes, row, stage, end):
             continue
         if fill.done - fill.taken < DIGIT * len(str(number)) * end:
             continue
-        axes.text(
-            (fill.taken + fill.done) / 2,
-            row,
-            str(number),
-            ha="center",
-            va="center",
-            color="white",
-            fontsize=8,
-        )
+        how = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
+        axes.text((fill.taken + fill.done) / 2, row, str(number), **how)
 
 
 def rows_of(axes, names):
@@ -163,18 +136,13 @@ def draw_stages(axes, trace, stages):
     rows_of(axes, [stage.name for stage in stages])
 
 
-def shown_warps(trace):
-    """Those that have a row."""
-    return trace.warps[:MOST_ROWS]
-
-
-def draw_warps(axes, trace):
+def draw_warps(axes, trace, warps):
     """The lower rows. What a GPU's warp does at once is cut up by the writing down of events."""
     end = shown_end(trace)
     near = 0 if trace.exact else NARROW * end
-    for row, warp in enumerate(shown_warps(trace)):
+    for row, warp in enumerate(warps):
         bars(axes, row, together(traces.spans(trace, warp), near), DOES, end)
-    rows_of(axes, [trace.title(warp).replace(" (", "\n(") for warp in shown_warps(trace)])
+    rows_of(axes, [trace.title(warp).replace(" (", "\n(") for warp in warps])
 
 
 def time_words(trace):
@@ -187,19 +155,12 @@ def time_words(trace):
     return words if clock is None else f"{words}, at about {clock:.2f} GHz"
 
 
-def machine_words(trace):
-    """'NVIDIA H200' or 'CPU emulator, policy lazy'"""
-    if trace.record["gpu"] is None:
-        return f"CPU emulator, policy {trace.record['time']['policy']}"
-    return trace.record["gpu"]["name"]
-
-
 def notes_below(trace):
     """What the picture does not show by itself."""
     found = []
-    hidden = len(trace.warps) - len(shown_warps(trace))
-    if hidden:
-        found.append(f"{hidden} more warps do what warp {shown_warps(trace)[-1].number} does.")
+    hidden = len(trace.warps) - MOST_ROWS
+    if hidden > 0:
+        found.append(f"{hidden} more warps do what warp {trace.warps[MOST_ROWS - 1].number} does.")
     if trace.exact:
         return found
     found.append(
@@ -218,19 +179,16 @@ def draw(pyplot, trace):
     """The whole figure."""
     record = trace.record
     stages = traces.stages(trace)
-    rows = [max(len(stages), 1), len(shown_warps(trace))]
+    warps = trace.warps[:MOST_ROWS]  # that have a row
+    rows = [max(len(stages), 1), len(warps)]
     more = notes_below(trace)
     height = ROW_INCHES * sum(rows) + 2.2 + style.LINE_INCHES * len(more)
     height = min(max(height, HEIGHT[0]), HEIGHT[1])
-    grid = {"height_ratios": [row + 0.4 for row in rows], "hspace": 0.04}
-    if stages:
-        figure, (upper, lower) = style.figure_of(
-            pyplot, height, 2, 1, sharex=True, gridspec_kw=grid
-        )
-        draw_stages(upper, trace, stages)
-    else:
-        figure, lower = style.figure_of(pyplot, height, 1, 1)
-    draw_warps(lower, trace)
+    ratios = [row + 0.4 for row in rows] if stages else [1]
+    figure, (*upper, lower) = style.stack(pyplot, height, ratios, 0.04)
+    for axes in upper:
+        draw_stages(axes, trace, stages)
+    draw_warps(lower, trace, warps)
     legend(lower, trace, bool(stages))
     lower.set_xlim(0, shown_end(trace))
     lower.xaxis.set_major_formatter("{x:,.0f}")
@@ -238,6 +196,8 @@ def draw(pyplot, trace):
     launch = record["launch"]
     title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
     problem = f"{style.computation(record)} {style.shape_words(record)}"
-    second = f"{machine_words(trace)}; {problem}, {style.when(record)}"
+    emulator = f"CPU emulator, policy {record['time']['policy']}"
+    machine = emulator if record["gpu"] is None else record["gpu"]["name"]
+    second = f"{machine}; {problem}, {style.when(record)}"
     style.frame(figure, title, second, columns=4, more=more)
     return figure

@@ -6,6 +6,8 @@ caches: those between DRAM and L2, and those between L2 and the SMs.
 
 from __future__ import annotations
 
+import math
+
 from bench.records import recorded
 from plots.draw import bars, style
 from plots.draw.records import Missing
@@ -14,10 +16,7 @@ NAME = "roofline"
 SECTOR_BYTES = 32
 ELEMENT_BYTES = 2  # of bf16
 KINDS = {
-    "DRAM": (
-        "dram__bytes_read.sum",
-        "dram__bytes_write.sum",
-    ),
+    "DRAM": ("dram__bytes_read.sum", "dram__bytes_write.sum"),
     "L2": ("lts__t_sectors_srcunit_tex.sum",),
 }
 MARKS = {
@@ -27,10 +26,8 @@ MARKS = {
 WORDS = {"DRAM": "between DRAM and L2", "L2": "between L2 and the SMs"}
 BARS = {
     "DRAM": {"color": style.BLUE},
-    "L2": {"color": style.ORANGE, "hatch": "///", "edgecolor": "0.25", "linewidth": 0.6},
+    "L2": style.HATCHED,
 }
-
-
 NEAR = 0.1  # of the bytes
 NAME_GAP = 0.034  # between names at the foot, of the width of the axes; less if they are many
 
@@ -58,21 +55,22 @@ def apart(table):
     names = [name for name, _, _ in table if name != "cuBLAS"]
     shown = []
     for row in table:
-        name, _, moved_bytes = row
-        near = shown and all(
-            abs(moved_bytes[kind] / shown[-1][2][kind] - 1) < NEAR for kind in KINDS
-        )
+        name, _, moved = row
+        near = shown and all(abs(moved[kind] / shown[-1][2][kind] - 1) < NEAR for kind in KINDS)
         if not near or name in (names[-1], "cuBLAS"):
             shown.append(row)
     return shown
 
 
-def moved(step, kind):
-    """The bytes moved, or None if this ncu knew no count."""
-    counts = [step["counters"].get(metric) for metric in KINDS[kind]]
-    if None in counts:
-        return None
-    return sum(counts) * (SECTOR_BYTES if kind == "L2" else 1)
+def bytes_of(step):
+    """{kind: the bytes moved}; None if this ncu knew no count."""
+    found = {}
+    for kind, metrics in KINDS.items():
+        counts = [step["counters"].get(metric) for metric in metrics]
+        if None in counts:
+            return None
+        found[kind] = sum(counts) * (SECTOR_BYTES if kind == "L2" else 1)
+    return found
 
 
 def rows(ladder, counters):
@@ -81,25 +79,14 @@ def rows(ladder, counters):
     found = []
     for rung in recorded.measured(ladder):
         step = steps.get(rung["step"])
-        if step and None not in bytes_of(step).values():
+        if step and bytes_of(step):
             rate = rung["timing"]["step"]["tflops"]["median"]
             found.append((rung["step"], rate, bytes_of(step)))
     if found:
         last = bytes_of(steps[found[-1][0]]["cublas"])
-        if None not in last.values():
+        if last:
             found.append(("cuBLAS", ladder["cublas"]["tflops"]["median"], last))
     return found
-
-
-def bytes_of(step):
-    """{kind: bytes}"""
-    return {kind: moved(step, kind) for kind in KINDS}
-
-
-def flop_of(ladder):
-    """The FLOP of one launch."""
-    m, n, k = recorded.shape_of(ladder)
-    return 2 * m * n * k
 
 
 def least_bytes(ladder):
@@ -141,18 +128,8 @@ def name_points(axes, points):
     wanted = [across(axes, at) for _, at, _ in points]
     places = style.apart(style.within(wanted, gap), gap)
     for (name, at, rate), place in zip(points, places):
-        axes.annotate(
-            name,
-            (at, rate),
-            (place, 0.03),
-            textcoords="axes fraction",
-            rotation=90,
-            ha="center",
-            va="bottom",
-            fontsize=10,
-            bbox=style.CLEAR,
-            arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4},
-        )
+        how = {"rotation": 90, "ha": "center", "va": "bottom", "bbox": style.CLEAR}
+        style.lead(axes, name, (at, rate), (place, 0.03), **how)
 
 
 def name_clouds(axes, points):
@@ -170,7 +147,7 @@ def roof_panel(axes, found, records):
     """The roofline itself."""
     ladder, counters = found
     table = apart(rows(ladder, counters))
-    flop = flop_of(ladder)
+    flop = 2 * math.prod(recorded.shape_of(ladder))
     points = {
         kind: [(name, flop / moved[kind], rate) for name, rate, moved in table] for kind in KINDS
     }
@@ -193,23 +170,10 @@ def bytes_panel(axes, table, kind, least):
     values = [moved[kind] * 1e-9 for _, _, moved in table]
     digits = 2 if max(values) < 5 else 1
     many = len(table) > 8
-    bars.labelled(
-        axes,
-        range(len(table)),
-        values,
-        lambda v: f"{v:.{digits}f}",
-        size=7 if many else 9,
-        width=0.72,
-        **BARS[kind],
-    )
-    axes.axhline(
-        least * 1e-9,
-        color=style.GREEN,
-        linestyle=":",
-        linewidth=2,
-        zorder=3,
-        label=f"A, B and D once: {least * 1e-9:.2f} GB",
-    )
+    how = {"size": 7 if many else 9, "width": 0.72, **BARS[kind]}
+    bars.labelled(axes, range(len(table)), values, f"{{:.{digits}f}}".format, **how)
+    words = f"A, B and D once: {least * 1e-9:.2f} GB"
+    axes.axhline(least * 1e-9, label=words, zorder=3, **style.LEAST)
     style.name_ticks(axes, [name for name, _, _ in table], fontsize=10, rotation=90 if many else 0)
     axes.set_ylim(0, 1.18 * max(values))
     axes.set_title(f"{WORDS[kind]}, GB", fontsize=11)

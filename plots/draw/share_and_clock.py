@@ -16,26 +16,18 @@ NAME = "share-and-clock"
 READINGS = ("tensor_core_share", "sm_clock_ghz")
 SHARE = {"color": style.SKY, "label": "tensor-core share: useful tensor-core cycles of all"}
 CLOCK = {
-    "color": style.ORANGE,
-    "hatch": "///",
-    "edgecolor": "0.25",
-    "linewidth": 0.6,
+    **style.HATCHED,
     "label": "mean SM clock during the launch, which the power limit lowers",
 }
 OUTLIER = 3  # a change so many times as large as any other is cut off
-APART = 1.3  # columns from one of those the rungs are compared with to the next: long names
 ROW = 0.15  # of the change panel's height: a row of numbers above it
-
-
-def known(rung):
-    """True if both readings are there."""
-    return all(value(rung, reading) is not None for reading in READINGS)
 
 
 def find(records):
     """The headline run, if it has both."""
     ladder = records.headline()
-    if not any(known(rung) for rung in ladder["rungs"]):
+    readings = [[value(rung, reading) for reading in READINGS] for rung in ladder["rungs"]]
+    if all(None in known for known in readings):
         raise Missing(f"no tensor-core share and clock known of an {ladder['gpu']['name']}")
     return ladder
 
@@ -69,12 +61,6 @@ def others(ladder):
     return {words: timing for words, timing in found.items() if timing}
 
 
-def columns(ladder):
-    """The places of the rungs and of whom they are compared with."""
-    rungs = len(ladder["rungs"])
-    return [*range(rungs), *(rungs + 0.2 + APART * i for i in range(len(others(ladder))))]
-
-
 def panel(axes, ladder, reading, words, how):
     """The bars of one reading, those of whom the rungs are compared with last and white."""
     scale, digits = words
@@ -82,7 +68,7 @@ def panel(axes, ladder, reading, words, how):
     rungs = len(values)
     values += [timing[reading] for timing in others(ladder).values()]
     values = [None if v is None else scale * v for v in values]
-    places = columns(ladder)
+    places = style.others_last(values, len(values) - rungs)
     show = f"{{:.{digits}f}}".format
     bars.labelled(axes, places[:rungs], values[:rungs], show, width=0.74, **how)
     white = {**how, "color": "white", "edgecolor": "0.25", "linewidth": 0.8, "label": None}
@@ -108,9 +94,14 @@ def change_panel(axes, ladder):
     known_changes = [v for values, _ in sides for v in values if v is not None]
     low, high = limits(known_changes) if known_changes else (-1, 1)
     for offset, (values, how) in zip((-0.25, 0.25), sides):
+        how = {key: how[key] for key in how if key != "label"}
         for x, v in enumerate(values):
-            if v is not None:
-                change_bar(axes, x + offset, v, high, how)
+            if v is None:
+                continue
+            shown = min(v, 0.88 * high) if v > high else v  # cut off, with an arrow
+            axes.bar(x + offset, shown, width=0.44, zorder=2, **how)
+            if v > high:
+                axes.text(x + offset, shown, "↑", ha="center", va="bottom", fontsize=9)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_ylim(low, high)
     numbers = {"clock": sides[1][0], "share": sides[0][0], "speed": speed_changes(ladder)}
@@ -137,21 +128,9 @@ def percent(v, digits=1):
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
-def change_bar(axes, x, v, high, how):
-    """One bar with the change; cut off, with an arrow, if it is too tall."""
-    cut = v > high
-    shown = 0.88 * high if cut else v
-    how = {key: how[key] for key in how if key != "label"}
-    axes.bar(x, shown, width=0.44, zorder=2, **how)
-    if cut:
-        axes.text(x, shown, "↑", ha="center", va="bottom", fontsize=9)
-
-
 def draw(pyplot, ladder, _):
     """The whole figure."""
-    figure, (share, clock, change) = style.figure_of(
-        pyplot, 7.6, 3, 1, sharex=True, gridspec_kw={"height_ratios": (1, 1, 1.2), "hspace": 0.05}
-    )
+    figure, (share, clock, change) = style.stack(pyplot, 7.6, (1, 1, 1.2))
     panel(share, ladder, READINGS[0], (100, 1), SHARE)
     panel(clock, ladder, READINGS[1], (1, 3), CLOCK)
     change_panel(change, ladder)
@@ -161,7 +140,8 @@ def draw(pyplot, ladder, _):
     change.set_yticks([])
     change.set_xlabel("step")
     names = [*recorded.all_names(ladder), *others(ladder)]
-    style.name_ticks(change, names, columns(ladder), fontsize=10)
+    places = style.others_last(names, len(others(ladder)))
+    style.name_ticks(change, names, places, fontsize=10)
     title = f"Speed = share × clock. {style.what(ladder)}"
     style.frame(figure, title, style.details(ladder))
     return figure

@@ -7,10 +7,8 @@ from plots.draw import bars, style
 
 NAME = "side-by-side"
 LETTERS = "ab"
-SIDES = (
-    {"color": style.SKY},
-    {"color": style.ORANGE, "hatch": "///", "edgecolor": "0.25", "linewidth": 0.6},
-)
+SIDES = ({"color": style.SKY}, style.HATCHED)
+ROUND, EXACT = "{:.0f}".format, "{:.3f}".format
 PEAKS = ({"color": style.BLUE, "linestyle": "-."}, {"color": style.VERMILION, "linestyle": ":"})
 
 
@@ -59,12 +57,6 @@ def names_of(ladders):
     return sorted(names, key=recorded.name_order)
 
 
-def values_of(ladder, names, read, other):
-    """read(timing) for each name, None where there is none; `other` at the end."""
-    timings = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder)}
-    return [read(timings[name]) if name in timings else None for name in names] + other
-
-
 def peak_of(ladder, records):
     """The most that this GPU could do, in the unit of the rungs, or None."""
     if recorded.measure_of(ladder) is recorded.PRODUCTS:
@@ -84,44 +76,20 @@ def peaks_of(ladders, records):
     return found
 
 
-def rate_panel(axes, ladders, names, legends, peaks):
-    """The rates, with whom they are compared with at the right, and the peaks."""
-    measure = recorded.measure_of(ladders[0])
-    highs = []
-    for i, ladder in enumerate(ladders):
-        other = [ladder[measure.other][measure.rate]["median"]]
-        values = values_of(
-            ladder, names, lambda timing: timing["step"][measure.rate]["median"], other
-        )
+def panel(axes, ladders, names, read, words, **how):
+    """Two bars for each name, and two for whom they are compared with at the right; returns the
+    highest value. `read` takes it from a timing, which the one compared with has, too."""
+    measure, highs = recorded.measure_of(ladders[0]), []
+    legends = how.pop("legends", [None] * len(ladders))
+    for i, (ladder, legend) in enumerate(zip(ladders, legends)):
+        timings = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder)}
+        values = [read(timings[name]) if name in timings else None for name in names]
+        values.append(read({"step": ladder[measure.other], measure.ratio: {"median": 1}}))
         places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
-        bars.labelled(
-            axes, places, values, lambda v: f"{v:.0f}", width=0.38, label=legends[i], **SIDES[i]
-        )
+        bars.labelled(axes, places, values, words, width=0.38, label=legend, **SIDES[i], **how)
         highs += [v for v in values if v is not None]
-    for (peak, whose), how in zip(peaks.items(), PEAKS):
-        words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
-        axes.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
-        highs.append(peak)
-    axes.set_ylim(0, 1.08 * max(highs))
-    axes.set_ylabel(measure.unit)
     axes.grid(axis="y")
-
-
-def ratio_panel(axes, ladders, names):
-    """The ratios, which travel better than the rates."""
-    measure = recorded.measure_of(ladders[0])
-    highs = [1]
-    for i, ladder in enumerate(ladders):
-        values = values_of(ladder, names, lambda timing: timing[measure.ratio]["median"], [1])
-        places = [x + (i - 0.5) * 0.4 for x in range(len(values))]
-        bars.labelled(
-            axes, places, values, lambda v: f"{v:.3f}", rotation=90, width=0.38, **SIDES[i]
-        )
-        highs += [v for v in values if v is not None]
-    axes.axhline(1, zorder=1, **style.CUBLAS)
-    axes.set_ylim(0, 1.3 * max(highs))
-    axes.set_ylabel(f"of {measure.other_name}")
-    axes.grid(axis="y")
+    return max(highs)
 
 
 def title_of(ladders):
@@ -138,11 +106,20 @@ def draw(pyplot, ladders, records):
         f"{letter}: {style.gpu_words(ladder)}, {style.details(ladder)}"
         for letter, ladder in zip(LETTERS, ladders)
     ]
-    figure, (rate, ratio) = style.figure_of(
-        pyplot, 6.8, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.4, 1), "hspace": 0.05}
-    )
-    rate_panel(rate, ladders, names, legends, peaks_of(ladders, records))
-    ratio_panel(ratio, ladders, names)
+    figure, (rate, ratio) = style.stack(pyplot, 6.8, (1.4, 1))
+    how = {"legends": legends}
+    top = panel(rate, ladders, names, lambda t: t["step"][measure.rate]["median"], ROUND, **how)
+    peaks = peaks_of(ladders, records)
+    for (peak, whose), how in zip(peaks.items(), PEAKS):
+        words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
+        rate.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
+    rate.set_ylim(0, 1.08 * max([top, *peaks]))
+    rate.set_ylabel(measure.unit)
+    how = {"rotation": 90}  # the ratios, which travel better than the rates
+    top = panel(ratio, ladders, names, lambda t: t[measure.ratio]["median"], EXACT, **how)
+    ratio.axhline(1, zorder=1, **style.CUBLAS)
+    ratio.set_ylim(0, 1.3 * max(top, 1))
+    ratio.set_ylabel(f"of {measure.other_name}")
     ratio.set_xlabel("step")
     style.name_ticks(ratio, [*names, measure.other_name])
     style.frame(figure, title_of(ladders), f"{style.when(*ladders)}")

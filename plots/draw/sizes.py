@@ -24,11 +24,6 @@ MARKS = (
 )
 
 
-def is_square(ladder):
-    """True if m = n = k."""
-    return len(set(recorded.shape_of(ladder))) == 1
-
-
 def sweeps(ladders):
     """{size: ladder} of each commit; the one to be shown last. Of one size the last of these ladders
     counts, which recorded.precedence() puts there."""
@@ -41,7 +36,8 @@ def sweeps(ladders):
 def find(records):
     """Runs at several square sizes on one kind of GPU, smallest first: those of the newest commit with
     enough sizes and enough of the chosen rungs; of no such, those of the newest with enough sizes."""
-    ladders = [run for run in records.ladders("v") if is_square(run) and recorded.measured(run)]
+    ladders = [run for run in records.ladders("v") if len(set(recorded.shape_of(run))) == 1]
+    ladders = [run for run in ladders if recorded.measured(run)]
     found = sweeps(alike(ladders) if ladders else [])
     whole = [sweep for sweep in found if len(sweep) >= FEWEST]
     if not whole:
@@ -92,21 +88,8 @@ def label_ends(axes, ends, top):
     """Each curve's name at its right end, none on top of another."""
     places = style.apart([y for _, (_, y) in ends], 0.047 * top)
     for (name, (x, y)), place in zip(ends, places):
-        axes.annotate(
-            name,
-            (x, y),
-            (1.02, place / top),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=10,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": "0.6",
-                "linewidth": 0.8,
-                "shrinkB": 4,
-                "relpos": (0, 0.5),
-            },
-        )
+        how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
+        style.lead(axes, name, (x, y), (1.02, place / top), **how)
 
 
 def ratio_curve(ladders, name):
@@ -146,23 +129,13 @@ def with_ratios(ladders, records):
     }
 
 
-def axes_of(pyplot, ladders, runs):
-    """A figure with its axes: the rates', and below them the ratios' on each GPU."""
-    if not runs:
-        figure, axes = style.figure_of(pyplot, 5.4)
-        return figure, [axes]
-    how = {"height_ratios": (1.5, *[1] * len(runs)), "hspace": 0.03}
-    height = 6.4 + 1.2 * len(runs)
-    figure, panels = style.figure_of(pyplot, height, 1 + len(runs), 1, sharex=True, gridspec_kw=how)
-    for axes, there in zip(panels[1:], runs.values()):
-        ratio_panel(axes, there, names_of(ladders))
-    return figure, panels
-
-
 def draw(pyplot, ladders, records):
     """The whole figure."""
     runs = with_ratios(ladders, records)
-    figure, panels = axes_of(pyplot, ladders, runs)
+    height = 6.4 + 1.2 * len(runs) if runs else 5.4
+    figure, panels = style.stack(pyplot, height, (1.5, *[1] * len(runs)), 0.03)
+    for axes, there in zip(panels[1:], runs.values()):
+        ratio_panel(axes, there, names_of(ladders))
     axes = panels[0]
     axes.set_xscale("log", base=2)
     drawn = draw_curves(axes, ladders)

@@ -16,12 +16,14 @@ TITLE_INCHES = 0.68  # the two lines above the axes
 # Okabe and Ito's palette. Everything is told apart without colour too: by hatch, marker or dashes.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY = "0.35"
 
 CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
+LEAST = {"color": GREEN, "linestyle": ":", "linewidth": 2}
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # behind a text on a line
 PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
+EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
+HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
 
 RC = {
     "svg.hashsalt": "gemm-ladder",  # otherwise every SVG gets ids of its own
@@ -122,6 +124,27 @@ def figure_of(pyplot, height, *grid, **how):
     return pyplot.subplots(*grid, figsize=(WIDTH, height), layout="constrained", **how)
 
 
+def stack(pyplot, height, ratios, hspace=0.05):
+    """The same with axes one below the other, of these heights, on one x axis; a list of axes."""
+    grid = {"height_ratios": ratios, "hspace": hspace}
+    how = {"sharex": True, "squeeze": False, "gridspec_kw": grid}
+    figure, panels = figure_of(pyplot, height, len(ratios), 1, **how)
+    return figure, [axes for (axes,) in panels]
+
+
+def note(axes, text, place, offset, **how):
+    """A text so many points from a place of the axes."""
+    how = {"ha": "center", "va": "bottom", **how}
+    axes.annotate(text, place, offset, textcoords="offset points", **how)
+
+
+def lead(axes, text, place, to, *, arrow=None, **how):
+    """A text somewhere in the axes (in fractions of them), with a line to the place it is about."""
+    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkB": 4, **(arrow or {})}
+    how = {"textcoords": "axes fraction", "fontsize": 10, "arrowprops": line, **how}
+    axes.annotate(text, place, to, **how)
+
+
 def frame(figure, title, second, *, columns=1, more=()):
     """Titles above and one legend below all axes, which get the room between."""
     height = figure.get_size_inches()[1]
@@ -160,6 +183,12 @@ def name_ticks(axes, names, places=None, **how):
     axes.set_xlim(-0.6, max(places, default=0) + 0.6)
 
 
+def others_last(names, others):
+    """The places of these columns, the last `others` of them apart: their names are long."""
+    rungs = len(names) - others
+    return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
+
+
 def plain_ticks(axis, candidates, low, high):
     """Numbers in place of powers of ten."""
     from matplotlib import ticker
@@ -190,18 +219,23 @@ def peak_words(ladder, peak):
 
 def apart(values, gap):
     """The values, in their order, moved as little as needed to be `gap` apart from each other."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    groups = []  # (sum of the wanted centres, members), lowest first
-    for i in order:
+    groups = []  # (sum of the wanted places, members): centred on the mean of what they wanted
+
+    def first_of(group):
+        total, members = group
+        return total / len(members) - gap * (len(members) - 1) / 2
+
+    for i in sorted(range(len(values)), key=lambda i: values[i]):
         groups.append((values[i], [i]))
-        while len(groups) > 1 and not clear(groups[-2], groups[-1], gap):
-            total, members = groups.pop()
-            groups[-1] = (groups[-1][0] + total, groups[-1][1] + members)
+        while len(groups) > 1:
+            (total, members), upper = groups[-2:]
+            if first_of(upper) - first_of(groups[-2]) >= gap * len(members):
+                break
+            groups[-2:] = [(total + upper[0], members + upper[1])]
     places = [0.0] * len(values)
-    for total, members in groups:
-        first = total / len(members) - gap * (len(members) - 1) / 2
-        for offset, i in enumerate(members):
-            places[i] = first + gap * offset
+    for group in groups:
+        for offset, i in enumerate(group[1]):
+            places[i] = first_of(group) + gap * offset
     return places
 
 
@@ -214,21 +248,6 @@ def within(values, gap):
         above = len(values) - 1 - below
         places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
     return places
-
-
-def clear(lower, upper, gap):
-    """True if two neighbouring groups of labels do not touch."""
-    ends = []
-    for (total, members), sign in ((lower, 1), (upper, -1)):
-        ends.append(total / len(members) + sign * gap * (len(members) - 1) / 2)
-    return ends[1] - ends[0] >= gap
-
-
-def svg_of(figure):
-    """The SVG's bytes, without a date inside."""
-    data = io.BytesIO()
-    figure.savefig(data, format="svg", metadata={"Date": None})
-    return data.getvalue()
 
 
 def png_of(figure):
@@ -257,7 +276,8 @@ def save_both(figure, folder, name):
     """Writes the picture as PNG and SVG, each whole or not at all; returns the path of the PNG."""
     path = folder / f"{name}.png"
     settle(figure)
-    data = {path: png_of(figure), path.with_suffix(".svg"): svg_of(figure)}
-    for file, content in data.items():
-        recorded.write_whole(file, content)
+    png, svg = png_of(figure), io.BytesIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None})
+    recorded.write_whole(path, png)
+    recorded.write_whole(path.with_suffix(".svg"), svg.getvalue())
     return path

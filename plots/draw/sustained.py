@@ -9,12 +9,7 @@ from plots.draw.records import Missing, best_cublaslt
 NAME = "sustained"
 SIDES = {
     "burst": {"color": style.SKY},
-    "sustained": {
-        "color": style.VERMILION,
-        "hatch": "///",
-        "edgecolor": "0.25",
-        "linewidth": 0.6,
-    },
+    "sustained": {**style.HATCHED, "color": style.VERMILION},
 }
 WORDS = {
     "burst": "burst: a few launches after a pause; median and 10th to 90th percentile",
@@ -25,7 +20,6 @@ MEDIAN = {"fmt": "D", "color": style.YELLOW, "markeredgecolor": "black", "marker
 LINE = {"ecolor": "black", "capsize": 4, "linewidth": 1.2}
 JOULES = "joules per product, sustained, by the GPU's energy counter: the same of the passes"
 MORE = "the axis of joules does not begin at 0; where two lines overlap, no order is measured"
-APART = 1.3  # columns from one of those the rungs are compared with to the next: long names
 HIGHEST = 1.15  # the axis of joules ends at so many times the lowest: the rest is above it
 
 
@@ -78,9 +72,7 @@ def table(ladder):
 
 def columns(names):
     """The places of the rungs and of whom they are compared with."""
-    rungs = [name for name in names if name not in OTHERS.values()]
-    others = len(names) - len(rungs)
-    return [*range(len(rungs)), *(len(rungs) + 0.2 + APART * place for place in range(others))]
+    return style.others_last(names, sum(name in OTHERS.values() for name in names))
 
 
 def rate_panel(axes, tables, names):
@@ -89,22 +81,13 @@ def rate_panel(axes, tables, names):
     for offset, (protocol, how) in zip((-0.2, 0.2), SIDES.items()):
         rates = [tables[protocol][name]["tflops"] for name in names]
         places = [x + offset for x in columns(names)]
-        axes.bar(
-            places,
-            [rate["median"] for rate in rates],
-            width=0.38,
-            zorder=2,
-            label=WORDS[protocol],
-            **how,
-        )
+        medians = [rate["median"] for rate in rates]
+        axes.bar(places, medians, width=0.38, zorder=2, label=WORDS[protocol], **how)
+        line = {"color": "black", "capsize": 2, "linewidth": 1, "zorder": 3}
+        size = {"fontsize": 9, "rotation": 90 if len(names) > 9 else 0}
         for x, rate in zip(places, rates):
-            spread = bars.spread_of(rate)
-            axes.errorbar(
-                x, rate["median"], yerr=spread, color="black", capsize=2, linewidth=1, zorder=3
-            )
-            above = {"textcoords": "offset points", "ha": "center", "va": "bottom"}
-            size = {"fontsize": 9, "rotation": 90 if len(names) > 9 else 0}
-            axes.annotate(f"{rate['median']:.0f}", (x, rate["high"]), (0, 3), **above, **size)
+            axes.errorbar(x, rate["median"], yerr=bars.spread_of(rate), **line)
+            style.note(axes, f"{rate['median']:.0f}", (x, rate["high"]), (0, 3), **size)
         highest = max([highest, *(rate["high"] for rate in rates)])
     axes.set_ylim(0, 1.15 * highest)
     axes.set_ylabel("TFLOPS")
@@ -142,7 +125,7 @@ def joule_panel(axes, ladder, names):
             continue
         spread = bars.spread_of(joules)
         axes.errorbar(x, joules["median"], yerr=spread, label=JOULES, zorder=4, **MEDIAN, **LINE)
-        axes.annotate(text, (x, joules["high"]), (0, 5), textcoords="offset points", **how)
+        style.note(axes, text, (x, joules["high"]), (0, 5), **how)
     axes.set_ylim(low - room, high + 1.5 * room)
 
 
@@ -161,9 +144,7 @@ def draw(pyplot, ladders, _):
     tables = {protocol: table(ladder) for protocol, ladder in ladders.items()}
     names = [name for name in tables["sustained"] if name in tables["burst"]]
     names = [name for name in names if not recorded.is_outdated(ladders["sustained"], name)]
-    figure, (rate, joules) = style.figure_of(
-        pyplot, 7.2, 2, 1, sharex=True, gridspec_kw={"height_ratios": (1.2, 1), "hspace": 0.05}
-    )
+    figure, (rate, joules) = style.stack(pyplot, 7.2, (1.2, 1))
     rate_panel(rate, tables, names)
     joule_panel(joules, ladders["sustained"], names)
     joules.set_xlabel("step")

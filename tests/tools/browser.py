@@ -4,12 +4,11 @@
         browser.open("file:///...", width=390)
         browser.evaluate("document.title")
 
-NoBrowser is raised where none is installed; RuntimeError says what one that is there did not do.
+Skip is raised where none is installed; RuntimeError says what one that is there did not do.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -19,6 +18,8 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from tools.pictures import Skip
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 LIMIT = 60  # seconds for one answer
@@ -44,17 +45,14 @@ START = 'exec 13<&"$1" 14>&"$2" 3<&13 4>&14 13<&- 14>&-; shift 2; exec "$@"'
 WITHOUT_NETWORK = ("data:", "about:")
 
 
-class NoBrowser(Exception):
-    """No Chromium is installed."""
-
-
 class Browser:
     """One browser with one tab."""
 
     def __init__(self):
         program = next(filter(None, map(shutil.which, NAMES)), None)
         if program is None:
-            raise NoBrowser(f"none of {', '.join(NAMES)} is installed")
+            names = ", ".join(NAMES)
+            raise Skip(f"none of {names} is installed; Debian's package is {NAMES[0]}")
         self.number, self.said, self.events, self.session = 0, b"", [], None
         self.folder = tempfile.mkdtemp(prefix="gemm-ladder-browser-")
         self._start(program)
@@ -205,8 +203,3 @@ class Browser:
 
     def _parameters(self, method):
         return [event["params"] for event in self.events if event.get("method") == method]
-
-    def picture(self, path, *, whole=True):
-        """Writes a PNG of the page: all of it, or what the window shows."""
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
-        Path(path).write_bytes(base64.b64decode(data))

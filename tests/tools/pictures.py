@@ -28,9 +28,40 @@ def same(found, wanted):
     require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
+def lacking(words, find, *arguments):
+    """find(*arguments) raises an error that says so: what it is to find isn't recorded."""
+    try:
+        find(*arguments)
+    except Exception as error:  # noqa: BLE001 (which one it is, its words say)
+        require(words in str(error), f"{error!r} says nothing of '{words}'")
+    else:
+        raise AssertionError(f"found what has '{words}'")
+
+
 def suffixed(names):
     """The files of pictures."""
     return [f"{name}.{kind}" for name in names for kind in ("png", "svg")]
+
+
+def grey(colour):
+    """How light a colour is in grey."""
+    from matplotlib import colors
+
+    return sum(part * w for part, w in zip(colors.to_rgb(colour), (0.299, 0.587, 0.114)))
+
+
+def overlaps(texts, most):
+    """Of matplotlib's texts the pairs of which one covers more than that part of the other."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    found = []
+    for i, (text, one) in enumerate(boxes):
+        for other_text, other in boxes[:i]:
+            width = min(one.x1, other.x1) - max(one.x0, other.x0)
+            height = min(one.y1, other.y1) - max(one.y0, other.y0)
+            least = min(one.width * one.height, other.width * other.height)
+            if max(width, 0) * max(height, 0) > most * least:
+                found.append(f"'{text}' lies on '{other_text}'")
+    return found
 
 
 def texts_of(svg):
@@ -67,12 +98,19 @@ def check_texts(svg, names, words):
         require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
 
 
+class Skip(Exception):
+    """What a test needs isn't there."""
+
+
 def case(subject, test):
     """Runs one test in a folder of its own; returns True if it failed."""
     name = f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}"
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
+    except Skip as why:
+        print(f"skip - {name}: {why}", flush=True)
+        return False
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
         print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
         return True
@@ -80,19 +118,19 @@ def case(subject, test):
     return False
 
 
-def enter_venv(program):
-    """Starts the program again with the Python that has matplotlib; returns if it can't be had."""
-    command = ["make", "-s", "build/venv/plots.stamp"]
+def tests_in(names):
+    """The tests of a module, in their order."""
+    return [test for name, test in names.items() if name.startswith("test_")]
+
+
+def run_tests(subject, tests, program, folder="plots", needs="matplotlib"):
+    """All cases, with the libraries in that folder's requirements.txt; returns the exit status."""
+    command = ["make", "-s", f"build/venv/{folder}.stamp"]
     made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
     if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
         os.execv(PYTHON, [str(PYTHON), program])
-
-
-def run_tests(subject, tests, program):
-    """All cases, in build/venv; returns the exit status."""
-    enter_venv(program)
-    if importlib.util.find_spec("matplotlib") is None:
-        print(f"skip - {subject}: plots/requirements.txt could not be installed")
+    if importlib.util.find_spec(needs) is None:
+        print(f"skip - {subject}: {folder}/requirements.txt could not be installed")
         return 0
     failures = [case(subject, test) for test in tests]
     return 1 if any(failures) else 0

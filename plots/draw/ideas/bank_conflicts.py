@@ -105,19 +105,9 @@ def draw_access(axes, site, kind, lines, height):
     draw_ways(axes, ways, bottom + 0.45, 1)
     for bank in (*range(0, BANKS, 8), BANKS - 1):
         cells.index(axes, bank + 0.5, -0.55, bank)
-    draw_title(axes, site, kind, -1.6)
-
-
-def draw_title(axes, site, kind, y):
-    """The rung, and what the emulator counted."""
-    passes = site["passes"] / site["instructions"]
-    needed = site["passes_needed"] / site["instructions"]
-    words = f"{passes:g} pass{'es' if passes > 1 else ''}"
-    words += f" where {needed:g} would do" if passes > needed else ""
-    colour = style.BLUE if passes == needed else style.VERMILION
-    how = {"size": 10, "fontweight": "bold"}
-    cells.label(axes, 0, y, f"{site['rung']}, {kind}", ha="left", **how)
-    cells.label(axes, BANKS, y, words, ha="right", color=colour, **how)
+    passes, needed = (site[key] / site["instructions"] for key in ("passes", "passes_needed"))
+    title, more = f"{site['rung']}, {kind}", f" where {needed:g} would do"
+    cells.access_title(axes, BANKS, -1.6, title, passes, needed, more)
 
 
 def draw(pyplot, found):

@@ -34,17 +34,8 @@ def cell(axes, x, y, width, height, words="", *, size=TEXT, color="0.25", weight
     """A rectangle with a text in its middle."""
     axes.add_patch(Rectangle((x, y), width, height, **{**PLAIN, **how}))
     if words:
-        axes.text(
-            x + width / 2,
-            y + height / 2,
-            words,
-            ha="center",
-            va="center_baseline",
-            fontsize=size,
-            color=color,
-            fontweight=weight,
-            zorder=5,
-        )
+        how = {"size": size, "color": color, "fontweight": weight, "zorder": 5}
+        label(axes, x + width / 2, y + height / 2, words, **how)
 
 
 def held(axes, x, y, width, height, words, **how):
@@ -65,9 +56,8 @@ def label(axes, x, y, words, *, size=TEXT, **how):
 def ways_cell(axes, x, y, width, height, ways, words="", **how):
     """A cell in the colour of a conflict of that many ways."""
     shade = {"facecolor": WAYS[ways], "color": "white" if ways >= DARK else "black"}
-    cell(
-        axes, x, y, width, height, words, **{**shade, "weight": "bold", "zorder": 3, **EDGED, **how}
-    )
+    how = {**shade, "weight": "bold", "zorder": 3, **EDGED, **how}
+    cell(axes, x, y, width, height, words, **how)
 
 
 def index(axes, x, y, number, **how):
@@ -83,3 +73,34 @@ def runs(values):
         found.append((at, count, value))
         at += count
     return found
+
+
+def matrix(axes, blocks, thread, words_of, place_of, size=TEXT):
+    """The blocks of fragments.blocks(): those of this thread with the words for their first and last
+    register, the others with the number of theirs. place_of(row, column) is where one is drawn."""
+    for row, column, height, width, owner, first, last in blocks:
+        place = (*place_of(row, column), width, height)
+        if owner == thread:
+            held(axes, *place, words_of(first, last), size=size if width > 1 else NARROW)
+        else:
+            cell(axes, *place, str(owner))
+
+
+def grid(axes, rows, columns, x=0, y=0, first_row=0):
+    """The numbers of rows and columns of a matrix at (x, y), and a frame around every 8 by 8."""
+    for row in range(0, rows, 8):
+        for column in range(0, columns, 8):
+            frame(axes, x + column, y + row, 8, 8)
+    for row in range(rows):
+        index(axes, x - 0.25, y + row + 0.5, first_row + row, ha="right")
+    for column in range(columns):
+        index(axes, x + column + 0.5, y - 0.45, column)
+
+
+def access_title(axes, width, y, title, passes, needed, more=""):
+    """What is accessed, and how many passes it takes."""
+    colour = style.VERMILION if passes > needed else style.BLUE
+    words = f"{passes:g} pass{'es' if passes > 1 else ''}{more if passes > needed else ''}"
+    how = {"size": 10, "fontweight": "bold"}
+    label(axes, 0, y, title, ha="left", **how)
+    label(axes, width, y, words, ha="right", color=colour, **how)

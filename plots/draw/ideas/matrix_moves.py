@@ -44,13 +44,7 @@ def draw_form(axes, form, part, lane):
     axes.set_ylim(height_of(rows) - GAP + 0.2, -2.6)
     cells.label(axes, SIDE / 2, -2.0, FORMS[form], size=11, fontweight="bold")
     cells.index(axes, -0.3, -0.6, "row of lane")
-    for row, column, height, width, thread, first, last in part["blocks"]:
-        place = (column, height_of(row), width, height)
-        if thread == lane:
-            assert first == last
-            cells.held(axes, *place, f"r[{first}]", size=cells.TEXT if width > 1 else cells.NARROW)
-        else:
-            cells.cell(axes, *place, str(thread))
+    cells.matrix(axes, part["blocks"], lane, "r[{}]".format, lambda row, x: (x, height_of(row)))
     for row in range(rows):
         this = {"color": style.BLUE, "fontweight": "bold"} if row == lane else {}
         cells.index(axes, -0.35, height_of(row) + 0.5, row, ha="right", **this)

@@ -30,32 +30,17 @@ def data(answers, _records):
     return found
 
 
-def words_of(name, first, last):
-    """'a[2]', or 'acc[0,1]' of a block that stands in two registers."""
-    return f"{REGISTERS[name]}[{first}]" if first == last else f"{REGISTERS[name]}[{first},{last}]"
-
-
 def draw_matrix(axes, name, part, lane, x, y):
     """One matrix with its upper left corner at (x, y)."""
-    for row, column, height, width, thread, first, last in part["blocks"]:
-        place = (x + column, y + row, width, height)
-        if thread == lane:
-            words = words_of(name, first, last)
-            cells.held(axes, *place, words, size=cells.TEXT if width > 1 else cells.NARROW)
-        else:
-            cells.cell(axes, *place, str(thread))
-    for row in range(0, part["rows"], 8):
-        for column in range(0, part["columns"], 8):
-            cells.frame(axes, x + column, y + row, 8, 8)
-    for row in range(part["rows"]):
-        cells.index(axes, x - 0.25, y + row + 0.5, row, ha="right")
-    for column in range(part["columns"]):
-        cells.index(axes, x + column + 0.5, y - 0.45, column)
 
+    def words_of(first, last):
+        return (
+            f"{REGISTERS[name]}[{first}]" if first == last else f"{REGISTERS[name]}[{first},{last}]"
+        )
 
-def name_matrix(axes, words, x, y, **how):
-    """What the matrix is."""
-    cells.label(axes, x, y, words, size=11, fontweight="bold", **how)
+    blocks = part["blocks"]
+    cells.matrix(axes, blocks, lane, words_of, lambda row, column: (x + column, y + row))
+    cells.grid(axes, part["rows"], part["columns"], x, y)
 
 
 def draw_registers(axes, found, x, y):
@@ -89,9 +74,13 @@ def draw(pyplot, found):
     draw_matrix(axes, "A", a, found["lane"], x_a, y_d)
     draw_matrix(axes, "B", b, found["lane"], x_d, y_b)
     draw_matrix(axes, "D", d, found["lane"], x_d, y_d)
-    name_matrix(axes, "A [16][16]: rows m, columns k", x_a + a["columns"] / 2, y_d - 1.5)
-    name_matrix(axes, "B [16][8]: rows k, columns n", x_d + b["columns"] / 2, y_b - 1.5)
-    name_matrix(axes, "D [16][8] = A · B", x_d + d["columns"] / 2, y_d - 1.5)
+    for words, part, x, y in (
+        ("A [16][16]: rows m, columns k", a, x_a, y_d),
+        ("B [16][8]: rows k, columns n", b, x_d, y_b),
+        ("D [16][8] = A · B", d, x_d, y_d),
+    ):
+        how = {"size": 11, "fontweight": "bold"}
+        cells.label(axes, x + part["columns"] / 2, y - 1.5, words, **how)
     draw_registers(axes, found, MARGIN + 1, 0.7)
     style.frame(
         figure,

@@ -34,16 +34,6 @@ def ways_of_banks(layout):
     return [len(lines) for lines in wanted]
 
 
-def draw_title(axes, title, layout, y):
-    """What it is, and how many passes the emulator counted."""
-    passes = layout["passes"]
-    colour = style.VERMILION if passes > layout["passes_needed"] else style.BLUE
-    words = f"{passes} pass{'es' if passes > 1 else ''}"
-    how = {"size": 10, "fontweight": "bold"}
-    cells.label(axes, 0, y, title, ha="left", **how)
-    cells.label(axes, CHUNKS, y, words, ha="right", color=colour, **how)
-
-
 def draw_layout(axes, title, layout):
     """Shared memory line by line, 128 bytes each; in it the chunks of the tile's rows."""
     lines = len(layout["offsets"]) // CHUNKS
@@ -52,7 +42,7 @@ def draw_layout(axes, title, layout):
     cells.board(axes, CHUNKS, lines)
     axes.set_xlim(-0.1, CHUNKS + 0.1)
     axes.set_ylim(lines + 2.75, -1.75)
-    draw_title(axes, title, layout, -1.25)
+    cells.access_title(axes, CHUNKS, -1.25, title, layout["passes"], layout["passes_needed"])
     for number, offset in enumerate(layout["offsets"]):
         y, x = divmod(offset // CHUNK_BYTES, CHUNKS)
         words = "{}.{}".format(*divmod(number, per_row))

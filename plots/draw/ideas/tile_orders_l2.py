@@ -25,13 +25,7 @@ LINES = {
 ROOM = 1.08  # of the highest bar: for the number above it
 EACH = 10  # points of a curve from one marker to the next
 MODEL = {"color": style.SKY, "width": 0.38}
-COUNTED = {
-    "color": style.ORANGE,
-    "width": 0.38,
-    "hatch": "///",
-    "edgecolor": "0.25",
-    "linewidth": 0.6,
-}
+COUNTED = {**style.HATCHED, "width": 0.38}
 
 
 def counted(records, gpu, size):
@@ -80,7 +74,7 @@ def draw_least(axes, found):
     """A and B read once."""
     least = 2 * found["size"] ** 2 * orders.ELEMENT_BYTES
     words = f"A and B once: {1e-9 * least:.2f} GB"
-    axes.axhline(1e-9 * least, color=style.GREEN, linestyle=":", linewidth=2, label=words)
+    axes.axhline(1e-9 * least, label=words, **style.LEAST)
 
 
 def draw_curves(axes, found):

@@ -64,19 +64,9 @@ def draw_zoom(axes, found):
     cells.board(axes, ZOOM_COLUMNS, rows + 3.2)
     axes.set_xlim(-1.5, ZOOM_COLUMNS + 0.1)
     axes.set_ylim(rows + 1.6, -1.6)
-    for row, column, height, width, thread, low, high in found["zoom"]:
-        place = (column, row - first, width, height)
-        if thread == found["thread"]:
-            cells.held(axes, *place, f"acc[{low},{high}]", size=cells.NARROW)
-        else:
-            cells.cell(axes, *place, str(thread))
-    for row in range(rows):
-        cells.index(axes, -0.25, row + 0.5, first + row, ha="right")
-    for column in range(ZOOM_COLUMNS):
-        cells.index(axes, column + 0.5, -0.45, column)
-    for row in range(0, rows, 8):
-        for column in range(0, ZOOM_COLUMNS, 8):
-            cells.frame(axes, column, row, 8, 8)
+    how = {"place_of": lambda row, column: (column, row - first), "size": cells.NARROW}
+    cells.matrix(axes, found["zoom"], found["thread"], "acc[{},{}]".format, **how)
+    cells.grid(axes, rows, ZOOM_COLUMNS, first_row=first)
     for block in range(ZOOM_COLUMNS // 8):
         words = f"acc[{4 * block}] to acc[{4 * block + 3}]"
         cells.label(axes, 8 * block + 4, rows + 0.8, words, color="0.25")
@@ -89,17 +79,9 @@ def connect(figure, overview, zoom, found):
     how = {"edgecolor": style.VERMILION, "linewidth": 1.8, "zorder": 6}
     cells.frame(overview, 0, first, ZOOM_COLUMNS, rows, **how)
     for x_from, x_to in ((0, 0), (ZOOM_COLUMNS, ZOOM_COLUMNS)):
-        line = ConnectionPatch(
-            (x_from, first + rows),
-            (x_to, -1.3),
-            "data",
-            "data",
-            axesA=overview,
-            axesB=zoom,
-            color=style.VERMILION,
-            linewidth=1.1,
-            linestyle="--",
-        )
+        ends = ((x_from, first + rows), (x_to, -1.3), "data", "data")
+        how = {"color": style.VERMILION, "linewidth": 1.1, "linestyle": "--"}
+        line = ConnectionPatch(*ends, axesA=overview, axesB=zoom, **how)
         figure.add_artist(line)
 
 
