@@ -7,6 +7,8 @@ Each word that begins with @ is a group of selectors. A column may name its form
 
 from __future__ import annotations
 
+import contextlib
+
 from bench.records import recorded
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError
@@ -112,7 +114,8 @@ def answers_of(requests, library):
                 found |= readings.answer(own, library)
             except ExpressionError:
                 for one in own:
-                    found |= readings.answer([one], library)
+                    with contextlib.suppress(quantities.NotMeasured):
+                        found |= readings.answer([one], library)
     return found
 
 

@@ -17,6 +17,10 @@ class ExpressionError(ValueError):
     """An expression of a note cannot be read, or nothing recorded has what it names."""
 
 
+class NotMeasured(ExpressionError):
+    """The record that answers does not have this figure, such as the tensor-core share of v01."""
+
+
 @dataclass(frozen=True)
 class Unit:
     """A unit as it is written: the number is multiplied with `scale` and `decimals` are shown."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import rungs
 from bench.records import recorded
 from bench.records.vocabulary import LIMITS
-from notes.tools import energy_figures, trace_figures
+from notes.tools import energy_figures, quantities, trace_figures
 from notes.tools.quantities import ExpressionError, Quantity
 
 EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
@@ -90,7 +90,7 @@ class Place:
 def known(value, why):
     """The value, unless it was not recorded."""
     if value is None:
-        raise ExpressionError(f"{why} was not recorded in this run")
+        raise quantities.NotMeasured(f"{why} was not recorded in this run")
     return value
 
 
