@@ -138,8 +138,6 @@ REFUSED = (
     "v07 trace.gap @8192",
     "v07 trace.gap @sustained",
     "cublas trace.gap",
-    "v04 trace.out_of_step",
-    "a06 trace.epilogue",
 )
 
 
@@ -199,21 +197,6 @@ def rows_of(warp, names):
     ]
 
 
-def epilogues(rows):
-    """[(whole, in events)] of a consumer's epilogues: from an arrival behind the last wgmmas to a wait
-    for the ring."""
-    found, first, inside = [], None, 0
-    for (what, begin, end), before in zip(rows[1:], rows):
-        if before[0] == "multiply wait":
-            first, inside = begin, 0
-        if what == "wait":
-            if first is not None and before[0] != "arrive":
-                found.append((begin - first, inside))
-            first = None
-        inside += end - begin
-    return found
-
-
 def trace_examples():
     """The same of v12's trace on a GPU, from the columns of the file."""
     (path,) = recorded.TRACES.glob("v12-nvidia-*.json")
@@ -223,8 +206,6 @@ def trace_examples():
     begins = [[begin for what, begin, _ in rows if what == "multiply"] for rows in consumers]
     first = [min(pair) for pair in zip(*begins)]
     steps = [after - before for before, after in trace_figures.pairwise(first)]
-    apart = [abs(one - other) for one, other in zip(*begins)]
-    ends = [one for rows in consumers for one in epilogues(rows)]
     touched = ("copy", "read", "write")
     gaps = [
         after[1] - before[2]
@@ -235,11 +216,6 @@ def trace_examples():
     figures = {
         "v12 trace.k_tile": statistics.median(steps),
         "v12 trace.k_tile as high": max(steps),
-        "v12 trace.out_of_step": statistics.median(apart),
-        "v12 trace.out_of_step as high": max(apart),
-        "v12 trace.epilogue": statistics.median(whole for whole, _ in ends),
-        "v12 trace.epilogue as low": min(whole for whole, _ in ends),
-        "v12 trace.epilogue_events @h200": statistics.median(inside for _, inside in ends),
         "v12 trace.gap": statistics.median(gaps),
     }
     return {name: f"{value:.0f} cycles" for name, value in figures.items()}
