@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 FENCE = re.compile(r" {0,3}(```+|~~~+)")
-BLOCK = re.compile(r"<!-- (?P<words>(?:rung|hazard|agreement|energy|sources)\b[^<>]*?) -->")
+BLOCK = re.compile(r"<!-- (?P<words>(?:rung|figures|hazard|agreement|energy|sources)\b[^<>]*?) -->")
 TABLE = re.compile(r"<!-- table:(?P<kind>[a-z]+)\S*(?: [a-z0-9 -]+)?:begin -->")
 GENERATED = re.compile(r"<!-- (?P<name>[a-z]+):begin -->")  # of the README
 END = "<!-- end -->"

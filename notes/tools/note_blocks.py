@@ -9,7 +9,7 @@ from bench import rungs
 from bench.energy import budget
 from bench.markdown import plain
 from bench.records import recorded
-from notes.tools import notes_captions, quantities, readings
+from notes.tools import figures_block, notes_captions, quantities, readings
 from notes.tools.quantities import ExpressionError
 from notes.tools.readings import Request
 from notes.tools.readme_table import row
@@ -308,6 +308,7 @@ def sources_block(library, words):
 
 BLOCKS = {
     "rung": rung_block,
+    "figures": figures_block.block,
     "hazard": hazard_block,
     "agreement": agreement_block,
     "energy": energy_block,

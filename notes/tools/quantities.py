@@ -1,7 +1,6 @@
 """Numbers with what they measure, and how the notes write them.
 
-A quantity knows its kind. The kind says which units there are, and whether two quantities may be
-added or divided. Every function raises ExpressionError, which says what does not fit.
+A quantity knows its kind. The kind says which units there are. Every function raises ExpressionError, which says what does not fit.
 """
 
 from __future__ import annotations
@@ -15,6 +14,10 @@ DECIMALS = re.compile(r"\.[0-9]")
 
 class ExpressionError(ValueError):
     """An expression of a note cannot be read, or nothing recorded has what it names."""
+
+
+class NotMeasured(ExpressionError):
+    """The record that answers does not have this figure, such as the tensor-core share of v01."""
 
 
 @dataclass(frozen=True)
@@ -51,31 +54,16 @@ UNITS = {
     "bytes": {
         "GB": Unit("GB", 1e-9, 2, 1e9),
         "MB": Unit("MB", 1e-6, 1, 1e6),
-        "MiB": Unit("MiB", 2**-20, 1, 1e12),
-        "KiB": Unit("KiB", 2**-10, 0, 1e12),
         "bytes": Unit("bytes", 1, 0),
     },
     "power": {"W": Unit("W", 1, 0)},
     "energy": {"J": Unit("J", 1, 3, 1e-1), "mJ": Unit("mJ", 1e3, 0)},
-    "energy of a byte": {"pJ/byte": Unit("pJ per byte", 1e12, 1)},
-    "energy of a FLOP": {"pJ/FLOP": Unit("pJ per FLOP", 1e12, 2)},
     "count": {
         "million": Unit("million", 1e-6, 2, 1e6),
         "thousand": Unit("thousand", 1e-3, 1, 1e9),
         "count": Unit("", 1, 0),
     },
     "number": {"number": Unit("", 1, 2)},
-}
-NEUTRAL = ("number", "ratio", "share", "count")  # multiplying or dividing by them keeps the kind
-PRODUCTS_OF = {frozenset(("time", "clock")): "cycles", frozenset(("time", "power")): "energy"}
-QUOTIENTS_OF = {
-    ("cycles", "clock"): "time",
-    ("cycles", "time"): "clock",
-    ("bytes", "time"): "throughput",
-    ("flop", "time"): "rate",
-    ("energy", "time"): "power",
-    ("energy", "bytes"): "energy of a byte",
-    ("energy", "flop"): "energy of a FLOP",
 }
 
 
@@ -89,35 +77,11 @@ class Quantity:
     high: float | None = None
 
 
-def add(left, right, sign):
-    """left + sign * right: both of one kind, or one a plain number, which then is of the other's."""
-    kinds = {left.kind, right.kind} - {"number"}
-    if len(kinds) > 1:
-        raise ExpressionError(f"a {left.kind} and a {right.kind} cannot be added or subtracted")
-    return Quantity(left.value + sign * right.value, kinds.pop() if kinds else "number")
-
-
-def multiply(left, right):
-    """left * right."""
-    value = left.value * right.value
-    if right.kind in NEUTRAL:
-        plain = left.kind in NEUTRAL and left.kind != right.kind
-        return Quantity(value, "number" if plain else left.kind)
-    if left.kind in NEUTRAL:
-        return Quantity(value, right.kind)
-    return Quantity(value, PRODUCTS_OF.get(frozenset((left.kind, right.kind)), "number"))
-
-
 def divide(left, right):
-    """left / right."""
+    """left / right, of one kind."""
     if right.value == 0:
         raise ExpressionError("a division by 0")
-    value = left.value / right.value
-    if left.kind == right.kind:
-        return Quantity(value, "number" if left.kind == "number" else "ratio")
-    if right.kind in NEUTRAL:
-        return Quantity(value, "number" if left.kind in NEUTRAL else left.kind)
-    return Quantity(value, QUOTIENTS_OF.get((left.kind, right.kind), "number"))
+    return Quantity(left.value / right.value, "ratio")
 
 
 # --- how they are written -------------------------------------------------------------------
@@ -158,17 +122,9 @@ def read_format(words):
     return found
 
 
-def named_kind(quantity, word):
-    """A number that arithmetic gave, in base units, as a quantity of the unit that is asked for."""
-    kinds = [kind for kind, units in UNITS.items() if word in units]
-    if quantity.kind not in ("number", "flop") or "number" in kinds:
-        return quantity
-    return Quantity(quantity.value, "count" if "count" in kinds else kinds[0])
-
-
 def changed(quantity, change):
     """A ratio as its distance from 1. `more` and `less` insist on their direction."""
-    if quantity.kind not in ("ratio", "share", "number"):
+    if quantity.kind not in ("ratio", "share"):
         raise ExpressionError(f"'{change}' wants a ratio, not a {quantity.kind}")
     distance = quantity.value - 1
     if change == "less":
@@ -222,7 +178,4 @@ def write(quantity, form):
 
 def write_as(quantity, words):
     """The text of a quantity in the format of those words."""
-    form = read_format(words)
-    if form.unit:
-        quantity = named_kind(quantity, form.unit)
-    return write(quantity, form)
+    return write(quantity, read_format(words))

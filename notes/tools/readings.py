@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import rungs
 from bench.records import recorded
 from bench.records.vocabulary import LIMITS
-from notes.tools import energy_figures, trace_figures
+from notes.tools import energy_figures, quantities, trace_figures
 from notes.tools.quantities import ExpressionError, Quantity
 
 EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
@@ -54,7 +54,7 @@ class Request:
     def track(self):
         """The letter of the track in whose records to look."""
         named = [word for word in self.selectors if word in recorded.TRACKS]
-        if self.subject in CONTENDERS or self.subject == "gpu":
+        if self.subject in CONTENDERS:
             return named[0] if named else CONTENDERS.get(self.subject, "v")
         return self.subject[0]
 
@@ -90,7 +90,7 @@ class Place:
 def known(value, why):
     """The value, unless it was not recorded."""
     if value is None:
-        raise ExpressionError(f"{why} was not recorded in this run")
+        raise quantities.NotMeasured(f"{why} was not recorded in this run")
     return value
 
 
@@ -136,13 +136,6 @@ def cycles_of(ladder, timed):
     return Quantity(time_of(ladder, timed).value * clock_of(ladder, timed).value, "cycles")
 
 
-def work_of(ladder, _timed):
-    """FLOP, or bytes read and written, of one launch."""
-    measure = recorded.measure_of(ladder)
-    kind = "flop" if measure is recorded.PRODUCTS else "bytes"
-    return Quantity(float(measure.work_of(ladder["problem"])), kind)
-
-
 def reading_of(key, kind):
     """A figure that stands in the record as it is."""
     return lambda _ladder, timed: Quantity(known(timed.get(key), key), kind)
@@ -165,7 +158,6 @@ TIMED = {
     "share": share_of,
     "clock": clock_of,
     "cycles": cycles_of,
-    "work": work_of,
     "watts": reading_of("watts", "power"),
     "joules": reading_of("joules", "energy"),
     "before_seconds": reading_of("before_seconds", "time"),
@@ -182,12 +174,6 @@ RATIOS = {
 }
 AGAINST = "against"  # its rung, or of a rung the one below
 LADDER_FIGURES = (*TIMED, *RATIOS, AGAINST)
-GPU_FIGURES = {
-    "sms": ("sms", "count"),
-    "power_limit": ("power_limit_watts", "power"),
-    "l2_size": ("l2_bytes", "bytes"),
-    "memory_size": ("memory_bytes", "bytes"),
-}
 
 # Sums of ncu's metrics, scaled.
 COUNTED = {
@@ -222,9 +208,9 @@ def kind_of(figure):
         return "energy"
     if figure in COUNTED or "__" in figure:
         return "counters"
-    if figure in LADDER_FIGURES or figure in GPU_FIGURES:
+    if figure in LADDER_FIGURES:
         return "ladder"
-    names = (*LADDER_FIGURES, *GPU_FIGURES, *COUNTED)
+    names = (*LADDER_FIGURES, *COUNTED)
     raise ExpressionError(
         f"'{figure}' is no figure; there are {', '.join(names)}, {EMULATED}<count>, "
         f"{', '.join(trace_figures.FIGURES)}, {energy_figures.WORDS} and ncu's metrics"
@@ -441,13 +427,6 @@ def against(ladder, name):
 
 def of_ladder(ladder, request):
     """A figure of times."""
-    if request.subject == "gpu":
-        if request.figure not in GPU_FIGURES:
-            raise ExpressionError(f"a GPU has {', '.join(GPU_FIGURES)}, not {request.figure}")
-        key, kind = GPU_FIGURES[request.figure]
-        return Quantity(known(ladder["gpu"].get(key), key), kind)
-    if request.figure in GPU_FIGURES:
-        raise ExpressionError(f"'{request.figure}' is a figure of the gpu")
     if request.name is None:
         if request.figure not in TIMED:
             raise ExpressionError(f"{request.subject} has no '{request.figure}'")
@@ -511,9 +490,9 @@ ANSWERS = {"ladder": of_ladder, "counters": of_counters, "emulator": of_emulator
 
 def check_subject(request):
     """ExpressionError unless the subject is known by its form."""
-    if request.name is None and request.subject not in (*CONTENDERS, "gpu"):
+    if request.name is None and request.subject not in CONTENDERS:
         raise ExpressionError(
-            f"'{request.subject}' is neither a rung, a variant, gpu nor {', '.join(CONTENDERS)}"
+            f"'{request.subject}' is neither a rung, a variant nor {', '.join(CONTENDERS)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Figures of a GPU's trace: `v12 trace.epilogue` in the notes.
+"""Figures of a GPU's trace: `v12 trace.k_tile` in the notes.
 
 A traced warp stops to write every event down, so that a traced CTA is slower than others. Each figure
 is a time between events of such a CTA, and says nothing about a CTA that nobody traces; `gap` says
@@ -15,7 +15,6 @@ from bench.records.neighbours import pairwise
 from notes.tools.quantities import ExpressionError, Quantity
 
 PREFIX = "trace."
-RESULTS = ("write", "store", "store commit")  # what a warp does in an epilogue
 
 
 def some(values, trace, what):
@@ -49,13 +48,6 @@ def filling(trace):
     return cycles([fill.landed - fill.begin for fill in read_fills(trace)])
 
 
-def most_full(trace):
-    """How many stages were full at the most when a k-tile was begun, its own among them."""
-    fills = read_fills(trace)
-    counts = [sum(one.landed <= fill.taken <= one.taken for one in fills) for fill in fills]
-    return Quantity(float(max(counts)), "count")
-
-
 def gap(trace):
     """From the end of an event to the begin of the warp's next one."""
     pairs = [pair for warp in trace.warps for pair in pairwise(warp.events)]
@@ -67,52 +59,7 @@ def gap(trace):
     return cycles(some(found, trace, "two events"))
 
 
-def epilogues_of(warp):
-    """The events of each epilogue: behind the last wait for a wgmma, before the next wait for the
-    ring."""
-    found, own = [], None
-    for event in warp.events:
-        if event.what == "multiply wait":
-            own = []
-        elif event.what == "wait" and own and {one.what for one in own} & set(RESULTS):
-            found.append((own, event.begin))
-            own = None
-        elif own is not None:
-            own.append(event)
-    return found
-
-
-def all_epilogues(trace):
-    """Those of all warps that multiply."""
-    found = [one for warp in trace.warps if warp.multiplies for one in epilogues_of(warp)]
-    return some(found, trace, "epilogue")
-
-
-def epilogue(trace):
-    """From the first event behind a tile's last wgmma to the wait for the next tile's first k-tile."""
-    return cycles([behind - events[0].begin for events, behind in all_epilogues(trace)])
-
-
-def epilogue_events(trace):
-    """The same without what lies between the events."""
-    found = all_epilogues(trace)
-    return cycles([sum(one.end - one.begin for one in events) for events, _ in found])
-
-
-def out_of_step(trace):
-    """How far apart two consumers begin the same k-tile."""
-    begins = [
-        [event.begin for event in warp.of("multiply")] for warp in trace.warps if warp.multiplies
-    ]
-    if len(begins) != 2:
-        raise ExpressionError(f"the trace of {trace.record['step']} does not show two consumers")
-    return cycles([abs(one - other) for one, other in zip(*begins)])
-
-
-FIGURES = {
-    PREFIX + function.__name__: function
-    for function in (k_tile, filling, most_full, gap, epilogue, epilogue_events, out_of_step)
-}
+FIGURES = {PREFIX + function.__name__: function for function in (k_tile, filling, gap)}
 
 
 def figure(record, name):
