@@ -24,9 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import process, rung_run, shapes
+from bench import process, rung_run, selection, shapes
 from bench.records import merge, recorded
-from notes.tools import selection
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from bench import emulated_ladder, process
 from bench.records import recorded
-from notes.tools import readings
+from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
 
-RECORD = recorded.RESULTS / readings.EMULATOR_COUNTS
+RECORD = recorded.RESULTS / EMULATOR_COUNTS
 SIZES = "256x1536x512,512x512"  # of products; of what moves words
 ARGUMENTS = ("--policy", "eager", "--inputs", "integers", "--sizes", SIZES)
 NOT_KEPT = ("file", "line")  # of an access: they change with every comment above it
@@ -66,11 +66,11 @@ def counts_of(record):
         for rung in ladder["rungs"]:
             for name, value in rung["emulator"]["counts"].items():
                 found[rung["step"], name] = value
-            for key in readings.EMULATED_DIMENSIONS:
+            for key in EMULATED_DIMENSIONS:
                 found[rung["step"], key] = rung["problem"].get(key)
             accesses = rung["emulator"]["shared_memory_accesses"]
-            extra = sum(access[readings.EXTRA_WAVEFRONTS] for access in accesses)
-            found[rung["step"], readings.EXTRA_WAVEFRONTS] = extra
+            extra = sum(access[EXTRA_WAVEFRONTS] for access in accesses)
+            found[rung["step"], EXTRA_WAVEFRONTS] = extra
     return found
 
 

@@ -19,10 +19,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process, progress, rung_run, shapes
+from bench import process, progress, rung_run, selection, shapes, tables
 from bench.records import recorded
 from bench.tasks import tracks_of
-from notes.tools import selection, tables
 
 POLL_SECONDS = 0.02
 

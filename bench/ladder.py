@@ -31,14 +31,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import gpu_users, process, rung_run, shapes
+from bench import gpu_users, process, rung_run, selection, shapes, tables
 from bench.process import CannotRun, DoesNotTake, RungFailed
 from bench.progress import Progress
 from bench.records import merge, recorded
 from bench.records.merge import Mismatch
+from bench.selection import UsageError
 from bench.tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
-from notes.tools import selection, tables
-from notes.tools.selection import UsageError
 
 # --- the command line -----------------------------------------------------------------------
 

@@ -25,10 +25,9 @@ import sys
 import time
 from dataclasses import dataclass
 
-from bench import process
+from bench import process, selection
 from bench.process import CANNOT_RUN_HERE
 from bench.records import recorded
-from notes.tools import selection
 
 BENCH = recorded.ROOT / "bench"
 UPPER = "v12,v13,v14,v15,v16,v17,v18"  # what the last pages compare

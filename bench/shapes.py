@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bench.records.vocabulary import MOVES, MOVING, PRODUCTS
-from notes.tools.selection import DEFAULT_MOVED_SIZE, DEFAULT_SIZE, UsageError
+from bench.selection import DEFAULT_MOVED_SIZE, DEFAULT_SIZE, UsageError
 
 SQUARES = (512, 1024, 2048, 4096, 8192, 16384)
 MOVED_SQUARES = (*SQUARES, DEFAULT_MOVED_SIZE)

@@ -6,9 +6,8 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import shapes
+from bench import selection, shapes
 from bench.records.vocabulary import BOTH, TRACKS, is_rival
-from notes.tools import selection
 
 # Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
 # cuBLAS's time for the one says nothing of the other. --steps a01 runs it.

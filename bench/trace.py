@@ -24,9 +24,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import chrome_trace, process
+from bench import chrome_trace, process, selection
 from bench.records import recorded, schema, traces
-from notes.tools import selection
 
 SCHEMA = schema.SCHEMAS["trace"]
 FILLS = 40  # of the ring: what a picture can show

@@ -26,9 +26,9 @@ from tools.fake_rungs import (
     write_program,
 )
 
-from bench import progress, shapes, tasks
+from bench import progress, shapes, tables, tasks
 from bench.records import recorded
-from notes.tools import readme_table, tables
+from notes.tools import readme_table
 
 
 def titles(house):

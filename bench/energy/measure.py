@@ -22,12 +22,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import counters, gpu_users, process, rung_run
+from bench import counters, gpu_users, process, rung_run, selection
 from bench.energy import budget, energy_counts, energy_limits
 from bench.process import CannotRun, RungFailed
 from bench.records import recorded
-from notes.tools import selection
-from notes.tools.selection import UsageError
+from bench.selection import UsageError
 
 PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")

@@ -22,9 +22,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process
+from bench import process, tables
 from bench.records import recorded
-from notes.tools import tables
 
 LIMIT = 0.99  # NEW over OLD; below it is a regression
 DRAWS = 1000

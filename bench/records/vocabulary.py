@@ -116,3 +116,9 @@ def is_variant(name):
 def name_order(name):
     """A sort key: track by track, rung by rung, a rung before its variants, rivals last."""
     return TRACKS.index(name[0]), is_rival(name), name
+
+
+# The emulator's counts: their file in the folder of results, and what they have besides `counts`.
+EMULATOR_COUNTS = "emulator/counts.json"
+EMULATED_DIMENSIONS = ("m", "n", "k")
+EXTRA_WAVEFRONTS = "extra_wavefronts"  # all that bank conflicts cost

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bench import resources
+from bench import resources, tables
 from bench.records import recorded
-from notes.tools import notes_tables, readme_table, shapes_table, tables
+from notes.tools import notes_tables, readme_table, shapes_table
 
 DASH = "–"
 

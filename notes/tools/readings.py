@@ -15,11 +15,15 @@ from pathlib import Path
 
 from bench import rungs
 from bench.records import recorded
-from bench.records.vocabulary import LIMITS
+from bench.records.vocabulary import (
+    EMULATED_DIMENSIONS,
+    EMULATOR_COUNTS,
+    EXTRA_WAVEFRONTS,
+    LIMITS,
+)
 from notes.tools import energy_figures, quantities, trace_figures
 from notes.tools.quantities import ExpressionError, Quantity
 
-EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results; bench/emulated_counts.py
 APART = ("a01", "t01")  # they compute something else than their track, in runs of their own
 DEFAULT_SHAPES = {  # by kind of record and track
     "ladder": {"v": (8192,) * 3, "a": (8192,) * 3, "t": (32768,) * 2},
@@ -194,8 +198,6 @@ COUNTED = {
     "wavefronts": (("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",), 1, "count"),
 }
 EMULATED = "emulator."
-EMULATED_DIMENSIONS = ("m", "n", "k")
-EXTRA_WAVEFRONTS = "extra_wavefronts"  # all that bank conflicts cost
 
 
 def kind_of(figure):
