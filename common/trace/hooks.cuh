@@ -132,6 +132,7 @@ DEVICE T &traced_dynamic_smem(TRACE_SITE) {
 
 // ---------------------------------------------------------------------------- mbarriers
 
+// Begins the phases that the other events count on.
 TRACE_HOOK(mbarrier_init, (uint64_t * barrier, int arrivals, TRACE_SITE), (barrier, arrivals),
            TRACE_INIT, shared_address(barrier), uint32_t(arrivals))
 #define mbarrier_init traced_mbarrier_init
