@@ -157,6 +157,7 @@ DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE
 }
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
+// A wait, from when the thread asks until its phase has completed.
 DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -315,6 +316,7 @@ DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_byte
 }
 #define cp_async_cg traced_cp_async_cg
 
+// The copies since the last one become a group.
 TRACE_HOOK(cp_async_commit, (TRACE_SITE), (), TRACE_COPY_COMMIT)
 #define cp_async_commit traced_cp_async_commit
 
