@@ -33,12 +33,18 @@ class Rung:
 
     name: str  # 'v07'
     path: str  # its place in the tree
+    idea: str
     below: Rung | None  # that it grows from
 
     @property
     def page(self):
         """Its place in the book."""
         return f"rungs/{self.name}.html"
+
+    @property
+    def title(self):
+        """Its page's."""
+        return f"{self.name}: {self.idea}"
 
     @property
     def note(self):
@@ -51,14 +57,10 @@ class Tree:
 
     def __init__(self, root):
         self.root = Path(root)
-        self.rungs = self._find_rungs()
-
-    def _find_rungs(self):
-        """All rungs, track by track, lowest first, by name."""
-        found = {}
+        self.rungs = {}  # all, track by track, lowest first, by name
         for name, rung in rungs.find(self.root / "steps").items():
-            found[name] = Rung(name, f"steps/{rung.path.name}", found.get(rung.below))
-        return found
+            path, below = f"steps/{rung.path.name}", self.rungs.get(rung.below)
+            self.rungs[name] = Rung(name, path, rung.idea, below)
 
     def is_file(self, path):
         """True for a file of the tree."""
