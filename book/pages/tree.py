@@ -113,21 +113,16 @@ class Tree:
         if path.suffix in PICTURES:
             return f"pictures/{path.relative_to('plots') if path.parts[0] == 'plots' else path}"
         if path.is_relative_to(RESULTS) and path.suffix in RECORDED:
-            return place_of_recorded(path)
+            # A recorded JSON has a page that shows it; what a test printed is there as it is.
+            inside = path.relative_to(RESULTS)
+            return f"results/{inside.with_suffix('.html') if inside.suffix == '.json' else inside}"
         if path.suffix == ".md":
             return place_of_markdown(path)
         return f"source/{path}.html"
 
 
-def place_of_recorded(path):
-    """A recorded JSON has a page that shows it; what a test printed is there as it is."""
-    inside = PurePosixPath(path).relative_to(RESULTS)
-    return f"results/{inside.with_suffix('.html') if inside.suffix == '.json' else inside}"
-
-
 def place_of_markdown(path):
     """Notes stand where a reader looks for them, other Markdown among the sources."""
-    path = PurePosixPath(path)
     if str(path) == "README.md":
         return "readme.html"
     if path.parts[0] != "notes":
