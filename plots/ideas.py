@@ -10,6 +10,7 @@ Exit status: 0 drawn, 2 bad usage or something missing, 77 matplotlib isn't inst
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -22,29 +23,13 @@ from plots import plot
 from plots.draw import records, style
 
 PROBES = recorded.ROOT / os.environ.get("BUILD", "build") / "probes"
+PICTURES = ("mma_fragments", "wgmma_fragment", "matrix_moves", "swizzles", "bank_conflicts")
+PICTURES += ("tile_orders", "tile_orders_l2")
 
 
 def pictures():
     """The modules that draw; they need matplotlib."""
-    from plots.draw.ideas import (
-        bank_conflicts,
-        matrix_moves,
-        mma_fragments,
-        swizzles,
-        tile_orders,
-        tile_orders_l2,
-        wgmma_fragment,
-    )
-
-    return (
-        mma_fragments,
-        wgmma_fragment,
-        matrix_moves,
-        swizzles,
-        bank_conflicts,
-        tile_orders,
-        tile_orders_l2,
-    )
+    return [importlib.import_module(f"plots.draw.ideas.{name}") for name in PICTURES]
 
 
 def arguments(probe, runs):

@@ -58,12 +58,11 @@ def print_table(rows):
         name, note = rung.name, ""
         if name in EXCEPTIONS:
             note = f"  excepted: {EXCEPTIONS[name]}"
-        elif difference is not None and difference > MAX_CHANGED:
+        elif (difference or 0) > MAX_CHANGED:
             note = f"  over the limit of {MAX_CHANGED}"
-        if name in LONGER:
-            note += f"  longer than {MAX_LINES} lines: {LONGER[name][1]}"
-        elif lines > MAX_LINES:
-            note += f"  longer than {MAX_LINES} lines"
+        if lines > MAX_LINES:
+            why = f": {LONGER[name][1]}" if name in LONGER else ""
+            note += f"  longer than {MAX_LINES} lines{why}"
         changes = "-" if difference is None else difference
         print(f"{name:<6}{rung.below or '-':<6}{lines:>6}{changes:>9}{note}")
     print(f"changed: lines added plus removed, at most {MAX_CHANGED}")

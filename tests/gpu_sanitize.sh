@@ -12,8 +12,7 @@ CLIPPED=(--m 200 --n 456 --k 200) # past the edge of every tile: for the rungs t
 MOVED=(--m 128 --n 256)           # the same two for the t track, which has no k
 MOVED_CLIPPED=(--m 100 --n 228)
 TOOLS=(memcheck initcheck racecheck synccheck)
-# A clipped tile changes addresses and which lanes store, not who waits for whom: no racecheck, which
-# takes longest.
+# Clipping changes addresses and which lanes store, not who waits for whom: no racecheck there.
 TOOLS_CLIPPED=(memcheck initcheck synccheck)
 
 sanitizer=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v compute-sanitizer)

@@ -14,11 +14,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(sys.argv[1] if sys.argv[1:] else Path(__file__).parents[1]).resolve()
-FOLDERS = {".ci", "bench", "book", "common", "make", "notes", "plots"} | {
-    "standalone",
-    "steps",
-    "tests",
-}
+FOLDERS = {".ci", "bench", "book", "common", "make", "notes", "plots"}
+FOLDERS |= {"standalone", "steps", "tests"}
 
 READS = "it reads records"
 TERMINAL = "what a run prints and what its pages say are the same table"

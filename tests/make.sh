@@ -283,9 +283,6 @@ rebuilt() {
 includers() {
     grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
 }
-same() {
-    if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "rebuilt: ${2//$'\n'/ }; expected: ${3//$'\n'/ }"; fi
-}
 number_of_rungs=$(find steps -name '*.cu' | wc -l)
 
 # rebuilds GOAL DIRECTORY WITH HEADER...: what make GOAL, built in the directory, compiles again for each

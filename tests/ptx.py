@@ -3,7 +3,7 @@
 
 A rung keeps what the rungs below it taught, so the table says only where an instruction appears
 (FROM) and, where that means something, where it is left behind again (UNTIL, inclusive); one that
-comes back has another row. In all other rungs of the track the instruction must be absent.
+comes back has another span. In all other rungs of the track the instruction must be absent.
 """
 
 import os
@@ -13,81 +13,59 @@ import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAST = "v18"  # of its track
-A_LAST = "a06"
-T_LAST = "t08"
-NONE = "t00"  # below all: no rung of the track has it
-RUNGS = [
-    f"{last[0]}{number:02}"
-    for last in (LAST, A_LAST, T_LAST)
-    for number in range(1, int(last[1:]) + 1)
-]
+LAST = {"v": 18, "a": 6, "t": 8}
+RUNGS = [f"{track}{number:02}" for track in LAST for number in range(1, LAST[track] + 1)]
 
-# (FROM, UNTIL, what, regular expression that some line of PTX must match)
+# (rungs, what, regular expression that some line of PTX must match). Rungs are FROM-UNTIL, FROM- to
+# the top of the track, or one; t00 is none of its track.
 TABLE = [
-    ("a01", "a01", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
-    (
-        "a02",
-        A_LAST,
-        "mma m16n8k16 of fp16",
-        r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16",
-    ),
-    ("a03", A_LAST, "ldmatrix", r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
-    ("a05", A_LAST, "cp.async past the L1", r"cp\.async\.cg\.shared\.global"),
-    ("a05", A_LAST, "groups of copies", r"cp\.async\.commit_group"),
-    ("a05", A_LAST, "waits for all copies", r"cp\.async\.wait_(group 0|all)"),
-    ("a06", A_LAST, "waits that leave copies on their way", r"cp\.async\.wait_group [1-9]"),
-    ("v01", "v01", "16-byte loads by threads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
-    ("v01", "v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
-    ("v02", LAST, "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
-    ("v02", "v02", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
-    ("v03", "v04", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
-    ("v05", "v14", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
-    ("v02", LAST, "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
-    ("v02", LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),
-    ("v02", LAST, "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
-    ("v02", LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
-    ("v05", LAST, "registers given away", r"setmaxnreg\.dec\.sync\.aligned"),
-    ("v05", LAST, "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
-    ("v02", "v06", "waits on a token", r"mbarrier\.try_wait\.shared"),
-    ("v07", LAST, "waits on a parity", r"mbarrier\.try_wait\.parity"),
-    ("v08", "v08", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
-    ("v08", "v08", "addresses in a peer CTA", r"mapa\.shared::cluster"),
-    ("v08", "v08", "arrivals at a peer's barrier", r"mbarrier\.arrive\S*\.shared::cluster"),
-    ("v08", "v08", "cluster barrier, arrive", r"barrier\.cluster\.arrive"),
-    ("v08", "v08", "cluster barrier, wait", r"barrier\.cluster\.wait"),
-    ("v01", "v09", "results stored by threads", r"st\.global\."),
-    ("v10", LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
-    ("v10", LAST, "async proxy fence", r"fence\.proxy\.async"),
-    ("v10", LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
-    ("v14", LAST, "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
-    ("v14", LAST, "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
-    ("v14", LAST, "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
-    ("v15", LAST, "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
-    ("v17", LAST, "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
-    ("v17", LAST, "waits for the launch before", r"griddepcontrol\.wait"),
-    ("v18", LAST, "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
-    ("v18", LAST, "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
-    ("v18", LAST, "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
-    ("v12", LAST, "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
-    ("v16", LAST, "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
-    ("t01", T_LAST, "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
-    ("t01", T_LAST, "expect_tx", r"mbarrier\.arrive\.expect_tx"),
-    ("t01", T_LAST, "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
-    ("t01", T_LAST, "waits on a parity", r"mbarrier\.try_wait\.parity"),
-    ("t01", T_LAST, "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
-    ("t01", T_LAST, "async proxy fence", r"fence\.proxy\.async"),
-    ("t01", T_LAST, "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
-    ("t01", T_LAST, "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
-    ("t01", "t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
-    ("t02", T_LAST, "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
-    ("t05", T_LAST, "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
-    ("t08", T_LAST, "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
-    ("t01", NONE, "words moved past TMA", r"(ld|st)\.global"),
+    ("a01", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
+    ("a02-", "mma m16n8k16 of fp16", r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16"),
+    ("a03-", "ldmatrix", r"ldmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("a05-", "cp.async past the L1", r"cp\.async\.cg\.shared\.global"),
+    ("a05-", "groups of copies", r"cp\.async\.commit_group"),
+    ("a05-", "waits for all copies", r"cp\.async\.wait_(group 0|all)"),
+    ("a06-", "waits that leave copies on their way", r"cp\.async\.wait_group [1-9]"),
+    ("v01", "16-byte loads by threads", r"ld\.global(\.nc)?\.(v4\.[ubf]32|v2\.[ubf]64)"),
+    ("v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("v02-", "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
+    ("v02 v18-", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
+    ("v03-v04 v18-", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v05-v14 v18-", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
+    ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
+    ("v02- t01-", "expect_tx", r"mbarrier\.arrive\.expect_tx"),
+    ("v02- t01-", "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
+    ("v02- t01-", "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
+    ("v05-", "registers given away", r"setmaxnreg\.dec\.sync\.aligned"),
+    ("v05-", "registers taken", r"setmaxnreg\.inc\.sync\.aligned"),
+    ("v02-v06", "waits on a token", r"mbarrier\.try_wait\.shared"),
+    ("v07- t01-", "waits on a parity", r"mbarrier\.try_wait\.parity"),
+    ("v08", "multicast", r"cp\.async\.bulk\.tensor\..*\.multicast::cluster"),
+    ("v08", "addresses in a peer CTA", r"mapa\.shared::cluster"),
+    ("v08", "arrivals at a peer's barrier", r"mbarrier\.arrive\S*\.shared::cluster"),
+    ("v08", "cluster barrier, arrive", r"barrier\.cluster\.arrive"),
+    ("v08", "cluster barrier, wait", r"barrier\.cluster\.wait"),
+    ("v01-v09", "results stored by threads", r"st\.global\."),
+    ("v10- t01-", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
+    ("v10- t01-", "async proxy fence", r"fence\.proxy\.async"),
+    ("v10- t01-", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),
+    ("v14-", "lines that leave the L2 first", r"createpolicy\.fractional\.L2::evict_first"),
+    ("v14-", "loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("v14-", "stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
+    ("v15-", "wgmma m64n200k16", r"wgmma\S*\.m64n200k16\.f32\.bf16\.bf16"),
+    ("v17-", "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
+    ("v17-", "waits for the launch before", r"griddepcontrol\.wait"),
+    ("v12-", "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
+    ("v16-", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
+    ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
+    ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
+    ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
+    ("t08-", "evict-last loads", r"createpolicy\.fractional\.L2::evict_last"),
+    ("t00", "words moved past TMA", r"(ld|st)\.global"),
 ]
 
-# (FROM, UNTIL, what, expression, at least so many lines): a ring has full and empty barriers.
-COUNTS = [("v04", LAST, "full and empty barriers", r"mbarrier\.init", 2)]
+# (rungs, what, expression, at least so many lines): a ring has full and empty barriers.
+COUNTS = [("v04-", "full and empty barriers", r"mbarrier\.init", 2)]
 
 
 def instructions(text):
@@ -102,38 +80,39 @@ def matches(lines, expression):
     return sum(pattern.search(line) is not None for line in lines)
 
 
-def expected_of(name):
-    """Whether the rung has what its track's rows name: (what, expression) -> True or False."""
-    expected = {}
-    for first, last, what, expression in TABLE:
-        if first[0] == name[0]:
-            here = first <= name <= last
-            expected[what, expression] = expected.get((what, expression), False) or here
-    return expected
+def has(spans, name):
+    """Whether the rung is one of these; None if they say nothing about its track."""
+    mine = [span.partition("-") for span in spans.split() if span[0] == name[0]]
+    within = [first <= name <= (last or ("z" if dash else first)) for first, dash, last in mine]
+    return any(within) if mine else None
 
 
-def test_rung(name, lines):
-    """Prints a case for every row of the tables that says something about the rung."""
-    good = True
-    for (what, expression), expected in expected_of(name).items():
-        found = matches(lines, expression) > 0
-        verb = "has" if expected else "lacks"
-        why = "" if found == expected else f": {'none' if expected else 'some'} found: {expression}"
-        print(f"{'not ok' if why else 'ok'} - {name} {verb} {what}{why}")
-        good &= not why
-    for first, last, what, expression, least in COUNTS:
-        if first <= name <= last:
+def cases(name, lines):
+    """(what the rung does, why it does not or "") for every row that says something about it."""
+    for spans, what, expression in TABLE:
+        expected = has(spans, name)
+        if expected is not None:
+            right = (matches(lines, expression) > 0) == expected
+            found = f"{'none' if expected else 'some'} found: {expression}"
+            yield f"{'has' if expected else 'lacks'} {what}", "" if right else found
+    for spans, what, expression, least in COUNTS:
+        if has(spans, name):
             count = matches(lines, expression)
-            why = "" if count >= least else f": {count} of {least} found: {expression}"
-            print(f"{'not ok' if why else 'ok'} - {name} has {what}{why}")
-            good &= not why
+            found = f"{count} of {least} found: {expression}"
+            yield f"has {what}", "" if count >= least else found
     for what, wrong in (
         ("makes no policy in a loop that loads", policies_in_loads(lines)),
         ("reconverges before aligned barriers", unconverged(lines)),
     ):
-        print(f"not ok - {name} {what}: {wrong[0].strip()}" if wrong else f"ok - {name} {what}")
-        good &= not wrong
-    return good
+        yield what, wrong[0].strip() if wrong else ""
+
+
+def test_rung(name, lines):
+    """Prints the rung's cases; returns whether all are good."""
+    found = list(cases(name, lines))
+    for what, why in found:
+        print(f"not ok - {name} {what}: {why}" if why else f"ok - {name} {what}")
+    return not any(why for _, why in found)
 
 
 def loops(lines):

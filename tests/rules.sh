@@ -9,11 +9,8 @@ cd "$(dirname "$0")/.." || exit 1
 absent() {
     local name=$1 expression=$2 found
     shift 2
-    if found=$(grep -HnE -m 1 -- "$expression" "$@"); then
-        not_ok "$name" "$(head -n 1 <<<"$found")"
-    else
-        ok "$name"
-    fi
+    found=$(grep -HnE -m 1 -- "$expression" "$@")
+    is "$name" "$(head -n 1 <<<"$found")" test -z "$found"
 }
 
 # What no rung holds, and the lines that would show it.
@@ -78,11 +75,7 @@ undocumented() {
 mapfile -t headers < <(find common -name '*.h' -o -name '*.cuh' | sort)
 for header in "${headers[@]}"; do
     found=$(undocumented "$header" | head -n 1)
-    if [[ -z $found ]]; then
-        ok "$header: every function has a comment"
-    else
-        not_ok "$header: every function has a comment" "$found"
-    fi
+    is "$header: every function has a comment" "$found" test -z "$found"
 done
 
 mapfile -t tree < <(find Makefile README.md make .ci common steps bench plots book standalone tests -type f \

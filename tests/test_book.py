@@ -312,8 +312,8 @@ NOTE = """# v02: <!--=a-->two<!--/--> & more
 SMALL = {
     "README.md": "# small\n\nA small book.\n\n<!-- results:begin -->\n<!-- results:end -->\n",
     "steps/v01_first.cu": '// v01: first.\n//\n// It <is> so.\n#include "step.h"\n'
-    'int a;\n{"v01", "the first & only"};\n',
-    "steps/v02_second.cu": '// v02: second.\n#include "step.h"\nint a, b;\n{"v02", "the second"};\n',
+    'int a;\n    .idea = "the first & only",\n',
+    "steps/v02_second.cu": '// v02: second.\n#include "step.h"\nint a, b;\n    .idea = "the second",\n',
     "common/step.h": "int step;\n",
     "notes/README.md": "# Notes\n\nNone.\n",
     "notes/rungs/v02.md": NOTE,

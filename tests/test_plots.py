@@ -382,8 +382,8 @@ def test_changes(folder):
     from plots.draw import share_and_clock
 
     run_of = headline()
-    rows = [share_and_clock.changes(run_of, reading) for reading in share_and_clock.READINGS]
-    known = [v for row in (*rows, share_and_clock.speed_changes(run_of)) for v in row[1:]]
+    readings = (*share_and_clock.READINGS, "tflops")
+    known = [v for reading in readings for v in share_and_clock.changes(run_of, reading)[1:]]
     figures = [share_and_clock.percent(v, 0 if v > 100 else 1) for v in known if v is not None]
     shows(share_and_clock, records_of(run_of), folder, figures)
     pyplot = plot.import_pyplot()

@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools import emulated
@@ -124,18 +124,9 @@ def test_text(name: str, rung: Path) -> None:
 # ---------------------------------------------------------------- running programs
 
 
-def run(
-    program: Path | str, *arguments: object, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess:
-    command = [str(program), *map(str, arguments)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-        env={**os.environ, **(environment or {})},
-    )
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess:
+    how = {"capture_output": True, "text": True, "env": {**os.environ, **environment}}
+    return subprocess.run(list(map(str, command)), check=False, timeout=LIMIT, **how)
 
 
 def sizes(shape: Shape) -> list[int]:
@@ -172,13 +163,13 @@ class Run:
     status: int
     said: str
     arguments: tuple[object, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
 
     def outcome(self) -> str:
         if not self.program.exists():
             return f"{self.program.relative_to(ROOT)} was not built"
         try:
-            result = run(self.program, *self.arguments, environment=dict(self.environment))
+            result = run(self.program, *self.arguments, **self.environment)
         except subprocess.TimeoutExpired:
             return f"no end after {LIMIT} s"
         return ends(result, self.status, self.said)
@@ -208,11 +199,8 @@ def refused(name: str, source: str) -> list[Run]:
         ("in the first element", "2 0", r"0\]\[0"),
         ("in the last element, after timing", f"3 {last}", r"\d+\]\[\d+"),
     ):
-        said, environment = (
-            rf"^{name} is wrong: D\[{element}\] is ",
-            (("STANDALONE_DAMAGE", damage),),
-        )
-        title = f"{name} finds a wrong bit {where}"
+        said = rf"^{name} is wrong: D\[{element}\] is "
+        title, environment = f"{name} finds a wrong bit {where}", {"STANDALONE_DAMAGE": damage}
         runs.append(Run(title, program, FAILED, said, good, environment))
     bad = {"no number": "12x", "nothing": "", "zero": 0, "a negative number": -8}
     bad |= {"too much": 1 << 40, "a size between multiples": good[1] + 1}
@@ -261,7 +249,7 @@ def test_nvcc(rungs: dict[str, Path]) -> None:
             skip(f"{name}.cu is compiled by nvcc alone", "needs nvcc")
         return
     said = "cannot run here: it needs an NVIDIA GPU of compute capability .*, but none was found"
-    no_gpu = ((), (("CUDA_VISIBLE_DEVICES", "-1"),))
+    no_gpu = ((), {"CUDA_VISIBLE_DEVICES": "-1"})
     runs = []
     for name in rungs:
         case(f"{name}.cu is compiled by nvcc alone, without warnings and spills", check_log(name))
@@ -361,10 +349,8 @@ def test_bad_sources(rungs: dict[str, Path]) -> None:
         rung.write_text(source)
         output.unlink(missing_ok=True)
         result = run(sys.executable, "-m", "standalone.write", rung, output)
-        why = ends(result, FAILED, re.escape(said))
-        case(
-            f"a rung with {what} is an error", why or ("it was written" if output.exists() else "")
-        )
+        why = ends(result, FAILED, re.escape(said)) or "it was written" * output.exists()
+        case(f"a rung with {what} is an error", why)
 
 
 def main() -> int:

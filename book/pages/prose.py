@@ -171,12 +171,6 @@ class Renderer:
         prose.html = self.html_of(kept)
         return prose
 
-    def inline(self, text):
-        """A line of text."""
-        tokens = self.markdown.parseInline(without_comments(text))
-        self.links(tokens[0].children)
-        return self.html_of(tokens)
-
     def html_of(self, tokens):
         """Tokens as HTML."""
         return self.markdown.renderer.render(tokens, self.markdown.options, {})

@@ -210,9 +210,8 @@ class Site:
         self.add(
             place,
             "rung.html",
-            f"{rung.name}: {idea_of(text, rung.name)}",
+            rung.title,
             rung=rung,
-            idea=idea_of(text, rung.name),
             track=TRACKS[rung.name[0]],
             header=opening_of(lines, rung.name),
             prose=prose,
@@ -224,13 +223,8 @@ class Site:
             resources=table,
             resources_said=said,
             lines=self.linked(rung.path, place, text),
-            **neighbours(list(map(self.named_rung, self.tree.rungs)), place),
+            **neighbours([(one.page, one.title) for one in self.tree.rungs.values()], place),
         )
-
-    def named_rung(self, name):
-        """(place, title)"""
-        rung = self.tree.rungs[name]
-        return rung.page, f"{name}: {idea_of(self.tree.read(rung.path), name)}"
 
     # --- pages of their own -------------------------------------------------------------------
 
@@ -242,7 +236,8 @@ class Site:
         tables = []
         for letter, name in TRACKS.items():
             body = renderer.render(self.track_text(letter)).html
-            tables.append((letter, f"The {name} track", body, self.track(letter)))
+            rungs = [rung for rung in self.tree.rungs.values() if rung.name[0] == letter]
+            tables.append((letter, f"The {name} track", body, rungs))
         self.ask_for(readme)
         prose = renderer.render(lead)
         notes = [
@@ -267,14 +262,6 @@ class Site:
             if self.tree.is_file(f"plots/{name}.svg"):
                 text += f"\n\n![{name.replace('-', ' ').capitalize()}](plots/{name}.svg)"
         return text
-
-    def track(self, letter):
-        """(rung, idea) of a track."""
-        return [
-            (rung, idea_of(self.tree.read(rung.path), rung.name))
-            for rung in self.tree.rungs.values()
-            if rung.name[0] == letter
-        ]
 
     def ideas(self):
         """A page per idea, and the list of them: (title, first paragraph, place)."""
@@ -401,12 +388,6 @@ def opening_of(lines, name):
     """The paragraphs of a rung's opening comment, without its name."""
     words = paragraphs(lines[: first_include(lines)])
     return [words[0].removeprefix(f"{name}: "), *words[1:]] if words else []
-
-
-def idea_of(text, name):
-    """The idea in a rung's step record, as `make list` prints it."""
-    match = re.search(rf'"{name}",[^"]*"([^"]*)"', text)
-    return match[1] if match else "no idea in its step record"
 
 
 def in_order(paths, contents):

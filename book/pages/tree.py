@@ -33,12 +33,18 @@ class Rung:
 
     name: str  # 'v07'
     path: str  # its place in the tree
+    idea: str
     below: Rung | None  # that it grows from
 
     @property
     def page(self):
         """Its place in the book."""
         return f"rungs/{self.name}.html"
+
+    @property
+    def title(self):
+        """Its page's."""
+        return f"{self.name}: {self.idea}"
 
     @property
     def note(self):
@@ -51,14 +57,10 @@ class Tree:
 
     def __init__(self, root):
         self.root = Path(root)
-        self.rungs = self._find_rungs()
-
-    def _find_rungs(self):
-        """All rungs, track by track, lowest first, by name."""
-        found = {}
+        self.rungs = {}  # all, track by track, lowest first, by name
         for name, rung in rungs.find(self.root / "steps").items():
-            found[name] = Rung(name, f"steps/{rung.path.name}", found.get(rung.below))
-        return found
+            path, below = f"steps/{rung.path.name}", self.rungs.get(rung.below)
+            self.rungs[name] = Rung(name, path, rung.idea, below)
 
     def is_file(self, path):
         """True for a file of the tree."""
@@ -111,21 +113,16 @@ class Tree:
         if path.suffix in PICTURES:
             return f"pictures/{path.relative_to('plots') if path.parts[0] == 'plots' else path}"
         if path.is_relative_to(RESULTS) and path.suffix in RECORDED:
-            return place_of_recorded(path)
+            # A recorded JSON has a page that shows it; what a test printed is there as it is.
+            inside = path.relative_to(RESULTS)
+            return f"results/{inside.with_suffix('.html') if inside.suffix == '.json' else inside}"
         if path.suffix == ".md":
             return place_of_markdown(path)
         return f"source/{path}.html"
 
 
-def place_of_recorded(path):
-    """A recorded JSON has a page that shows it; what a test printed is there as it is."""
-    inside = PurePosixPath(path).relative_to(RESULTS)
-    return f"results/{inside.with_suffix('.html') if inside.suffix == '.json' else inside}"
-
-
 def place_of_markdown(path):
     """Notes stand where a reader looks for them, other Markdown among the sources."""
-    path = PurePosixPath(path)
     if str(path) == "README.md":
         return "readme.html"
     if path.parts[0] != "notes":

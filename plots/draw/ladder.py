@@ -6,7 +6,6 @@ import math
 
 from bench.records import recorded
 from plots.draw import bars, style
-from plots.draw.records import best_cublaslt
 
 NAME = "ladder"
 TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bars look alike
@@ -21,14 +20,14 @@ def find(records):
 
 def notes(ladder):
     """What the run lacks."""
-    return [] if best_cublaslt(ladder) else ["no line for the best cuBLASLt: it is not recorded"]
+    return [] if ladder.get("cublaslt") else ["no line for the best cuBLASLt: it is not recorded"]
 
 
 def lines(ladder, records):
     """(TFLOPS, legend, style) of whoever the rungs are compared with."""
     cublas = ladder["cublas"]["tflops"]["median"]
     found = [(cublas, f"cuBLAS, median: {cublas:.0f} TFLOPS", style.CUBLAS)]
-    best = best_cublaslt(ladder)
+    best = ladder.get("cublaslt")
     if best:
         rate = best["tflops"]["median"]
         found.append((rate, f"best cuBLASLt, median: {rate:.0f} TFLOPS", style.SECOND))

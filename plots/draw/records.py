@@ -29,8 +29,9 @@ class Records:
         found = recorded.home_of([run for run in self.runs if run["kind"] == "ladder"])
         return recorded.Home(None, found.cards) if self.chosen else found
 
-    def all_ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
-        """The ladders of one track without variants on any GPU, finished unless they were chosen."""
+    def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
+        """The ladders of one track without variants on the home GPU, finished unless they were
+        chosen."""
         return [
             run
             for run in self.runs
@@ -39,11 +40,8 @@ class Records:
             and recorded.tracks(run) == {track}
             and recorded.rungs_only(run)
             and (self.chosen or not run["interrupted"])
+            and self.home.has(run)
         ]
-
-    def ladders(self, track, protocol=recorded.HEADLINE_PROTOCOL):
-        """Of these those on the home GPU."""
-        return [run for run in self.all_ladders(track, protocol) if self.home.has(run)]
 
     def headline(self):
         """The newest burst run of all v rungs at 8192 x 8192 x 8192, or the chosen one."""
@@ -134,8 +132,3 @@ def alike(runs):
 def value(rung, reading):
     """A reading of a rung's own timing, or None if it failed or could not be read."""
     return None if "failed" in rung else rung["timing"]["step"][reading]
-
-
-def best_cublaslt(ladder):
-    """The fastest of cuBLASLt's heuristics, timed like cuBLAS; None if nobody searched for it."""
-    return ladder.get("cublaslt")

@@ -10,7 +10,7 @@ import math
 
 from bench.records import recorded
 from plots.draw import bars, style
-from plots.draw.records import Missing, best_cublaslt, value
+from plots.draw.records import Missing, value
 
 NAME = "share-and-clock"
 READINGS = ("tensor_core_share", "sm_clock_ghz")
@@ -34,20 +34,11 @@ def find(records):
 
 def changes(ladder, reading):
     """By how many per cent (of a logarithm) each rung changes on the one that it grows from, or
-    None."""
-    return steps_between(ladder, [value(rung, reading) for rung in ladder["rungs"]])
-
-
-def speed_changes(ladder):
-    """The same of the measured speed."""
-    rates = [value(rung, "tflops") for rung in ladder["rungs"]]
-    return steps_between(ladder, [rate and rate["median"] for rate in rates])
-
-
-def steps_between(ladder, values):
-    """Each rung's value against that of the rung it grows from; None where either is not known."""
+    None where either is not known. Of a rate the median counts."""
     found, by_name = [], {}
-    for rung, upper in zip(ladder["rungs"], values):
+    for rung in ladder["rungs"]:
+        upper = value(rung, reading)
+        upper = upper["median"] if isinstance(upper, dict) else upper
         pairs = [pair for pair in ladder["neighbours"] if pair["upper"] == rung["step"]]
         lower = by_name.get(pairs[0]["lower"]) if pairs else None
         found.append(None if None in (lower, upper) else 100 * math.log(upper / lower))
@@ -57,8 +48,8 @@ def steps_between(ladder, values):
 
 def others(ladder):
     """{words: timing} of whom the rungs are compared with."""
-    found = {"cuBLAS": ladder["cublas"], "best\ncuBLASLt": best_cublaslt(ladder)}
-    return {words: timing for words, timing in found.items() if timing}
+    sides = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
+    return {words: ladder[side] for words, side in sides.items() if side in ladder}
 
 
 def panel(axes, ladder, reading, words, how):
@@ -104,7 +95,7 @@ def change_panel(axes, ladder):
                 axes.text(x + offset, shown, "↑", ha="center", va="bottom", fontsize=9)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_ylim(low, high)
-    numbers = {"clock": sides[1][0], "share": sides[0][0], "speed": speed_changes(ladder)}
+    numbers = {"clock": sides[1][0], "share": sides[0][0], "speed": changes(ladder, "tflops")}
     for row, (name, values) in enumerate(numbers.items()):
         number_row(axes, 1.02 + ROW * row, name, values)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from bench.records import recorded
 from plots.draw import bars, style
-from plots.draw.records import Missing, best_cublaslt
+from plots.draw.records import Missing
 
 NAME = "sustained"
 SIDES = {
-    "burst": {"color": style.SKY},
-    "sustained": {**style.HATCHED, "color": style.VERMILION},
-}
-WORDS = {
-    "burst": "burst: a few launches after a pause; median and 10th to 90th percentile",
-    "sustained": "sustained: launches back to back for a second and more; the same",
+    "burst": {
+        "color": style.SKY,
+        "label": "burst: a few launches after a pause; median and 10th to 90th percentile",
+    },
+    "sustained": {
+        **style.HATCHED,
+        "color": style.VERMILION,
+        "label": "sustained: launches back to back for a second and more; the same",
+    },
 }
 OTHERS = {"cublas": "cuBLAS", "cublaslt": "best\ncuBLASLt"}  # as a ladder has them, and here
 MEDIAN = {"fmt": "D", "color": style.YELLOW, "markeredgecolor": "black", "markersize": 5}
@@ -66,8 +69,8 @@ def find(records):
 def table(ladder):
     """{name: timing} of what was measured, cuBLAS and the best of cuBLASLt last."""
     timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
-    others = dict(zip(OTHERS.values(), (ladder["cublas"], best_cublaslt(ladder))))
-    return {**timings, **{name: timing for name, timing in others.items() if timing}}
+    others = {name: ladder[side] for side, name in OTHERS.items() if side in ladder}
+    return {**timings, **others}
 
 
 def columns(names):
@@ -82,7 +85,7 @@ def rate_panel(axes, tables, names):
         rates = [tables[protocol][name]["tflops"] for name in names]
         places = [x + offset for x in columns(names)]
         medians = [rate["median"] for rate in rates]
-        axes.bar(places, medians, width=0.38, zorder=2, label=WORDS[protocol], **how)
+        axes.bar(places, medians, width=0.38, zorder=2, **how)
         line = {"color": "black", "capsize": 2, "linewidth": 1, "zorder": 3}
         size = {"fontsize": 9, "rotation": 90 if len(names) > 9 else 0}
         for x, rate in zip(places, rates):

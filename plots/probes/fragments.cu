@@ -1,4 +1,5 @@
 // Which thread holds which element: asked of mma.sync, wgmma, ldmatrix and stmatrix themselves.
+// What mma.sync wants of its operands is what ldmatrix gives it.
 //
 //   fragments OUT.json
 //
@@ -18,17 +19,6 @@ struct Fragment {
     int threads, registers, halves, rows, columns;
     std::vector<int> elements;
 };
-
-static void write(Report &report, const Fragment &fragment) {
-    report.begin(fragment.name);
-    report.number("threads", fragment.threads);
-    report.number("registers", fragment.registers);
-    report.number("halves", fragment.halves);
-    report.number("rows", fragment.rows);
-    report.number("columns", fragment.columns);
-    report.numbers("elements", fragment.elements);
-    report.end();
-}
 
 // fp16 as its bits. Whole numbers up to 2048 are exact.
 static uint16_t fp16_bits(int value) {
@@ -65,9 +55,10 @@ struct WarpOperands {
     alignas(16) uint16_t b[N * K]; // column by column
 };
 
-// Loads both operands as the Ampere rungs do, by ldmatrix: a [32][4], b [32][2].
-__global__ void load_operands(const uint16_t *from_a, const uint16_t *from_b, uint32_t *a,
-                              uint32_t *b) {
+// Loads both operands as the Ampere rungs do, by ldmatrix: a [32][4], b [32][2]. Their product with
+// fp32 sums is d [32][4], with fp16 sums d_fp16 [32][2].
+__global__ void multiply_warp(const uint16_t *from_a, const uint16_t *from_b, uint32_t *a,
+                              uint32_t *b, float *d, uint32_t *d_fp16) {
     WarpOperands &smem = dynamic_smem<WarpOperands>();
     const int lane = threadIdx.x;
     for (int i = lane; i < M * K; i += WARP_THREADS)
@@ -75,132 +66,55 @@ __global__ void load_operands(const uint16_t *from_a, const uint16_t *from_b, ui
     for (int i = lane; i < N * K; i += WARP_THREADS)
         smem.b[i] = from_b[i];
     __syncwarp();
-    uint32_t part_a[A_REGISTERS], part_b[B_REGISTERS];
+    uint32_t part_a[A_REGISTERS], part_b[B_REGISTERS], fp16_sums[D_REGISTERS / 2] = {};
+    float sums[D_REGISTERS] = {};
     ldmatrix_x4(part_a, &smem.a[lane % 16 * K + lane / 16 * 8]);
     ldmatrix_x2(part_b, &smem.b[lane % 8 * K + lane / 8 % 2 * 8]);
-    for (int i = 0; i < A_REGISTERS; ++i)
-        a[lane * A_REGISTERS + i] = part_a[i];
-    for (int i = 0; i < B_REGISTERS; ++i)
-        b[lane * B_REGISTERS + i] = part_b[i];
+    mma_m16n8k16(sums, part_a, part_b);
+    mma_m16n8k16(fp16_sums, part_a, part_b);
+    std::copy_n(part_a, A_REGISTERS, a + lane * A_REGISTERS);
+    std::copy_n(part_b, B_REGISTERS, b + lane * B_REGISTERS);
+    std::copy_n(sums, D_REGISTERS, d + lane * D_REGISTERS);
+    std::copy_n(fp16_sums, D_REGISTERS / 2, d_fp16 + lane * D_REGISTERS / 2);
 }
 
-// The products of `count` pairs of fragments, with fp32 sums d [count][32][4] and with fp16 sums
-// d_fp16 [count][32][2].
-__global__ void multiply_warp(const uint32_t *a, const uint32_t *b, float *d, uint32_t *d_fp16,
-                              int count) {
-    const int lane = threadIdx.x;
-    for (int step = 0; step < count; ++step) {
-        const int at = step * WARP_THREADS + lane;
-        uint32_t part_a[A_REGISTERS], part_b[B_REGISTERS], fp16_sums[D_REGISTERS / 2] = {};
-        float sums[D_REGISTERS] = {};
-        for (int i = 0; i < A_REGISTERS; ++i)
-            part_a[i] = a[at * A_REGISTERS + i];
-        for (int i = 0; i < B_REGISTERS; ++i)
-            part_b[i] = b[at * B_REGISTERS + i];
-        mma_m16n8k16(sums, part_a, part_b);
-        mma_m16n8k16(fp16_sums, part_a, part_b);
-        for (int i = 0; i < D_REGISTERS; ++i)
-            d[at * D_REGISTERS + i] = sums[i];
-        for (int i = 0; i < D_REGISTERS / 2; ++i)
-            d_fp16[at * D_REGISTERS / 2 + i] = fp16_sums[i];
-    }
-}
-
-using Registers = std::vector<uint32_t>; // of the whole warp, lane by lane
-
-struct Sums {
-    std::vector<float> fp32;
-    Registers fp16;
+struct Registers { // of the whole warp, lane by lane
+    std::vector<uint32_t> a, b;
+    std::vector<float> d;
+    std::vector<uint32_t> d_fp16;
 };
 
-// A has a(i, k) at row i, column k, and B b(k, j): their fragments.
-template <typename OfA, typename OfB>
-static std::pair<Registers, Registers> loaded(OfA a, OfB b) {
-    std::vector<uint16_t> from_a, from_b;
-    for (int i = 0; i < M * K; ++i)
-        from_a.push_back(fp16_bits(a(i / K, i % K)));
-    for (int i = 0; i < N * K; ++i)
-        from_b.push_back(fp16_bits(b(i % K, i / K)));
+static Registers multiplied(const std::vector<uint16_t> &from_a,
+                            const std::vector<uint16_t> &from_b) {
     const Array<uint16_t> on_a(from_a), on_b(from_b);
-    const Array<uint32_t> part_a(WARP_THREADS * A_REGISTERS), part_b(WARP_THREADS * B_REGISTERS);
-    run_cta(load_operands, WARP_THREADS, sizeof(WarpOperands), on_a.device, on_b.device,
-            part_a.device, part_b.device);
-    return {part_a.read(), part_b.read()};
+    const Array<uint32_t> a(WARP_THREADS * A_REGISTERS), b(WARP_THREADS * B_REGISTERS);
+    const Array<float> d(WARP_THREADS * D_REGISTERS);
+    const Array<uint32_t> d_fp16(WARP_THREADS * D_REGISTERS / 2);
+    run_cta(multiply_warp, WARP_THREADS, sizeof(WarpOperands), on_a.device, on_b.device, a.device,
+            b.device, d.device, d_fp16.device);
+    return {a.read(), b.read(), d.read(), d_fp16.read()};
 }
 
-static Sums product(const Registers &a, const Registers &b, int count) {
-    const Array<uint32_t> on_a(a), on_b(b), fp16_sums(count * WARP_THREADS * D_REGISTERS / 2);
-    const Array<float> sums(count * WARP_THREADS * D_REGISTERS);
-    run_cta(multiply_warp, WARP_THREADS, 0, on_a.device, on_b.device, sums.device, fp16_sums.device,
-            count);
-    return {sums.read(), fp16_sums.read()};
-}
-
-// All fragments with 1 in one slot and 0 elsewhere, slot after slot.
-static Registers one_hot(int slots) {
-    Registers all;
-    for (int slot = 0; slot < slots; ++slot)
-        for (int i = 0; i < slots / 2; ++i)
-            all.push_back(i == slot / 2 ? uint32_t(fp16_bits(1)) << 16 * (slot % 2) : 0);
-    return all;
-}
-
-static Registers repeated(const Registers &registers, int times) {
-    Registers all;
-    for (int i = 0; i < times; ++i)
-        all.insert(all.end(), registers.begin(), registers.end());
-    return all;
-}
-
-// D = I * B, and B has a number of its own in every element: what a slot holds says which it is.
-static std::vector<Fragment> mma_sums() {
-    const auto [a, b] =
-        loaded([](int i, int k) { return int(i == k); }, [](int k, int j) { return k * N + j; });
-    const Sums sums = product(a, b, 1);
-    std::vector<int> fp32(sums.fp32.begin(), sums.fp32.end()), fp16;
-    for (const int half : halves_of(sums.fp16))
+// Operands that hold the numbers of their elements, as bits, say what ldmatrix gives to each slot.
+// Of D = I * B, where B holds the numbers of D's elements, each slot says which of them it is.
+static std::vector<Fragment> mma_fragments() {
+    std::vector<uint16_t> numbers_a(M * K), numbers_b, unit(M * K), numbers_d;
+    std::iota(numbers_a.begin(), numbers_a.end(), 0);
+    for (int i = 0; i < N * K; ++i) {
+        numbers_b.push_back(uint16_t(i % K * N + i / K));
+        numbers_d.push_back(fp16_bits(numbers_b[i]));
+    }
+    for (int i = 0; i < K; ++i)
+        unit[i * K + i] = fp16_bits(1);
+    const Registers operands = multiplied(numbers_a, numbers_b);
+    const Registers sums = multiplied(unit, numbers_d);
+    std::vector<int> fp32(sums.d.begin(), sums.d.end()), fp16;
+    for (const int half : halves_of(sums.d_fp16))
         fp16.push_back(of_fp16_bits(uint32_t(half)));
     return {{"mma d, fp32 sums", WARP_THREADS, D_REGISTERS, 1, M, N, fp32},
-            {"mma d, fp16 sums", WARP_THREADS, D_REGISTERS / 2, 2, M, N, fp16}};
-}
-
-// The element of D that is not 0 and has the lowest number, and its value.
-static std::pair<int, int> first_of(const float *sums, const std::vector<int> &elements) {
-    std::pair<int, int> first = {M * N, 0};
-    for (size_t i = 0; i < elements.size(); ++i)
-        if (sums[i] != 0 && elements[i] < first.first)
-            first = {elements[i], int(sums[i])};
-    if (first.first == M * N)
-        give_up("mma.m16n8k16: a slot of an operand has no effect on the product");
-    return first;
-}
-
-// A 1 in one slot of A, at (i, k), makes row k of B row i of D. B's numbers begin at 1.
-static Fragment mma_a(const std::vector<int> &d) {
-    constexpr int SLOTS = WARP_THREADS * A_REGISTERS * 2;
-    const Registers b =
-        loaded([](int, int) { return 0; }, [](int k, int j) { return k * N + j + 1; }).second;
-    const Sums sums = product(one_hot(SLOTS), repeated(b, SLOTS), SLOTS);
-    std::vector<int> elements;
-    for (int slot = 0; slot < SLOTS; ++slot) {
-        const auto [element, value] = first_of(&sums.fp32[slot * d.size()], d);
-        elements.push_back(element / N * K + (value - 1) / N);
-    }
-    return {"mma a", WARP_THREADS, A_REGISTERS, 2, M, K, elements};
-}
-
-// A 1 in one slot of B, at (k, j), makes column k of A column j of D.
-static Fragment mma_b(const std::vector<int> &d) {
-    constexpr int SLOTS = WARP_THREADS * B_REGISTERS * 2;
-    const Registers a =
-        loaded([](int i, int k) { return i * K + k + 1; }, [](int, int) { return 0; }).first;
-    const Sums sums = product(repeated(a, SLOTS), one_hot(SLOTS), SLOTS);
-    std::vector<int> elements;
-    for (int slot = 0; slot < SLOTS; ++slot) {
-        const auto [element, value] = first_of(&sums.fp32[slot * d.size()], d);
-        elements.push_back((value - 1) % K * N + element % N);
-    }
-    return {"mma b", WARP_THREADS, B_REGISTERS, 2, K, N, elements};
+            {"mma d, fp16 sums", WARP_THREADS, D_REGISTERS / 2, 2, M, N, fp16},
+            {"mma a", WARP_THREADS, A_REGISTERS, 2, M, K, halves_of(operands.a)},
+            {"mma b", WARP_THREADS, B_REGISTERS, 2, K, N, halves_of(operands.b)}};
 }
 
 // ---------------------------------------------------------------------------- wgmma.m64nN
@@ -236,8 +150,7 @@ __global__ void multiply_by_unit(bool numbers_rows, float *d) {
                        advance_k(matrix_descriptor(smem.b), k));
     wgmma_commit();
     wgmma_wait<0>(acc);
-    for (int i = 0; i < COLUMNS / 2; ++i)
-        d[thread * (COLUMNS / 2) + i] = acc[i];
+    std::copy_n(acc, COLUMNS / 2, d + thread * (COLUMNS / 2));
 }
 
 // D[i][j] = B[j][i]: its column if the rows of B are numbered, else its row.
@@ -279,8 +192,7 @@ __global__ void load_matrices(uint32_t *out) {
         ldmatrix_x4_trans(registers, smem.row[lane]);
     else
         ldmatrix_x4(registers, smem.row[lane]);
-    for (int i = 0; i < MATRIX_REGISTERS; ++i)
-        out[lane * MATRIX_REGISTERS + i] = registers[i];
+    std::copy_n(registers, MATRIX_REGISTERS, out + lane * MATRIX_REGISTERS);
 }
 
 // out [32][8]: the rows, after every lane stored the numbers of its own eight slots.
@@ -317,19 +229,22 @@ static Fragment matrices_stored(const char *name) {
 int main(int argc, char **argv) {
     if (argc != 2)
         give_up("usage: fragments OUT.json");
-    std::vector<Fragment> fragments = mma_sums();
-    const std::vector<int> d = fragments[0].elements;
-    fragments.push_back(mma_a(d));
-    fragments.push_back(mma_b(d));
-    fragments.push_back(wgmma_sums<64>());
-    fragments.push_back(wgmma_sums<128>());
-    fragments.push_back(wgmma_sums<256>());
-    fragments.push_back(matrices_loaded<false>("ldmatrix_x4"));
-    fragments.push_back(matrices_loaded<true>("ldmatrix_x4_trans"));
-    fragments.push_back(matrices_stored("stmatrix_x4"));
+    std::vector<Fragment> fragments = mma_fragments();
+    fragments.insert(fragments.end(),
+                     {wgmma_sums<64>(), wgmma_sums<128>(), wgmma_sums<256>(),
+                      matrices_loaded<false>("ldmatrix_x4"),
+                      matrices_loaded<true>("ldmatrix_x4_trans"), matrices_stored("stmatrix_x4")});
     Report report(argv[1]);
-    for (const Fragment &fragment : fragments)
-        write(report, fragment);
+    for (const Fragment &fragment : fragments) {
+        report.begin(fragment.name);
+        report.number("threads", fragment.threads);
+        report.number("registers", fragment.registers);
+        report.number("halves", fragment.halves);
+        report.number("rows", fragment.rows);
+        report.number("columns", fragment.columns);
+        report.numbers("elements", fragment.elements);
+        report.end();
+    }
     report.finish();
     return 0;
 }

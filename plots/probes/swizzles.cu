@@ -60,26 +60,6 @@ struct Layout {
     int row_bytes;
 };
 
-static TensorMap map_of(const Layout &layout, const uint16_t *matrix) {
-    TensorMap map;
-    const int rows = TILE_BYTES / layout.row_bytes;
-    const int columns = layout.row_bytes / int(sizeof(bf16));
-    if (make_tensor_map_2d(&map, matrix, rows, columns, rows, columns, layout.swizzle))
-        exit(1);
-    return map;
-}
-
-// Where each chunk of the tile lies, in bytes. The elements are numbered.
-static std::vector<int> places(const TensorMap &map) {
-    const Array<uint16_t> out(ELEMENTS);
-    run_cta(copy_tile, WARP_THREADS, sizeof(Storage), map, out.device);
-    const std::vector<uint16_t> tile = out.read();
-    std::vector<int> offsets(CHUNKS, -1);
-    for (int i = 0; i < ELEMENTS; i += CHUNK_BYTES / int(sizeof(bf16)))
-        offsets[tile[i] * int(sizeof(bf16)) / CHUNK_BYTES] = i * int(sizeof(bf16));
-    return offsets;
-}
-
 // The only access to shared memory that read_rows makes by itself.
 static emulator::AccessSite matrix_read() {
     for (const emulator::AccessSite &site : emulator::access_sites())
@@ -89,11 +69,21 @@ static emulator::AccessSite matrix_read() {
 }
 
 static void write(Report &report, const Layout &layout) {
+    const int element = sizeof(bf16);
+    const int rows = TILE_BYTES / layout.row_bytes, columns = layout.row_bytes / element;
     std::vector<uint16_t> numbered(ELEMENTS);
     std::iota(numbered.begin(), numbered.end(), 0);
-    const Array<uint16_t> matrix(numbered);
-    const TensorMap map = map_of(layout, matrix.device);
-    const std::vector<int> offsets = places(map);
+    const Array<uint16_t> matrix(numbered), copy(ELEMENTS);
+    TensorMap map;
+    if (make_tensor_map_2d(&map, matrix.device, rows, columns, rows, columns, layout.swizzle))
+        exit(1);
+
+    // Where each chunk of the tile lies, in bytes.
+    run_cta(copy_tile, WARP_THREADS, sizeof(Storage), map, copy.device);
+    const std::vector<uint16_t> tile = copy.read();
+    std::vector<int> offsets(CHUNKS, -1);
+    for (int i = 0; i < ELEMENTS; i += CHUNK_BYTES / element)
+        offsets[tile[i] * element / CHUNK_BYTES] = i * element;
 
     std::vector<int> first_chunks;
     for (int row = 0; row < ROWS_READ; ++row)

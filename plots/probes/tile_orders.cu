@@ -42,36 +42,20 @@ struct Order {
     int bk;
     bool balanced; // no more CTAs than finish in the same number of waves
     bool backwards;
-    std::vector<tile_coordinate> (*tiles)(int tiles_m, int tiles_n);
+    int group; // rows of tiles, or one of these
 };
+constexpr int ALL_ROWS = 0; // column by column
+constexpr int HILBERT = -1;
 
-// The k-th CTA of the grid takes the k-th tile, column by column: one group of all rows.
-static std::vector<tile_coordinate> column_by_column(int tiles_m, int tiles_n) {
-    std::vector<tile_coordinate> order;
-    for (int i = 0; i < tiles_m * tiles_n; ++i)
-        order.push_back(grouped_tile(i, tiles_m, tiles_n, tiles_m));
-    return order;
-}
-
-static std::vector<tile_coordinate> grouped(int tiles_m, int tiles_n) {
-    std::vector<tile_coordinate> order;
-    for (int i = 0; i < tiles_m * tiles_n; ++i)
-        order.push_back(grouped_tile(i, tiles_m, tiles_n, v10::GROUP));
-    return order;
-}
-
-static std::vector<tile_coordinate> hilbert(int tiles_m, int tiles_n) {
-    std::vector<tile_coordinate> order(size_t(tiles_m) * tiles_n);
-    hilbert_order(order.data(), tiles_m, tiles_n);
-    return order;
-}
-
-static std::vector<int> coordinates(const std::vector<tile_coordinate> &order,
-                                    int tile_coordinate::*which) {
-    std::vector<int> found;
-    for (const tile_coordinate &tile : order)
-        found.push_back(tile.*which);
-    return found;
+static std::vector<tile_coordinate> tiles_of(const Order &order, int tiles_m, int tiles_n) {
+    std::vector<tile_coordinate> tiles(size_t(tiles_m) * tiles_n);
+    const int group = order.group == ALL_ROWS ? tiles_m : order.group;
+    if (order.group == HILBERT)
+        hilbert_order(tiles.data(), tiles_m, tiles_n);
+    else
+        for (int i = 0; i < tiles_m * tiles_n; ++i)
+            tiles[i] = grouped_tile(i, tiles_m, tiles_n, group);
+    return tiles;
 }
 
 // Sizes of the L2, up to more than A or B of 8192 x 8192.
@@ -82,16 +66,12 @@ static std::vector<uint64_t> capacities() {
     return found;
 }
 
-static uint64_t total(const std::vector<uint64_t> &parts) {
-    return std::accumulate(parts.begin(), parts.end(), uint64_t(0));
-}
-
 static void write(Report &report, const Order &order, int size, int sms, uint64_t l2_bytes) {
     const int tiles_m = ceil_div(size, order.tile_m);
     const int tiles_n = ceil_div(size, order.tile_n);
     const int tiles = tiles_m * tiles_n;
     const Schedule schedule = {
-        .order = order.tiles(tiles_m, tiles_n),
+        .order = tiles_of(order, tiles_m, tiles_n),
         .workers = order.balanced ? balanced_workers(tiles, sms) : std::min(tiles, sms),
         .k_steps = ceil_div(size, order.bk),
         .slice_a = order.tile_m * order.bk * sizeof(bf16),
@@ -103,12 +83,19 @@ static void write(Report &report, const Order &order, int size, int sms, uint64_
     report.number("tile_n", order.tile_n);
     report.number("workers", schedule.workers);
     report.number("backwards", order.backwards);
-    report.numbers("m", coordinates(schedule.order, &tile_coordinate::m));
-    report.numbers("n", coordinates(schedule.order, &tile_coordinate::n));
+    std::vector<int> m, n;
+    for (const tile_coordinate &tile : schedule.order) {
+        m.push_back(tile.m);
+        n.push_back(tile.n);
+    }
+    report.numbers("m", m);
+    report.numbers("n", n);
     report.numbers("dram_reads_of_waves", dram_reads(schedule, l2_bytes));
     std::vector<uint64_t> by_capacity;
-    for (const uint64_t capacity : capacities())
-        by_capacity.push_back(total(dram_reads(schedule, capacity)));
+    for (const uint64_t capacity : capacities()) {
+        const std::vector<uint64_t> reads = dram_reads(schedule, capacity);
+        by_capacity.push_back(std::accumulate(reads.begin(), reads.end(), uint64_t(0)));
+    }
     report.numbers("dram_reads", by_capacity);
     report.end();
 }
@@ -123,10 +110,10 @@ int main(int argc, char **argv) {
         give_up("SIZE, SMS and L2_BYTES are whole numbers");
 
     const Order orders[] = {
-        {"v05", v05::BM, v05::BN, v05::BK, false, false, column_by_column},
-        {"v10", v10::BM, v10::BN, v10::BK, true, false, grouped},
-        {"v11", v11::BM, v11::BN, v11::BK, true, false, hilbert},
-        {"v13", v13::BM, v13::BN, v13::BK, true, true, grouped},
+        {"v05", v05::BM, v05::BN, v05::BK, false, false, ALL_ROWS},
+        {"v10", v10::BM, v10::BN, v10::BK, true, false, v10::GROUP},
+        {"v11", v11::BM, v11::BN, v11::BK, true, false, HILBERT},
+        {"v13", v13::BM, v13::BN, v13::BK, true, true, v13::GROUP},
     };
     Report report(argv[1]);
     report.number("size", size);

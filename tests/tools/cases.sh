@@ -24,6 +24,11 @@ is() {
     if "$@" >/dev/null 2>&1; then ok "$name"; else not_ok "$name" "$why"; fi
 }
 
+# same NAME REBUILT EXPECTED: what make would compile again is what it must.
+same() {
+    is "$1" "rebuilt: ${2//$'\n'/ }; expected: ${3//$'\n'/ }" test "$2" = "$3"
+}
+
 # not COMMAND...: true if the command fails.
 not() {
     ! "$@"

@@ -66,19 +66,6 @@ def ways_of_banks(site, lanes):
     return [sum(word % BANKS == bank for word in wanted) for bank in range(BANKS)]
 
 
-def draw_ways(axes, ways, y, height):
-    """The number of words that each bank is asked for."""
-    for x, count, value in cells.runs(ways):
-        if not value:
-            cells.cell(axes, x, y, count, height, "0", color="0.45")
-            continue
-        narrow = len(str(value)) > count
-        cells.ways_cell(axes, x, y, count, height, value, "" if narrow else str(value))
-        if narrow:
-            how = {"ha": "left", "fontweight": "bold", "zorder": 5}
-            cells.label(axes, x + count + 0.3, y + height / 2, str(value), **how)
-
-
 def lines_of(pair):
     """How many lines of 128 bytes the accesses reach, and the height of one."""
     lines = max(max(site["offsets"]) // LINE_BYTES + 1 for site in pair)
@@ -102,7 +89,7 @@ def draw_access(axes, site, kind, lines, height):
         else:
             cells.cell(axes, *place, name, color="0.35")
     cells.frame(axes, 0, 0, BANKS, bottom)
-    draw_ways(axes, ways, bottom + 0.45, 1)
+    cells.ways_row(axes, ways, bottom + 0.45)
     for bank in (*range(0, BANKS, 8), BANKS - 1):
         cells.index(axes, bank + 0.5, -0.55, bank)
     passes, needed = (site[key] / site["instructions"] for key in ("passes", "passes_needed"))

@@ -60,6 +60,20 @@ def ways_cell(axes, x, y, width, height, ways, words="", **how):
     cell(axes, x, y, width, height, words, **how)
 
 
+def ways_row(axes, ways, y, bank_width=1):
+    """The number of words that each bank is asked for, once for neighbours that are alike."""
+    for first, count, value in runs(ways):
+        narrow = len(str(value)) > count
+        x, width = first * bank_width, count * bank_width
+        if not value:
+            cell(axes, x, y, width, 1, "0", color="0.45")
+            continue
+        ways_cell(axes, x, y, width, 1, value, "" if narrow else str(value))
+        if narrow:
+            how = {"ha": "left", "fontweight": "bold", "zorder": 5}
+            label(axes, x + width + 0.3, y + 0.5, str(value), **how)
+
+
 def index(axes, x, y, number, **how):
     """The number of a row, a column or a bank, beside the cells."""
     label(axes, x, y, str(number), **{"color": "0.4", "size": SMALL, **how})

@@ -22,9 +22,11 @@ def owners(fragment):
     }
 
 
-def blocks(fragment, rows, columns):
-    """The part of a fragment in these ranges, in blocks of elements that lie side by side, or one
+def blocks(fragment, rows=None, columns=None):
+    """A fragment, or the part of it in these ranges, in blocks of elements that lie side by side, or one
     below the other, in one thread: [row, column, height, width, thread, first and last register]."""
+    rows = rows or range(fragment["rows"])
+    columns = columns or range(fragment["columns"])
     owner = owners(fragment)
     found, done = [], set()
     for row in rows:

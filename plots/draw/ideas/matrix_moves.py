@@ -23,11 +23,7 @@ def data(answers, _records):
     found = {"lane": LANE}
     for form in FORMS:
         fragment = answers["fragments"][form]
-        rows, columns = range(fragment["rows"]), range(fragment["columns"])
-        found[form] = {
-            "rows": fragment["rows"],
-            "blocks": fragments.blocks(fragment, rows, columns),
-        }
+        found[form] = {"rows": fragment["rows"], "blocks": fragments.blocks(fragment)}
     return found
 
 

@@ -20,11 +20,10 @@ def data(answers, _records):
     found = {"lane": LANE}
     for name, key in PARTS.items():
         fragment = answers["fragments"][key]
-        rows, columns = range(fragment["rows"]), range(fragment["columns"])
         found[name] = {
             "rows": fragment["rows"],
             "columns": fragment["columns"],
-            "blocks": fragments.blocks(fragment, rows, columns),
+            "blocks": fragments.blocks(fragment),
             "held": fragments.slots_of(fragment, LANE),
         }
     return found

@@ -54,12 +54,7 @@ def draw_layout(axes, title, layout):
     for chunk in range(CHUNKS):
         cells.index(axes, chunk, -0.4, BANKS_OF_CHUNK * chunk, ha="left")
     cells.index(axes, CHUNKS, -0.4, len(ways) - 1, ha="right")
-    for first, count, value in cells.runs(ways):
-        place = (first / BANKS_OF_CHUNK, lines + 0.5, count / BANKS_OF_CHUNK, 1)
-        if value:
-            cells.ways_cell(axes, *place, value, str(value))
-        else:
-            cells.cell(axes, *place, "0", color="0.45")
+    cells.ways_row(axes, ways, lines + 0.5, 1 / BANKS_OF_CHUNK)
     cells.index(axes, CHUNKS / 2, lines + 2.15, "words wanted of each bank")
 
 
