@@ -230,11 +230,9 @@ static void leaves_nothing_behind(void) {
 }
 
 int main(void) {
-    char name[128];
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
         current = &ROWS[i];
-        snprintf(name, sizeof name, "json: %s", current->name);
-        run_case(name, leaves_nothing_behind);
+        run_row("json", current->name, leaves_nothing_behind);
     }
     return test_result();
 }

@@ -384,11 +384,9 @@ static void every_verdict_counts(void) {
 }
 
 int main(void) {
-    char name[128];
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
         current = &ROWS[i];
-        snprintf(name, sizeof name, "report: %s", current->name);
-        run_case(name, says);
+        run_row("report", current->name, says);
     }
     run_case("report: every check counts", every_verdict_counts);
     return test_result();

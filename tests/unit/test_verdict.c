@@ -67,10 +67,8 @@ static void merging(void) {
 
 int main(void) {
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
-        char name[128];
         current = &ROWS[i];
-        snprintf(name, sizeof name, "verdict: %s", current->name);
-        run_case(name, says);
+        run_row("verdict", current->name, says);
     }
     run_case("verdict: merging", merging);
     return test_result();
