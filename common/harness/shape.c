@@ -7,64 +7,46 @@
 #include "harness/random.h"
 
 /* Rows of A and B are k elements long, rows of C and D are n: multiples of 16 bytes, which is what
- * the wide copies of every rung need. Without k, rows of A are n elements long, and those of D too
- * or, if it is A transposed, m. */
+ * the wide copies of every rung need. Without k, rows of A are n elements long, which have
+ * the format of D's, and those of D too or, if it is A transposed, m. */
 enum { ROW_BYTES = 16 };
-
-static int64_t greatest_common_divisor(int64_t a, int64_t b) {
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static int64_t common_multiple(int64_t a, int64_t b) {
-    return a / greatest_common_divisor(a, b) * b;
-}
-
-static int64_t at_least_one(int64_t value) { return value < 1 ? 1 : value; }
 
 typedef struct multiples {
     int64_t m, n, k; /* k is 0 if there is none */
 } multiples;
 
-/* Elements of ROW_BYTES. */
-static int64_t row_multiple(enum number format) {
-    return ROW_BYTES / (int64_t)number_bytes(format);
+/* The smallest multiple of what the step wants that makes rows of whole ROW_BYTES. */
+static int64_t whole_rows(int wanted, enum number format) {
+    const int64_t multiple = wanted < 1 ? 1 : wanted;
+    int64_t elements = multiple;
+    while (elements * (int64_t)number_bytes(format) % ROW_BYTES != 0) {
+        elements += multiple;
+    }
+    return elements;
 }
 
 static multiples required_multiples(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
-    if (arithmetic.moves) {
-        return (multiples){
-            common_multiple(at_least_one(step->multiple_m),
-                            arithmetic.transposes ? row_multiple(arithmetic.output) : 1),
-            common_multiple(at_least_one(step->multiple_n), row_multiple(arithmetic.operands)), 0};
-    }
-    return (multiples){
-        at_least_one(step->multiple_m),
-        common_multiple(at_least_one(step->multiple_n), row_multiple(arithmetic.output)),
-        common_multiple(at_least_one(step->multiple_k), row_multiple(arithmetic.operands))};
+    const int64_t m = step->multiple_m < 1 ? 1 : step->multiple_m;
+    return (multiples){arithmetic.transposes ? whole_rows(step->multiple_m, arithmetic.output) : m,
+                       whole_rows(step->multiple_n, arithmetic.output),
+                       arithmetic.moves ? 0 : whole_rows(step->multiple_k, arithmetic.operands)};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {
     const multiples rule = required_multiples(step);
-    const arithmetic arithmetic = arithmetic_of(step);
-    if (arithmetic.moves) {
+    const int length = snprintf(text, size, "m: multiples of %" PRId64 ", n: multiples of %" PRId64,
+                                rule.m, rule.n);
+    text += length;
+    size -= (size_t)length;
+    if (rule.k == 0) {
         snprintf(text, size,
-                 "m: multiples of %" PRId64 ", n: multiples of %" PRId64
                  ", since TMA copies rows of whole 16 bytes and rows of A have n elements%s",
-                 rule.m, rule.n, arithmetic.transposes ? ", rows of D m" : "");
-        return;
-    }
-    const int length = snprintf(text, size,
-                                "m: multiples of %" PRId64 ", n: multiples of %" PRId64
-                                ", k: multiples of %" PRId64,
-                                rule.m, rule.n, rule.k);
-    if (step->largest_k > 0 && (size_t)length < size) {
-        snprintf(text + length, size - (size_t)length, " up to %d", step->largest_k);
+                 arithmetic_of(step).transposes ? ", rows of D m" : "");
+    } else if (step->largest_k > 0) {
+        snprintf(text, size, ", k: multiples of %" PRId64 " up to %d", rule.k, step->largest_k);
+    } else {
+        snprintf(text, size, ", k: multiples of %" PRId64, rule.k);
     }
 }
 

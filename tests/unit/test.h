@@ -52,6 +52,13 @@ static inline void run_case(const char *name, void (*body)(void)) {
     fflush(stdout);
 }
 
+/* The same, of a row in the table that the prefix names. */
+static inline void run_row(const char *prefix, const char *row, void (*body)(void)) {
+    char name[128];
+    snprintf(name, sizeof name, "%s: %s", prefix, row);
+    run_case(name, body);
+}
+
 static inline void skip_case(const char *name, const char *why) {
     printf("skip - %s: %s\n", name, why);
 }

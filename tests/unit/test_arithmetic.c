@@ -23,29 +23,8 @@ static void computations(void) {
     EXPECT(arithmetic_of(&fp16_sums).fp16_sums && !arithmetic_of(&fp16).fp16_sums, "fp16");
     EXPECT(arithmetic_of(&addmm).takes_c && arithmetic_of(&addmm).output == NUMBER_FP32, "addmm");
     EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
-}
-
-static void moves(void) {
-    static const step add = {.computes = ADD_ONE_INT32};
-    static const step transpose = {.computes = TRANSPOSE_FP32};
-    const arithmetic added = arithmetic_of(&add);
-    const arithmetic transposed = arithmetic_of(&transpose);
-    EXPECT(added.moves && !added.transposes && added.output == NUMBER_INT32, "add one");
-    EXPECT(transposed.moves && transposed.transposes && !transposed.takes_c, "transpose");
-    EXPECT(!arithmetic_of(&bf16).moves && !arithmetic_of(&addmm).moves, "products");
+    const arithmetic transposed = arithmetic_of(&(step){.computes = TRANSPOSE_FP32});
     EXPECT(arithmetic_moved_bytes(&transposed, 32768, 65536) == 17179869184.0, "bytes");
-    EXPECT(integers_of(&transpose, 0, 1, 1).exact, "always exact");
-    const uint32_t a[] = {1, 2, 3, UINT32_MAX, 0x7fffffff, 6}; /* [2][3] */
-    const problem problem = {.a = a, .m = 2, .n = 3};
-    reference reference = {.arithmetic = transposed, .rows = 3, .columns = 2};
-    const uint32_t expected[] = {1, UINT32_MAX, 2, 0x7fffffff, 3, 6};
-    for (size_t i = 0; i < 6; ++i) {
-        EXPECT(reference_word(&reference, &problem, i) == expected[i], "%zu", i);
-    }
-    reference.arithmetic = added;
-    EXPECT(reference_word(&reference, &problem, 2) == 4, "3 + 1");
-    EXPECT(reference_word(&reference, &problem, 3) == 0, "around the end");
-    EXPECT(reference_word(&reference, &problem, 4) == 0x80000000, "the largest int32");
 }
 
 static void roundings(void) {
@@ -132,7 +111,6 @@ static void epilogue(void) {
 
 int main(void) {
     run_case("arithmetic: what is computed", computations);
-    run_case("arithmetic: what moves words", moves);
     run_case("arithmetic: what is rounded", roundings);
     run_case("arithmetic: sums of the exact check's integers", sums_stay_exact);
     run_case("arithmetic: alpha and beta in the exact check", scalars_stay_exact);

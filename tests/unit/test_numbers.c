@@ -31,29 +31,50 @@ static uint16_t slow_rounding(enum number format, double value) {
     return best;
 }
 
-static void every_bf16_survives(void) {
+static uint16_t rounded(enum number format, float value) {
+    uint16_t bits;
+    number_write(format, &bits, 0, value);
+    return bits;
+}
+
+static void every_value_survives(void) {
     for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
-        const float value = bf16_to_float((bf16_bits)bits);
-        if (!isnan(value)) {
-            EXPECT(bf16_from_float(value) == bits, "%#x became %#x", bits, bf16_from_float(value));
+        const uint16_t number = (uint16_t)bits;
+        for (enum number format = NUMBER_BF16; format <= NUMBER_FP16; ++format) {
+            const float value = number_read(format, &number, 0);
+            const uint16_t again = rounded(format, value);
+            EXPECT(isnan(value) ? isnan(number_read(format, &again, 0)) : again == bits,
+                   "%#x became %#x", bits, again);
         }
     }
+    EXPECT(fp16_to_float(0x3c00) == 1 && fp16_to_float(0xc100) == -2.5f, "1 and -2.5");
+    EXPECT(fp16_to_float(0x7bff) == 65504 && fp16_to_float(1) == 0x1p-24f, "largest, smallest");
+}
+
+static void expect_rounding(enum number format, float value) {
+    EXPECT(rounded(format, value) == slow_rounding(format, (double)value), "%a", (double)value);
 }
 
 static void rounding_matches_the_definition(void) {
-    for (uint64_t i = 0; i < 300; ++i) {
+    static const float bf16_ties[] = {0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 257, 259, 0x1.81p-133f};
+    static const float fp16_ties[] = {2049,      2051,       0x1p-25f,   0x1.8p-24f, 0x1.ffep-15f,
+                                      -0x3p-25f, 0x1.002p0f, 0x1.006p0f, 65519};
+    for (uint64_t i = 0; i < 400; ++i) {
         const uint32_t bits = (uint32_t)random_bits(7, 7, i);
         float value;
         memcpy(&value, &bits, sizeof value);
         if (isfinite(value) && fabsf(value) < 0x1.fep127f) {
-            EXPECT(bf16_from_float(value) == slow_rounding(NUMBER_BF16, (double)value), "%a",
-                   (double)value);
+            expect_rounding(NUMBER_BF16, value);
         }
+        /* Of every exponent that matters in fp16, and below. */
+        expect_rounding(NUMBER_FP16,
+                        ldexpf(random_uniform(random_bits(7, 8, i)), (int)(i % 44) - 27));
     }
-    const float ties[] = {0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 257, 259, 0x1.81p-133f};
-    for (size_t i = 0; i < sizeof ties / sizeof *ties; ++i) {
-        EXPECT(bf16_from_float(ties[i]) == slow_rounding(NUMBER_BF16, (double)ties[i]), "%a",
-               (double)ties[i]);
+    for (size_t i = 0; i < sizeof bf16_ties / sizeof *bf16_ties; ++i) {
+        expect_rounding(NUMBER_BF16, bf16_ties[i]);
+    }
+    for (size_t i = 0; i < sizeof fp16_ties / sizeof *fp16_ties; ++i) {
+        expect_rounding(NUMBER_FP16, fp16_ties[i]);
     }
 }
 
@@ -65,33 +86,6 @@ static void special_values(void) {
     float low_nan;
     memcpy(&low_nan, &low_nan_bits, sizeof low_nan);
     EXPECT(isnan(bf16_to_float(bf16_from_float(low_nan))), "a NaN must not become infinite");
-}
-
-static void fp16_values_survive(void) {
-    for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
-        const float value = fp16_to_float((fp16_bits)bits);
-        if (!isnan(value)) {
-            EXPECT(fp16_from_float(value) == bits, "%#x became %#x", bits, fp16_from_float(value));
-        } else {
-            EXPECT(isnan(fp16_to_float(fp16_from_float(value))), "%#x", bits);
-        }
-    }
-    EXPECT(fp16_to_float(0x3c00) == 1 && fp16_to_float(0xc100) == -2.5f, "1 and -2.5");
-    EXPECT(fp16_to_float(0x7bff) == 65504 && fp16_to_float(1) == 0x1p-24f, "largest, smallest");
-}
-
-static void fp16_rounding(void) {
-    for (uint64_t i = 0; i < 400; ++i) { /* of every exponent that matters, and below */
-        const float value = ldexpf(random_uniform(random_bits(7, 8, i)), (int)(i % 44) - 27);
-        EXPECT(fp16_from_float(value) == slow_rounding(NUMBER_FP16, (double)value), "%a",
-               (double)value);
-    }
-    const float ties[] = {2049,      2051,       0x1p-25f,   0x1.8p-24f, 0x1.ffep-15f,
-                          -0x3p-25f, 0x1.002p0f, 0x1.006p0f, 65519};
-    for (size_t i = 0; i < sizeof ties / sizeof *ties; ++i) {
-        EXPECT(fp16_from_float(ties[i]) == slow_rounding(NUMBER_FP16, (double)ties[i]), "%a",
-               (double)ties[i]);
-    }
     EXPECT(fp16_from_float(65520) == 0x7c00 && fp16_from_float(-INFINITY) == 0xfc00, "overflow");
     EXPECT(fp16_from_float(0x1p-149f) == 0 && fp16_from_float(-0.0f) == 0x8000, "underflow");
 }
@@ -441,11 +435,9 @@ static void digests(void) {
 }
 
 int main(void) {
-    run_case("bf16: every value survives", every_bf16_survives);
-    run_case("bf16: rounding matches its definition", rounding_matches_the_definition);
-    run_case("bf16: special values", special_values);
-    run_case("fp16: every value survives", fp16_values_survive);
-    run_case("fp16: rounding matches its definition", fp16_rounding);
+    run_case("bf16, fp16: every value survives", every_value_survives);
+    run_case("bf16, fp16: rounding matches its definition", rounding_matches_the_definition);
+    run_case("bf16, fp16: special values", special_values);
     run_case("numbers: the formats", formats);
     run_case("random: moments of the distributions", distributions);
     run_case("random: reproducible, streams differ", random_is_reproducible);

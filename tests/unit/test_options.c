@@ -231,11 +231,9 @@ static void long_arguments_are_cut(void) {
 }
 
 int main(void) {
-    char name[128];
     for (; first < ROW_COUNT; ++first) {
         if (ROWS[first].name != NULL) {
-            snprintf(name, sizeof name, "options: %s", ROWS[first].name);
-            run_case(name, rows);
+            run_row("options", ROWS[first].name, rows);
         }
     }
     run_case("options: every bad value of a number is refused", bad_values);

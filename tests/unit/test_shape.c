@@ -131,11 +131,9 @@ static void samples(void) {
 }
 
 int main(void) {
-    char name[128];
     for (; first < ROW_COUNT; ++first) {
         if (ROWS[first].name != NULL) {
-            snprintf(name, sizeof name, "shape: %s", ROWS[first].name);
-            run_case(name, rows);
+            run_row("shape", ROWS[first].name, rows);
         }
     }
     run_case("shape: rounding up to what is taken", rounding_up);

@@ -66,25 +66,6 @@ static void times(void) {
            ratios[2]);
     EXPECT(ratio.median == 1, "%g", ratio.median);
     free(ratios);
-}
-
-static void moved(void) {
-    double step_seconds[] = {1e-3, 2e-3, 4e-3};
-    double unknown[] = {NAN, NAN, NAN};
-    const timing timing = {.rounds = 3,
-                           .work = {.bytes = 8e9},
-                           .samples = {{{step_seconds, unknown, unknown, unknown}, 15}}};
-    device_info gpu = {.memory_bytes_per_second = 5e12};
-    timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
-    EXPECT(near(step.rate.median, 4000) && near(step.share, 0.8), "%g GB/s, share %g",
-           step.rate.median, step.share);
-    gpu.memory_bytes_per_second = NAN;
-    step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
-    EXPECT(near(step.rate.median, 4000) && isnan(step.share), "unknown peak");
-}
-
-static void unknown_gpu(void) {
-    EXPECT(tensor_core_flop_per_cycle(90) == 4096, "9.0");
     EXPECT(isnan(tensor_core_flop_per_cycle(123)), "12.3 is not in the table");
 }
 
@@ -94,7 +75,5 @@ int main(void) {
     run_case("statistics: summaries", summaries);
     run_case("statistics: unmeasured values are left out", unmeasured_values);
     run_case("statistics: times, shares and ratios", times);
-    run_case("statistics: GB/s, and their share of the memory's", moved);
-    run_case("statistics: the peak of an unknown GPU is unknown", unknown_gpu);
     return test_result();
 }

@@ -5,80 +5,57 @@
 #include "harness/verdict.h"
 #include "test.h"
 
-static char text[320];
+typedef struct row {
+    const char *name;
+    verdict verdict;
+    bool right;
+    const char *text;
+} row;
 
-static void expect_text(const verdict *verdict, const char *expected) {
-    verdict_format(verdict, text, sizeof text);
-    EXPECT(strcmp(text, expected) == 0, "%s", text);
-}
+static const row ROWS[] = {
+    {"right", {.kind = CHECK_EXACT, .checked = 64}, true, "exact: 64 of 64 equal"},
+    {"right, within the bound",
+     {.kind = CHECK_BOUNDED, .checked = 64, .max_error_over_bound = 0.314},
+     true,
+     "bounded: largest error 0.31 of the bound"},
+    {"wrong",
+     {CHECK_EXACT, 64, .wrong = 3, .first_row = 17, .first_column = 300, .got = 12, .expected = 13},
+     false,
+     "exact: 3 of 64 differ; first at [17][300]: got 12, expected 13"},
+    {"wrong, and the sign of NaN is not shown",
+     {CHECK_BOUNDED, 64, .wrong = 1, .got = -NAN, .expected = 1.5, .allowed = 0.25},
+     false,
+     "bounded: 1 of 64 are outside the bound; first at [0][0]: got nan, expected 1.5, give or take "
+     "0.25"},
+    {"words", {.kind = CHECK_WORDS, .checked = 64}, true, "exact: 64 of 64 equal"},
+    {"words that differ",
+     {CHECK_WORDS, 64, .wrong = 2, .first_row = 7, .got = 4294967295.0, .expected = 1065353217.0},
+     false,
+     "exact: 2 of 64 differ; first at [7][0]: got 0xffffffff, expected 0x3f800001"},
+    {"elements beside the sample",
+     {CHECK_EXACT, 64, .not_finite = 2, .not_finite_row = 1UL << 32, .not_finite_column = 5},
+     false,
+     "exact: 2 elements were never written, or are NaN or infinite; first at [4294967296][5]"},
+    {"nothing checked is not right", {.kind = CHECK_EXACT}, false, "nothing was checked"},
+};
 
-static void right(void) {
-    const verdict exact = {.kind = CHECK_EXACT, .checked = 64};
-    const verdict bounded = {.kind = CHECK_BOUNDED, .checked = 64, .max_error_over_bound = 0.314};
-    expect_text(&exact, "exact: 64 of 64 equal");
-    expect_text(&bounded, "bounded: largest error 0.31 of the bound");
-    EXPECT(verdict_right(&exact) && verdict_right(&bounded), "right");
-}
+static const row *current; /* the row that runs */
 
-static void wrong(void) {
-    const verdict exact = {.kind = CHECK_EXACT,
-                           .checked = 64,
-                           .wrong = 3,
-                           .first_row = 17,
-                           .first_column = 300,
-                           .got = 12,
-                           .expected = 13};
-    const verdict bounded = {.kind = CHECK_BOUNDED,
-                             .checked = 64,
-                             .wrong = 1,
-                             .got = -NAN, /* its sign is not shown */
-                             .expected = 1.5,
-                             .allowed = 0.25};
-    expect_text(&exact, "exact: 3 of 64 differ; first at [17][300]: got 12, expected 13");
-    expect_text(&bounded, "bounded: 1 of 64 are outside the bound; first at [0][0]: got nan, "
-                          "expected 1.5, give or take 0.25");
-    EXPECT(!verdict_right(&exact) && !verdict_right(&bounded), "wrong");
-}
-
-static void words(void) {
-    const verdict same = {.kind = CHECK_WORDS, .checked = 64};
-    expect_text(&same, "exact: 64 of 64 equal");
-    const verdict differ = {.kind = CHECK_WORDS,
-                            .checked = 64,
-                            .wrong = 2,
-                            .first_row = 7,
-                            .got = 4294967295.0,
-                            .expected = 1065353217.0};
-    expect_text(&differ,
-                "exact: 2 of 64 differ; first at [7][0]: got 0xffffffff, expected 0x3f800001");
-}
-
-static void unwritten(void) {
-    const verdict sampled = {.kind = CHECK_EXACT,
-                             .checked = 64,
-                             .not_finite = 2,
-                             .not_finite_row = 4294967296,
-                             .not_finite_column = 5};
-    expect_text(&sampled, "exact: 2 elements were never written, or are NaN or infinite; first at "
-                          "[4294967296][5]");
-    EXPECT(!verdict_right(&sampled), "NaN beside the sample");
-}
-
-static void nothing(void) {
-    const verdict empty = {.kind = CHECK_EXACT};
-    EXPECT(!verdict_right(&empty), "nothing checked is not right");
-    expect_text(&empty, "nothing was checked");
+static void says(void) {
+    char text[320];
+    char little[8];
+    verdict_format(&current->verdict, text, sizeof text);
+    EXPECT(strcmp(text, current->text) == 0, "%s", text);
+    EXPECT(verdict_right(&current->verdict) == current->right, "right or not");
+    verdict_format(&current->verdict, little, sizeof little);
+    EXPECT(strlen(little) == 7 && strncmp(little, text, 7) == 0, "in 8 bytes: %s", little);
 }
 
 static void merging(void) {
     verdict total = {.kind = CHECK_BOUNDED};
-    const verdict good = {.kind = CHECK_BOUNDED, .checked = 10, .max_error_over_bound = 0.5};
-    const verdict bad = {.kind = CHECK_BOUNDED,
-                         .checked = 10,
-                         .wrong = 1,
-                         .first_row = 3,
-                         .max_error_over_bound = 2};
-    const verdict worse = {.kind = CHECK_BOUNDED, .checked = 10, .wrong = 4, .first_row = 5};
+    const verdict good = {CHECK_BOUNDED, 10, .max_error_over_bound = 0.5};
+    const verdict bad = {CHECK_BOUNDED, 10, 1, .max_error_over_bound = 2, .first_row = 3};
+    const verdict worse = {CHECK_BOUNDED, 10, 4, .first_row = 5};
     verdict_merge(&total, &good);
     EXPECT(verdict_right(&total) && total.checked == 10, "good");
     verdict_merge(&total, &bad);
@@ -88,20 +65,11 @@ static void merging(void) {
     EXPECT(total.max_error_over_bound == 2, "%g", total.max_error_over_bound);
 }
 
-static void small_room(void) {
-    const verdict exact = {.kind = CHECK_EXACT, .checked = 64};
-    char little[8];
-    verdict_format(&exact, little, sizeof little);
-    EXPECT(strcmp(little, "exact: ") == 0, "%s", little);
-}
-
 int main(void) {
-    run_case("verdict: right", right);
-    run_case("verdict: wrong", wrong);
-    run_case("verdict: words", words);
-    run_case("verdict: elements beside the sample", unwritten);
-    run_case("verdict: nothing checked is not right", nothing);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
+        current = &ROWS[i];
+        run_row("verdict", current->name, says);
+    }
     run_case("verdict: merging", merging);
-    run_case("verdict: a small text buffer", small_room);
     return test_result();
 }

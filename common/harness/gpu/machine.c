@@ -7,16 +7,12 @@ enum { DEFAULT_SIZE = 8192, DEFAULT_MOVED_SIZE = 32768 };
 
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
-    if (arithmetic.moves) {
-        return (option_rules){.m = DEFAULT_MOVED_SIZE,
-                              .n = DEFAULT_MOVED_SIZE,
-                              .moves = true,
-                              .traces = machine_traces()};
-    }
-    return (option_rules){.m = DEFAULT_SIZE,
-                          .n = DEFAULT_SIZE,
-                          .k = DEFAULT_SIZE,
+    const int size = arithmetic.moves ? DEFAULT_MOVED_SIZE : DEFAULT_SIZE;
+    return (option_rules){.m = size,
+                          .n = size,
+                          .k = arithmetic.moves ? 0 : size,
                           .takes_scalars = arithmetic.takes_c,
+                          .moves = arithmetic.moves,
                           .traces = machine_traces()};
 }
 
