@@ -296,5 +296,5 @@ clean:
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
     emulated/planted probes rivals/steps trace/* tests/* \
-    $(foreach h,harness emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
+    $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

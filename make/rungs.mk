@@ -21,12 +21,15 @@ endif
 HARNESS_BOTH := $(wildcard common/harness/*.c)
 HARNESS_C := $(HARNESS_BOTH) $(wildcard common/harness/gpu/*.c)
 C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
+ASAN_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness-asan/%.o)
 CU_OBJECTS := $(patsubst common/%.cu,$(BUILD)/%.cu.o,$(wildcard common/harness/gpu/*.cu))
 HARNESS := $(BUILD)/harness/libharness.a
 TRACE_MEASURE := $(BUILD)/harness/trace/measure.o $(BUILD)/harness/trace/gpu/listen.o
 $(HARNESS): $(C_OBJECTS) $(CU_OBJECTS)
 $(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
+$(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
+	$(need_nvcc)$(call cc,$(SANITIZE) $(INCLUDE) $(DEPS))
 $(CU_OBJECTS): $(BUILD)/%.cu.o: common/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(AMPERE) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@)
 $(BUILD)/commit.o: $(BUILD)/commit.c

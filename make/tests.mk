@@ -2,6 +2,7 @@
 
 tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
 UNIT := $(call tests_in,tests/unit,c)
+UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
 GPU := $(call tests_in,tests/gpu,c)
 EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
@@ -24,13 +25,15 @@ LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
     $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(GPU) $(DEVICE_CU) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
     $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm
+$(UNIT_GPU): private CFLAGS += $(SANITIZE)
+$(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS)
 $(GPU): $(HARNESS)
-$(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
+$(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 	$(call run,c++ -fsanitize $<,$(CXX) -std=c++17 -O1 -g $(WARN) -Werror $(SANITIZE) -Icommon $(DEPS) $< -o $@)

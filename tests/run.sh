@@ -5,7 +5,7 @@
 #                                             JOBS: tests at a time, 2 to 4 unless it is given
 #
 # What is a test:
-#   tests/unit/ and tests/gpu/test_*.c, tests/emulator/test_*.cpp,
+#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/emulator/test_*.cpp,
 #   tests/device/test_*.cpp and .cu (for a GPU and for the emulator), built by make;
 #   every tests/*.sh and tests/*.py but this file. Helpers live in tests/tools/ and are no tests.
 # Tests of the GPU (tests/device/*.cu, tests/gpu_*) run one at a time beside the others. What times
@@ -67,8 +67,8 @@ host_tests=() gpu_tests=() timed_tests=()
 list_tests() {
     local test
     # shellcheck disable=SC2046
-    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/emulator/test_*.cpp' '') \
-        $(programs 'tests/device/test_*.cpp' '') \
+    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/unit-gpu/test_*.c' '') \
+        $(programs 'tests/emulator/test_*.cpp' '') $(programs 'tests/device/test_*.cpp' '') \
         $(programs 'tests/device/test_*.cu' -emulated) $(programs 'tests/device/test_*.cu' -gpu) \
         $(programs 'tests/gpu/test_*.c' '') tests/*.sh tests/*.py; do
         if [[ $test == tests/run.sh || $test == *'*'* ]] || ! wanted "$test" "$@"; then continue; fi
@@ -82,7 +82,7 @@ list_tests() {
 
 # needs_nvcc TEST: true if the test is a program that only nvcc's toolkit can build.
 needs_nvcc() {
-    [[ $1 == build/tests/gpu/* || $1 == *-gpu ]]
+    [[ $1 == build/tests/unit-gpu/* || $1 == build/tests/gpu/* || $1 == *-gpu ]]
 }
 
 have_nvcc() {
