@@ -186,8 +186,8 @@ behaves_for_a_gpu() {
     libraries=
     run "$program" --protocol none --size 512 --json left.json
     one_line "$rung without a GPU exits 77 with one line" 77
-    is "... which names the GPU and the emulator" "it says: $(cat $work/err)" \
-        grep -q "compute capability [89]\.0.*make step N=$rung EMULATE=1" $work/err
+    is "... which names the emulator" "it says: $(cat $work/err)" \
+        grep -qF "make step N=$rung EMULATE=1" $work/err
     needs_no 'libcuda\.so|libnvidia' "driver library"
 }
 
