@@ -1,15 +1,19 @@
 /* The second opinion on a machine without cuBLAS: of products fp32 sums, as the rungs have, in an
  * order of its own. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/arithmetic.h"
 #include "harness/emulated/widened.h"
 #include "harness/message.h"
 #include "harness/second_opinion.h"
 
-/* Sums that are made side by side, of every TOGETHER-th product: the compiler makes vectors of
- * them. */
-enum { TOGETHER = 16 };
+/* Sums that are made side by side, of every TOGETHER-th product, in vectors of 16 bytes, which
+ * every processor has: the compiler keeps those in registers if it is told to unroll the loops over
+ * them.
+ */
+enum { LANES = 4, VECTORS = 4, TOGETHER = LANES * VECTORS };
+typedef float numbers __attribute__((vector_size(LANES * sizeof(float))));
 
 struct second_opinion {
     enum computation computes;
@@ -37,19 +41,23 @@ second_opinion *second_opinion_open(enum computation computes, int contender,
 void second_opinion_close(second_opinion *opinion) { free(opinion); }
 
 static float dot_product(const float *a, const float *b, int k) {
-    float sums[TOGETHER] = {0};
+    numbers sums[VECTORS] = {0};
     float sum = 0;
     int i = 0;
     for (; i + TOGETHER <= k; i += TOGETHER) {
-        for (int lane = 0; lane < TOGETHER; ++lane) {
-            sums[lane] += a[i + lane] * b[i + lane];
+#pragma GCC unroll VECTORS
+        for (int vector = 0; vector < VECTORS; ++vector) {
+            numbers left, right; /* a row begins anywhere: not at the address of a vector */
+            memcpy(&left, a + i + vector * LANES, sizeof left);
+            memcpy(&right, b + i + vector * LANES, sizeof right);
+            sums[vector] += left * right;
         }
     }
     for (; i < k; ++i) {
         sum += a[i] * b[i];
     }
     for (int lane = 0; lane < TOGETHER; ++lane) {
-        sum += sums[lane];
+        sum += sums[lane / LANES][lane % LANES];
     }
     return sum;
 }
