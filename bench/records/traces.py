@@ -456,21 +456,13 @@ def stores(trace):
 
 # --- spans: what a warp does ------------------------------------------------------------------
 
-SPAN_OF = {
-    "wait": "waits",
-    "barrier": "waits",
-    "cluster": "waits",
-    "copy wait": "waits",
-    "store wait": "waits",
-    "expect": "loads",
-    "load": "loads",
-    "copy": "loads",
-    "copy commit": "loads",
-    "read": "multiplies",
-    "write": "stores",
-    "store": "stores",
-    "store commit": "stores",
+SPANS = {
+    "waits": ("wait", "barrier", "cluster", "copy wait", "store wait"),
+    "loads": ("expect", "load", "copy", "copy commit"),
+    "multiplies": ("read",),
+    "stores": ("write", "store", "store commit"),
 }
+SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
 
 
 def spans(trace, warp):
