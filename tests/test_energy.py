@@ -24,7 +24,6 @@ from notes.tools import (
     expressions,
     note_blocks,
     notes_captions,
-    quantities,
     readings,
 )
 
