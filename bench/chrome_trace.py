@@ -149,49 +149,21 @@ def export(trace):
 # --- whether a viewer would show all of it -----------------------------------------------------
 
 
-def nanoseconds(event):
-    """(begin, end, name) of a slice."""
-    begin, end = event["ts"], event["ts"] + event["dur"]
-    return round(begin * PER_NANOSECOND), round(end * PER_NANOSECOND), event["name"]
-
-
-def check_nesting(slices, track):
-    """The slices of one track lie side by side or inside of each other."""
-    open_until = []
-    for begin, end, name in sorted(slices, key=lambda one: (one[0], -one[1])):
-        while open_until and open_until[-1] <= begin:
-            open_until.pop()
-        why = f"'{name}' at {begin} overlaps with the slice before it"
-        require(not open_until or end <= open_until[-1], f"track {track}", why)
-        open_until.append(end)
-
-
-def check_flights(events):
-    """Every asynchronous begin has its end, later."""
-    begun = {}
-    for index, event in enumerate(events):
-        where = f"traceEvents[{index}]"
-        if event["ph"] == "b":
-            require(event["id"] not in begun, where, f"id {event['id']} begins twice")
-            begun[event["id"]] = event
-        elif event["ph"] == "e":
-            start = begun.pop(event["id"], None)
-            require(start is not None, where, f"id {event['id']} ends without a begin")
-            require(start["ts"] <= event["ts"], where, "ends before it begins")
-    require(not begun, "traceEvents", f"ids {sorted(begun)[:5]} begin and never end")
-
-
 def check(viewer):
-    """Invalid, saying where, unless a viewer would show all of what export() made."""
-    events = viewer["traceEvents"]
-    tracks = {(e["pid"], e["tid"]): [] for e in events if e["name"] == "thread_name"}
-    for index, event in enumerate(events):
-        if event["ph"] in "Xi":
-            track = event["pid"], event["tid"]
-            why = f"a slice of track {track}, which has no name"
-            require(track in tracks, f"traceEvents[{index}]", why)
-            if event["ph"] == "X":
-                tracks[track].append(nanoseconds(event))
-    for track in sorted(tracks):
-        check_nesting(tracks[track], track)
-    check_flights(events)
+    """Invalid, saying where, unless the slices of each track lie side by side or inside of each other:
+    a viewer would show others wrongly."""
+    open_until = {}
+    slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
+    ends = {id(one): round((one["ts"] + one["dur"]) * PER_NANOSECOND) for one in slices}
+    for one in sorted(slices, key=lambda one: (one["ts"], -one["dur"])):
+        track, begin, end = (
+            (one["pid"], one["tid"]),
+            round(one["ts"] * PER_NANOSECOND),
+            ends[id(one)],
+        )
+        stack = open_until.setdefault(track, [])
+        while stack and stack[-1] <= begin:
+            stack.pop()
+        why = f"'{one['name']}' at {begin} overlaps with the slice before it"
+        require(not stack or end <= stack[-1], f"track {track}", why)
+        stack.append(end)

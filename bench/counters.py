@@ -250,21 +250,12 @@ def record_of(options, first, records, date):
         "kind": "counters",
         "gpu": shared["gpu"],
         "commit": shared["commit"],
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", date),
+        "date": recorded.as_date(date),
         "ncu": version_of(options.ncu),
         "problem": shared["problem"],
         "metrics": list(METRICS),
         "steps": records,
     }
-
-
-def write_record(options, record, date):
-    """Writes the record and returns its path."""
-    words = f"{shapes.shape_text(options.shape)}-counters"
-    name = recorded.file_name(record["gpu"], words, date)
-    path = options.out or recorded.RESULTS / name
-    recorded.write_json(path, record)
-    return path
 
 
 def counters_main(arguments):
@@ -287,7 +278,9 @@ def counters_main(arguments):
         print("counters: nothing was counted; nothing is written", file=sys.stderr)
         return 1
     process.ignore_signals()
-    print(f"recorded in {write_record(options, record_of(options, first, records, date), date)}")
+    words = f"{shapes.shape_text(options.shape)}-counters"
+    record = record_of(options, first, records, date)
+    print(f"recorded in {recorded.write_new(options.out, record, words, date)}")
     return 1 if any("failed" in record for record in records) else 0
 
 

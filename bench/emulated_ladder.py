@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process, progress, rung_run, selection, shapes, tables
+from bench import process, progress, rung_run, selection, shapes, tables, tasks
 from bench.records import recorded
 from bench.tasks import tracks_of
 
@@ -85,18 +85,14 @@ def given_shape(options, track):
 
 def shapes_of(options, tracks):
     """{track: its shapes}. UsageError for lists of shapes that are made for a GPU."""
-    selection.check_size(options)
-    if options.sizes is None:
-        return {track: [given_shape(options, track)] for track in tracks}
-    if any((options.size, options.m, options.n, options.k)):
-        raise selection.UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
-    for word in options.sizes.lower().split(","):
+    found = tasks.shapes_of(options, tracks, given_shape)
+    for word in (options.sizes or "").lower().split(","):
         if shapes.named(word.strip(), moves=False):
             raise selection.UsageError(
                 f"--sizes: '{word.strip()}' are shapes for a GPU, on which the emulator would work "
                 "for days; write small ones, such as 256,512x256x64"
             )
-    return shapes.of_sizes(options.sizes, tracks)
+    return found
 
 
 def make_jobs(options):
@@ -376,7 +372,7 @@ def whole_record(options, results, interrupted, date):
         "schema": recorded.RUN_SCHEMA,
         "kind": "emulated",
         "commit": commits.pop() if len(commits) == 1 else None,
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", date),
+        "date": recorded.as_date(date),
         "inputs": options.inputs,
         "seed": options.seed,
         "policy": options.policy,

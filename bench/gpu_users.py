@@ -8,8 +8,7 @@ import subprocess
 import time
 
 from bench import process
-
-DATE = "%Y-%m-%dT%H:%M:%SZ"
+from bench.records import recorded
 
 
 class Busy(Exception):
@@ -26,7 +25,7 @@ def as_process(line):
     """A line of nvidia-smi's; the name in its middle may have commas of its own."""
     pid, _, rest = line.partition(",")
     name, _, memory = rest.rpartition(",")
-    seen = time.strftime(DATE, time.gmtime())
+    seen = recorded.as_date(time.gmtime())
     words = {"pid": pid, "name": name, "memory": memory}
     return {**{key: text.strip() or "unknown" for key, text in words.items()}, "seen": seen}
 

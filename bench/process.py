@@ -31,13 +31,14 @@ class RungFailed(Exception):
     """One rung failed; the ladder goes on without it."""
 
 
-def stop(process):
-    """Ends a rung that still runs: asks first, since it may be inside a GPU launch."""
+def stop(process, seconds=STOP_SECONDS):
+    """Ends a program that still runs: asks first, as by Ctrl-C, since it may be inside a GPU launch or
+    write what it has."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)
     try:
-        process.wait(timeout=STOP_SECONDS)
+        process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -162,32 +161,20 @@ def chosen(only):
     return [run for run in RUNS if run.name in wanted]
 
 
-def finished(process, seconds):
-    """Its exit status; None if its time was over. It is interrupted then, as by Ctrl-C, and killed
-    if that does not end it."""
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    return None
-
-
 def execute(run, left, device):
     """Runs it, for so many seconds at most (None: as long as it takes), and says how it ended."""
     if run.missing:
         return f"left out: {run.missing}"
     if left is not None and left <= SECONDS_TO_END:
         return "no time left"
-    process = subprocess.Popen(run.command(device), cwd=recorded.ROOT)
+    program = subprocess.Popen(run.command(device), cwd=recorded.ROOT)
     try:
-        status = finished(process, None if left is None else left - SECONDS_TO_END)
+        status = program.wait(None if left is None else left - SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        status = None
+        process.stop(program, SECONDS_TO_END)
     except KeyboardInterrupt:  # it got the same one, and writes what it has
-        process.wait()
+        program.wait()
         raise
     if status == CANNOT_RUN_HERE:
         return "cannot run here"

@@ -166,7 +166,7 @@ def record(build):
         "schema": SCHEMA,
         "kind": "resources",
         "cuda": nvcc_version(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "date": recorded.as_date(time.gmtime()),
         "rungs": {
             name: resources_of(rung, build, known.get(name)) for name, rung in zip(names, rungs)
         },

@@ -61,11 +61,11 @@ def programs_of(options):
     return found
 
 
-def shapes_of(options, tracks):
-    """{track: its shapes}"""
+def shapes_of(options, tracks, of_options=shapes.of_options):
+    """{track: its shapes}; of_options says the one shape where no list is given."""
     selection.check_size(options)
     if options.sizes is None:
-        return {track: [shapes.of_options(options, track)] for track in tracks}
+        return {track: [of_options(options, track)] for track in tracks}
     if any((options.size, options.m, options.n, options.k)):
         raise selection.UsageError("--sizes lists whole shapes: give no --size, --m, --n or --k")
     return shapes.of_sizes(options.sizes, tracks)

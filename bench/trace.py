@@ -253,11 +253,6 @@ def make_record(answer, wanted):
 # --- what is said -----------------------------------------------------------------------------
 
 
-def percent(part, whole):
-    """'12 %'"""
-    return f"{100 * part / whole:.0f} %"
-
-
 def print_summary(record):
     """What each warp did; how long it took, where times mean something."""
     trace = traces.Trace(record)
@@ -291,7 +286,7 @@ def shares(trace, warp):
     long = {}
     for kind, begin, end in traces.spans(trace, warp):
         long[kind] = long.get(kind, 0) + end - begin
-    return "; " + ", ".join(f"{kind} {percent(time, trace.end)}" for kind, time in long.items())
+    return "; " + ", ".join(f"{kind} {100 * t / trace.end:.0f} %" for kind, t in long.items())
 
 
 def write_record(record, folder):

@@ -246,27 +246,6 @@ def test_notes(folder):
         require("note.md" in result.stderr and "Traceback" not in result.stderr, result.stderr)
 
 
-def test_shapes_table(folder):
-    """The newest run that has all programs named, at each of the shapes that were run."""
-    house = House(folder, a02={"fp16_sums": True}, a03={"fp16_sums": True, "speed": 4.0})
-    results = Path(folder) / "results"
-    results.mkdir()
-    square = ("--size", "4096", "--passes", "1")
-    same(house.ladder("--track", "a", *square, "--out", str(results / "1.json")).returncode, 0)
-    house.add("a02", {"fp16_sums": True, "speed": 7.0})
-    of_one = ("--steps", "a02", *square, "--out", str(results / "2.json"))
-    same(house.ladder(*of_one).returncode, 0)
-    note = "<!-- table:shapes a02 a03:begin -->\n<!-- table:shapes:end -->\n"
-    path, command = notes_command(folder, note, "--results", results)
-    same(run(*command).returncode, 0)
-    lines = [line.strip("|").split(" | ") for line in path.read_text().splitlines()]
-    same([cell.strip() for cell in lines[1][2:]], ["4096³", "of cuBLAS"])
-    rows = {line[0].strip() + " " + line[1]: line for line in lines if len(line) == 4}
-    same(rows["a03 idea of a03"][3].strip(), "4.000 ±.001")
-    same(rows["a02 idea of a02"][3].strip(), "1.000 ±.001")
-    holds(path.read_text(), "| cuBLAS | fp16 sums |", "commit `abc1234`, 1 pass of 2 rounds")
-
-
 def test_moves_table(folder):
     """The README's table of the t track, with t01 apart."""
     house = House(folder, t01={}, t02={"speed": 0.5})

@@ -44,10 +44,10 @@ def ends_with(name, status):
     return Fake(name, f"raise SystemExit({status})")
 
 
-def outcome(runs, deadline=None):
+def outcome(runs, deadline=None, device=0):
     """{name: how it ended}, and nothing is printed."""
     with contextlib.redirect_stdout(io.StringIO()):
-        return record.record(runs, deadline)
+        return record.record(runs, deadline, device)
 
 
 def options_of(run):
@@ -56,24 +56,15 @@ def options_of(run):
     return dict(zip(words[::2], words[1::2]))
 
 
-def failures(_folder):
-    """One that fails, or lacks what it runs, does not keep the next from running."""
-    without = Fake("c", "", missing="make c")
-    ended = outcome([ends_with("a", 1), without, ends_with("b", 0)])
-    same(ended, {"a": "exit 1", "c": "left out: make c", "b": "recorded"})
-
-
-def device(_folder):
-    """All runs are on the GPU that is named."""
-    runs = [Fake("a", "import sys; sys.exit(int(sys.argv[1]))")]
-    with contextlib.redirect_stdout(io.StringIO()):
-        same(record.record(runs, device=3), {"a": "exit 3"})
-    same(record.RUNS[0].command(2)[-2:], ["--device", "2"])
-
-
-def no_machine(_folder):
-    """Where the first cannot run, no other is tried."""
+def endings(_folder):
+    """One that fails, or lacks what it runs, does not keep the next from running; where the first
+    cannot run, no other is tried; all are on the GPU that is named."""
+    runs = [ends_with("a", 1), Fake("c", "", missing="make c"), ends_with("b", 0)]
+    same(outcome(runs), {"a": "exit 1", "c": "left out: make c", "b": "recorded"})
     same(outcome([ends_with("a", 77), ends_with("b", 0)]), {"a": "cannot run here"})
+    runs = [Fake("a", "import sys; sys.exit(int(sys.argv[1]))")]
+    same(outcome(runs, device=3), {"a": "exit 3"})
+    same(record.RUNS[0].command(2)[-2:], ["--device", "2"])
 
 
 def deadline(folder):
@@ -124,15 +115,7 @@ def programs(folder):
         if run.program == "bench.ladder":
             same((run.name, options_of(run)["--passes"]), (run.name, "5"))
             words = re.sub(r"--build \S+", "", run.options).split()
-            plan = [
-                sys.executable,
-                "-m",
-                run.program,
-                *words,
-                "--dry-run",
-                "--build",
-                there,
-            ]
+            plan = [sys.executable, "-m", run.program, *words, "--dry-run", "--build", there]
             planned = subprocess.run(plan, check=False, capture_output=True, text=True)
             require(planned.returncode == 0, f"{run.name}: {planned.stderr}")
 
@@ -149,7 +132,7 @@ def choices(_folder):
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
 
 
-TESTS = (failures, device, no_machine, deadline, names, programs, upper, choices)
+TESTS = (endings, deadline, names, programs, upper, choices)
 
 if __name__ == "__main__":
     os.chdir(ROOT)

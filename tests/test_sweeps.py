@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ from tools.fake_rungs import (
     write_program,
 )
 
-from bench import progress, shapes, tables, tasks
+from bench import progress, shapes, tasks
 from bench.records import recorded
 from notes.tools import readme_table
 
@@ -68,8 +69,8 @@ def test_one_file(folder):
     same([call[0] for call in calls], ["v01", "v02", "v02", "v01"])  # a shape's passes
     burst, sustained = record["ladders"][0], record["ladders"][2]
     same((burst["cublas"]["watts"], sustained["cublas"]["watts"]), (None, 650.0))
-    for words in ("650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "rung      256x256x256"):
-        require(words in result.stdout, f"no '{words}' in {result.stdout}")
+    said = "650 W", "gemm_bf16, sustained: median ratio to cuBLAS", "rung      256x256x256"
+    holds(result.stdout, *said)
 
 
 def test_places(folder):
@@ -107,7 +108,9 @@ def test_not_taken(folder):
     same(ladders[0]["does_not_take"], [{"step": "v02", "why": "m=256 is no multiple"}])
     same([call for call in house.calls() if "v02" in call].count("v02 full"), 3)  # one per shape
     same(ladders[0]["neighbours"][0]["lower"], "v01")
-    require("v02 does not take this shape: m=256 is no multiple" in result.stdout, result.stdout)
+    holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
+    # side by side: dashes where a rung takes no shape
+    require(re.search(r"^v02 +- +1\.000 +-$", result.stdout, re.MULTILINE), result.stdout)
     house.add("v02", {"exit": 2, "stderr": "v02: unknown option (--help says more)"})
     same(house.ladder().returncode, 1)
     require("unknown option" in house.result()["rungs"][1]["failed"])
@@ -222,7 +225,8 @@ def test_cublaslt(folder):
 
 
 def test_heuristics_option(folder):
-    """--heuristics says how many are timed; 0 times none, all enumerates."""
+    """--heuristics says how many are timed; 0 times none, all enumerates; a program that timed another
+    algorithm than the one asked for has failed."""
     house = House(folder, v01={"winner": 1}, v02={})
     same(house.ladder("--heuristics", "2", "--passes", "1").returncode, 0)
     same([heuristics_asked(command) for command in house.commands()], ["2", "#1"])
@@ -233,12 +237,7 @@ def test_heuristics_option(folder):
     same(result.returncode, 0)
     require("the best of 1,584 configurations: kernel of number 1" in result.stdout, result.stdout)
     same([heuristics_asked(command) for command in house.commands()[-2:]], ["all", "#1"])
-    recorded.load_record(house.out)
-
-
-def test_other_heuristic(folder):
-    """A program that timed another algorithm than the one asked for has failed."""
-    house = House(folder, v01={"winner": 1}, v02={"takes": 2})
+    house.add("v02", {"takes": 2})
     result = house.ladder("--passes", "1")
     same(result.returncode, 1)
     require("beside it ran kernel of number 2, asked was kernel of number 1" in result.stderr)
@@ -267,8 +266,7 @@ def test_protocols(folder):
     step = house.result()["rungs"][0]["timing"]["step"]
     close(step["before_seconds"], 0.008)
     same((step["sm_clock_ghz"], step["tensor_core_share"], step["watts"]), (None,) * 3)
-    for words in ("a call", "before", "early launch over usual"):
-        require(words in result.stdout, f"no '{words}' in {result.stdout}")
+    holds(result.stdout, "a call", "before", "early launch over usual")
     require("clock" not in result.stdout, result.stdout)
 
 
@@ -321,49 +319,36 @@ def nvidia_smi(house, since=1, status=0):
 
 
 def test_busy(folder):
-    """On a GPU that another process uses nothing is recorded, unless it is allowed, and said."""
-    house = House(folder, v01={})
-    program = nvidia_smi(house)
-    result = house.ladder(*program)
-    same((result.returncode, house.calls(), house.out.exists()), (1, [], False))
+    """On a GPU that another process uses nothing is recorded, unless it is allowed, and said; one that
+    comes later is named, and where nvidia-smi cannot tell, that is said."""
     named = "process 4711 (/usr/bin/python3, with a comma, 1234 MiB)"
-    require(named in result.stderr and "--share-gpu" in result.stderr, result.stderr)
-    result = house.ladder(*program, "--share-gpu")
-    same(result.returncode, 0)
-    require(f"WARNING: the GPU was used by {named} too" in result.stdout, result.stdout)
-    processes = house.record()["gpu_processes"]
-    same((processes["allowed"], processes["looked"]), (True, True))
-    same((processes["found"][0]["pid"], processes["found"][0]["memory"]), ("4711", "1234 MiB"))
-
-
-def test_busy_later(folder):
-    """Who comes to use the GPU while the ladder runs is named, and recorded."""
-    house = House(folder, v01={})
-    result = house.ladder(*nvidia_smi(house, since=2))
-    same(result.returncode, 0)
-    require("WARNING: process 4711" in result.stderr, result.stderr)
-    processes = house.record()["gpu_processes"]
-    same((processes["allowed"], len(processes["found"])), (False, 1))
-    looks = (house.folder / "looks").read_text().splitlines()
-    same(len(looks), 3)  # before every pass
-    require(looks[0].endswith("-i 0") and "pid,process_name" in looks[0], looks[0])
-
-
-def test_nobody_knows(folder):
-    """Where nvidia-smi cannot tell, the ladder runs, and says that it isn't known."""
-    house = House(folder, v01={})
-    for program in (nvidia_smi(house, status=1), ("--nvidia-smi", "/nonexistent")):
-        result = house.ladder(*program, "--passes", "1")
-        same(result.returncode, 0)
-        require("WARNING: whether anybody else used the GPU is unknown" in result.stdout)
-        same(house.record()["gpu_processes"]["looked"], False)
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self):
-        return True
+    seen = {"pid": "4711", "memory": "1234 MiB"}
+    # what the fake does or where it is, options -> exit status, whether it looked and was allowed, how
+    # many it found, and what is said
+    for index, (fake, options, status, looked, allowed, said) in enumerate(
+        (
+            ({}, (), 1, None, None, f"{named}: nothing is measured; --share-gpu"),
+            ({}, ("--share-gpu",), 0, True, True, f"WARNING: the GPU was used by {named} too"),
+            ({"since": 2}, (), 0, True, False, f"WARNING: {named} uses the GPU too"),
+            ({"status": 1}, (), 0, False, False, "anybody else used the GPU is unknown"),
+            (None, (), 0, False, False, "anybody else used the GPU is unknown"),
+        )
+    ):
+        house = House(Path(folder) / str(index), v01={})
+        there = ("--nvidia-smi", "/nonexistent") if fake is None else nvidia_smi(house, **fake)
+        result = house.ladder(*there, *options, "--passes", "2")
+        same((index, result.returncode, house.out.exists()), (index, status, status == 0))
+        holds(result.stdout + result.stderr, said)
+        same(len(house.calls()), 0 if status else 2)
+        if status == 0:
+            processes = house.record()["gpu_processes"]
+            same((processes["looked"], processes["allowed"]), (looked, allowed))
+            found = [{key: one[key] for key in seen} for one in processes["found"]]
+            same(found, [seen] if looked else [])
+        if fake == {"since": 2}:
+            looks = (house.folder / "looks").read_text().splitlines()
+            same(len(looks), 2)  # before every pass
+            require(looks[0].endswith("-i 0") and "pid,process_name" in looks[0], looks[0])
 
 
 def plan_of(passes, *protocols):
@@ -376,7 +361,8 @@ def plan_of(passes, *protocols):
 def test_progress(_):
     """The time left is what each rung took last; of rungs not seen yet, what others took."""
     plan = plan_of(2, "burst", "sustained")
-    stream = Terminal()
+    stream = io.StringIO()
+    stream.isatty = lambda: True
     bar = progress.Progress(len(plan), titles=True, stream=stream)
     bar.running(plan)
     require("left" not in stream.getvalue() and "[....." in stream.getvalue(), stream.getvalue())
@@ -390,10 +376,7 @@ def test_progress(_):
     bar.finished(plan[3], 10, "fine", plan[4:])
     bar.finished(plan[4], 100, "fine", plan[5:])
     same(bar.seconds_left(plan[5:]), 300)  # the second protocol's own times
-    same(
-        (progress.clock(59.9), progress.clock(61), progress.clock(3725)),
-        ("0:59", "1:01", "1:02:05"),
-    )
+    same([progress.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
     require("\n" not in stream.getvalue(), "a bar is one line")
     log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
     lines = progress.Progress(len(plan), stream=log)
@@ -401,25 +384,6 @@ def test_progress(_):
     lines.finished(plan[0], 10, "fine", plan[1:])
     lines.close()
     same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
-
-
-def test_size_of_file(folder):
-    """A sweep's file stays small: a ladder of 12 rungs with 20 rounds each takes under 60 kB."""
-    house = House(folder, **{f"v{index:02}": {} for index in range(1, 13)})
-    same(house.ladder("--passes", "1", "--rounds", "20").returncode, 0)
-    size = house.out.stat().st_size
-    require(size < 60_000, f"{size} bytes")
-
-
-def test_at_a_glance(folder):
-    """Ratios of all shapes side by side, with what failed or isn't taken."""
-    house = House(folder, v01={}, v02={"multiple": 512}, v03={"exit": 1})
-    house.ladder("--sizes", "256,512", "--passes", "1")
-    ladders = recorded.ladders_in(house.record())
-    rows = tables.at_a_glance_rows(ladders)
-    same(rows[0], ["rung", "256x256x256", "512x512x512"])
-    same(rows[2:4], [["v02", "-", "1.000"], ["v03", "FAILED", "FAILED"]])
-    same(rows[4:], [["cuBLASLt", "1.250", "1.250"]])
 
 
 if __name__ == "__main__":

@@ -263,20 +263,12 @@ def record_of(measured, users):
         "schema": recorded.SCHEMA,
         "kind": "energy",
         **{key: measured.first[key] for key in SHARED},
-        "date": time.strftime(gpu_users.DATE, measured.date),
+        "date": recorded.as_date(measured.date),
         "interrupted": measured.interrupted,
         "gpu_processes": users.record(),
         "parts": measured.entries,
         "counted": measured.counted,
     }
-
-
-def write_record(options, record, date):
-    """Writes the record and returns its path."""
-    name = recorded.file_name(record["gpu"], f"{recorded.shape_text(record)}-energy", date)
-    path = options.out or recorded.RESULTS / name
-    recorded.write_json(path, record)
-    return path
 
 
 def show(record):
@@ -301,7 +293,8 @@ def report(options, measured, users):
     if record is None:
         print("energy: no part has a result; nothing is written", file=sys.stderr)
     else:
-        path = write_record(options, record, measured.date)
+        words = f"{recorded.shape_text(record)}-energy"
+        path = recorded.write_new(options.out, record, words, measured.date)
         print(f"recorded in {path}")
         show(record if recorded.is_written_to(path) else recorded.load_record(path))
     if measured.interrupted:

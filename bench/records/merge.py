@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 from bench.records import recorded
 from bench.records.vocabulary import LIMITS
@@ -198,7 +197,7 @@ def combine_ladder(task, collected):
         return None
     every_run = [run for name in good for run in collected.runs[name]]
     return {
-        "date": as_date(collected.date),
+        "date": recorded.as_date(collected.date),
         "protocol": options.protocol,
         "problem": identity(every_run[0])["problem"],
         "passes": options.passes,
@@ -212,11 +211,6 @@ def combine_ladder(task, collected):
         "wide_spread": wide_spread(rungs, measure.ratio),
         "neighbours": compare_neighbours(rungs, measure.ratio),
     }
-
-
-def as_date(date):
-    """A UTC time as every JSON here has it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", date)
 
 
 def without_result(task, collected, dropped):
@@ -251,7 +245,7 @@ def combine_run(tasks, measured, users):
         "kind": "run",
         "gpu": shared["gpu"],
         "commit": shared["commit"],
-        "date": as_date(measured.date),
+        "date": recorded.as_date(measured.date),
         "interrupted": measured.interrupted,
         "gpu_processes": users.record(),
         "ladders": ladders,

@@ -116,6 +116,18 @@ def file_name(gpu, words, date):
     return f"{slug(gpu)}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
 
 
+def as_date(date):
+    """A UTC time as every JSON here has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", date)
+
+
+def write_new(path, record, words, date):
+    """Writes a record to `path`, or to a new file among the results; returns the path."""
+    path = path or RESULTS / file_name(record["gpu"], words, date)
+    write_json(path, record)
+    return path
+
+
 def refuse_constant(text):
     """NaN and Infinity aren't JSON and have no place among results."""
     raise ValueError(f"it holds {text}")

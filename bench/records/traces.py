@@ -456,21 +456,13 @@ def stores(trace):
 
 # --- spans: what a warp does ------------------------------------------------------------------
 
-SPAN_OF = {
-    "wait": "waits",
-    "barrier": "waits",
-    "cluster": "waits",
-    "copy wait": "waits",
-    "store wait": "waits",
-    "expect": "loads",
-    "load": "loads",
-    "copy": "loads",
-    "copy commit": "loads",
-    "read": "multiplies",
-    "write": "stores",
-    "store": "stores",
-    "store commit": "stores",
+SPANS = {
+    "waits": ("wait", "barrier", "cluster", "copy wait", "store wait"),
+    "loads": ("expect", "load", "copy", "copy commit"),
+    "multiplies": ("read",),
+    "stores": ("write", "store", "store commit"),
 }
+SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
 
 
 def spans(trace, warp):
@@ -489,11 +481,15 @@ def spans(trace, warp):
 # --- whether it can be true -------------------------------------------------------------------
 
 
+def placed(warp):
+    """Its events, each with its field."""
+    return ((f"{warp.where}.events[{i}]", event) for i, event in enumerate(warp.events))
+
+
 def check_order(trace, warp):
     """Events of one warp come one after the other."""
     before = 0
-    for index, event in enumerate(warp.events):
-        where = f"{warp.where}.events[{index}]"
+    for where, event in placed(warp):
         require(event.begin <= event.end, where, f"{event.what} ends before it begins")
         why = f"{event.what} begins at {event.begin}, before {before}, the end of what precedes it"
         require(before <= event.begin, where, why)
@@ -505,8 +501,7 @@ def check_mbarriers(trace, warp):
     """What is done at mbarriers is done at mbarriers, and their parities alternate."""
     parities = {}
     skipped = load_barriers(trace) if trace.in_turns else []
-    for index, event in enumerate(warp.events):
-        where = f"{warp.where}.events[{index}]"
+    for where, event in placed(warp):
         if event.what in ON_MBARRIERS:
             place = trace.place(event.address)
             why = f"{event.what} at {event.address:#x}, which is no mbarrier"
@@ -523,10 +518,9 @@ def check_mbarriers(trace, warp):
 def check_groups(warp):
     """Nobody waits for a group of wgmmas before the first was started."""
     started = False
-    for index, event in enumerate(warp.events):
+    for where, event in placed(warp):
         started |= event.what == "multiply"
         if event.what == "multiply wait":
-            where = f"{warp.where}.events[{index}]"
             require(started, where, "a multiply wait, and no multiply came before it")
 
 
@@ -534,13 +528,12 @@ def check_operand(trace, warp):
     """wgmmas read the stage that the warp has waited for."""
     barriers = load_barriers(trace)
     waited = None
-    for index, event in enumerate(warp.events):
+    for where, event in placed(warp):
         if event.what == "wait" and event.address in barriers:
             waited = barriers.index(event.address)
         place = trace.place(event.address) if event.what == "multiply" else None
         if place is None or place[1] is None or waited is None:
             continue
-        where = f"{warp.where}.events[{index}]"
         why = f"a wgmma reads {trace.name(event.address)}, and the warp waited for stage {waited}"
         require(place[1] == waited, where, why)
 
