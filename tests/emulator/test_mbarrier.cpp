@@ -14,41 +14,6 @@ static MbarrierRef place(int i = 0) {
     return {current->cta, dynamic_offset() + std::uint32_t(8 * i)};
 }
 
-static void phases() {
-    in_one_thread([] {
-        make_barrier(0, 2);
-        mbarrier_wait_parity(barrier(), 1, here()); // the phase before the first
-        const std::uint64_t first = mbarrier_arrive(barrier(), 0, here());
-        EXPECT(mbarrier_arrive(barrier(), 0, here()) == first, "one phase, two tokens");
-        mbarrier_wait_parity(barrier(), 0, here());
-        mbarrier_wait_token(barrier(), first, here());
-        const std::uint64_t second = mbarrier_arrive(barrier(), 0, here());
-        EXPECT(second != first, "two phases, one token");
-        mbarrier_arrive(barrier(), 0, here());
-        mbarrier_wait_parity(barrier(), 1, here());
-        mbarrier_wait_token(barrier(), second, here());
-        EXPECT(counts.mbarrier_waits == 5 && counts.mbarrier_waits_blocked == 0, "waits");
-        EXPECT(counts.mbarrier_arrivals == 4, "%d arrivals", int(counts.mbarrier_arrivals));
-    });
-}
-
-static void threads_wait() {
-    run_kernel(1, 64, 1024, [] {
-        if (thread_number() == 0)
-            make_barrier(0, 32);
-        syncthreads(here());
-        for (int i = 0; i < 3; ++i) {
-            if (thread_number() < 32)
-                mbarrier_wait_parity(barrier(), i & 1, here());
-            else
-                mbarrier_arrive(barrier(), 0, here());
-            syncthreads(here());
-        }
-    });
-    EXPECT(counts.mbarrier_waits == 96 && counts.mbarrier_waits_blocked > 0, "%d of %d blocked",
-           int(counts.mbarrier_waits_blocked), int(counts.mbarrier_waits));
-}
-
 // Whether the phase has completed: a token of it has then become stale, or not.
 static bool completed(std::uint64_t phase) {
     return *barrier() >> 61 & 1 ? phase % 2 == 0 : phase % 2 == 1;
@@ -184,47 +149,10 @@ static const std::vector<MistakeCase> MISTAKES = {
      }},
 };
 
-static void remote() {
-    run_kernel(2, 1, 1024, [] {
-        make_barrier(0, 2);
-        sync_cluster();
-        mbarrier_arrive_remote(barrier(), 0, here());
-        mbarrier_arrive_remote(barrier(), 1, here());
-        mbarrier_wait_parity(barrier(), 0, here());
-        sync_cluster();
-    });
-}
-
-// Two slots; the loads run two phases ahead of the consumer.
-static void ring() {
-    run_kernel(1, 2, 1024, [] {
-        if (thread_number() == 0) {
-            make_barrier(0, 1);
-            make_barrier(1, 1);
-            for (int slot = 0; slot < 2; ++slot) {
-                mbarrier_arrive(barrier(slot), 16, here());
-                mbarrier_copy_issued(place(slot));
-                mbarrier_complete_bytes(place(slot), 16);
-            }
-        }
-        syncthreads(here());
-        if (thread_number() == 1)
-            for (int slot = 0; slot < 2; ++slot)
-                mbarrier_wait_parity(barrier(slot), 0, here());
-    });
-    EXPECT(counts.ring_slots == 2 && counts.ring_ahead_most == 2, "%d slots, %d ahead",
-           int(counts.ring_slots), int(counts.ring_ahead_most));
-    EXPECT(counts.ring_ahead_sum == 3 && counts.ring_ahead_samples == 2, "mean");
-}
-
 int main() {
-    run_case("mbarrier: phases, parities and tokens", phases);
-    run_case("mbarrier: threads wait", threads_wait);
     run_case("mbarrier: bytes, before and after they are announced", bytes);
     run_case("mbarrier: what a wait misses", what_is_missing);
     run_case("mbarrier: names", names);
-    run_case("mbarrier: arrivals from a peer", remote);
-    run_case("mbarrier: how far a ring runs ahead", ring);
     run_mistakes(MISTAKES);
     return test_result();
 }

@@ -202,11 +202,6 @@ static void load_rank_5() {
     expect_load(bytes, {10, -1, 3, -1, -1});
 }
 
-static void load_policies() {
-    for (const std::string &name : fixed_policy_names())
-        under_policy(name.c_str(), [] { expect_load(MATRIX, {72, 15}); });
-}
-
 static void load_mistakes() {
     Global<unsigned char> memory(tensor_bytes(MATRIX), 0);
     Global<Map> maps(1, Map{});
@@ -321,8 +316,6 @@ static void store_clipping() {
             for (int row : {0, 4, 15, 30})
                 expect_store(tensor, {column, row});
     }
-    for (const std::string &name : fixed_policy_names())
-        under_policy(name.c_str(), [] { expect_store(MATRIX, {72, 15}); });
 }
 
 // Under the lazy policy nothing happens before somebody waits for it.
@@ -465,7 +458,6 @@ int main() {
     run_case("TMA load: two dimensions, every swizzle, clipped on all sides", load_rank_2);
     run_case("TMA load: three dimensions", load_rank_3);
     run_case("TMA load: five dimensions", load_rank_5);
-    run_case("TMA load: the same under every policy", load_policies);
     run_case("TMA load: mistakes are reported", load_mistakes);
     run_case("TMA load: mistakes of a multicast are reported", multicast_mistakes);
     run_case("TMA store: every swizzle, clipped at the far sides", store_clipping);
