@@ -445,14 +445,6 @@ const std::vector<MistakeCase> MISTAKES = {
      "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64"},
     {"a deadlock names CTAs that exited", "deadlock", "", 2, 64, block_some, "CTA 1 has exited"},
     {"a deadlock names the line", "deadlock", "", 2, 64, block_some, "test_core.cpp"},
-    {"a CTA must not exit before its operations", "lifetime", "CTA 0 exits while a test operation",
-     1, 1, [] { start(OperationKind::LOAD, 0); }, "", "lazy"},
-    {"a CTA must not exit before its peers are done", "lifetime", "CTA 0 exits while a peer", 2, 2,
-     [] {
-         touch_peer();
-         syncthreads(here());
-     },
-     "", "newest-first"},
     {"a CTA must not exit before a peer's use behind the arrival", "lifetime",
      "CTA 0 exits while a peer", 2, 2,
      [] { // the barrier does not wait for it
