@@ -5,6 +5,7 @@
 // members of an uint4 one by one.)
 #pragma once
 
+#include "emulator/emulator.h"
 #include "emulator/report.h"
 
 #include <cstddef>
@@ -31,16 +32,8 @@ struct WarpAccess {
 };
 
 // Shared-memory accesses of one line of source, over all warps.
-struct AccessSite {
-    std::string file;
-    int line;
-    bool is_write;
-    int bytes;                  // per lane; 16 for a matrix's row
-    std::uint64_t instructions; // warp-wide
-    std::uint64_t wavefronts;   // passes over the banks that they took
-    std::uint64_t ideal;        // and would have taken without conflicts
-    int worst_ways;             // lanes that met in one bank, for different words
-    WarpAccess worst;           // the first access with so many
+struct AccessSite : emulator_access_site {
+    WarpAccess worst; // the first access with worst_ways
 };
 
 // All sites of the last launch, the most extra wavefronts first. Asks addr2line.

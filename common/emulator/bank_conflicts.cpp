@@ -3,7 +3,7 @@
 #include "emulator/machine.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstdio>
 #include <map>
 #include <tuple>
 
@@ -18,18 +18,10 @@ constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not 
 // on for longer without one, the rest is not counted.
 constexpr std::uint32_t MOST_OPEN = 1 << 14;
 
-struct Totals {
-    std::uint64_t instructions = 0, wavefronts = 0, ideal = 0;
-    int worst_ways = 0;
-    WarpAccess worst;
-};
-
 // An instruction: what the compiler made of one access.
 struct Instruction {
-    std::uintptr_t pc = 0;
-    bool is_write = false;
-    int bytes = 0;
-    Totals totals;
+    std::uintptr_t pc;
+    AccessSite totals; // without a line
 };
 
 // Each group is what lanes did at one instruction, each for the k-th time since the warp met.
@@ -49,15 +41,18 @@ std::vector<Instruction> instructions;
 std::vector<std::uint32_t> slots;     // a hash table of numbers + 1; its size is a power of two
 std::vector<std::vector<Warp>> warps; // by CTA and warp
 
-struct SourceLine {
-    std::string file;
-    int line;
-    bool is_write;
-    int bytes;
+// By file, line, whether they write, and bytes.
+using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
+Sites matrix_sites;
 
-    auto operator<=>(const SourceLine &) const = default;
-};
-std::map<SourceLine, Totals> matrix_lines;
+AccessSite &site_at(Sites &sites, const std::string &file, int line, bool is_write, int bytes) {
+    AccessSite &site = sites[{file, line, is_write, bytes}];
+    std::snprintf(site.file, sizeof site.file, "%s", file.c_str());
+    site.line = line;
+    site.is_write = is_write;
+    site.bytes = bytes;
+    return site;
+}
 
 // ---------------------------------------------------------------------------- passes
 
@@ -93,7 +88,7 @@ int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
 }
 
 // Keeps the first access of those with the most ways.
-void note_ways(Totals &totals, int ways, const WarpAccess &access) {
+void note_ways(AccessSite &totals, int ways, const WarpAccess &access) {
     if (ways <= totals.worst_ways)
         return;
     totals.worst_ways = ways;
@@ -101,7 +96,8 @@ void note_ways(Totals &totals, int ways, const WarpAccess &access) {
 }
 
 // A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
-void count(const WarpAccess &group, int bytes, Totals &totals) {
+void count(const WarpAccess &group, AccessSite &totals) {
+    const int bytes = totals.bytes;
     const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
     const int lanes = WARP_LANES / phases;
     ++totals.instructions;
@@ -122,7 +118,7 @@ std::size_t slot_of(std::uintptr_t pc, bool is_write) {
 void grow_slots() {
     slots.assign(std::max<std::size_t>(slots.size() * 2, 256), 0);
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-        std::size_t slot = slot_of(instructions[i].pc, instructions[i].is_write);
+        std::size_t slot = slot_of(instructions[i].pc, instructions[i].totals.is_write);
         while (slots[slot] != 0)
             slot = (slot + 1) & (slots.size() - 1);
         slots[slot] = static_cast<std::uint32_t>(i + 1);
@@ -135,11 +131,13 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
     std::size_t slot = slot_of(pc, is_write);
     while (slots[slot] != 0) {
         const Instruction &known = instructions[slots[slot] - 1];
-        if (known.pc == pc && known.is_write == is_write)
+        if (known.pc == pc && known.totals.is_write == is_write)
             return slots[slot] - 1;
         slot = (slot + 1) & (slots.size() - 1);
     }
-    instructions.push_back({pc, is_write, bytes, {}});
+    instructions.push_back({pc, {}});
+    instructions.back().totals.is_write = is_write;
+    instructions.back().totals.bytes = bytes;
     slots[slot] = static_cast<std::uint32_t>(instructions.size());
     return slots[slot] - 1;
 }
@@ -149,9 +147,8 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
 void close(Warp &warp) {
     for (const std::uint32_t number : warp.touched) {
         OpenInstruction &open = warp.open[number];
-        Instruction &instruction = instructions[number];
         for (std::size_t i = 0; i < open.used; ++i)
-            count(open.groups[i], instruction.bytes, instruction.totals);
+            count(open.groups[i], instructions[number].totals);
         open.used = 0;
         std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
     }
@@ -184,24 +181,24 @@ WarpAccess &group_of(OpenInstruction &open, int lane) {
     return open.groups[occurrence];
 }
 
-void add(Totals &sum, const Totals &part) {
+void add(AccessSite &sum, const AccessSite &part) {
     sum.instructions += part.instructions;
     sum.wavefronts += part.wavefronts;
     sum.ideal += part.ideal;
     note_ways(sum, part.worst_ways, part.worst);
 }
 
-std::map<SourceLine, Totals> totals_by_line() {
-    std::map<SourceLine, Totals> lines = matrix_lines;
+Sites totals_by_line() {
+    Sites sites = matrix_sites;
     std::vector<std::uintptr_t> pcs;
     for (const Instruction &instruction : instructions)
         pcs.push_back(instruction.pc);
     const std::vector<Place> places = places_of(pcs);
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-        const Instruction &in = instructions[i];
-        add(lines[{places[i].file, places[i].line, in.is_write, in.bytes}], in.totals);
+        const AccessSite &in = instructions[i].totals;
+        add(site_at(sites, places[i].file, places[i].line, in.is_write, in.bytes), in);
     }
-    return lines;
+    return sites;
 }
 
 } // namespace
@@ -228,14 +225,14 @@ void bank_reset() {
     instructions.clear();
     slots.clear();
     warps.clear();
-    matrix_lines.clear();
+    matrix_sites.clear();
 }
 
 void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
                          Site where) {
     constexpr int ROWS = 8, ROW_BYTES = 16;
-    Totals &totals =
-        matrix_lines[{where.file_name(), static_cast<int>(where.line()), is_write, ROW_BYTES}];
+    AccessSite &totals = site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()),
+                                 is_write, ROW_BYTES);
     ++totals.instructions;
     WarpAccess rows;
     rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
@@ -253,9 +250,8 @@ std::vector<AccessSite> access_sites() {
         for (Warp &warp : of_cta)
             close(warp);
     std::vector<AccessSite> sites;
-    for (const auto &[at, totals] : totals_by_line())
-        sites.push_back({at.file, at.line, at.is_write, at.bytes, totals.instructions,
-                         totals.wavefronts, totals.ideal, totals.worst_ways, totals.worst});
+    for (const auto &[at, site] : totals_by_line())
+        sites.push_back(site);
     std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
         return a.wavefronts - a.ideal > b.wavefronts - b.ideal;
     });

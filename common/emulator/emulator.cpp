@@ -9,27 +9,9 @@
 #include "emulator/report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 using emulator::counts;
-
-namespace {
-
-emulator_access_site converted(const emulator::AccessSite &site) {
-    emulator_access_site made{};
-    std::snprintf(made.file, sizeof made.file, "%s", site.file.c_str());
-    made.line = site.line;
-    made.is_write = site.is_write;
-    made.bytes = site.bytes;
-    made.instructions = site.instructions;
-    made.wavefronts = site.wavefronts;
-    made.ideal = site.ideal;
-    made.worst_ways = site.worst_ways;
-    return made;
-}
-
-} // namespace
 
 const char *const *emulator_policies(void) {
     static const std::vector<const char *> names = [] {
@@ -69,7 +51,6 @@ void emulator_get_counts(emulator_counts *c) {
 
 size_t emulator_get_access_sites(emulator_access_site *sites, size_t most) {
     const std::vector<emulator::AccessSite> found = emulator::access_sites();
-    for (size_t i = 0; i < std::min(most, found.size()); ++i)
-        sites[i] = converted(found[i]);
+    std::copy_n(found.begin(), std::min(most, found.size()), sites);
     return found.size();
 }

@@ -79,11 +79,11 @@ typedef struct emulator_access_site {
     char file[256];
     int line;
     bool is_write;
-    int bytes;             /* per lane */
+    int bytes;             /* per lane; 16 for a matrix's row */
     uint64_t instructions; /* warp-wide */
     uint64_t wavefronts;   /* passes over the banks that they took */
     uint64_t ideal;        /* and would have taken without conflicts */
-    int worst_ways;
+    int worst_ways;        /* lanes that met in one bank, for different words */
 } emulator_access_site;
 
 /* Fills at most `most` sites, the ones with the most extra wavefronts first; returns how many there

@@ -115,10 +115,6 @@ private:
     std::deque<Landing> landings_;                  // the last ones, newest first
 };
 
-// Turns the async view off (both views are one): in ThreadSanitizer's build, where nobody says who
-// writes what, it is off from the beginning.
-void shared_memory_track_proxies(bool on);
-
 // The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
 // has exited, or if no cluster barrier has been passed yet (LIFETIME). (mapa)
 struct SharedPlace {

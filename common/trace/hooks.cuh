@@ -73,12 +73,19 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 // The last argument of every hook.
 #define TRACE_SITE trace::Site where = TRACE_HERE
 
-// A hook that writes one event, for a function without a result, and one that notes something done
-// many times in a row. Both get the function's parameters and its arguments, each in parentheses.
+// A hook that writes one event, for a function without a result; one for a wait that leaves PENDING
+// groups in flight; and one that notes something done many times in a row. The first and the last
+// get the function's parameters and its arguments, each in parentheses.
 #define TRACE_LIST(...) __VA_ARGS__
 #define TRACE_HOOK(function, parameters, arguments, what, ...)                                     \
     DEVICE void traced_##function parameters {                                                     \
         TRACE_EVENT(what, TRACE_FORWARD(function, TRACE_LIST arguments), ##__VA_ARGS__);           \
+    }
+#define TRACE_PENDING(function, what, ...)                                                         \
+    template <int PENDING>                                                                         \
+    DEVICE void traced_##function(TRACE_SITE) {                                                    \
+        TRACE_EVENT(what, TRACE_FORWARD(function<PENDING>), TRACE_NOWHERE, PENDING,                \
+                    ##__VA_ARGS__);                                                                \
     }
 #define TRACE_NOTE(function, parameters, arguments, note)                                          \
     DEVICE void traced_##function parameters {                                                     \
@@ -102,20 +109,17 @@ DEVICE void lay_out(char initial, const Member &member, bool is_barrier, Site wh
 }
 
 // The same for all members that rungs have.
+#define TRACE_MEMBER(initial, member, is_barrier)                                                  \
+    if constexpr (requires { smem.member; })                                                       \
+    lay_out(initial, smem.member, is_barrier, where)
 template <typename T>
 DEVICE void lay_out_all(const T &smem, Site where) {
-    if constexpr (requires { smem.a; })
-        lay_out('a', smem.a, false, where);
-    if constexpr (requires { smem.b; })
-        lay_out('b', smem.b, false, where);
-    if constexpr (requires { smem.d; })
-        lay_out('d', smem.d, false, where);
-    if constexpr (requires { smem.full; })
-        lay_out('f', smem.full, true, where);
-    if constexpr (requires { smem.empty; })
-        lay_out('e', smem.empty, true, where);
-    if constexpr (requires { smem.turn; })
-        lay_out('t', smem.turn, true, where);
+    TRACE_MEMBER('a', a, false);
+    TRACE_MEMBER('b', b, false);
+    TRACE_MEMBER('d', d, false);
+    TRACE_MEMBER('f', full, true);
+    TRACE_MEMBER('e', empty, true);
+    TRACE_MEMBER('t', turn, true);
 }
 
 } // namespace trace
@@ -248,20 +252,10 @@ TRACE_HOOK(bulk_commit, (TRACE_SITE), (), TRACE_STORE_COMMIT)
 #define tma_store_2d_hint traced_tma_store_2d_hint
 #define bulk_commit traced_bulk_commit
 
-// Waits for TMA stores: until they have read ...
-template <int PENDING>
-DEVICE void traced_bulk_wait_read(TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait_read<PENDING>), TRACE_NOWHERE, PENDING,
-                TRACE_NOWHERE, 1);
-}
+// Waits for TMA stores: until they have read (1), and until they are written.
+TRACE_PENDING(bulk_wait_read, TRACE_STORE_WAIT, TRACE_NOWHERE, 1)
+TRACE_PENDING(bulk_wait, TRACE_STORE_WAIT, TRACE_NOWHERE, 0)
 #define bulk_wait_read traced_bulk_wait_read
-
-// ... and until they are written.
-template <int PENDING>
-DEVICE void traced_bulk_wait(TRACE_SITE) {
-    TRACE_EVENT(TRACE_STORE_WAIT, TRACE_FORWARD(bulk_wait<PENDING>), TRACE_NOWHERE, PENDING,
-                TRACE_NOWHERE, 0);
-}
 #define bulk_wait traced_bulk_wait
 
 // ---------------------------------------------------------------------------- wgmma
@@ -319,12 +313,7 @@ DEVICE void traced_cp_async_cg(void *shared, const void *global, int source_byte
 // The copies since the last one become a group.
 TRACE_HOOK(cp_async_commit, (TRACE_SITE), (), TRACE_COPY_COMMIT)
 #define cp_async_commit traced_cp_async_commit
-
-// Waits for groups of cp.async.
-template <int PENDING>
-DEVICE void traced_cp_async_wait(TRACE_SITE) {
-    TRACE_EVENT(TRACE_COPY_WAIT, TRACE_FORWARD(cp_async_wait<PENDING>), TRACE_NOWHERE, PENDING);
-}
+TRACE_PENDING(cp_async_wait, TRACE_COPY_WAIT)
 #define cp_async_wait traced_cp_async_wait
 
 // ---------------------------------------------------------------------------- operands
@@ -412,6 +401,17 @@ DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
 }
 #define store_pair traced_store_pair
 
+// A fragment and half of one, to staging memory.
+#define TRACE_STMATRIX(function)                                                                   \
+    DEVICE void traced_##function(bf16 *row, const float *values, TRACE_SITE) {                    \
+        TRACE_FORWARD(function, row, values);                                                      \
+        trace::touch_in_line(TRACE_WRITE);                                                         \
+    }
+TRACE_STMATRIX(stmatrix_x4)
+TRACE_STMATRIX(stmatrix_x2)
+#define stmatrix_x4 traced_stmatrix_x4
+#define stmatrix_x2 traced_stmatrix_x2
+
 // Eight of them; four, two and one, to staging memory; a row of fragments, to global memory.
 TRACE_NOTE(store8, (bf16 * to, const float (&values)[8]), (to, values), touch(TRACE_WRITE))
 TRACE_NOTE(store4_shared, (float *to, const float (&values)[4]), (to, values), touch(TRACE_WRITE))
@@ -426,15 +426,3 @@ TRACE_NOTE(store_fragment_row, (bf16 * row, float left0, float left1, float righ
 #define store2_shared traced_store2_shared
 #define store_shared traced_store_shared
 #define store_fragment_row traced_store_fragment_row
-
-    // A fragment and half of one, to staging memory.
-    DEVICE void traced_stmatrix_x4(bf16 *row, const float *values, TRACE_SITE) {
-    TRACE_FORWARD(stmatrix_x4, row, values);
-    trace::touch_in_line(TRACE_WRITE);
-}
-DEVICE void traced_stmatrix_x2(bf16 *row, const float *values, TRACE_SITE) {
-    TRACE_FORWARD(stmatrix_x2, row, values);
-    trace::touch_in_line(TRACE_WRITE);
-}
-#define stmatrix_x4 traced_stmatrix_x4
-#define stmatrix_x2 traced_stmatrix_x2

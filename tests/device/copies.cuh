@@ -91,9 +91,7 @@ static void loads() {
         const DeviceArray<uint16_t> out(ctas * BOX_ELEMENTS, UNWRITTEN);
         run(load_box<HOW>, ctas, LOAD_THREADS, ctas, sizeof(LoadStorage), map, column, row,
             out.as_bf16());
-        char what[64];
-        snprintf(what, sizeof what, "box at (%d, %d)", row, column);
-        expect_equal(out.read(), expected, SWIZZLE_COLUMNS, what);
+        expect_equal(out.read(), expected, SWIZZLE_COLUMNS, box_at(row, column));
     }
 }
 
@@ -137,9 +135,7 @@ static void store_2d() {
             for (int n = column; n < columns && n < column + SWIZZLE_COLUMNS; ++n)
                 expected[guard + m * columns + n] = box[(m - row) * SWIZZLE_COLUMNS + n - column];
         run(store_box<HINT>, 1, LOAD_THREADS, 1, sizeof(LoadStorage), map, column, row);
-        char what[64];
-        snprintf(what, sizeof what, "box at (%d, %d), from the guard on", row, column);
-        expect_equal(d.read(), expected, columns, what);
+        expect_equal(d.read(), expected, columns, box_at(row, column) + ", from the guard on");
     }
 }
 

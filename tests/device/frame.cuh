@@ -49,11 +49,16 @@ static void run(void (*kernel)(Parameters...), int grid, int block, int cluster,
 
 template <typename T>
 static void expect_equal(const std::vector<T> &got, const std::vector<T> &expected, int columns,
-                         const char *what) {
+                         const std::string &name) {
+    const char *what = name.c_str();
     EXPECT(got.size() == expected.size(), "%s: %zu elements", what, got.size());
     for (size_t i = 0; i < expected.size() && i < got.size(); ++i)
         EXPECT(got[i] == expected[i], "%s: [%zu][%zu] is %g, not %g", what, i / columns,
                i % columns, double(got[i]), double(expected[i]));
+}
+
+inline std::string box_at(int row, int column) {
+    return "box at (" + std::to_string(row) + ", " + std::to_string(column) + ")";
 }
 
 inline uint16_t bits_of(float value) {

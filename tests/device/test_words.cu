@@ -67,10 +67,8 @@ static void expect_moved(int column, int row, CUtensorMapSwizzle swizzle) {
     if (!made)
         return;
     run(move_box, 1, THREADS, 1, sizeof(Storage), maps[0], maps[1], column, row, out.device);
-    char what[64];
-    snprintf(what, sizeof what, "box at (%d, %d)", row, column);
-    expect_equal(out.read(), tile, BOX, what);
-    expect_equal(d.read(), moved, COLUMNS, what);
+    expect_equal(out.read(), tile, BOX, box_at(row, column));
+    expect_equal(d.read(), moved, COLUMNS, box_at(row, column));
 }
 
 template <typename T>

@@ -81,9 +81,8 @@ static void expect_matrices() {
             }
     const DeviceArray<uint32_t> out(expected.size(), 0xffffffffu);
     run(read_matrices<COUNT, TRANSPOSED>, 1, WARP_THREADS, 1, sizeof(MatrixStorage), out.device);
-    char what[64];
-    snprintf(what, sizeof what, "x%d%s", COUNT, TRANSPOSED ? ".trans" : "");
-    expect_equal(out.read(), expected, COUNT, what);
+    const std::string form = TRANSPOSED ? "x4.trans" : "x" + std::to_string(COUNT);
+    expect_equal(out.read(), expected, COUNT, form);
 }
 
 static void matrices_loaded() {

@@ -56,7 +56,7 @@ static void sixteen_bytes() {
     EXPECT(sites.size() == 1 && sites[0].is_write, "%zu sites", sites.size());
     expect_conflicts("row after row", sites[0], 16, 4, 4, 1);
     EXPECT(source_text(sites[0].file, sites[0].line).find("// the conflict") != std::string::npos,
-           "at %s:%d", sites[0].file.c_str(), sites[0].line);
+           "at %s:%d", sites[0].file, sites[0].line);
     write_sixteen(8); // 128 bytes: all in the same four banks
     sites = access_sites();
     expect_conflicts("a row of 128 bytes each", sites.at(0), 16, 32, 4, 8);

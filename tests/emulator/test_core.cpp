@@ -175,19 +175,6 @@ void exit_then_sync() {
     expect(entries.size() >= 31);
 }
 
-// Two groups of two warps, each with a barrier of its own; then the first warp only arrives.
-void sync_subsets() {
-    const int group = thread_number() / 64;
-    record(group);
-    named_barrier_sync(1 + group, 64, here());
-    expect(recorded(group) >= 64);
-    if (current->warp() == 0)
-        named_barrier_arrive(3, 128, here());
-    else
-        named_barrier_sync(3, 128, here());
-    expect(entries.size() >= (current->warp() == 0 ? 64 : 128));
-}
-
 void sync_cluster_twice() {
     for (int round = 1; round <= 2; ++round) {
         record(round);
@@ -214,21 +201,6 @@ std::uint64_t shuffled(Shuffle how, int operand, int width) {
     return warp_shuffle(how, WHOLE_WARP, mine, operand, width, here()) >> 40;
 }
 
-void shuffle_all_ways() {
-    const unsigned lane = static_cast<unsigned>(current->lane());
-    expect(shuffled(Shuffle::INDEX, 5, 32) == 5);
-    expect(shuffled(Shuffle::INDEX, 13, 8) == lane / 8 * 8 + 5);
-    expect(shuffled(Shuffle::UP, 3, 32) == (lane < 3 ? lane : lane - 3));
-    expect(shuffled(Shuffle::UP, 1, 8) == (lane % 8 < 1 ? lane : lane - 1));
-    expect(shuffled(Shuffle::DOWN, 4, 32) == (lane + 4 > 31 ? lane : lane + 4));
-    expect(shuffled(Shuffle::DOWN, 4, 16) == (lane % 16 + 4 > 15 ? lane : lane + 4));
-    expect(shuffled(Shuffle::XOR, 16, 32) == (lane ^ 16));
-    expect(shuffled(Shuffle::XOR, 16, 16) == (lane < 16 ? lane : lane ^ 16));
-    expect(warp_ballot(WHOLE_WARP, lane % 3 == 0, here()) == 0x49249249);
-    warp_sync(WHOLE_WARP, here());
-    record(1);
-}
-
 // Half of the lanes have exited: the others do not wait for them.
 void shuffle_after_exits() {
     const unsigned lane = static_cast<unsigned>(current->lane());
@@ -248,10 +220,8 @@ const struct Together {
 } TOGETHER[] = {
     {"__syncthreads", sync_twice, 1, 64, 128},
     {"__syncthreads does not wait for threads that exited", exit_then_sync, 1, 64, 31},
-    {"named barriers of parts of a CTA", sync_subsets, 1, 128, 128},
     {"cluster barrier", sync_cluster_twice, 3, 32, 192},
     {"cluster barrier: exits before it", exit_before_cluster_barrier, 3, 32, 93},
-    {"shuffles and ballots", shuffle_all_ways, 1, 64, 64},
     {"shuffles and ballots after exits", shuffle_after_exits, 1, 64, 32},
 };
 
@@ -268,13 +238,6 @@ void run_together() {
             });
         });
     }
-}
-
-void barrier_counts() {
-    run(1, 1, 64, sync_twice);
-    EXPECT(counts.barrier_waits == 256 && counts.barrier_waits_blocked == 252,
-           "%d waits, %d blocked", static_cast<int>(counts.barrier_waits),
-           static_cast<int>(counts.barrier_waits_blocked));
 }
 
 // ---------------------------------------------------------------- operations and policies
@@ -482,14 +445,6 @@ const std::vector<MistakeCase> MISTAKES = {
      "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64"},
     {"a deadlock names CTAs that exited", "deadlock", "", 2, 64, block_some, "CTA 1 has exited"},
     {"a deadlock names the line", "deadlock", "", 2, 64, block_some, "test_core.cpp"},
-    {"a CTA must not exit before its operations", "lifetime", "CTA 0 exits while a test operation",
-     1, 1, [] { start(OperationKind::LOAD, 0); }, "", "lazy"},
-    {"a CTA must not exit before its peers are done", "lifetime", "CTA 0 exits while a peer", 2, 2,
-     [] {
-         touch_peer();
-         syncthreads(here());
-     },
-     "", "newest-first"},
     {"a CTA must not exit before a peer's use behind the arrival", "lifetime",
      "CTA 0 exits while a peer", 2, 2,
      [] { // the barrier does not wait for it
@@ -510,7 +465,6 @@ int main() {
     run_case("progress is told", progress);
     run_case("threads that ask again and again let others run", spinning);
     run_together();
-    run_case("__syncthreads: waits are counted", barrier_counts);
     run_case("policies have names", policy_names);
     run_case("each policy completes operations and picks threads in its order", orders);
     run_case("operations that are not ready wait", ready);

@@ -14,41 +14,6 @@ static MbarrierRef place(int i = 0) {
     return {current->cta, dynamic_offset() + std::uint32_t(8 * i)};
 }
 
-static void phases() {
-    in_one_thread([] {
-        make_barrier(0, 2);
-        mbarrier_wait_parity(barrier(), 1, here()); // the phase before the first
-        const std::uint64_t first = mbarrier_arrive(barrier(), 0, here());
-        EXPECT(mbarrier_arrive(barrier(), 0, here()) == first, "one phase, two tokens");
-        mbarrier_wait_parity(barrier(), 0, here());
-        mbarrier_wait_token(barrier(), first, here());
-        const std::uint64_t second = mbarrier_arrive(barrier(), 0, here());
-        EXPECT(second != first, "two phases, one token");
-        mbarrier_arrive(barrier(), 0, here());
-        mbarrier_wait_parity(barrier(), 1, here());
-        mbarrier_wait_token(barrier(), second, here());
-        EXPECT(counts.mbarrier_waits == 5 && counts.mbarrier_waits_blocked == 0, "waits");
-        EXPECT(counts.mbarrier_arrivals == 4, "%d arrivals", int(counts.mbarrier_arrivals));
-    });
-}
-
-static void threads_wait() {
-    run_kernel(1, 64, 1024, [] {
-        if (thread_number() == 0)
-            make_barrier(0, 32);
-        syncthreads(here());
-        for (int i = 0; i < 3; ++i) {
-            if (thread_number() < 32)
-                mbarrier_wait_parity(barrier(), i & 1, here());
-            else
-                mbarrier_arrive(barrier(), 0, here());
-            syncthreads(here());
-        }
-    });
-    EXPECT(counts.mbarrier_waits == 96 && counts.mbarrier_waits_blocked > 0, "%d of %d blocked",
-           int(counts.mbarrier_waits_blocked), int(counts.mbarrier_waits));
-}
-
 // Whether the phase has completed: a token of it has then become stale, or not.
 static bool completed(std::uint64_t phase) {
     return *barrier() >> 61 & 1 ? phase % 2 == 0 : phase % 2 == 1;
@@ -69,28 +34,6 @@ static void bytes() {
     });
 }
 
-static void what_is_missing() {
-    struct Storage {
-        std::uint64_t full[3];
-    };
-    const auto stuck = [](int ctas) {
-        run_kernel(ctas, 1, 1024, [] {
-            Storage &smem = *shared_at<Storage>(0);
-            for (int stage = 0; stage < 3; ++stage)
-                mbarrier_init(&smem.full[stage], 1, here());
-            mbarrier_init_fence(here());
-            mbarrier_arrive(&smem.full[2], 49152, here());
-            mbarrier_complete_bytes(place(2), 32768);
-            mbarrier_wait_parity(&smem.full[2], 0, here());
-        });
-    };
-    expect_mistake(
-        "deadlock", "", [&] { stuck(1); },
-        "full[2], phase 0 (parity 0): 0 of 1 arrivals missing, 16384 of 49152 bytes missing");
-    expect_mistake(
-        "deadlock", "", [&] { stuck(2); }, "full[2] of CTA 0, phase 0 (parity 0)");
-}
-
 static void names() {
     const auto is = [](const char *line, const char *name, bool indexed, int index) {
         const BarrierName found = barrier_name_in(line);
@@ -105,33 +48,11 @@ static void names() {
     is("for (auto &b : all) start(b);", "", false, -1);
 }
 
-// Thread 0 makes a barrier; then both of two threads go on.
-static void with_barrier(const std::function<void()> &body) {
-    if (thread_number() == 0)
-        make_barrier(0, 1);
-    syncthreads(here());
-    body();
-}
-
 static const std::vector<MistakeCase> MISTAKES = {
-    {"mbarrier: bytes that nobody announces are waited for", "deadlock", "no thread can go on", 1,
-     1,
-     [] {
-         make_barrier(0, 1);
-         mbarrier_complete_bytes(place(), 8);
-         mbarrier_arrive(barrier(), 0, here());
-         mbarrier_wait_parity(barrier(), 0, here());
-     }},
     {"mbarrier: too many bytes", "misuse", "counts 1048576 bytes", 1, 1,
      [] {
          make_barrier(0, 1);
          mbarrier_arrive(barrier(), 1 << 20, here());
-     }},
-    {"mbarrier: too many arrivals", "misuse", "more arrivals than the barrier's count, 1", 1, 1,
-     [] {
-         make_barrier(0, 1);
-         mbarrier_arrive(barrier(), 64, here());
-         mbarrier_arrive(barrier(), 0, here());
      }},
     {"mbarrier: a token that is too old", "misuse", "a token of phase 0, and is in phase 2", 1, 1,
      [] {
@@ -142,25 +63,6 @@ static const std::vector<MistakeCase> MISTAKES = {
      }},
     {"mbarrier: a phase without arrivals", "misuse", "1 to 1048575 arrivals, not 0", 1, 1,
      [] { make_barrier(0, 0); }},
-    {"mbarrier: a token of another barrier", "misuse", "token of another barrier", 1, 1,
-     [] {
-         make_barrier(0, 1);
-         make_barrier(1, 1);
-         mbarrier_wait_token(barrier(1), mbarrier_arrive(barrier(), 0, here()), here());
-     }},
-    {"mbarrier: a phase that a waiting thread may miss", "hazard", "went on by 2 phases", 1, 2,
-     [] {
-         with_barrier([] {
-             if (thread_number() == 1) { // it comes last, and so goes on first
-                 mbarrier_wait_parity(barrier(), 0, here());
-             } else {
-                 mbarrier_arrive(barrier(), 0, here());
-                 mbarrier_arrive(barrier(), 0, here());
-             }
-         });
-     }},
-    {"mbarrier: used before its life", "lifetime", "never initialised", 1, 1,
-     [] { mbarrier_arrive(barrier(), 0, here()); }},
     {"mbarrier: used after its bytes were overwritten", "lifetime",
      "after its bytes were overwritten", 1, 1,
      [] {
@@ -168,63 +70,11 @@ static const std::vector<MistakeCase> MISTAKES = {
          *barrier() += 1;
          mbarrier_arrive(barrier(), 0, here());
      }},
-    {"mbarrier: used before its fence", "lifetime", "initialised but not yet fenced", 1, 2,
-     [] {
-         if (thread_number() == 0)
-             mbarrier_init(barrier(), 1, here());
-         syncthreads(here());
-         if (thread_number() == 1)
-             mbarrier_arrive(barrier(), 0, here());
-     }},
-    {"mbarrier: a peer's, before it is known to have started", "lifetime",
-     "before any cluster barrier", 2, 1,
-     [] {
-         make_barrier(0, 1);
-         mbarrier_arrive_remote(barrier(), 1 - current->cta->rank, here());
-     }},
 };
 
-static void remote() {
-    run_kernel(2, 1, 1024, [] {
-        make_barrier(0, 2);
-        sync_cluster();
-        mbarrier_arrive_remote(barrier(), 0, here());
-        mbarrier_arrive_remote(barrier(), 1, here());
-        mbarrier_wait_parity(barrier(), 0, here());
-        sync_cluster();
-    });
-}
-
-// Two slots; the loads run two phases ahead of the consumer.
-static void ring() {
-    run_kernel(1, 2, 1024, [] {
-        if (thread_number() == 0) {
-            make_barrier(0, 1);
-            make_barrier(1, 1);
-            for (int slot = 0; slot < 2; ++slot) {
-                mbarrier_arrive(barrier(slot), 16, here());
-                mbarrier_copy_issued(place(slot));
-                mbarrier_complete_bytes(place(slot), 16);
-            }
-        }
-        syncthreads(here());
-        if (thread_number() == 1)
-            for (int slot = 0; slot < 2; ++slot)
-                mbarrier_wait_parity(barrier(slot), 0, here());
-    });
-    EXPECT(counts.ring_slots == 2 && counts.ring_ahead_most == 2, "%d slots, %d ahead",
-           int(counts.ring_slots), int(counts.ring_ahead_most));
-    EXPECT(counts.ring_ahead_sum == 3 && counts.ring_ahead_samples == 2, "mean");
-}
-
 int main() {
-    run_case("mbarrier: phases, parities and tokens", phases);
-    run_case("mbarrier: threads wait", threads_wait);
     run_case("mbarrier: bytes, before and after they are announced", bytes);
-    run_case("mbarrier: what a wait misses", what_is_missing);
     run_case("mbarrier: names", names);
-    run_case("mbarrier: arrivals from a peer", remote);
-    run_case("mbarrier: how far a ring runs ahead", ring);
     run_mistakes(MISTAKES);
     return test_result();
 }

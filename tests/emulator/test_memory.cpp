@@ -35,17 +35,7 @@ static void published() {
     });
 }
 
-static void without_fence() {
-    *shared_at<int>(4096) = 7; // the writer
-    async_read(4096, 4);
-}
-
 static const std::vector<MistakeCase> MISTAKES = {
-    {"shared memory: an unpublished write is a hazard, and its line named", "hazard",
-     "TMA store reads bytes that a thread wrote and never fenced", 1, 1, without_fence,
-     "*shared_at<int>(4096) = 7; // the writer"},
-    {"shared memory: who wrote what is unpublished is named", "hazard", "never fenced", 1, 1,
-     without_fence, "thread 0 of CTA 0 (warp 0, lane 0) wrote them"},
     {"shared memory: a load that overwrites an unpublished write", "hazard", "TMA load overwrites",
      1, 1,
      [] {
