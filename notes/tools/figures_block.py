@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 
+from bench.markdown import table
 from bench.records import recorded
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError
 from notes.tools.readings import Request
-from notes.tools.readme_table import row
 
 NOT_KNOWN = "–"
 USAGE = "write figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
@@ -28,6 +28,7 @@ HEADS = {
     "tflops": "",
     "gb_per_s": "",
     "cycles": "",
+    "counted_cycles": "counted",
     "against": "against the rung below",
     "clock": "SM clock",
     "watts": "power",
@@ -233,6 +234,5 @@ def block(library, words):
         heads.append(head_of(name, unit, form, who))
         texts.append(shown)
     first = ["shape", "program"] if len(groups) > 1 else ["program"]
-    rule = ["---"] * len(first) + ["---:"] * len(columns)
     lines = [[*name, *cells] for name, cells in zip(names, zip(*texts))]
-    return [row(line) for line in ([*first, *heads], rule, *lines)]
+    return table([[*first, *heads], *lines], len(first))

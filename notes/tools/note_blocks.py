@@ -7,12 +7,18 @@ import re
 
 from bench import rungs
 from bench.energy import budget
-from bench.markdown import plain
+from bench.markdown import plain, table
 from bench.records import recorded
-from notes.tools import figures_block, notes_captions, quantities, readings
+from notes.tools import (
+    figures_block,
+    notes_captions,
+    quantities,
+    readings,
+    readme_table,
+    shapes_table,
+)
 from notes.tools.quantities import ExpressionError
 from notes.tools.readings import Request
-from notes.tools.readme_table import row
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 NOT_KNOWN = "–"
@@ -102,7 +108,59 @@ def rung_block(library, words):
     ]
     head = ["program", *(columns[index - 1][0] for index in kept)]
     lines = [[line[0], *(line[index] for index in kept)] for line in rows]
-    return [row(head), row(["---", *["---:"] * len(kept)]), *map(row, lines)]
+    return table([head, *lines], 1)
+
+
+# --- variants, and programs at several shapes -----------------------------------------------
+
+VARIANTS_HEADER = ["program", "idea", "TFLOPS", "of cuBLAS", "against its rung"]
+VARIANTS_HEADER += ["tensor-core share", "SM clock"]
+
+
+def against_rung(ladder, name):
+    """'1.0123 (5 of 5 passes faster)' for a variant, a dash for a rung."""
+    for pair in ladder["neighbours"]:
+        if recorded.is_variant(name) and pair["upper"] == name:
+            faster = f"{pair['passes_faster']} of {pair['passes']} passes faster"
+            return f"{pair['paired_ratio']:.4f} ({faster})"
+    return NOT_KNOWN
+
+
+def variant_row(ladder, name):
+    """One row of times; or of something without a result: not in the run, or failed."""
+    entry = next((entry for entry in ladder["rungs"] if entry["step"] == name), None)
+    if entry is None or "failed" in entry:
+        words = plain(f"failed: {entry['failed']}") if entry else "not in this run"
+        return [name, words, *[NOT_KNOWN] * (len(VARIANTS_HEADER) - 2)]
+    timing = entry["timing"]
+    return [
+        name,
+        plain(entry["idea"]),
+        recorded.spread(timing["step"]["tflops"], 1),
+        recorded.spread(timing["ratio_to_cublas"], 3),
+        against_rung(ladder, name),
+        *readme_table.share_and_clock(timing["step"]),
+    ]
+
+
+def variants_block(library, words):
+    """Times of the rungs and variants named, or of all: of the newest standard run with variants, or
+    of that of a commit (@1234abc)."""
+    commits = [word[1:] for word in words if word.startswith("@")]
+    names = [word for word in words if not word.startswith("@")]
+    if len(commits) > 1 or not all(map(recorded.NAME.fullmatch, names)):
+        raise ValueError(f"'variants {' '.join(words)}': write variants v16 v16-late-place")
+    ladder = library.with_variants(*commits)
+    if ladder is None:
+        return [shapes_table.NOTHING]
+    names = names or [entry["step"] for entry in ladder["rungs"]]
+    return table([VARIANTS_HEADER, *(variant_row(ladder, name) for name in names)])
+
+
+def shapes_block(library, words):
+    """Times of some programs at several shapes, and where they are from."""
+    rows, caption = shapes_table.table(words, library.folder)
+    return [*table(rows), "", caption] if rows else [caption]
 
 
 # --- planted bugs ---------------------------------------------------------------------------
@@ -289,11 +347,10 @@ def energy_block(library, words):
         return NO_ENERGY
     make, texts = ENERGY_TABLES[words[0]]
     try:
-        head, *rows = make(runs[0])
+        rows = make(runs[0])
     except budget.Unsolvable as error:
         return [f"No table: {error}."]
-    rule = ["---" if index < texts else "---:" for index in range(len(head))]
-    return [row(head), row(rule), *map(row, rows)]
+    return table(rows, texts)
 
 
 # --- where figures are from -----------------------------------------------------------------
@@ -308,6 +365,8 @@ def sources_block(library, words):
 
 BLOCKS = {
     "rung": rung_block,
+    "variants": variants_block,
+    "shapes": shapes_block,
     "figures": figures_block.block,
     "hazard": hazard_block,
     "agreement": agreement_block,

@@ -346,9 +346,10 @@ def fits(record, place, names, contenders, compared=()):
 class Library:
     """The recorded results of a folder; `used` is every record that answered a request."""
 
-    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES):
+    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES, variants=None):
         self.folder = Path(folder)
         self.traces = Path(traces)
+        self.variants = variants
         self.used = []
         self.places = {}
         self.home = recorded.home(folder)
@@ -374,6 +375,12 @@ class Library:
             raise ExpressionError(f"nothing recorded has {who}{beside} in {place}")
         whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
         return self.answered(max(whole, key=recorded.precedence(whole, self.home)))
+
+    def with_variants(self, commit=None):
+        """The run whose variants a page shows, or None."""
+        path = None if commit else self.variants
+        path = path or recorded.newest_variants(self.folder, commit)
+        return self.answered(recorded.load_ladder(path)) if path else None
 
     def answered(self, record):
         """The record, which from now on is one of those used."""

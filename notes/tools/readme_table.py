@@ -17,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import process
+from bench import markdown, process
 from bench.markdown import plain
 from bench.records import recorded
 from bench.records.vocabulary import ratio_to
@@ -26,11 +26,6 @@ from notes.tools.gpu_tables import OTHERS
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
 APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track
-
-
-def row(cells):
-    """One Markdown table row."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def optional(value, digits, unit, scale=1):
@@ -81,13 +76,7 @@ def table(ladder, steps, runs):
         cells.insert(0, recorded.plus_minus(ladder[key]["tflops"], 0))
         name = OTHERS[key].partition("'")[0]
         rows.append([name, words[key], *cells, *share_and_clock(ladder[key])])
-    return lines_of(rows)
-
-
-def lines_of(rows, words=2):
-    """A Markdown table; its first row is the header, its first columns are words."""
-    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
-    return [row(cells) for cells in (rows[0], alignment, *rows[1:])]
+    return markdown.table(rows)
 
 
 def caption(ladder):
@@ -141,7 +130,7 @@ def track_table(names, steps):
     if rows is None:
         return [caption]
     cells = [[link(cells[0], steps), *cells[1:]] for cells in rows[1:]]
-    return [*lines_of([rows[0], *cells]), "", caption]
+    return [*markdown.table([rows[0], *cells]), "", caption]
 
 
 def track_block(steps, track):
@@ -154,7 +143,7 @@ def track_block(steps, track):
 
 def gpu_block(rows, caption, words=2):
     """The same of a table of gpu_tables."""
-    return "\n".join([*lines_of(rows, words), "", caption]) if rows else caption
+    return "\n".join([*markdown.table(rows, words), "", caption]) if rows else caption
 
 
 # Names of markers that a README need not have.

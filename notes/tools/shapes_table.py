@@ -9,6 +9,7 @@ SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
+NOTHING = "Not recorded yet."
 # Whom the rungs are compared with.
 OTHERS = {
     "cublas": ("cuBLAS", "its default, fp32 sums"),
@@ -143,7 +144,7 @@ def table(names, folder=recorded.RESULTS):
     """The rows of cells and the caption; None and what to say if nothing is recorded."""
     runs = find(names, folder)
     if not runs:
-        return None, "Not recorded yet."
+        return None, NOTHING
     measure = measure_of(names)
     unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
     return rows(runs, names), f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
