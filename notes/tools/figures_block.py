@@ -60,22 +60,12 @@ def parts_of(words):
     return selectors, who, [(name, form.split(",") if form else []) for name, form in named]
 
 
-def applies(kind, word):
-    """Whether a selector says anything of such records; the emulator's counts are of one shape each."""
-    if kind == "counters":
-        return word not in recorded.PROTOCOLS
-    if kind in ("trace", "energy"):
-        return bool(
-            readings.GPU.fullmatch(word) or kind == "energy" and readings.COMMIT.fullmatch(word)
-        )
-    return kind != "emulator"
-
-
 def request(subject, figure, selectors, track):
     """A request of a cell: without the selectors that do not apply; others than rungs are of the
     rungs' track."""
     kind = readings.kind_of(figure)
-    kept = tuple(word for word in selectors if applies(kind, word))
+    allowed, _ = readings.LIMITED.get(kind, (readings.SELECTORS, ""))
+    kept = tuple(word for word in selectors if readings.selected_by(word) in {None, *allowed})
     own = Request(subject, figure, kept)
     if own.name:
         return Request(subject, figure, tuple(w for w in kept if w not in recorded.TRACKS))
