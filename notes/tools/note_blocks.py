@@ -159,6 +159,8 @@ def variants_block(library, words):
 
 def shapes_block(library, words):
     """Times of some programs at several shapes, and where they are from."""
+    if not words or not all(map(recorded.NAME.fullmatch, words)):
+        raise ValueError(f"'shapes {' '.join(words)}': write shapes t04 t04-four-per-thread")
     rows, caption = shapes_table.table(words, library.folder)
     return [*table(rows), "", caption] if rows else [caption]
 
