@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from notes.tools import expressions, note_blocks, readings
+from notes.tools import expressions, note_blocks, readings, readme_table
 
 
 def fill_block(segment, library):
@@ -63,19 +63,13 @@ def update(options):
             wanted = fill(note, library)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-        if note == wanted:
-            continue
-        if options.check:
-            print(f"{path}: not what notes_tables.py would write; 'make notes'", file=sys.stderr)
-            status = 1
-        else:
-            recorded.write_whole(path, wanted.encode("utf-8"))
-            print(f"{path}: filled")
+        words = "not what notes_tables.py would write; 'make notes'", "filled"
+        status |= readme_table.put(path, note, wanted, options.check, words)
     return status
 
 
 def main(arguments=None):
-    """Parses the command line; expected errors become one line and exit status 2."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(
         description="Fill the notes from recorded results.", allow_abbrev=False
     )
@@ -84,14 +78,7 @@ def main(arguments=None):
     add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)
     add("--notes", metavar="DIR", type=Path, default=recorded.ROOT / "notes")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
-    try:
-        return update(parser.parse_args(arguments))
-    except (OSError, ValueError) as error:
-        print(f"notes_tables: {error}", file=sys.stderr)
-        return 2
-    except (KeyError, TypeError) as error:
-        print(f"notes_tables: the results lack or garble a field: {error!r}", file=sys.stderr)
-        return 2
+    return readme_table.status_of("notes_tables", update, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
