@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 
 FENCE = re.compile(r" {0,3}(```+|~~~+)")
-BLOCK = re.compile(r"<!-- (?P<words>(?:rung|figures|hazard|agreement|energy|sources)\b[^<>]*?) -->")
-TABLE = re.compile(r"<!-- table:(?P<kind>[a-z]+)\S*(?: [a-z0-9 -]+)?:begin -->")
+KINDS = "rung|variants|shapes|figures|hazard|agreement|energy|sources"
+BLOCK = re.compile(r"<!-- (?P<words>(?:" + KINDS + r")\b[^<>]*?) -->")
 GENERATED = re.compile(r"<!-- (?P<name>[a-z]+):begin -->")  # of the README
 END = "<!-- end -->"
 CODE_SPAN = r"(?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
@@ -33,6 +33,17 @@ def plain(text):
     return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
 
 
+def row(cells):
+    """One row of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def table(rows, words=2):
+    """The lines of a table; its first row is the header, its first columns are words."""
+    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
+    return [row(cells) for cells in (rows[0], alignment, *rows[1:])]
+
+
 @dataclass(frozen=True)
 class Segment:
     """A stretch of whole lines of a note."""
@@ -47,11 +58,8 @@ def closing_of(line):
     """How the block that this line begins ends, and of which kind it is; or None."""
     if BLOCK.fullmatch(line):
         return END, "block"
-    for pattern, name in ((TABLE, "table:{}"), (GENERATED, "{}")):
-        match = pattern.fullmatch(line)
-        if match:
-            return f"<!-- {name.format(match[1])}:end -->", "table"
-    return None
+    match = GENERATED.fullmatch(line)
+    return (f"<!-- {match['name']}:end -->", "table") if match else None
 
 
 def end_of_fence(lines, start):

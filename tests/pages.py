@@ -74,7 +74,7 @@ def wrong_with_rung(name, note):
     return ""
 
 
-def wrong_with_idea(note):
+def wrong_with_idea(_name, note):
     """What an idea's page lacks."""
     found = sections(note)
     if not found or found[0][0] != 1:
@@ -84,29 +84,22 @@ def wrong_with_idea(note):
     return ""
 
 
-def check(path, wrong):
-    """One page: it is there and as it should be."""
-    name = f"{path.relative_to(ROOT)} is a page"
-    if not path.exists():
-        case(name, "it is missing")
-        return
-    try:
-        case(name, wrong(path.read_text(encoding="utf-8")))
-    except ValueError as error:
-        case(name, str(error))
-
-
-def check_strangers(folder, known):
-    """Every page belongs to a rung or to an idea of the list."""
-    found = {path.stem for path in (NOTES / folder).glob("*.md")}
-    strangers = sorted(found - set(known))
+def check_folder(folder, names, wrong):
+    """Every name has its page, as it should be, to which notes/README.md leads; and there are no
+    other pages."""
+    for name in names:
+        path = NOTES / folder / f"{name}.md"
+        try:
+            why = (
+                wrong(name, path.read_text(encoding="utf-8")) if path.exists() else "it is missing"
+            )
+        except ValueError as error:
+            why = str(error)
+        case(f"{path.relative_to(ROOT)} is a page", why)
+    strangers = sorted({path.stem for path in (NOTES / folder).glob("*.md")} - set(names))
     case(f"notes/{folder} holds no page beside the list", ", ".join(strangers))
-
-
-def check_index(folder, known):
-    """notes/README.md leads to every page."""
     index = (NOTES / "README.md").read_text(encoding="utf-8")
-    missing = [name for name in known if f"]({folder}/{name}.md)" not in index]
+    missing = [name for name in names if f"]({folder}/{name}.md)" not in index]
     case(f"notes/README.md leads to every page of notes/{folder}", ", ".join(missing))
 
 
@@ -132,19 +125,13 @@ def check_itself():
         "nothing": "",
     }.items():
         case(f"a page with {what} is not", "" if wrong_with_rung("v07", note) else "nobody minds")
-    case("an empty page of an idea is not", "" if wrong_with_idea("# x\n") else "nobody minds")
+    case("an empty page of an idea is not", "" if wrong_with_idea("x", "# x\n") else "nobody minds")
 
 
 def main():
     check_itself()
-    for name in rungs():
-        check(NOTES / "rungs" / f"{name}.md", lambda note, name=name: wrong_with_rung(name, note))
-    for idea in IDEAS:
-        check(NOTES / "ideas" / f"{idea}.md", wrong_with_idea)
-    check_strangers("rungs", rungs())
-    check_strangers("ideas", IDEAS)
-    check_index("rungs", rungs())
-    check_index("ideas", IDEAS)
+    check_folder("rungs", rungs(), wrong_with_rung)
+    check_folder("ideas", IDEAS, wrong_with_idea)
     return exit_status()
 
 

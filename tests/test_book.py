@@ -294,11 +294,11 @@ def test_results(_):
 
 NOTE = """# v02: <!--=a-->two<!--/--> & more
 
-<!-- table:x:begin -->
+<!-- results:begin -->
 | a | b |
 | --- | ---: |
 | <!--=v02.tflops - 1-->775<!--/--> | *x* |
-<!-- table:x:end -->
+<!-- results:end -->
 
 <!--=z-->12<!--/--> *begins* a line; see [the idea](../ideas/banks.md#the-second-part),
 [v01](../../steps/v01_first.cu), [its code](../../steps/v01_first.cu#L2), `steps/v02_second.cu` and `<!-- kept -->`.

@@ -91,13 +91,17 @@ def test_counts(folder):
         [command.split()[command.split().index("--check") + 1] for command in house.commands()],
         ["sample"] * 3,
     )
-    note = house.folder / "note.md"  # and they fill a note's table, cuBLAS below them
-    note.write_text("<!-- table:counters v01-a:begin -->\n<!-- table:counters:end -->\n")
+    (house.folder / "results").mkdir()  # and they fill a note's table, cuBLAS below them
+    house.out.rename(house.folder / "results" / "counters.json")
+    note = house.folder / "note.md"
+    marker = (
+        "<!-- figures @256,abc1234 : v01-a cublas : counted_cycles=million,.2 -->\n<!-- end -->\n"
+    )
+    note.write_text(marker)
     fill = (sys.executable, "-m", "notes.tools.notes_tables", "--notes", house.folder)
-    same(run(*fill, "--counters", house.out).returncode, 0)
+    same(run(*fill, "--results", house.folder / "results").returncode, 0)
     lines = note.read_text().splitlines()
-    same([line.split(" | ")[0] for line in lines[3:5]], ["| v01-a", "| cuBLAS"])
-    holds(lines[3], " 1.23 |")  # 10^6 cycles
+    same(lines[3:5], ["| `v01-a` | 1.23 |", "| cuBLAS | 1.23 |"])
 
 
 def test_kernels(folder):

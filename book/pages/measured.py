@@ -8,9 +8,18 @@ from pathlib import Path
 
 from bench import resources, tables
 from bench.records import recorded
-from notes.tools import notes_tables, readme_table, shapes_table
+from notes.tools import readme_table, shapes_table
 
 DASH = "–"
+# A column of the counters: its head, the metric, what to multiply with, digits.
+COLUMNS = (
+    ("DRAM read, GB", "dram__bytes_read.sum", 1e-9, 2),
+    ("DRAM written, GB", "dram__bytes_write.sum", 1e-9, 2),
+    ("L2 to SMs, GB", "lts__t_sectors_srcunit_tex.sum", 32e-9, 2),
+    ("arrives at SMs, GB", "l1tex__m_xbar2l1tex_read_bytes.sum", 1e-9, 2),
+    ("10⁶ cycles", "sm__cycles_elapsed.max", 1e-6, 2),
+    ("10⁶ shared bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1e-6, 2),
+)
 
 
 @dataclass
@@ -140,7 +149,7 @@ def counts(rung):
 
 def counts_row(name, counters):
     """One program's counts."""
-    columns = [(counters.get(metric), *how) for _, metric, *how in notes_tables.COLUMNS]
+    columns = [(counters.get(metric), *how) for _, metric, *how in COLUMNS]
     texts = [readme_table.optional(value, digits, "", scale) for value, scale, digits in columns]
     return [name, *(text.strip() for text in texts)]
 
@@ -154,7 +163,7 @@ def counts_table(record, rung):
     cublas = entry_of(record, rung.name).get("cublas")
     if cublas:
         rows.append(counts_row("cuBLAS", cublas["counters"]))
-    header = ["program", *(column[0] for column in notes_tables.COLUMNS)]
+    header = ["program", *(column[0] for column in COLUMNS)]
     return Table(header, rows, 1, counts_caption(record), bold)
 
 
@@ -287,10 +296,10 @@ def counters_table(record):
         name = Cell(entry["step"], patch_of(entry["step"]))
         if "failed" in entry:
             rows.append([name, f"failed: {entry['failed']}"])
-            rows[-1] += [DASH] * (len(notes_tables.COLUMNS) - 1)
+            rows[-1] += [DASH] * (len(COLUMNS) - 1)
         else:
             rows.append([name, *counts_row("", entry["counters"])[1:]])
-    header = ["program", *(column[0] for column in notes_tables.COLUMNS)]
+    header = ["program", *(column[0] for column in COLUMNS)]
     return Table(header, rows, 1, counts_caption(record))
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 
+from bench.markdown import table
 from bench.records import recorded
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError
 from notes.tools.readings import Request
-from notes.tools.readme_table import row
 
 NOT_KNOWN = "–"
 USAGE = "write figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
@@ -28,6 +28,7 @@ HEADS = {
     "tflops": "",
     "gb_per_s": "",
     "cycles": "",
+    "counted_cycles": "counted",
     "against": "against the rung below",
     "clock": "SM clock",
     "watts": "power",
@@ -59,22 +60,12 @@ def parts_of(words):
     return selectors, who, [(name, form.split(",") if form else []) for name, form in named]
 
 
-def applies(kind, word):
-    """Whether a selector says anything of such records; the emulator's counts are of one shape each."""
-    if kind == "counters":
-        return word not in recorded.PROTOCOLS
-    if kind in ("trace", "energy"):
-        return bool(
-            readings.GPU.fullmatch(word) or kind == "energy" and readings.COMMIT.fullmatch(word)
-        )
-    return kind != "emulator"
-
-
 def request(subject, figure, selectors, track):
     """A request of a cell: without the selectors that do not apply; others than rungs are of the
     rungs' track."""
     kind = readings.kind_of(figure)
-    kept = tuple(word for word in selectors if applies(kind, word))
+    allowed, _ = readings.LIMITED.get(kind, (readings.SELECTORS, ""))
+    kept = tuple(word for word in selectors if readings.selected_by(word) in {None, *allowed})
     own = Request(subject, figure, kept)
     if own.name:
         return Request(subject, figure, tuple(w for w in kept if w not in recorded.TRACKS))
@@ -233,6 +224,5 @@ def block(library, words):
         heads.append(head_of(name, unit, form, who))
         texts.append(shown)
     first = ["shape", "program"] if len(groups) > 1 else ["program"]
-    rule = ["---"] * len(first) + ["---:"] * len(columns)
     lines = [[*name, *cells] for name, cells in zip(names, zip(*texts))]
-    return [row(line) for line in ([*first, *heads], rule, *lines)]
+    return table([[*first, *heads], *lines], len(first))

@@ -7,12 +7,18 @@ import re
 
 from bench import rungs
 from bench.energy import budget
-from bench.markdown import plain
+from bench.markdown import plain, table
 from bench.records import recorded
-from notes.tools import figures_block, notes_captions, quantities, readings
+from notes.tools import (
+    figures_block,
+    notes_captions,
+    quantities,
+    readings,
+    readme_table,
+    shapes_table,
+)
 from notes.tools.quantities import ExpressionError
 from notes.tools.readings import Request
-from notes.tools.readme_table import row
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 NOT_KNOWN = "–"
@@ -102,7 +108,61 @@ def rung_block(library, words):
     ]
     head = ["program", *(columns[index - 1][0] for index in kept)]
     lines = [[line[0], *(line[index] for index in kept)] for line in rows]
-    return [row(head), row(["---", *["---:"] * len(kept)]), *map(row, lines)]
+    return table([head, *lines], 1)
+
+
+# --- variants, and programs at several shapes -----------------------------------------------
+
+VARIANTS_HEADER = ["program", "idea", "TFLOPS", "of cuBLAS", "against its rung"]
+VARIANTS_HEADER += ["tensor-core share", "SM clock"]
+
+
+def against_rung(ladder, name):
+    """'1.0123 (5 of 5 passes faster)' for a variant, a dash for a rung."""
+    for pair in ladder["neighbours"]:
+        if recorded.is_variant(name) and pair["upper"] == name:
+            faster = f"{pair['passes_faster']} of {pair['passes']} passes faster"
+            return f"{pair['paired_ratio']:.4f} ({faster})"
+    return NOT_KNOWN
+
+
+def variant_row(ladder, name):
+    """One row of times; or of something without a result: not in the run, or failed."""
+    entry = next((entry for entry in ladder["rungs"] if entry["step"] == name), None)
+    if entry is None or "failed" in entry:
+        words = plain(f"failed: {entry['failed']}") if entry else "not in this run"
+        return [name, words, *[NOT_KNOWN] * (len(VARIANTS_HEADER) - 2)]
+    timing = entry["timing"]
+    return [
+        name,
+        plain(entry["idea"]),
+        recorded.spread(timing["step"]["tflops"], 1),
+        recorded.spread(timing["ratio_to_cublas"], 3),
+        against_rung(ladder, name),
+        *readme_table.share_and_clock(timing["step"]),
+    ]
+
+
+def variants_block(library, words):
+    """Times of the rungs and variants named, or of all: of the newest standard run with variants, or
+    of that of a commit (@1234abc)."""
+    commits = [word[1:] for word in words if word.startswith("@")]
+    names = [word for word in words if not word.startswith("@")]
+    if len(commits) > 1 or not all(map(recorded.NAME.fullmatch, names)):
+        raise ValueError(f"'variants {' '.join(words)}': write variants v16 v16-late-place")
+    ladder = library.with_variants(*commits)
+    if ladder is None:
+        return [shapes_table.NOTHING]
+    names = names or [entry["step"] for entry in ladder["rungs"]]
+    return table([VARIANTS_HEADER, *(variant_row(ladder, name) for name in names)])
+
+
+def shapes_block(library, words):
+    """Times of some programs at several shapes, and where they are from."""
+    if not words or not all(map(recorded.NAME.fullmatch, words)):
+        raise ValueError(f"'shapes {' '.join(words)}': write shapes t04 t04-four-per-thread")
+    rows, caption = shapes_table.table(words, library.folder)
+    return [*table(rows), "", caption] if rows else [caption]
 
 
 # --- planted bugs ---------------------------------------------------------------------------
@@ -169,40 +229,45 @@ def agreement_block(library, words):
 NO_ENERGY = ["Not recorded yet."]
 
 
-def budget_rows(record):
+def budget_rows(made):
     """Where the joules of the whole go. They add up to those of the whole."""
-    made = budget.make(record)
-    head = ["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]
-    rows = [
-        [
+    rows = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
+    for entry in made.entries:
+        cells = (
             f"{1e3 * entry.joules:.1f}",
             f"{100 * entry.share(made.joules):.1f} %",
             f"{1e3 * entry.low:.1f} to {1e3 * entry.high:.1f}",
-        ]
-        for entry in made.entries
-    ]
-    rows = [
-        [entry.words, *[cell.replace("-", "−") for cell in cells]]
-        for entry, cells in zip(made.entries, rows)
-    ]
+        )
+        rows.append([entry.words, *(cell.replace("-", "−") for cell in cells)])
     error = f"± {1e3 * made.error:.1f} by the counter's scatter"
-    return [head, *rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
+    return [*rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
 
 
-def fit_rows(record):
+def fit_rows(made):
     """How well the model meets each part, and its two numbers that are no joules."""
-    made = budget.make(record)
-    head = ["part", "model against measurement"]
-    rows = [[name, f"{100 * value:+.1f} %"] for name, value in made.fit.residuals.items()]
+    rows = [["part", "model against measurement"]]
+    for name, value in made.fit.residuals.items():
+        rows.append([name, f"{100 * value:+.1f} %".replace("-", "−")])
     rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
     if made.zeros is not None:
         rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
     if made.apart is not None:
-        rows.append(["loads that do not merge take", f"{1e3 * made.apart:+.1f} mJ"])
-    return [
-        [cell.replace("-", "−") if "%" in cell or "mJ" in cell else cell for cell in one]
-        for one in [head, *rows]
-    ]
+        apart = f"{1e3 * made.apart:+.1f} mJ".replace("-", "−")
+        rows.append(["loads that do not merge take", apart])
+    return rows
+
+
+PART_COLUMNS = (  # head, field, format, scale
+    ("ms", "seconds", ".4f", 1e3),
+    ("joules", "joules", ".4f", 1),
+    ("clock, GHz", "sm_clock_ghz", ".3f", 1),
+    ("tensor-core share, %", "tensor_core_share", ".1f", 100),
+)
+COUNT_COLUMNS = (
+    ("asked of the L2, GB", "l2_bytes", ".2f", 1e-9),
+    ("arrived at the SMs, GB", "sm_bytes", ".2f", 1e-9),
+    ("read from DRAM, GB", "dram_read_bytes", ".2f", 1e-9),
+)
 
 
 def known_or_dash(value, form, scale=1):
@@ -210,55 +275,37 @@ def known_or_dash(value, form, scale=1):
     return NOT_KNOWN if value is None else f"{scale * value:{form}}"
 
 
-def part_row(part):
-    """What was measured of a part."""
-    if "failed" in part:
-        return [plain(part["part"]), f"failed: {plain(part['failed'])}", *[NOT_KNOWN] * 6]
-    return [
-        plain(part["part"]),
-        plain(part["what"]),
-        f"{part['watts']:.1f} ± {part['watts_error']:.1f}",
-        known_or_dash(part["seconds"], ".4f", 1e3),
-        known_or_dash(part["joules"], ".4f"),
-        known_or_dash(part["sm_clock_ghz"], ".3f"),
-        known_or_dash(part["tensor_core_share"], ".1f", 100),
-        known_or_dash(part["celsius"][1], ".0f"),
-    ]
+def cells_of(part, columns):
+    """The figures of a part that those columns show."""
+    return [known_or_dash(part.get(key), form, scale) for _, key, form, scale in columns]
 
 
 def part_rows(record):
-    """All parts, in the order in which they ran."""
-    head = [
-        "part",
-        "what it is",
-        "watts",
-        "ms",
-        "joules",
-        "clock, GHz",
-        "tensor-core share, %",
-        "°C",
-    ]
-    return [head, *map(part_row, record["parts"])]
+    """What was measured of all parts, in the order in which they ran."""
+    head = ["part", "what it is", "watts", *(column[0] for column in PART_COLUMNS), "°C"]
+    rows = [head]
+    for part in record["parts"]:
+        if "failed" in part:
+            cells = [f"failed: {plain(part['failed'])}", *[NOT_KNOWN] * (len(head) - 2)]
+        else:
+            watts = f"{part['watts']:.1f} ± {part['watts_error']:.1f}"
+            celsius = known_or_dash(part["celsius"][1], ".0f")
+            cells = [plain(part["what"]), watts, *cells_of(part, PART_COLUMNS), celsius]
+        rows.append([plain(part["part"]), *cells])
+    return rows
 
 
 def counted_rows(record):
     """What ncu counted of one launch of some parts. Unsolvable if nothing was."""
     if not record.get("counted"):
         raise budget.Unsolvable("nothing was counted in this run")
-    head = ["part", "asked of the L2, GB", "arrived at the SMs, GB", "read from DRAM, GB"]
-    figures = ("l2_bytes", "sm_bytes", "dram_read_bytes")
-    return [
-        head,
-        *(
-            [part["part"], *(known_or_dash(part.get(key), ".2f", 1e-9) for key in figures)]
-            for part in record["counted"]["parts"]
-        ),
-    ]
+    rows = [[part["part"], *cells_of(part, COUNT_COLUMNS)] for part in record["counted"]["parts"]]
+    return [["part", *(column[0] for column in COUNT_COLUMNS)], *rows]
 
 
 ENERGY_TABLES = {
-    "budget": (budget_rows, 1),
-    "fit": (fit_rows, 1),
+    "budget": (lambda record: budget_rows(budget.make(record)), 1),
+    "fit": (lambda record: fit_rows(budget.make(record)), 1),
     "parts": (part_rows, 2),
     "counts": (counted_rows, 1),
 }
@@ -270,11 +317,9 @@ ENERGY_PICTURE = (
 
 def energy_runs(library, rung=None):
     """The newest whole run of that rung's parts, or of every rung's; the page now uses them."""
-    records = [record for _, record in library.all_of("energy")]
-    runs = recorded.newest_energies(records, library.home)
+    runs = recorded.newest_energies(library.all_of("energy"), library.home)
     runs = [run for run in runs if rung in (None, run["rung"])]
-    library.used += [run for run in runs if not any(run is other for other in library.used)]
-    return runs
+    return [library.answered(run) for run in runs]
 
 
 def energy_block(library, words):
@@ -289,11 +334,10 @@ def energy_block(library, words):
         return NO_ENERGY
     make, texts = ENERGY_TABLES[words[0]]
     try:
-        head, *rows = make(runs[0])
+        rows = make(runs[0])
     except budget.Unsolvable as error:
         return [f"No table: {error}."]
-    rule = ["---" if index < texts else "---:" for index in range(len(head))]
-    return [row(head), row(rule), *map(row, rows)]
+    return table(rows, texts)
 
 
 # --- where figures are from -----------------------------------------------------------------
@@ -308,6 +352,8 @@ def sources_block(library, words):
 
 BLOCKS = {
     "rung": rung_block,
+    "variants": variants_block,
+    "shapes": shapes_block,
     "figures": figures_block.block,
     "hazard": hazard_block,
     "agreement": agreement_block,

@@ -8,12 +8,10 @@ from notes.tools import readme_table, shapes_table
 
 def counters_caption(record):
     """Of counters."""
-    gpu, problem = record["gpu"], record["problem"]
-    shape = ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
+    machine = shapes_table.machine(record["gpu"], "power")
     return (
-        f"Counts: {gpu['name']}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
-        f"{gpu['driver']}, ncu {record['ncu'] or 'unknown'}; {shape}; {problem['inputs']} inputs, "
-        f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
+        f"Counts: {machine}, ncu {record['ncu'] or 'unknown'}; {shapes_table.sizes_of(record)}; "
+        f"{shapes_table.made(record)}."
     )
 
 
@@ -39,24 +37,18 @@ def emulator_caption(record):
 
 def trace_caption(record):
     """Of a trace."""
-    gpu, launch = record["gpu"], record["launch"]
+    launch, machine = record["launch"], shapes_table.machine(record["gpu"], "power", "cublas")
     return (
-        f"Trace of {record['step']}: CTA {launch['cta']} of {launch['ctas']}; {gpu['name']}, CUDA "
-        f"{gpu['cuda']}, driver {gpu['driver']}; {shapes_table.title(recorded.shape_of(record))}; "
-        f"{record['date'][:10]}, commit `{record['commit']}`."
+        f"Trace of {record['step']}: CTA {launch['cta']} of {launch['ctas']}; {machine}; "
+        f"{shapes_table.title(recorded.shape_of(record))}; {shapes_table.dated(record)}."
     )
 
 
 def energy_caption(record):
     """Of the parts of a rung."""
-    gpu, problem = record["gpu"], record["problem"]
-    limit = gpu["power_limit_watts"]
-    power = "power limit unknown" if limit is None else f"power limit {limit:.0f} W"
     return (
-        f"Energy: the parts of {record['rung']}, {gpu['name']}, {power}, CUDA {gpu['cuda']}, "
-        f"driver {gpu['driver']}; "
-        f"m = {problem['m']}, n = {problem['n']}, k = {problem['k']}; {problem['inputs']} inputs, "
-        f"seed {problem['seed']}; {record['date'][:10]}, commit `{record['commit']}`."
+        f"Energy: the parts of {record['rung']}, {shapes_table.machine(record['gpu'], 'cublas')}; "
+        f"{shapes_table.sizes_of(record)}; {shapes_table.made(record)}."
     )
 
 

@@ -198,6 +198,7 @@ COUNTED = {
     "wavefronts": (("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",), 1, "count"),
 }
 EMULATED = "emulator."
+WHOLE = {"trace": "GPU's trace", "energy": "whole energy run"}
 
 
 def kind_of(figure):
@@ -232,48 +233,55 @@ def shape_named(text, dimensions):
     return numbers
 
 
+SELECTORS = {  # the first that a word fits
+    "protocol": recorded.PROTOCOLS.__contains__,
+    "track": recorded.TRACKS.__contains__,
+    "inputs": INPUTS.__contains__,
+    "commit": COMMIT.fullmatch,
+    "shape": SHAPE.fullmatch,
+    "gpu": GPU.fullmatch,
+}
+
+
+def selected_by(word):
+    """What a selector selects, or None."""
+    return next((key for key, fits_in in SELECTORS.items() if fits_in(word)), None)
+
+
 def place_of(request):
     """Where a request looks. ExpressionError for a selector that is none, or stands twice."""
     kind, track = kind_of(request.figure), request.track
     found = {}
 
-    def select(key, value):
-        if key in found:
-            raise ExpressionError(f"two selectors say which {key}: '@{found[key]}' and '@{value}'")
-        found[key] = value
-
     for word in request.selectors:
-        if word in recorded.PROTOCOLS:
-            select("protocol", word)
-        elif word in recorded.TRACKS:
-            select("track", word)
-        elif word in INPUTS:
-            select("inputs", word)
-        elif COMMIT.fullmatch(word):
-            select("commit", word)
-        elif SHAPE.fullmatch(word):
-            select("shape", word)
-        elif GPU.fullmatch(word):
-            select("gpu", word)
-        else:
+        key = selected_by(word)
+        if key is None:
             raise ExpressionError(f"'@{word}' says nothing: no shape, protocol, inputs or commit")
+        if key in found:
+            raise ExpressionError(f"two selectors say which {key}: '@{found[key]}' and '@{word}'")
+        found[key] = word
     return finished(kind, track, request, found)
+
+
+LIMITED = {  # kind of record: what may be selected, and why no more
+    "counters": (
+        set(SELECTORS) - {"protocol"},
+        "counters are of one launch: they have no protocol",
+    ),
+    "emulator": (set(), "the emulator's counts are of one shape each: nothing to select"),
+    "trace": ({"gpu"}, "of each rung and GPU there is one trace: select no more than the GPU"),
+    "energy": (
+        {"gpu", "commit"},
+        "an energy run is of the usual size and sustained: select no more than commit and GPU",
+    ),
+}
 
 
 def finished(kind, track, request, found):
     """A place, with what usually holds for all that was not selected."""
-    if kind == "emulator" and found:
-        raise ExpressionError("the emulator's counts are of one shape each: nothing to select")
-    if kind == "trace" and set(found) - {"gpu"}:
-        raise ExpressionError(
-            "of each rung and GPU there is one trace: select no more than the GPU"
-        )
-    if kind == "energy" and set(found) - {"gpu", "commit"}:
-        raise ExpressionError(
-            "an energy run is of the usual size and sustained: select no more than commit and GPU"
-        )
-    if kind == "counters" and "protocol" in found:
-        raise ExpressionError("counters are of one launch: they have no protocol")
+    for limited, (of, why) in LIMITED.items():
+        if kind == limited and set(found) - of:
+            raise ExpressionError(why)
     if request.name and "track" in found:
         raise ExpressionError(f"{request.name} is of a track: '@{found['track']}' says it again")
     dimensions = 2 if track == recorded.MOVING else 3
@@ -346,17 +354,22 @@ def fits(record, place, names, contenders, compared=()):
 class Library:
     """The recorded results of a folder; `used` is every record that answered a request."""
 
-    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES):
+    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES, variants=None):
         self.folder = Path(folder)
         self.traces = Path(traces)
+        self.variants = variants
         self.used = []
         self.places = {}
         self.home = recorded.home(folder)
 
     def all_of(self, kind):
-        """[(place, record)] of that kind."""
+        """Every record of that kind."""
         if kind not in self.places:
-            self.places[kind] = list(recorded.all_of_kind(self.folder, kind))
+            self.places[kind] = (
+                [record for record in recorded.all_traces(self.traces) if record["gpu"]]
+                if kind == "trace"
+                else [record for _, record in recorded.all_of_kind(self.folder, kind)]
+            )
         return self.places[kind]
 
     def find(self, place, names, contenders=(), compared=()):
@@ -365,7 +378,7 @@ class Library:
             return self.emulated()
         found = [
             record
-            for _, record in self.all_of(place.kind)
+            for record in self.all_of(place.kind)
             if chosen(record, place, self.home) and fits(record, place, names, contenders, compared)
         ]
         if not found:
@@ -375,36 +388,30 @@ class Library:
         whole = [one for one in found if good_names(one) >= whole_track(place.track)] or found
         return self.answered(max(whole, key=recorded.precedence(whole, self.home)))
 
+    def with_variants(self, commit=None):
+        """The run whose variants a page shows, or None."""
+        path = None if commit else self.variants
+        path = path or recorded.newest_variants(self.folder, commit)
+        return self.answered(recorded.load_ladder(path)) if path else None
+
     def answered(self, record):
         """The record, which from now on is one of those used."""
         if not any(record is other for other in self.used):
             self.used.append(record)
         return record
 
-    def traced(self, place, name):
-        """A GPU's trace of that rung."""
-        if "trace" not in self.places:
-            self.places["trace"] = recorded.all_traces(self.traces)
+    def newest(self, place, name):
+        """The newest trace of that rung on a GPU, or the newest energy run of its parts with all that
+        a budget needs."""
+        wanted = {
+            "trace": lambda one: one["step"] == name,
+            "energy": lambda one: one["rung"] == name and recorded.is_whole_energy(one),
+        }[place.kind]
         found = [
-            one
-            for one in self.places["trace"]
-            if one["gpu"] and one["step"] == name and chosen(one, place, self.home)
+            one for one in self.all_of(place.kind) if wanted(one) and chosen(one, place, self.home)
         ]
         if not found:
-            raise ExpressionError(f"no GPU's trace of {name} lies in {self.traces.name}")
-        return self.answered(max(found, key=lambda one: one["date"]))
-
-    def budgeted(self, place, name):
-        """The newest energy run of that rung's parts with all that a budget needs."""
-        found = [
-            record
-            for _, record in self.all_of("energy")
-            if record["rung"] == name
-            and recorded.is_whole_energy(record)
-            and chosen(record, place, self.home)
-        ]
-        if not found:
-            raise ExpressionError(f"no whole energy run of {name} is recorded")
+            raise ExpressionError(f"no {WHOLE[place.kind]} of {name} is recorded")
         return self.answered(max(found, key=lambda one: one["date"]))
 
     def emulated(self):
@@ -506,15 +513,11 @@ def answer(requests, library):
         groups.setdefault(place_of(request), []).append(request)
     answers = {}
     for place, group in groups.items():
-        if place.kind == "trace":
+        if place.kind in WHOLE:
+            figure = {"trace": trace_figures, "energy": energy_figures}[place.kind].figure
             for request in group:
-                record = library.traced(place, request.subject)
-                answers[request] = trace_figures.figure(record, request.figure)
-            continue
-        if place.kind == "energy":
-            for request in group:
-                record = library.budgeted(place, request.subject)
-                answers[request] = energy_figures.figure(record, request.figure)
+                record = library.newest(place, request.subject)
+                answers[request] = figure(record, request.figure)
             continue
         names = {request.name for request in group if request.name}
         contenders = {request.subject for request in group if request.subject in CONTENDERS}

@@ -17,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import process
+from bench import markdown, process
 from bench.markdown import plain
 from bench.records import recorded
 from bench.records.vocabulary import ratio_to
@@ -26,11 +26,6 @@ from notes.tools.gpu_tables import OTHERS
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
 APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track
-
-
-def row(cells):
-    """One Markdown table row."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def optional(value, digits, unit, scale=1):
@@ -81,25 +76,14 @@ def table(ladder, steps, runs):
         cells.insert(0, recorded.plus_minus(ladder[key]["tflops"], 0))
         name = OTHERS[key].partition("'")[0]
         rows.append([name, words[key], *cells, *share_and_clock(ladder[key])])
-    return lines_of(rows)
-
-
-def lines_of(rows, words=2):
-    """A Markdown table; its first row is the header, its first columns are words."""
-    alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
-    return [row(cells) for cells in (rows[0], alignment, *rows[1:])]
+    return markdown.table(rows)
 
 
 def caption(ladder):
     """What was measured, on what, when; and what the columns mean."""
-    gpu, problem = ladder["gpu"], ladder["problem"]
-    power = gpu.get("power_limit_watts")
-    limit = "unknown" if power is None else f"{power:.0f} W"
     return (
-        f"{gpu['name']}, power limit {limit}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, "
-        f"driver {gpu['driver']}; m = {problem['m']}, n = {problem['n']}, k = {problem['k']}; "
-        f"{ladder['protocol']} protocol; {problem['inputs']} inputs, seed {problem['seed']}; "
-        f"{ladder['date'][:10]}, commit `{ladder['commit']}`. "
+        f"{shapes_table.machine(ladder['gpu'])}; {shapes_table.sizes_of(ladder)}; "
+        f"{ladder['protocol']} protocol; {shapes_table.made(ladder)}. "
         f"Medians of {ladder['passes']} passes with {ladder['rounds']} rounds each, "
         "with the 10th and 90th percentile."
         + (" The run was interrupted: some have fewer." if ladder["interrupted"] else "")
@@ -141,7 +125,7 @@ def track_table(names, steps):
     if rows is None:
         return [caption]
     cells = [[link(cells[0], steps), *cells[1:]] for cells in rows[1:]]
-    return [*lines_of([rows[0], *cells]), "", caption]
+    return [*markdown.table([rows[0], *cells]), "", caption]
 
 
 def track_block(steps, track):
@@ -154,7 +138,7 @@ def track_block(steps, track):
 
 def gpu_block(rows, caption, words=2):
     """The same of a table of gpu_tables."""
-    return "\n".join([*lines_of(rows, words), "", caption]) if rows else caption
+    return "\n".join([*markdown.table(rows, words), "", caption]) if rows else caption
 
 
 # Names of markers that a README need not have.
@@ -200,18 +184,35 @@ def update(options):
                 wanted = fill(wanted, name, make(steps))
     except ValueError as error:
         raise ValueError(f"{options.readme}: {error}") from error
-    if readme == wanted:
+    words = "not what readme_table.py would write; run it", "results updated"
+    return put(options.readme, readme, wanted, options.check, words)
+
+
+def put(path, text, wanted, check, words):
+    """Writes what a page should say, or says that it does not; returns the exit status."""
+    if text == wanted:
         return 0
-    if options.check:
-        print(f"{options.readme}: not what readme_table.py would write; run it", file=sys.stderr)
+    if check:
+        print(f"{path}: {words[0]}", file=sys.stderr)
         return 1
-    recorded.write_whole(options.readme, wanted.encode("utf-8"))
-    print(f"{options.readme}: results updated")
+    recorded.write_whole(path, wanted.encode("utf-8"))
+    print(f"{path}: {words[1]}")
     return 0
 
 
+def status_of(program, action, *arguments):
+    """The exit status of an action; expected errors become one line and 2."""
+    try:
+        return action(*arguments)
+    except (OSError, ValueError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+    except (KeyError, TypeError) as error:
+        print(f"{program}: the results lack or garble a field: {error!r}", file=sys.stderr)
+    return 2
+
+
 def main():
-    """Parses the command line; expected errors become one line and exit status 2."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(
         description="Fill the README's results from a recorded ladder.", allow_abbrev=False
     )
@@ -220,14 +221,7 @@ def main():
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 on a difference"
     )
-    try:
-        return update(parser.parse_args())
-    except (OSError, ValueError) as error:
-        print(f"readme_table: {error}", file=sys.stderr)
-        return 2
-    except (KeyError, TypeError) as error:
-        print(f"readme_table: the results lack or garble a field: {error!r}", file=sys.stderr)
-        return 2
+    return status_of("readme_table", update, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
+NOTHING = "Not recorded yet."
 # Whom the rungs are compared with.
 OTHERS = {
     "cublas": ("cuBLAS", "its default, fp32 sums"),
@@ -111,15 +112,39 @@ def plural(count, word):
     return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
 
 
+def machine(gpu, *without):
+    """A GPU, its power limit and the versions, but those left out."""
+    limit = gpu.get("power_limit_watts")
+    words = {
+        "power": f"power limit {'unknown' if limit is None else f'{limit:.0f} W'}",
+        "cuda": f"CUDA {gpu['cuda']}",
+        "cublas": f"cuBLAS {gpu.get('cublas')}",
+        "driver": f"driver {gpu['driver']}",
+    }
+    return ", ".join([gpu["name"], *(text for key, text in words.items() if key not in without)])
+
+
+def made(record):
+    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`'"""
+    problem = record["problem"]
+    return f"{problem['inputs']} inputs, seed {problem['seed']}; {dated(record)}"
+
+
+def dated(record):
+    """'2025-01-31, commit `abc1234`'"""
+    return f"{record['date'][:10]}, commit `{record['commit']}`"
+
+
+def sizes_of(record):
+    """'m = 8192, n = 8192, k = 8192'"""
+    problem = record["problem"]
+    return ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
+
+
 def origin(ladder):
     """On what and when it was measured."""
-    gpu, problem = ladder["gpu"], ladder["problem"]
-    power = gpu.get("power_limit_watts")
-    limit = "unknown" if power is None else f"{power:.0f} W"
     return (
-        f"{gpu['name']}, power limit {limit}, CUDA {gpu['cuda']}, cuBLAS {gpu['cublas']}, driver "
-        f"{gpu['driver']}; {problem['inputs']} inputs, seed {problem['seed']}; "
-        f"{ladder['date'][:10]}, commit `{ladder['commit']}`, {plural(ladder['passes'], 'pass')} "
+        f"{machine(ladder['gpu'])}; {made(ladder)}, {plural(ladder['passes'], 'pass')} "
         f"of {plural(ladder['rounds'], 'round')}."
     )
 
@@ -143,7 +168,7 @@ def table(names, folder=recorded.RESULTS):
     """The rows of cells and the caption; None and what to say if nothing is recorded."""
     runs = find(names, folder)
     if not runs:
-        return None, "Not recorded yet."
+        return None, NOTHING
     measure = measure_of(names)
     unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
     return rows(runs, names), f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
