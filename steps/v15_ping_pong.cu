@@ -28,7 +28,7 @@ constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
 constexpr int BLOCKS = BM / WM;         // of rows: a consumer has them all
-constexpr int STAGING_COLUMNS = BN / 5; // of the tile in the staging memory
+constexpr int STAGING_COLUMNS = BN / 5; // an odd number of chunks: rows meet in no bank
 enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], 1);
+            mbarrier_init(&smem.empty[stage], 1); // the one consumer whose tile it is
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer)
             mbarrier_init(&smem.turn[consumer], 1);
