@@ -56,7 +56,7 @@ TABLE = [
     ("v17-", "lets the next launch begin", r"griddepcontrol\.launch_dependents"),
     ("v17-", "waits for the launch before", r"griddepcontrol\.wait"),
     ("v12-", "stmatrix of four matrices", r"stmatrix\.sync\.aligned\.m8n8\.x4\.shared"),
-    ("v16-", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
+    ("v15-", "stmatrix of two matrices", r"stmatrix\.sync\.aligned\.m8n8\.x2\.shared"),
     ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
     ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
     ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
