@@ -70,9 +70,9 @@ RACE_PROGRAMS := $(RUNGS:%=$(BUILD)/races/%)
 VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,$(wildcard bench/variants/*.patch))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
-VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize
+VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize exercise try hint solution
 VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulated variants \
-    rivals plots notes book test format clean
+    rivals plots notes book test format clean new
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -124,7 +124,7 @@ ifneq ($(filter-out help list diffstat compare notes clean,$(or $(MAKECMDGOALS),
   endif
 endif
 
-include make/rungs.mk make/emulator.mk make/tests.mk make/links.mk
+include make/rungs.mk make/emulator.mk make/exercises.mk make/tests.mk make/links.mk
 
 # ---------------------------------------------------------------- verbs
 

@@ -1,0 +1,28 @@
+# What the reader makes of an exercise: a program for the emulator, and one for a GPU. A gap leaves
+# parameters and functions unused.
+EXERCISES := $(patsubst $(BUILD)/exercises/%.cu,%,$(wildcard $(BUILD)/exercises/*.cu))
+UNFINISHED := -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function -Wno-unused-but-set-parameter \
+    -Wno-unused-but-set-variable
+EXERCISED := $(EXERCISES:%=$(BUILD)/emulated/exercises/%)
+$(EXERCISED:%=%.o): $(BUILD)/emulated/exercises/%.o: $(BUILD)/exercises/%.cu
+$(EXERCISED:%=%.o): KERNEL_FLAGS += $(UNFINISHED)
+$(EXERCISED): %: %.o
+$(EXERCISES:%=$(BUILD)/exercises/%.o): $(BUILD)/exercises/%.o: $(BUILD)/exercises/%.cu $(BUILD)/flags
+	$(call nvcc,$<,$(NVCC) $(call arch_of,$*) $(NVCCFLAGS) $(PTXAS) -c $< -o $@ $(DEPS) -MT $@)
+$(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
+	$(call run,link $@,$(CXX) -o $@ $@.o $(HARNESS) $(BUILD)/commit.o $(LDLIBS))
+$(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
+
+# make exercise, try, hint, solution: N= and E= say which.
+EXERCISE = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $@ $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
+exercise hint:
+	@$(EXERCISE)
+solution:
+	$(call build,$(EMULATOR) $(BUILD)/emulated/$(RUNG))
+	@$(EXERCISE)
+try:
+	$(call build,$(if $(filter $(RUNG)-$(E),$(EXERCISES)),$(BUILD)/emulated/exercises/$(RUNG)-$(E) \
+	    $(if $(EMULATED),,$(BUILD)/exercises/$(RUNG)-$(E) $(BUILD)/steps/$(RUNG)),$(BUILD)/emulated/$(RUNG)))
+	@$(EXERCISE) $(if $(EMULATED),,--gpu) $(call option,answer,$(ANSWER))
+new:
+	@$(PYTHON) -m exercises.new $(call quoted,$(N)) $(call quoted,$(FROM))
