@@ -253,7 +253,7 @@ EXERCISES = {
             ("hilbert_order(order", "hilbert_order(order"),
             "Make an order of the tiles of your own: each once, and any stretch of it compact.",
             "Any order is right. hilbert_square in tile_schedule.h shows how a curve is halved.",
-            fails="wrong misuse address",
+            fails="hazard",
             instead="for (int i = 0; i < tiles; ++i) order[i] = {0, 0};",
         ),
     ),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from tools.emulated import BUILD, JOBS, ROOT, case
+from tools.emulated import BUILD, JOBS, ROOT, case, exit_status
 
 from exercises import exercise
 from exercises.table import EXERCISES, Fill, Find, Predict
@@ -63,16 +63,16 @@ def main() -> int:
     names = unsolved()
     command = ["make", "-s", f"-j{JOBS}", f"BUILD={BUILD}", *names]
     built = subprocess.run(command, cwd=ROOT, check=False)
-    good = [case("all exercises compile", "" if built.returncode == 0 else "make failed")]
+    case("all exercises compile", "" if built.returncode == 0 else "make failed")
     rungs = {path.name[:3] for path in ROOT.glob("steps/[vat]0[1-9]_*.cu")}
     rungs |= {path.name[:3] for path in ROOT.glob("steps/v1*.cu")}
     without = sorted(rungs - {rung for rung, each in EXERCISES.items() if len(each) > 1})
-    good.append(case("every rung has a bug to find and another exercise", " ".join(without)))
+    case("every rung has a bug to find and another exercise", " ".join(without))
     all_of_them = [(rung, n) for rung, each in EXERCISES.items() for n in range(1, len(each) + 1)]
     with ThreadPoolExecutor(JOBS) as pool:
         for (rung, number), why in zip(all_of_them, pool.map(lambda e: fails(*e), all_of_them)):
-            good.append(case(f"{rung} exercise {number} fails as it says", why))
-    return 0 if all(good) else 1
+            case(f"{rung} exercise {number} fails as it says", why)
+    return exit_status()
 
 
 if __name__ == "__main__":
