@@ -551,7 +551,7 @@ EXERCISES = {
         Find(
             "easy",
             "tile-barrier-not-fenced",
-            "Nothing wrong has ever been seen. The PTX manual says it may be.",
+            "Nothing wrong has ever been seen. Does that prove anything?",
             "Who uses the barrier, and how do they know that it is initialised?",
         ),
         Fill(
