@@ -13,8 +13,6 @@
 
 #include "energy/parts.h"
 #include "harness/buffers.h"
-#include "harness/cuda_failed.h"
-#include "harness/exit_status.h"
 #include "harness/gpu/meter.h"
 #include "harness/json.h"
 #include "harness/message.h"
@@ -156,7 +154,7 @@ static int parse(request *request, int argc, char **argv) {
 
 /* ---- operands */
 
-static int fill(const run *run, const buffer *to, enum inputs inputs, enum random_stream stream) {
+static void fill(const run *run, const buffer *to, enum inputs inputs, enum random_stream stream) {
     const size_t count = to->bytes / number_bytes(NUMBER_BF16);
     const recipe recipe = {.inputs = inputs,
                            .range = random_integer_range(run->request->size, EXACT_INTEGER_LIMIT),
@@ -164,27 +162,26 @@ static int fill(const run *run, const buffer *to, enum inputs inputs, enum rando
                            .stream = (uint64_t)stream,
                            .row = (uint64_t)run->request->size};
     if (run->request->part->zeros) {
-        return cuda_failed(cudaMemsetAsync(to->payload, 0, to->bytes, run->device.stream),
-                           "filling an operand with zeros");
+        cuda_check(cudaMemsetAsync(to->payload, 0, to->bytes, run->device.stream),
+                   "filling an operand with zeros");
+    } else {
+        operands_fill(to->payload, NUMBER_BF16, count, &recipe, run->device.stream);
     }
-    return operands_fill(to->payload, NUMBER_BF16, count, &recipe, run->device.stream);
 }
 
-static int fill_operands(const run *run, const copy *copy, enum inputs inputs) {
-    return fill(run, &copy->a, inputs, RANDOM_STREAM_A) != 0 ||
-           fill(run, &copy->b, inputs, RANDOM_STREAM_B) != 0 ||
-           buffer_poison(&copy->d, run->device.stream) != 0;
+static void fill_operands(const run *run, const copy *copy, enum inputs inputs) {
+    fill(run, &copy->a, inputs, RANDOM_STREAM_A);
+    fill(run, &copy->b, inputs, RANDOM_STREAM_B);
+    buffer_poison(&copy->d, run->device.stream);
 }
 
-static int make_copy(const run *run, copy *copy) {
+static void make_copy(const run *run, copy *copy) {
     const int size = run->request->size;
     const size_t bytes = (size_t)size * (size_t)size * number_bytes(NUMBER_BF16);
-    if (buffer_create(&copy->a, bytes, false, "A") != 0 ||
-        buffer_create(&copy->b, bytes, false, "B") != 0 ||
-        buffer_create(&copy->d, bytes, true, "D") != 0 ||
-        fill_operands(run, copy, INPUTS_NORMAL) != 0) {
-        return 1;
-    }
+    copy->a = buffer_create(bytes, false, "A");
+    copy->b = buffer_create(bytes, false, "B");
+    copy->d = buffer_create(bytes, true, "D");
+    fill_operands(run, copy, INPUTS_NORMAL);
     copy->problem = (problem){.a = copy->a.payload,
                               .b = copy->b.payload,
                               .d = copy->d.payload,
@@ -193,31 +190,36 @@ static int make_copy(const run *run, copy *copy) {
                               .n = size,
                               .k = size,
                               .stream = run->device.stream};
-    return 0;
 }
 
 static bool is_rung(const run *run) { return run->request->part->kind == PART_RUNG; }
 
-static int prepare(const run *run, copy *copy) {
-    return is_rung(run)
-               ? run->rung->prepare(&copy->problem, &copy->state)
-               : part_prepare(run->request->part, &copy->problem, run->request->pace, &copy->state);
+/* Of a function of the rung's, or of the part's: it has printed its line. */
+static void check(int status) {
+    if (status != 0) {
+        exit(output_end(STATUS_FAILED));
+    }
 }
 
-static int launch(void *context, size_t number) {
+static void prepare(const run *run, copy *copy) {
+    check(is_rung(run)
+              ? run->rung->prepare(&copy->problem, &copy->state)
+              : part_prepare(run->request->part, &copy->problem, run->request->pace, &copy->state));
+}
+
+static void launch(void *context, size_t number) {
     run *run = context;
     copy *copy = &run->copies[number % COPIES];
-    return is_rung(run) ? run->rung->launch(&copy->problem, copy->state)
-                        : part_launch(&copy->problem, copy->state);
+    check(is_rung(run) ? run->rung->launch(&copy->problem, copy->state)
+                       : part_launch(&copy->problem, copy->state));
 }
 
-static int make_copies(run *run) {
+static void make_copies(run *run) {
     for (size_t i = 0; i < COPIES; ++i) {
-        if (make_copy(run, &run->copies[i]) != 0 || prepare(run, &run->copies[i]) != 0) {
-            return 1;
-        }
+        make_copy(run, &run->copies[i]);
+        prepare(run, &run->copies[i]);
     }
-    return device_wait(&run->device, "making the operands");
+    device_wait(&run->device, "making the operands");
 }
 
 static void free_copy(const run *run, copy *copy) {
@@ -234,43 +236,36 @@ static void free_copy(const run *run, copy *copy) {
 /* ---- is the result right? */
 
 /* What the rung computes from a copy's operands, into `to`. */
-static int run_rung(const run *run, const copy *copy, const buffer *to) {
+static void run_rung(const run *run, const copy *copy, const buffer *to) {
     problem problem = copy->problem;
     void *state = NULL;
     problem.d = to->payload;
-    const int failed = run->rung->prepare(&problem, &state) != 0 ||
-                       run->rung->launch(&problem, state) != 0 ||
-                       device_wait(&run->device, run->rung->name) != 0;
+    check(run->rung->prepare(&problem, &state));
+    check(run->rung->launch(&problem, state));
+    device_wait(&run->device, run->rung->name);
     if (state != NULL) {
         run->rung->release(state);
     }
-    return failed;
 }
 
 /* What D has to be after the part ran: the rung's product, or what it was before. */
-static int make_wanted(const run *run, const copy *copy, unsigned char *host) {
-    buffer product = {0};
-    int failed = buffer_create(&product, copy->d.bytes, true, "the rung's D") ||
-                 buffer_poison(&product, run->device.stream) ||
-                 device_wait(&run->device, "filling the rung's D");
-    if (!failed && run->request->part->stores) {
-        failed = run_rung(run, copy, &product);
+static void make_wanted(const run *run, const copy *copy, unsigned char *host) {
+    const buffer product = buffer_create(copy->d.bytes, true, "the rung's D");
+    buffer_poison(&product, run->device.stream);
+    device_wait(&run->device, "filling the rung's D");
+    if (run->request->part->stores) {
+        run_rung(run, copy, &product);
     }
-    failed = failed || buffer_download(&product, host, product.bytes);
+    buffer_download(&product, host, product.bytes);
     buffer_destroy(&product);
-    return failed;
 }
 
 /* Compares all of D, byte for byte, and looks at the guard bands. Returns an enum exit_status. */
 static int check_d(const copy *copy, const unsigned char *wanted, unsigned char *found,
                    const char *name) {
     char text[256];
-    bool intact = false;
-    if (buffer_download(&copy->d, found, copy->d.bytes) != 0 ||
-        buffer_guards_intact(&copy->d, &intact, text, sizeof text) != 0) {
-        return STATUS_FAILED;
-    }
-    if (!intact) {
+    buffer_download(&copy->d, found, copy->d.bytes);
+    if (!buffer_guards_intact(&copy->d, text, sizeof text)) {
         printf("WRONG      %s: %s\n", name, text);
         return STATUS_FAILED;
     }
@@ -290,26 +285,22 @@ static int check_d(const copy *copy, const unsigned char *wanted, unsigned char 
 static bool adds_as_the_rung(const part *part) { return part->quarters == RUNG_QUARTERS; }
 
 /* One more launch, on small whole numbers: their sums are exact in any order. */
-static int launch_on_integers(run *run) {
-    return fill_operands(run, &run->copies[0], INPUTS_INTEGERS) != 0 || launch(run, 0) != 0 ||
-           device_wait(&run->device, run->request->part->name) != 0;
+static void launch_on_integers(run *run) {
+    fill_operands(run, &run->copies[0], INPUTS_INTEGERS);
+    launch(run, 0);
+    device_wait(&run->device, run->request->part->name);
 }
 
 static int verify(run *run) {
     const copy *copy = &run->copies[0];
     const part *part = run->request->part;
-    if (part->stores && !adds_as_the_rung(part) && launch_on_integers(run) != 0) {
-        return STATUS_FAILED;
+    if (part->stores && !adds_as_the_rung(part)) {
+        launch_on_integers(run);
     }
-    const size_t bytes = copy->d.bytes;
-    unsigned char *wanted = malloc(bytes);
-    unsigned char *found = malloc(bytes);
-    int status = STATUS_FAILED;
-    if (wanted == NULL || found == NULL) {
-        message("no memory for two matrices of %zu bytes", bytes);
-    } else if (make_wanted(run, copy, wanted) == 0) {
-        status = check_d(copy, wanted, found, part->name);
-    }
+    unsigned char *wanted = allocate(copy->d.bytes, 1);
+    unsigned char *found = allocate(copy->d.bytes, 1);
+    make_wanted(run, copy, wanted);
+    const int status = check_d(copy, wanted, found, part->name);
     free(wanted);
     free(found);
     return status;
@@ -363,10 +354,7 @@ static int write_json(const run *run, const metered *metered) {
     const device_info *gpu = &run->device.info;
     const bool counted = !is_rung(run);
     json json;
-    if (json_begin(&json, request->json, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_FAILED;
-    }
+    json_begin(&json);
     json_object_begin(&json, NULL);
     json_unsigned(&json, "schema", SCHEMA);
     json_string(&json, "kind", "energy part");
@@ -393,7 +381,7 @@ static int write_json(const run *run, const metered *metered) {
         json_null(&json, "counts");
     }
     json_object_end(&json);
-    if (json_commit(&json, error, sizeof error) != 0) {
+    if (json_commit(&json, request->json, error, sizeof error) != 0) {
         message("--json: %s", error);
         return STATUS_FAILED;
     }
@@ -410,15 +398,12 @@ static int only_launch(run *run) {
         message("--launches: the part %s launches nothing", request->part->name);
         return STATUS_USAGE;
     }
-    if (make_copies(run) != 0) {
-        return STATUS_FAILED;
-    }
+    make_copies(run);
     for (size_t i = 0; i < request->launches; ++i) {
-        if (launch(run, i) != 0) {
-            return STATUS_FAILED;
-        }
+        launch(run, i);
     }
-    return device_wait(&run->device, request->part->name) != 0 ? STATUS_FAILED : verify(run);
+    device_wait(&run->device, request->part->name);
+    return verify(run);
 }
 
 static int measure(run *run) {
@@ -426,12 +411,8 @@ static int measure(run *run) {
     const request *request = run->request;
     const bool idle = request->part->kind == PART_IDLE;
     const metered_work work = {request->part->name, idle ? NULL : launch, run};
-    if (make_copies(run) != 0) {
-        return STATUS_FAILED;
-    }
-    if (meter(&run->device, &work, request->warm_up, request->seconds, &metered) != 0) {
-        return STATUS_FAILED;
-    }
+    make_copies(run);
+    meter(&run->device, &work, request->warm_up, request->seconds, &metered);
     const int status = verify(run);
     if (status != STATUS_VERIFIED) {
         return status; /* the energy of a wrong result is not reported */
@@ -470,7 +451,6 @@ static int run_program(const step *rung, int argc, char **argv) {
     for (size_t i = 0; i < COPIES; ++i) {
         free_copy(&run, &run.copies[i]);
     }
-    device_close(&run.device);
     return status;
 }
 

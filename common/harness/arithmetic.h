@@ -7,14 +7,36 @@
 #include <stdint.h>
 
 #include "harness/compare.h"
-#include "harness/contenders.h"
 #include "harness/number.h"
-#include "harness/random.h"
+#include "harness/operands.h"
 #include "step.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Who computes beside whom. The step and its second opinion are always there. Beside a step with
+ * fp16 sums there is cuBLAS with such sums, beside one that moves words a plain copy of A; if it is
+ * asked for, one of the algorithms that cuBLASLt has for a product. A step that can launch early
+ * does so as a contender of its own. */
+enum contender_role {
+    CONTENDER_STEP,
+    CONTENDER_OTHER,
+    CONTENDER_FP16_SUMS,
+    CONTENDER_COPY,
+    CONTENDER_HEURISTIC,
+    CONTENDER_EARLY,
+    CONTENDERS
+};
+
+/* Some of them: bit i is contender i. */
+typedef unsigned contender_set;
+enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
+
+/* True if it is one of the set. */
+static inline bool has_contender(contender_set set, int contender) {
+    return (set >> contender & 1) != 0;
+}
 
 /* A contender beside the step, as the report calls it. */
 typedef struct rival {

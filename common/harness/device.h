@@ -47,22 +47,16 @@ typedef struct device {
     device_info info;
 } device;
 
-/* Takes GPU number index if it can run the step, or the emulator, which runs every step. Returns an
- * enum exit_status; unless it is STATUS_VERIFIED one line has been printed and there is nothing to
- * close. */
+/* Takes GPU number index if it can run the step, or the emulator, which runs every step, until the
+ * program ends. Returns an enum exit_status; unless it is STATUS_VERIFIED one line has been
+ * printed.
+ */
 int device_open(const step *step, int index, device *device);
-void device_close(device *device);
 
-/* Bytes that can be allocated now. Returns 0, or non-zero after printing one line. */
-int device_free_bytes(size_t *bytes);
+/* Bytes that can be allocated now. */
+size_t device_free_bytes(void);
 
-/* Non-zero, after printing one line, if the last launch was refused. */
-int device_check_launch(const char *what);
-
-/* Waits for all work. Non-zero, after printing one line, if any of it failed. */
-int device_wait(const device *device, const char *what);
-
-/* Energy used so far, NAN if unknown. */
-double device_energy_joules(const device *device);
+/* Waits for all work, which what names in a message if any of it failed. */
+void device_wait(const device *device, const char *what);
 
 #endif

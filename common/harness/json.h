@@ -1,4 +1,5 @@
-/* Writes one JSON file: whole or not at all. A device or a pipe is written to as it is. */
+/* Writes one JSON file: whole or not at all. It is made in memory until then. A device or a pipe is
+ * written to as it is. */
 #ifndef GEMM_LADDER_HARNESS_JSON_H
 #define GEMM_LADDER_HARNESS_JSON_H
 
@@ -9,13 +10,12 @@
 
 enum { JSON_MOST_NESTED = 16 };
 
-/* A file under a temporary name beside the one it will replace. The values go between json_begin
- * and json_commit; the outermost value is an object that the caller begins and ends. In an array
- * the key is NULL. */
+/* The values go between json_begin and json_commit; the outermost value is an object that the
+ * caller begins and ends. In an array the key is NULL. */
 typedef struct json {
-    FILE *file;
-    char *path;
-    char *temporary; /* NULL if path is written to as it is */
+    FILE *file; /* which writes the text */
+    char *text;
+    size_t length;
     int depth;
     bool filled[JSON_MOST_NESTED];   /* something stands at this depth already */
     bool is_array[JSON_MOST_NESTED]; /* arrays hold plain values and stay on one line */
@@ -25,8 +25,8 @@ typedef struct json {
  * with one sentence in error. */
 int json_writable(const char *path, char *error, size_t size);
 
-/* Starts the file. Returns 0, or non-zero with one sentence in error and nothing left behind. */
-int json_begin(json *json, const char *path, char *error, size_t size);
+/* Starts the text. */
+void json_begin(json *json);
 
 /* Opens an object. */
 void json_object_begin(json *json, const char *key);
@@ -55,11 +55,8 @@ void json_bool(json *json, const char *key, bool value);
 /* Writes null. */
 void json_null(json *json, const char *key);
 
-/* Puts the file in its place. Returns 0, or non-zero with one sentence in error; then the
- * temporary file is gone and what stood at path before is untouched. */
-int json_commit(json *json, char *error, size_t size);
-
-/* Gives up: removes the temporary file. */
-void json_abandon(json *json);
+/* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then what
+ * stood at path before is untouched, and nothing else is left behind. */
+int json_commit(json *json, const char *path, char *error, size_t size);
 
 #endif

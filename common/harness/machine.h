@@ -38,14 +38,10 @@ size_t machine_trials(const step *step, int sms, const options *options,
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 
-/* Measures a step whose result is right: times on a GPU, unless the options say none; counts on the
- * emulator; the events of one CTA in a program that traces. They are put in the report,
- * machine_forget() frees them. Returns an enum exit_status; if it is not STATUS_VERIFIED, either
- * one line has been printed or the verification says what is wrong now. */
-int machine_measure(workload *workload, const options *options, verification *verification,
-                    report *report);
-
-/* Frees what machine_measure() made; nothing if it was not called. */
-void machine_forget(report *report);
+/* Measures a step whose result is right, once in a process: times on a GPU, unless the options say
+ * none; counts on the emulator; the events of one CTA in a program that traces. They are put in the
+ * report, unless the verification says that something is wrong now. */
+void machine_measure(workload *workload, const options *options, verification *verification,
+                     report *report);
 
 #endif

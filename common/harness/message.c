@@ -3,11 +3,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "harness/exit_status.h"
 
 enum { QUIET_SECONDS = 2 };
 static const double REDRAW_SECONDS = 0.2;
@@ -16,14 +15,48 @@ static const char *message_start = "gemm-ladder";
 
 void message_prefix(const char *prefix) { message_start = prefix; }
 
-void message(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
+static void print_line(const char *format, va_list arguments, const char *end) {
     fflush(stdout);
     fprintf(stderr, "%s: ", message_start);
     vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", end);
+}
+
+void message(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments, "");
     va_end(arguments);
+}
+
+void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments, "");
+    va_end(arguments);
+    exit(output_end(STATUS_FAILED));
+}
+
+void cuda_check(cudaError_t status, const char *format, ...) {
+    char end[256];
+    va_list arguments;
+    if (status == cudaSuccess) {
+        return;
+    }
+    snprintf(end, sizeof end, " failed: %s: %s", cudaGetErrorName(status),
+             cudaGetErrorString(status));
+    va_start(arguments, format);
+    print_line(format, arguments, end);
+    va_end(arguments);
+    exit(output_end(STATUS_FAILED));
+}
+
+void *allocate(size_t count, size_t size) {
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL) {
+        fail("no memory for %.3g bytes", (double)count * (double)size);
+    }
+    return memory;
 }
 
 int output_end(int status) {
@@ -76,9 +109,4 @@ void progress_hide(const progress *progress) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
     }
-}
-
-void progress_end(progress *progress) {
-    progress_hide(progress);
-    progress->shown = false;
 }

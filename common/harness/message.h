@@ -1,18 +1,40 @@
-/* One-line messages on stderr, and a progress line for phases that take long. */
+/* One-line messages on stderr, the end of the program, and a progress line for phases that take
+ * long. What a program cannot go on without is asked for by a function that ends the program, after
+ * one line, where it fails: then there is nothing to return and nothing to clean up. */
 #ifndef GEMM_LADDER_HARNESS_MESSAGE_H
 #define GEMM_LADDER_HARNESS_MESSAGE_H
 
+#include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a rung's program says with its exit status. */
+enum exit_status {
+    STATUS_VERIFIED = 0,
+    STATUS_FAILED = 1,     /* a wrong result, a failed call, or output that cannot be written */
+    STATUS_USAGE = 2,      /* bad options, unsupported shape, does not fit in memory */
+    STATUS_CANNOT_RUN = 77 /* no GPU, or one that the rung is not made for */
+};
 
 /* Every later message starts with "prefix: ". The string must outlive the messages. */
 void message_prefix(const char *prefix);
 
 /* Prints "prefix: text" and a line end on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* message(), and the end of the program with STATUS_FAILED. */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Nothing if a CUDA call has succeeded. Otherwise fail() with what was being done (the format), the
+ * name of the error and what CUDA says about it. */
+void cuda_check(cudaError_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Memory for `count` elements of `size` bytes, all 0, which the caller frees. */
+void *allocate(size_t count, size_t size);
 
 /* Writes out what was printed on stdout. Returns the program's exit status: the one given, or
  * STATUS_FAILED with a message if that was STATUS_VERIFIED and the output could not be written. */
@@ -38,9 +60,6 @@ void progress_update(progress *progress, double fraction_done);
 
 /* Clears the line, if there is one; the next update draws it again. */
 void progress_hide(const progress *progress);
-
-/* Ends the phase and clears its line. */
-void progress_end(progress *progress);
 
 #ifdef __cplusplus
 }

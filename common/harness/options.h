@@ -7,12 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "harness/random.h"
+#include "harness/operands.h"
 #include "step.h"
 
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_CALL, PROTOCOL_NONE };
 enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 enum { MIDDLE_CTA = -1 };
+/* Of cuBLASLt's algorithms; one is a cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the
+ * same version takes it back. */
+enum { MOST_HEURISTICS = 64, ALGORITHM_DIGITS = 128 };
 
 /* What differs between the command lines of the two machines. */
 typedef struct option_rules {

@@ -205,7 +205,7 @@ static void write_ratio(json *json, const rival *rival, const timing *timing) {
     snprintf(key, sizeof key, "ratio_to_%s", rival->key);
     json_object_begin(json, key);
     write_summary(json, &ratio);
-    write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
+    write_doubles(json, "samples", ratios, timing->rounds);
     json_object_end(json);
     free(ratios);
 }
@@ -284,9 +284,7 @@ static void write_date(json *json) {
 
 int report_write_json(const report *report, const char *path, char *error, size_t size) {
     json json;
-    if (json_begin(&json, path, error, size) != 0) {
-        return 1;
-    }
+    json_begin(&json);
     json_object_begin(&json, NULL);
     json_unsigned(&json, "schema", SCHEMA);
     json_string(&json, "kind", "step");
@@ -313,5 +311,5 @@ int report_write_json(const report *report, const char *path, char *error, size_
         json_null(&json, "emulator");
     }
     json_object_end(&json);
-    return json_commit(&json, error, size);
+    return json_commit(&json, path, error, size);
 }

@@ -13,13 +13,12 @@ typedef struct second_opinion second_opinion;
  * this machine has none of the kind. */
 const char *second_opinion_name(enum computation computes, int contender);
 
-/* NULL after printing one line if it cannot be started. It must have a name. */
+/* It must have a name. */
 second_opinion *second_opinion_open(enum computation computes, int contender,
                                     struct CUstream_st *stream);
 void second_opinion_close(second_opinion *opinion);
 
-/* Starts the computation, into problem->d, on the stream it was opened with. Returns 0, or non-zero
- * after printing one line. */
-int second_opinion_launch(second_opinion *opinion, const problem *problem);
+/* Starts the computation, into problem->d, on the stream it was opened with. */
+void second_opinion_launch(second_opinion *opinion, const problem *problem);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "harness/arithmetic.h"
-#include "harness/random.h"
 
 /* Rows of A and B are k elements long, rows of C and D are n: multiples of 16 bytes, which is what
  * the wide copies of every rung need. Without k, rows of A are n elements long, which have

@@ -6,9 +6,8 @@
 
 typedef struct summary {
     double median;
-    double low;   /* the 10 % quantile */
-    double high;  /* the 90 % quantile */
-    size_t count; /* values that went into it */
+    double low;  /* the 10 % quantile */
+    double high; /* the 90 % quantile */
 } summary;
 
 /* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
@@ -18,7 +17,7 @@ double quantile(const double *values, size_t count, double q);
 /* The 0.5-quantile. */
 double median(const double *values, size_t count);
 
-/* The median and the spread; count is of the finite values. */
+/* The median and the spread. */
 summary summarize(const double *values, size_t count);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "harness/arithmetic.h"
 #include "harness/device.h"
-#include "harness/exit_status.h"
 #include "harness/json.h"
 #include "harness/machine.h"
 #include "harness/message.h"
@@ -35,13 +34,13 @@ static int check_request(const step *step, const options *o) {
     return STATUS_VERIFIED;
 }
 
-static int verify(workload *workload, const options *o, verification *verification,
-                  report *report) {
-    if (verify_before_timing(workload, o, verification) != 0) {
-        return STATUS_FAILED;
-    }
-    report->verification = verification;
-    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
+static report make_report(const workload *workload, const options *o) {
+    return (report){.step = workload->step,
+                    .options = o,
+                    .device = &workload->device->info,
+                    .copies = workload->copies,
+                    .operand_bytes = workload_operand_bytes(workload),
+                    .contenders = workload->contenders};
 }
 
 /* Prints what is known, and writes the file if one is wanted. */
@@ -62,61 +61,43 @@ static int publish(const report *report) {
         message("--json: %s", error);
         return STATUS_FAILED;
     }
-    return STATUS_VERIFIED;
-}
-
-static report make_report(const workload *workload, const options *o) {
-    return (report){.step = workload->step,
-                    .options = o,
-                    .device = &workload->device->info,
-                    .copies = workload->copies,
-                    .operand_bytes = workload_operand_bytes(workload),
-                    .contenders = workload->contenders};
+    return verification_right(report->verification) ? STATUS_VERIFIED : STATUS_FAILED;
 }
 
 static int run_workload(workload *workload, const options *o, const char *trials) {
     report report = make_report(workload, o);
     verification verification;
     report.trials = trials;
+    report.verification = &verification;
     report_print_setup(stdout, &report);
-    int status = verify(workload, o, &verification, &report);
-    if (status == STATUS_VERIFIED) {
-        status = machine_measure(workload, o, &verification, &report);
-        /* A failed call has printed its line; a wrong result has still to be told. */
-        if (status != STATUS_VERIFIED && verification_right(&verification)) {
-            report.verification = NULL;
-        }
+    verify_before_timing(workload, o, &verification);
+    if (verification_right(&verification)) {
+        machine_measure(workload, o, &verification, &report);
     }
-    if (report.verification != NULL) {
-        const int published = publish(&report);
-        status = status == STATUS_VERIFIED ? published : status;
-    }
-    machine_forget(&report);
-    return status;
-}
-
-static int run_on(const device *device, const step *step, const options *o, const char *trials) {
-    workload workload;
-    int status = workload_open(&workload, step, device, o);
-    if (status == STATUS_VERIFIED) {
-        status = run_workload(&workload, o, trials);
-    }
-    workload_close(&workload);
-    return status;
+    return publish(&report);
 }
 
 /* Checks the rung at one shape; nothing is printed unless it is wrong. */
-static int try_shape(const device *device, const step *step, const options *o) {
+static int try_shape(workload *workload, const options *o) {
+    report report = make_report(workload, o);
+    verification verification;
+    verify_before_timing(workload, o, &verification);
+    if (verification_right(&verification)) {
+        return STATUS_VERIFIED;
+    }
+    report.verification = &verification;
+    report_print_setup(stdout, &report);
+    report_print_verification(stdout, &report);
+    return STATUS_FAILED;
+}
+
+/* A trial, or (its shapes are in the text) the run after all of them. */
+static int run_on(const device *device, const step *step, const options *o, bool is_trial,
+                  const char *trials) {
     workload workload;
     int status = workload_open(&workload, step, device, o);
     if (status == STATUS_VERIFIED) {
-        report report = make_report(&workload, o);
-        verification verification;
-        status = verify(&workload, o, &verification, &report);
-        if (report.verification != NULL && status != STATUS_VERIFIED) {
-            report_print_setup(stdout, &report);
-            report_print_verification(stdout, &report);
-        }
+        status = is_trial ? try_shape(&workload, o) : run_workload(&workload, o, trials);
     }
     workload_close(&workload);
     return status;
@@ -129,7 +110,7 @@ static int try_and_run(const device *device, const step *step, const options *o)
     const size_t count = machine_trials(step, device->info.sms, o, trials);
     int used = 0;
     for (size_t i = 0; i < count; ++i) {
-        const int status = try_shape(device, step, &trials[i]);
+        const int status = run_on(device, step, &trials[i], true, NULL);
         if (status != STATUS_VERIFIED) {
             return status;
         }
@@ -139,7 +120,7 @@ static int try_and_run(const device *device, const step *step, const options *o)
             used += snprintf(text + used, sizeof text - (size_t)used, " x %d", trials[i].k);
         }
     }
-    return run_on(device, step, o, count > 0 ? text : NULL);
+    return run_on(device, step, o, false, count > 0 ? text : NULL);
 }
 
 static int run_program(const step *step, int argc, char **argv) {
@@ -161,11 +142,7 @@ static int run_program(const step *step, int argc, char **argv) {
     }
     device device;
     status = device_open(step, options.device, &device);
-    if (status == STATUS_VERIFIED) {
-        status = try_and_run(&device, step, &options);
-        device_close(&device);
-    }
-    return status;
+    return status == STATUS_VERIFIED ? try_and_run(&device, step, &options) : status;
 }
 
 int step_main(const step *step, int argc, char **argv) {

@@ -21,9 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contenders.h"
+#include "harness/arithmetic.h"
 #include "harness/device.h"
-#include "harness/heuristics.h"
 #include "harness/options.h"
 #include "harness/statistics.h"
 
@@ -32,9 +31,27 @@ enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, IDLE_MS = 50, CALLS_
 /* Somebody who can be timed. launch enqueues the computation on the copy of that number. */
 typedef struct contender {
     const char *name;
-    int (*launch)(void *context, size_t copy);
+    void (*launch)(void *context, size_t copy);
     void *context;
 } contender;
+
+/* One of the algorithms that cuBLASLt has for a product. */
+typedef struct heuristic {
+    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice. Then come
+                 * those that were enumerated */
+    char algorithm[ALGORITHM_DIGITS + 1];
+    char name[160]; /* of its kernels */
+    double seconds; /* per launch, the median; NAN if it was not timed */
+} heuristic;
+
+typedef struct heuristics {
+    int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS asked for */
+    int enumerated;                   /* configurations beside them that take the shape; 0 if they
+                                       * were not looked for */
+    int count;                        /* of those that were timed the fastest ... */
+    heuristic tried[MOST_HEURISTICS]; /* ... [count] */
+    heuristic winner;                 /* what is timed beside the step */
+} heuristics;
 
 /* What one launch does; one of the two is 0. */
 typedef struct work {
@@ -74,14 +91,10 @@ typedef struct timing {
 } timing;
 
 /* Runs the protocol in options (not PROTOCOL_NONE) with the contenders of the set. Ctrl-C ends
- * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
- * non-zero after printing one line. *timing is zeros before, but for what is its caller's.
- * timing_free() the result in either case. */
-int timing_run(const device *device, const options *options, size_t copies, work work,
-               const contender contenders[CONTENDERS], contender_set set, timing *timing);
-
-/* Frees the arrays of samples. */
-void timing_free(timing *timing);
+ * it after the round; a second one ends the program. *timing, of which at least one round is
+ * finished then, is zeros before, but for what is its caller's. */
+void timing_run(const device *device, const options *options, size_t copies, work work,
+                const contender contenders[CONTENDERS], contender_set set, timing *timing);
 
 /* What the samples of one contender come to. */
 typedef struct timing_summary {
@@ -99,7 +112,7 @@ double tensor_core_flop_per_cycle(int compute_capability);
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
 
 /* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, in memory
- * that the caller frees, and what they come to; NULL and NAN without memory. */
+ * that the caller frees, and what they come to. */
 double *timing_make_ratios(const timing *timing, int contender, summary *result);
 
 #endif

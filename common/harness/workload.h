@@ -49,8 +49,9 @@ typedef struct workload {
  * least 2, at most 256 and no more than fit. */
 size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_fit);
 
-/* Allocates and prepares everything; the operands are not filled yet. Returns an enum exit_status;
- * unless it is STATUS_VERIFIED one line has been printed. workload_close() it in any case. */
+/* Allocates and prepares everything; the operands are not filled yet. Returns an enum exit_status:
+ * STATUS_USAGE, after printing one line, if it does not fit in the memory. workload_close() it in
+ * any case. */
 int workload_open(workload *workload, const step *step, const device *device,
                   const options *options);
 void workload_close(workload *workload);
@@ -65,15 +66,15 @@ reference workload_reference(const workload *workload, int contender, size_t cop
 /* How a correct output of the contender may be rounded. */
 rounding workload_rounding(const workload *workload, int contender);
 
-/* The others return 0, or non-zero after printing one line. */
-
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS says that they are not looked at. */
-int workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
-                  const integers *integers);
+void workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
+                   const integers *integers);
 /* Fills the outputs of all copies with NaN. */
-int workload_poison(workload *workload);
+void workload_poison(const workload *workload);
+/* One launch of a contender on a copy of the operands. */
+void workload_launch(const workload *workload, int contender, size_t copy);
 /* text: which buffer was written beside, and where; empty if none was. */
-int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size);
+bool workload_guards_intact(const workload *workload, char *text, size_t size);
 
 #endif

@@ -56,11 +56,10 @@ void run_cta(void (*kernel)(Parameters...), int block, size_t smem, const Argume
 // A JSON file: written whole when finish() is called, or not at all.
 struct Report {
     json file;
+    const char *path;
 
-    explicit Report(const char *path) {
-        char error[512];
-        if (json_begin(&file, path, error, sizeof error))
-            give_up(error);
+    explicit Report(const char *to) : path(to) {
+        json_begin(&file);
         json_object_begin(&file, nullptr);
     }
 
@@ -81,7 +80,7 @@ struct Report {
     void finish() {
         char error[512];
         json_object_end(&file);
-        if (json_commit(&file, error, sizeof error))
+        if (json_commit(&file, path, error, sizeof error))
             give_up(error);
     }
 };

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/exit_status.h"
+#include "harness/message.h"
 #include "step.h"
 #include "test.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "harness/arithmetic.h"
-#include "harness/random.h"
 #include "harness/reference.h"
 #include "test.h"
 

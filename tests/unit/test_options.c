@@ -1,7 +1,6 @@
 /* The command line: what is taken, and that every kind of mistake is refused in words. */
 #include <string.h>
 
-#include "harness/heuristics.h"
 #include "harness/options.h"
 #include "test.h"
 

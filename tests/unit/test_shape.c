@@ -2,8 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "harness/random.h"
-#include "harness/sample.h"
+#include "harness/reference.h"
 #include "harness/shape.h"
 #include "harness/workload.h"
 #include "test.h"

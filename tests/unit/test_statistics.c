@@ -29,7 +29,7 @@ static void quantiles(void) {
 static void summaries(void) {
     const double values[] = {3, 1, 2, 5, 4};
     const summary s = summarize(values, 5);
-    EXPECT(s.median == 3 && s.count == 5, "median %g of %zu", s.median, s.count);
+    EXPECT(s.median == 3, "median %g", s.median);
     EXPECT(near(s.low, 1.4) && near(s.high, 4.6), "%g to %g", s.low, s.high);
 }
 
@@ -37,9 +37,8 @@ static void unmeasured_values(void) {
     const double some[] = {NAN, 2, INFINITY, 4};
     const double none[] = {NAN, NAN};
     EXPECT(median(some, 4) == 3, "%g", median(some, 4));
-    EXPECT(summarize(some, 4).count == 2, "count");
     EXPECT(isnan(median(none, 2)) && isnan(median(NULL, 0)), "nothing measured");
-    EXPECT(isnan(summarize(none, 2).low) && summarize(none, 2).count == 0, "nothing measured");
+    EXPECT(isnan(summarize(none, 2).low), "nothing measured");
 }
 
 static void times(void) {

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/verdict.h"
+#include "harness/check.h"
 #include "test.h"
 
 typedef struct row {

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The few declarations that are needed of nvml.h, which is not installed with every toolkit. */
@@ -22,10 +21,8 @@ typedef struct violation_time { /* nvmlViolationTime_t */
 } violation_time;
 
 struct nvml {
-    void *library;
     nvml_device device;
     nvml_status (*init)(void);
-    nvml_status (*shutdown)(void);
     nvml_status (*device_by_pci)(const char *, nvml_device *);
     nvml_status (*power_limit)(nvml_device, unsigned int *milliwatts);
     nvml_status (*power)(nvml_device, unsigned int *milliwatts);
@@ -43,7 +40,6 @@ static const struct {
     size_t to;
 } FUNCTIONS[] = {
     {"nvmlInit_v2", offsetof(nvml, init)},
-    {"nvmlShutdown", offsetof(nvml, shutdown)},
     {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(nvml, device_by_pci)},
     {"nvmlDeviceGetEnforcedPowerLimit", offsetof(nvml, power_limit)},
     {"nvmlDeviceGetPowerUsage", offsetof(nvml, power)},
@@ -60,38 +56,16 @@ static const struct {
     ((nvml) != NULL && (nvml)->function != NULL && (nvml)->function(__VA_ARGS__) == 0)
 
 nvml *nvml_open(const char *pci_bus_id) {
-    nvml *nvml = calloc(1, sizeof *nvml);
-    if (nvml == NULL) {
-        return NULL;
-    }
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library == NULL) {
-        free(nvml);
-        return NULL;
-    }
-    for (size_t f = 0; f < sizeof FUNCTIONS / sizeof *FUNCTIONS; ++f) {
+    static nvml found; /* until the program ends */
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (size_t f = 0; f < sizeof FUNCTIONS / sizeof *FUNCTIONS && library != NULL; ++f) {
         /* The address from dlsym: POSIX promises that the bits fit; C has no cast for it. */
-        void *symbol = dlsym(nvml->library, FUNCTIONS[f].name);
-        memcpy((char *)nvml + FUNCTIONS[f].to, &symbol, sizeof symbol);
+        void *symbol = dlsym(library, FUNCTIONS[f].name);
+        memcpy((char *)&found + FUNCTIONS[f].to, &symbol, sizeof symbol);
     }
-    if (nvml->init == NULL || nvml->shutdown == NULL || nvml->init() != 0) {
-        dlclose(nvml->library);
-        free(nvml);
-        return NULL;
-    }
-    if (nvml->device_by_pci == NULL || nvml->device_by_pci(pci_bus_id, &nvml->device) != 0) {
-        nvml_close(nvml);
-        return NULL;
-    }
-    return nvml;
-}
-
-void nvml_close(nvml *nvml) {
-    if (nvml != NULL) {
-        nvml->shutdown();
-        dlclose(nvml->library);
-        free(nvml);
-    }
+    const bool good = found.init != NULL && found.init() == 0 &&
+                      KNOWN(&found, device_by_pci, pci_bus_id, &found.device);
+    return good ? &found : NULL;
 }
 
 double nvml_power_limit_watts(const nvml *nvml) {

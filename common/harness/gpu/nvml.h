@@ -11,7 +11,6 @@ typedef struct nvml nvml;
 
 /* Finds the GPU with this PCI bus id ("0000:1b:00.0"). NULL if that is not possible. */
 nvml *nvml_open(const char *pci_bus_id);
-void nvml_close(nvml *nvml);
 
 /* nvml may be NULL in all of these. */
 double nvml_power_limit_watts(const nvml *nvml); /* NAN if unknown */
