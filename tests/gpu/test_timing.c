@@ -1,7 +1,6 @@
 /* What the clocks of the harness say, on a GPU: that a burst's time is the GPU's alone, and that
  * the joules of a sustained run are those of the power that the driver reports. Without a GPU every
  * case is skipped. */
-#include <cuda_runtime_api.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +9,6 @@
 
 #include "../unit/test.h"
 #include "harness/buffers.h"
-#include "harness/exit_status.h"
 #include "harness/gpu/meter.h"
 #include "harness/gpu/nvml.h"
 #include "harness/message.h"
@@ -30,18 +28,18 @@ static const double UNGATED_AT_LEAST = 1.5;
 
 static void *from, *to;
 
-static int copy_at_once(void *context, size_t copy) {
+static void copy_at_once(void *context, size_t copy) {
     (void)context;
     (void)copy;
-    return cudaMemcpyAsync(to, from, COPIED_BYTES, cudaMemcpyDeviceToDevice, gpu.stream) !=
-           cudaSuccess;
+    cuda_check(cudaMemcpyAsync(to, from, COPIED_BYTES, cudaMemcpyDeviceToDevice, gpu.stream),
+               "a copy");
 }
 
-static int copy_late(void *context, size_t copy) {
+static void copy_late(void *context, size_t copy) {
     const double begin = monotonic_seconds();
     while (monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
     }
-    return copy_at_once(context, copy);
+    copy_at_once(context, copy);
 }
 
 /* The time of a copy with the delay before every enqueueing over the time of one without. */
@@ -51,18 +49,15 @@ static double delayed_over_undelayed(bool ungated) {
     const options options = {.protocol = PROTOCOL_BURST, .rounds = ROUNDS, .ungated = ungated};
     const work work = {.bytes = 2.0 * COPIED_BYTES};
     timing timing = {.rounds = 0};
-    summary ratio = {NAN, NAN, NAN, 0};
-    if (timing_run(&gpu, &options, 1, work, contenders, STEP_AND_OTHER, &timing) == 0) {
-        free(timing_make_ratios(&timing, CONTENDER_OTHER, &ratio));
-    }
-    timing_free(&timing);
+    summary ratio;
+    timing_run(&gpu, &options, 1, work, contenders, STEP_AND_OTHER, &timing);
+    free(timing_make_ratios(&timing, CONTENDER_OTHER, &ratio));
     return ratio.median;
 }
 
 static void delays_do_not_count(void) {
-    EXPECT(cudaMalloc(&from, COPIED_BYTES) == cudaSuccess &&
-               cudaMalloc(&to, COPIED_BYTES) == cudaSuccess,
-           "no memory");
+    from = device_memory(COPIED_BYTES, "a copy");
+    to = device_memory(COPIED_BYTES, "a copy");
     const double gated = delayed_over_undelayed(false);
     EXPECT(fabs(gated - 1) <= GATED_TOLERANCE, "with the gate a delay of %d us gives %.3f",
            DELAY_MICROSECONDS, gated);
@@ -102,43 +97,23 @@ static void *sample_power(void *context) {
 }
 
 typedef struct product {
-    buffer a, b, d;
     problem problem;
     second_opinion *cublas;
 } product;
 
-static int launch_product(void *context, size_t number) {
+static void launch_product(void *context, size_t number) {
     const product *product = context;
     (void)number;
-    return second_opinion_launch(product->cublas, &product->problem);
+    second_opinion_launch(product->cublas, &product->problem);
 }
 
-static int open_product(product *product) {
+/* Random operands, which are there until the program ends. */
+static const void *operand(void) {
     const size_t elements = (size_t)SIZE * SIZE;
     const recipe recipe = {.inputs = INPUTS_NORMAL, .seed = 1, .row = SIZE, .spacing = 1};
-    product->cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream);
-    if (product->cublas == NULL || buffer_create(&product->a, 2 * elements, true, "A") != 0 ||
-        buffer_create(&product->b, 2 * elements, true, "B") != 0 ||
-        buffer_create(&product->d, 2 * elements, true, "D") != 0 ||
-        operands_fill(product->a.payload, NUMBER_BF16, elements, &recipe, gpu.stream) != 0 ||
-        operands_fill(product->b.payload, NUMBER_BF16, elements, &recipe, gpu.stream) != 0) {
-        return 1;
-    }
-    product->problem = (problem){.a = product->a.payload,
-                                 .b = product->b.payload,
-                                 .d = product->d.payload,
-                                 .m = SIZE,
-                                 .n = SIZE,
-                                 .k = SIZE,
-                                 .stream = gpu.stream};
-    return 0;
-}
-
-static void close_product(product *product) {
-    buffer_destroy(&product->a);
-    buffer_destroy(&product->b);
-    buffer_destroy(&product->d);
-    second_opinion_close(product->cublas);
+    void *matrix = device_memory(2 * elements, "an operand");
+    operands_fill(matrix, NUMBER_BF16, elements, &recipe, gpu.stream);
+    return matrix;
 }
 
 /* The median of what was sampled in the last second. */
@@ -154,17 +129,23 @@ static double sampled_watts(const sampler *sampler) {
 static void joules_are_watts(void) {
     static metered metered; /* too large for the stack */
     static sampler sampler;
-    product product = {.cublas = NULL};
+    const size_t bytes = 2 * (size_t)SIZE * SIZE;
+    product product = {.problem = {.a = operand(),
+                                   .b = operand(),
+                                   .d = device_memory(bytes, "D"),
+                                   .m = SIZE,
+                                   .n = SIZE,
+                                   .k = SIZE,
+                                   .stream = gpu.stream},
+                       .cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream)};
     const metered_work work = {"cuBLAS", launch_product, &product};
     pthread_t thread;
-    EXPECT(open_product(&product) == 0, "no product");
     if (isnan(nvml_power_watts(gpu.nvml)) ||
         pthread_create(&thread, NULL, sample_power, &sampler)) {
         EXPECT(false, "the driver's power cannot be sampled");
-        close_product(&product);
         return;
     }
-    EXPECT(meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered) == 0, "not metered");
+    meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered);
     atomic_store(&sampler.stop, true);
     EXPECT(pthread_join(thread, NULL) == 0, "the sampler does not end");
     const double sampled = sampled_watts(&sampler);
@@ -172,7 +153,6 @@ static void joules_are_watts(void) {
     EXPECT(fabs(counted / sampled - 1) <= POWER_TOLERANCE,
            "the energy counter gives %.1f W, the driver's power is %.1f W", counted, sampled);
     message("the energy counter: %.1f W, the power sampled beside it: %.1f W", counted, sampled);
-    close_product(&product);
 }
 
 int main(void) {
@@ -189,9 +169,6 @@ int main(void) {
         } else {
             skip_case(NAMES[i], "no GPU");
         }
-    }
-    if (here) {
-        device_close(&gpu);
     }
     return test_result();
 }
