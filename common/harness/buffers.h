@@ -1,6 +1,5 @@
 /* Device memory, and guard bands around it, so that a write beside a matrix is found. */
-#ifndef GEMM_LADDER_HARNESS_BUFFERS_H
-#define GEMM_LADDER_HARNESS_BUFFERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void buffer_download(const buffer *buffer, void *to, size_t bytes);
 /* Whether the guards, if it has some, are as they were made; if not, text says which one is not,
  * and where. Call it when no kernel runs. */
 bool buffer_guards_intact(const buffer *buffer, char *text, size_t size);
-
-#endif

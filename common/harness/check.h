@@ -1,7 +1,6 @@
 /* Compares an output in device memory with the reference, takes its digest, and says what it found.
  */
-#ifndef GEMM_LADDER_HARNESS_CHECK_H
-#define GEMM_LADDER_HARNESS_CHECK_H
+#pragma once
 
 #include "harness/reference.h"
 
@@ -107,6 +106,4 @@ findings check_elements(const examination *examination, enum check_pass pass, si
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Is one output right? The kernels and the unit tests use these same functions. */
-#ifndef GEMM_LADDER_HARNESS_COMPARE_H
-#define GEMM_LADDER_HARNESS_COMPARE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -102,5 +101,3 @@ HOST_DEVICE static inline comparison compare(enum check_kind kind, const roundin
     return kind == CHECK_EXACT ? compare_exact(rounding, output, expected)
                                : compare_bounded(rounding, output, expected);
 }
-
-#endif

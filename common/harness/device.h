@@ -1,6 +1,5 @@
 /* What runs everything: a GPU, or the emulator of one. */
-#ifndef GEMM_LADDER_HARNESS_DEVICE_H
-#define GEMM_LADDER_HARNESS_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ size_t device_free_bytes(void);
 
 /* Waits for all work, which what names in a message if any of it failed. */
 void device_wait(const device *device, const char *what);
-
-#endif

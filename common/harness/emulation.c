@@ -1,4 +1,4 @@
-#include "harness/emulation.h"
+#include "harness/report.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,6 @@
 /* Writes one JSON file: whole or not at all. It is made in memory until then. A device or a pipe is
  * written to as it is. */
-#ifndef GEMM_LADDER_HARNESS_JSON_H
-#define GEMM_LADDER_HARNESS_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void json_null(json *json, const char *key);
 /* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then what
  * stood at path before is untouched, and nothing else is left behind. */
 int json_commit(json *json, const char *path, char *error, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * implementations of this header and of device.h, operands.h, reference.h, check.h and
  * second_opinion.h; all others are the same in both programs. A traced rung's program has
  * trace/measure.c in place of the machine's own measure.c. */
-#ifndef GEMM_LADDER_HARNESS_MACHINE_H
-#define GEMM_LADDER_HARNESS_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool machine_traces(void);
  * report, unless the verification says that something is wrong now. */
 void machine_measure(workload *workload, const options *options, verification *verification,
                      report *report);
-
-#endif

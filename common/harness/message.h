@@ -1,8 +1,7 @@
 /* One-line messages on stderr, the end of the program, and a progress line for phases that take
  * long. What a program cannot go on without is asked for by a function that ends the program, after
  * one line, where it fails: then there is nothing to return and nothing to clean up. */
-#ifndef GEMM_LADDER_HARNESS_MESSAGE_H
-#define GEMM_LADDER_HARNESS_MESSAGE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -63,6 +62,4 @@ void progress_hide(const progress *progress);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* The formats that the elements of a matrix have. Each of them is an fp32 without loss, but for
  * int32, whose words are moved and never calculated with as fp32. */
-#ifndef GEMM_LADDER_HARNESS_NUMBER_H
-#define GEMM_LADDER_HARNESS_NUMBER_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -142,5 +141,3 @@ HOST_DEVICE static inline bool number_is_finite(float value) {
     memcpy(&bits, &value, sizeof bits);
     return (bits & 0x7f800000u) != 0x7f800000u;
 }
-
-#endif

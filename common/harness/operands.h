@@ -1,7 +1,6 @@
 /* Counter-based random operands: the value at an index depends on the seed, the stream and the
  * index alone, so that every thread of a kernel can make its own. */
-#ifndef GEMM_LADDER_HARNESS_OPERANDS_H
-#define GEMM_LADDER_HARNESS_OPERANDS_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -157,6 +156,4 @@ void operands_fill(void *to, enum number format, size_t count, const recipe *rec
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

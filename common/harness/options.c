@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/shape.h"
+#include "harness/arithmetic.h"
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };

@@ -1,6 +1,5 @@
 /* The command line of a rung's program. */
-#ifndef GEMM_LADDER_HARNESS_OPTIONS_H
-#define GEMM_LADDER_HARNESS_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const char *protocol_name(enum protocol protocol);
 
 /* The word that --check takes for it. */
 const char *check_extent_name(enum check_extent check);
-
-#endif

@@ -1,7 +1,6 @@
 /* The expected output, in fp64 or word for word, computed on the GPU by kernels of our own, or
  * beside the emulator by plain loops. They share nothing with any rung. */
-#ifndef GEMM_LADDER_HARNESS_REFERENCE_H
-#define GEMM_LADDER_HARNESS_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,8 +85,24 @@ void reference_destroy(const reference *reference);
 void reference_compute(const reference *reference, const problem *problem,
                        struct CUstream_st *stream);
 
+/* ---- the same by somebody else, who has to pass the same checks, and with whose time the rung's
+ * is compared. On a GPU that is cuBLAS where it has the computation, and for what moves words also
+ * a plain copy; on the emulator a plain loop of the host. */
+
+typedef struct second_opinion second_opinion;
+
+/* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
+ * this machine has none of the kind. */
+const char *second_opinion_name(enum computation computes, int contender);
+
+/* It must have a name. */
+second_opinion *second_opinion_open(enum computation computes, int contender,
+                                    struct CUstream_st *stream);
+void second_opinion_close(second_opinion *opinion);
+
+/* Starts the computation, into problem->d, on the stream it was opened with. */
+void second_opinion_launch(second_opinion *opinion, const problem *problem);
+
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -56,7 +56,7 @@ void report_print_setup(FILE *out, const report *report) {
 
 /* Of one of those that the step is compared with. */
 static const char *name_of(const report *report, int contender) {
-    return contender == CONTENDER_EARLY ? "the early launch" : report->contenders[contender].name;
+    return contender == CONTENDER_EARLY ? "the early launch" : report->names[contender];
 }
 
 static void print_right(FILE *out, const report *report) {

@@ -97,7 +97,7 @@ static void write_opinion(json *json, const report *report, const rival *rival) 
     snprintf(timed_wrong, sizeof timed_wrong, "%s_wrong", family_of(report)->timed_key);
     json_object_begin(json, emulated && other ? family_of(report)->host_key : rival->key);
     if (arithmetic_of(report->step).moves && other && !emulated) {
-        json_string(json, "name", report->contenders[rival->who].name);
+        json_string(json, "name", report->names[rival->who]);
     }
     for (int phase = 0; phase < PHASES; ++phase) {
         const char *key = phase == PHASE_TIMED ? timed_wrong : keys[phase];

@@ -1,11 +1,10 @@
 /* The arithmetic on measurements: no GPU needed. */
-#include "harness/statistics.h"
+#include "harness/timing.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "harness/message.h"
-#include "harness/timing.h"
 
 static int ascending(const void *left, const void *right) {
     const double a = *(const double *)left;

@@ -9,7 +9,6 @@
 #include "harness/message.h"
 #include "harness/options.h"
 #include "harness/report.h"
-#include "harness/shape.h"
 #include "harness/verify.h"
 #include "harness/workload.h"
 #include "step.h"
@@ -40,7 +39,7 @@ static report make_report(const workload *workload, const options *o) {
                     .device = &workload->device->info,
                     .copies = workload->copies,
                     .operand_bytes = workload_operand_bytes(workload),
-                    .contenders = workload->contenders};
+                    .names = workload->contenders.names};
 }
 
 /* Prints what is known, and writes the file if one is wanted. */

@@ -2,7 +2,7 @@
  * mixed:
  *
  * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches, all of
- *            them enqueued before the first may start (gpu/gate.h): the time is the GPU's, not the
+ *            them enqueued before the first may start (gpu/clocks.h): the time is the GPU's, not the
  *            host's. The chip starts every sample rested, and the short run tells the kernel's
  *            best. Four launches are enough where one takes long; of short ones, equally many of
  *            all of them, so many that the fastest takes half a millisecond: the microsecond
@@ -15,8 +15,7 @@
  *            the result is there: what the caller of one product waits for.
  *
  * They swap places every round. Launches rotate over the copies of the operands. */
-#ifndef GEMM_LADDER_HARNESS_TIMING_H
-#define GEMM_LADDER_HARNESS_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,16 +23,35 @@
 #include "harness/arithmetic.h"
 #include "harness/device.h"
 #include "harness/options.h"
-#include "harness/statistics.h"
+#include "harness/timing.h"
 
 enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, IDLE_MS = 50, CALLS_PER_ROUND = 21 };
 
-/* Somebody who can be timed. launch enqueues the computation on the copy of that number. */
-typedef struct contender {
-    const char *name;
-    void (*launch)(void *context, size_t copy);
-    void *context;
-} contender;
+/* The median of a handful of measurements, and their spread. */
+typedef struct summary {
+    double median;
+    double low;  /* the 10 % quantile */
+    double high; /* the 90 % quantile */
+} summary;
+
+/* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
+ * stand for "not measured" and are left out; NAN if nothing is left. */
+double quantile(const double *values, size_t count, double q);
+
+/* The 0.5-quantile. */
+double median(const double *values, size_t count);
+
+/* The median and the spread. */
+summary summarize(const double *values, size_t count);
+
+/* Those who can be timed. launch enqueues what one of them computes, on the copy of the operands of
+ * that number. */
+typedef struct contenders {
+    contender_set set; /* who is there */
+    const char *names[CONTENDERS];
+    void (*launch)(const void *context, int who, size_t copy);
+    const void *context;
+} contenders;
 
 /* One of the algorithms that cuBLASLt has for a product. */
 typedef struct heuristic {
@@ -90,11 +108,11 @@ typedef struct timing {
         before_seconds[CONTENDERS]; /* what each did once, before its first launch; its caller's */
 } timing;
 
-/* Runs the protocol in options (not PROTOCOL_NONE) with the contenders of the set. Ctrl-C ends
- * it after the round; a second one ends the program. *timing, of which at least one round is
- * finished then, is zeros before, but for what is its caller's. */
+/* Runs the protocol in options (not PROTOCOL_NONE). Ctrl-C ends it after the round; a second one
+ * ends the program. *timing, of which at least one round is finished then, is zeros before, but for
+ * what is its caller's. */
 void timing_run(const device *device, const options *options, size_t copies, work work,
-                const contender contenders[CONTENDERS], contender_set set, timing *timing);
+                const contenders *contenders, timing *timing);
 
 /* What the samples of one contender come to. */
 typedef struct timing_summary {
@@ -114,5 +132,3 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
 /* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, in memory
  * that the caller frees, and what they come to. */
 double *timing_make_ratios(const timing *timing, int contender, summary *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* What one launch of a traced rung wrote down about one of its CTAs. */
-#ifndef GEMM_LADDER_HARNESS_TRACE_H
-#define GEMM_LADDER_HARNESS_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void trace_write_json(json *json, const trace *trace);
  * and trace/emulated/ are two implementations. */
 void trace_listen(trace *trace);
 void trace_listen_no_more(void);
-
-#endif

@@ -70,7 +70,7 @@ static void try_order(const workload *workload, enum check_phase phase, size_t c
             workload_launch(workload, who, i);
         }
         /* One at a time, so that a fault is blamed on who made it. */
-        device_wait(workload->device, workload->contenders[who].name);
+        device_wait(workload->device, workload->contenders.names[who]);
     }
     for (int who = 0; who < CONTENDERS; ++who) {
         if (has_contender(contenders, who)) {
@@ -107,7 +107,7 @@ static void run_phase(const workload *workload, const options *o, enum check_pha
     for (size_t i = 0; i < machine_orders(o) && (i == 0 || verification_right(verification)); ++i) {
         const char *name = machine_choose_order(o, i);
         name_order(verification, phase, name);
-        try_order(workload, phase, count, i == 0 ? workload->contender_set : 1U << CONTENDER_STEP,
+        try_order(workload, phase, count, i == 0 ? workload->contenders.set : 1U << CONTENDER_STEP,
                   kind, verification);
         if (on_timed) {
             digest_outputs(workload, count, verification);
@@ -130,7 +130,7 @@ void verify_before_timing(workload *workload, const options *o, verification *ve
     const size_t count =
         workload->copies < COPIES_CHECKED_FIRST ? workload->copies : COPIES_CHECKED_FIRST;
     *verification = (struct verification){
-        .contenders = workload->contender_set,
+        .contenders = workload->contenders.set,
         .guards_intact = true,
         .integers = arithmetic_integers(&workload->arithmetic, o->k, o->alpha, o->beta)};
     const integers *integers = &verification->integers;

@@ -1,6 +1,5 @@
 /* Says whether the step, and the second opinion beside it, compute the right thing. */
-#ifndef GEMM_LADDER_HARNESS_VERIFY_H
-#define GEMM_LADDER_HARNESS_VERIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void verify_before_timing(workload *workload, const options *options, verificati
 /* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */
 void verify_after_timing(const workload *workload, const options *options, const timing *timing,
                          verification *verification);
-
-#endif

@@ -7,7 +7,7 @@
 #include "harness/machine.h"
 #include "harness/message.h"
 #include "harness/operands.h"
-#include "harness/shape.h"
+#include "harness/arithmetic.h"
 
 enum { FEWEST_COPIES = 2, MOST_COPIES = 256 };
 
@@ -43,7 +43,7 @@ static sizes sizes_of(const workload *workload, const options *o) {
                    .d = m * n * (double)number_bytes(arithmetic->output)};
     int like_d = arithmetic->takes_c ? 1 : 0;
     for (int who = 0; who < CONTENDERS; ++who) {
-        like_d += has_contender(workload->contender_set, who) ? 1 : 0;
+        like_d += has_contender(workload->contenders.set, who) ? 1 : 0;
     }
     sizes.copy =
         sizes.a + sizes.b + (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
@@ -91,43 +91,32 @@ static void check_step(int status) {
     }
 }
 
-static void launch_step(void *context, size_t copy) {
-    const seat *seat = context;
-    const workload *workload = seat->workload;
+void workload_launch(const void *context, int who, size_t copy) {
+    const workload *workload = context;
     const operand_copy *operands = &workload->copy[copy];
-    check_step(workload->step->launch(&operands->problem[seat->who], operands->state[seat->who]));
-    cuda_check(cudaGetLastError(), "launching %s", workload->contenders[seat->who].name);
+    const problem *problem = &operands->problem[who];
+    if (is_step(who)) {
+        check_step(workload->step->launch(problem, operands->state[who]));
+        cuda_check(cudaGetLastError(), "launching %s", workload->contenders.names[who]);
+    } else {
+        second_opinion_launch(workload->second_opinion[who], problem);
+    }
 }
 
-static void launch_second_opinion(void *context, size_t copy) {
-    const seat *seat = context;
-    const workload *workload = seat->workload;
-    second_opinion_launch(workload->second_opinion[seat->who],
-                          &workload->copy[copy].problem[seat->who]);
-}
-
-void workload_launch(const workload *workload, int who, size_t copy) {
-    workload->contenders[who].launch(workload->contenders[who].context, copy);
-}
-
-static void open_contenders(workload *workload) {
-    const step *step = workload->step;
-    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early", step->name);
+static void open_contenders(workload *workload, contender_set set) {
+    const enum computation computes = workload->step->computes;
+    contenders *contenders = &workload->contenders;
+    *contenders = (struct contenders){set, {NULL}, workload_launch, workload};
+    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early",
+             workload->step->name);
+    contenders->names[CONTENDER_STEP] = workload->step->name;
+    contenders->names[CONTENDER_EARLY] = workload->early_name;
     for (int who = 0; who < CONTENDERS; ++who) {
         const double begin = monotonic_seconds();
-        if (!has_contender(workload->contender_set, who)) {
-            continue;
-        }
-        workload->seats[who] = (seat){workload, who};
-        if (is_step(who)) {
-            workload->contenders[who] =
-                (contender){who == CONTENDER_STEP ? step->name : workload->early_name, launch_step,
-                            &workload->seats[who]};
-        } else {
-            workload->contenders[who] = (contender){second_opinion_name(step->computes, who),
-                                                    launch_second_opinion, &workload->seats[who]};
+        if (has_contender(set, who) && !is_step(who)) {
+            contenders->names[who] = second_opinion_name(computes, who);
             workload->second_opinion[who] =
-                second_opinion_open(step->computes, who, workload->device->stream);
+                second_opinion_open(computes, who, workload->device->stream);
             workload->before_seconds[who] = monotonic_seconds() - begin;
         }
     }
@@ -157,7 +146,7 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
         copy->c = buffer_create((size_t)sizes->d, false, "C");
     }
     for (int who = 0; who < CONTENDERS; ++who) {
-        if (!has_contender(workload->contender_set, who)) {
+        if (!has_contender(workload->contenders.set, who)) {
             continue;
         }
         /* The emulator reports a write beside D by itself, and where it is in the source. */
@@ -189,8 +178,7 @@ int workload_open(workload *workload, const step *step, const device *device, co
     workload->step = step;
     workload->device = device;
     workload->arithmetic = arithmetic_of(step);
-    workload->contender_set = choose_contenders(workload, o);
-    open_contenders(workload);
+    open_contenders(workload, choose_contenders(workload, o));
     const double available = (double)device_free_bytes();
     const sizes sizes = sizes_of(workload, o);
     const double left = available - sizes.once;
@@ -301,7 +289,7 @@ void workload_fill(workload *workload, size_t count, const options *o, enum inpu
 
 void workload_poison(const workload *workload) {
     for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
-        if (has_contender(workload->contender_set, i % CONTENDERS)) {
+        if (has_contender(workload->contenders.set, i % CONTENDERS)) {
             buffer_poison(&workload->copy[i / CONTENDERS].d[i % CONTENDERS],
                           workload->device->stream);
         }
@@ -315,11 +303,11 @@ bool workload_guards_intact(const workload *workload, char *text, size_t size) {
     for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
         const size_t copy = i / CONTENDERS;
         const int who = (int)(i % CONTENDERS);
-        if (has_contender(workload->contender_set, who) &&
+        if (has_contender(workload->contenders.set, who) &&
             !buffer_guards_intact(&workload->copy[copy].d[who], where, sizeof where)) {
             snprintf(text, size, "guards: D%s%s of copy %zu: %s",
                      who == CONTENDER_STEP ? "" : " of ",
-                     who == CONTENDER_STEP ? "" : workload->contenders[who].name, copy, where);
+                     who == CONTENDER_STEP ? "" : workload->contenders.names[who], copy, where);
             return false;
         }
     }

@@ -357,9 +357,9 @@ static void guards(void) {
 /* All that there are beside the step. */
 static void expect_opinions(const product *p, enum check_kind kind, size_t checked) {
     for (int who = CONTENDER_OTHER; who < CONTENDERS; ++who) {
-        if (has_contender(p->workload.contender_set, who)) {
+        if (has_contender(p->workload.contenders.set, who)) {
             workload_launch(&p->workload, who, 0);
-            device_wait(&gpu, p->workload.contenders[who].name);
+            device_wait(&gpu, p->workload.contenders.names[who]);
             expect_right(check_d(p, kind, who), checked);
             expect_guard(&p->workload.copy[0].d[who], true, "");
         }

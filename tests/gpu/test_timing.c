@@ -13,8 +13,7 @@
 #include "harness/gpu/nvml.h"
 #include "harness/message.h"
 #include "harness/operands.h"
-#include "harness/second_opinion.h"
-#include "harness/statistics.h"
+#include "harness/reference.h"
 #include "harness/timing.h"
 
 static device gpu;
@@ -28,29 +27,25 @@ static const double UNGATED_AT_LEAST = 1.5;
 
 static void *from, *to;
 
-static void copy_at_once(void *context, size_t copy) {
+/* A copy at once, or after a delay. */
+static void copy(const void *context, int who, size_t number) {
+    const double begin = monotonic_seconds();
     (void)context;
-    (void)copy;
+    (void)number;
+    while (who == CONTENDER_OTHER && monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
+    }
     cuda_check(cudaMemcpyAsync(to, from, COPIED_BYTES, cudaMemcpyDeviceToDevice, gpu.stream),
                "a copy");
 }
 
-static void copy_late(void *context, size_t copy) {
-    const double begin = monotonic_seconds();
-    while (monotonic_seconds() - begin < 1e-6 * DELAY_MICROSECONDS) {
-    }
-    copy_at_once(context, copy);
-}
-
 /* The time of a copy with the delay before every enqueueing over the time of one without. */
 static double delayed_over_undelayed(bool ungated) {
-    const contender contenders[CONTENDERS] = {[CONTENDER_STEP] = {"copy", copy_at_once, NULL},
-                                              [CONTENDER_OTHER] = {"late copy", copy_late, NULL}};
+    const contenders contenders = {STEP_AND_OTHER, {"copy", "late copy"}, copy, NULL};
     const options options = {.protocol = PROTOCOL_BURST, .rounds = ROUNDS, .ungated = ungated};
     const work work = {.bytes = 2.0 * COPIED_BYTES};
     timing timing = {.rounds = 0};
     summary ratio;
-    timing_run(&gpu, &options, 1, work, contenders, STEP_AND_OTHER, &timing);
+    timing_run(&gpu, &options, 1, work, &contenders, &timing);
     free(timing_make_ratios(&timing, CONTENDER_OTHER, &ratio));
     return ratio.median;
 }

@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "harness/second_opinion.h"
+#include "harness/reference.h"
 #include "harness/timing.h"
 
 enum {

@@ -58,13 +58,12 @@ static emulation counted = {.order = "eager",
                             .sites = 2,
                             .site = accesses};
 
-static const contender PRODUCTS[CONTENDERS] = {
-    [CONTENDER_OTHER] = {.name = "cuBLAS"},
-    [CONTENDER_FP16_SUMS] = {.name = "cuBLAS with fp16 sums"},
-    [CONTENDER_HEURISTIC] = {.name = "cuBLASLt's best"}};
-static const contender MOVERS[CONTENDERS] = {
-    [CONTENDER_OTHER] = {.name = "cublasSgeam"}, [CONTENDER_COPY] = {.name = "the device copy"}};
-static const contender HOST[CONTENDERS] = {[CONTENDER_OTHER] = {.name = "the host product"}};
+static const char *const PRODUCTS[CONTENDERS] = {[CONTENDER_OTHER] = "cuBLAS",
+                                                 [CONTENDER_FP16_SUMS] = "cuBLAS with fp16 sums",
+                                                 [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
+static const char *const MOVERS[CONTENDERS] = {
+    [CONTENDER_OTHER] = "cublasSgeam", [CONTENDER_COPY] = "the device copy"};
+static const char *const HOST[CONTENDERS] = {[CONTENDER_OTHER] = "the host product"};
 
 static verification right_result(void) {
     verification result = {.contenders = STEP_AND_OTHER,
@@ -100,7 +99,7 @@ static void make_run(void) {
                    .device = &gpu,
                    .copies = 256,
                    .operand_bytes = 114688,
-                   .contenders = PRODUCTS,
+                   .names = PRODUCTS,
                    .verification = &result,
                    .timing = &times};
 }
@@ -192,7 +191,7 @@ static void moved(void) {
     times.work = (work){.bytes = 3e9};
     gpu.memory_bytes_per_second = 8e12;
     run.step = &T02;
-    run.contenders = MOVERS;
+    run.names = MOVERS;
 }
 
 static void memory_unknown(void) {
@@ -216,7 +215,7 @@ static void emulated(void) {
     gpu = EMULATOR;
     result.made[PHASE_AFTER_TIMING] = false;
     snprintf(result.orders, sizeof result.orders, "eager, lazy");
-    run.contenders = HOST;
+    run.names = HOST;
     run.emulation = &counted;
     run.timing = NULL;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/reference.h"
-#include "harness/shape.h"
+#include "harness/arithmetic.h"
 #include "harness/workload.h"
 #include "test.h"
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/statistics.h"
 #include "harness/timing.h"
 #include "test.h"
 

@@ -11,7 +11,6 @@
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
 #include "harness/message.h"
-#include "harness/shape.h"
 
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
 enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K = 320 };

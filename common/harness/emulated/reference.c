@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "harness/message.h"
-#include "harness/second_opinion.h"
 
 /* Sums that are made side by side: loops over them are unrolled, so that the compiler keeps them in
  * registers. */

@@ -1,7 +1,6 @@
 /* What times are taken with: the time between two points of a stream, a gate before them, and the
  * mean SM clock between two others. There is one of each, and the stream is always the same. */
-#ifndef GEMM_LADDER_HARNESS_CLOCKS_H
-#define GEMM_LADDER_HARNESS_CLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,6 +51,4 @@ double clocks_mean_ghz(struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,14 +1,13 @@
 /* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, can be asked for several
  * algorithms and told which of them to use, and computes D = alpha * A * B^T + beta * C, where
  * cuBLAS itself would overwrite C. */
-#ifndef GEMM_LADDER_HARNESS_CUBLAS_H
-#define GEMM_LADDER_HARNESS_CUBLAS_H
+#pragma once
 
 #include <cublas_v2.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/second_opinion.h"
+#include "harness/reference.h"
 #include "harness/timing.h"
 #include "step.h"
 
@@ -76,6 +75,4 @@ void heuristics_take(lt_matmul *matmul, const problem *problem, const char *digi
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

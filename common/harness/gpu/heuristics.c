@@ -8,7 +8,7 @@
 
 #include "harness/gpu/clocks.h"
 #include "harness/message.h"
-#include "harness/statistics.h"
+#include "harness/timing.h"
 
 /* Of one sample: idle before it, so that none pays for the heat of the one before; and so many
  * launches that they take at least this long. */

@@ -132,22 +132,16 @@ int lt_matmul_count(lt_matmul *matmul, const problem *problem) {
 
 /* ---- every configuration */
 
-typedef enum { TILE, CLUSTER, CUSTOM_OPTION, DIALS } dial;
-
 /* A library may list more than can be checked. Then the rest is left out: so many are kept at most,
  * and so many seconds are taken. */
 enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
 static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and as many for options */
 
-/* The positions of one dial. */
-typedef struct positions {
-    uint32_t list[CUBLASLT_MATMUL_TILE_END];
-    int count;
-} positions;
-
 typedef struct enumeration {
     lt_matmul *matmul;
-    positions dials[DIALS];
+    uint32_t tiles[CUBLASLT_MATMUL_TILE_END]; /* [tile_count] */
+    size_t tile_count;
+    uint32_t custom_options;
     double begin;
     double limit; /* in seconds from then */
     size_t checks;
@@ -161,51 +155,41 @@ static bool ended(enumeration *e) {
     return now;
 }
 
-static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
-    static const cublasLtMatmulAlgoConfigAttributes_t ATTRIBUTES[DIALS] = {
-        CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
-        CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION};
-    const uint16_t narrow = (uint16_t)value;
-    const bool is_narrow = dial == CLUSTER; /* this one has 16 bits, the others 32 */
-    /* What cannot be set does not pass the check either. */
-    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, ATTRIBUTES[dial],
-                                               is_narrow ? (const void *)&narrow : &value,
-                                               is_narrow ? sizeof narrow : sizeof value);
+/* What cannot be set does not pass the check either. */
+static void set_tile(cublasLtMatmulAlgo_t *algorithm, uint32_t tile) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
+                                               sizeof tile);
 }
 
-/* The tiles that an algorithm says it has; 0 alone if it says nothing. */
-static void ask_tiles(const cublasLtMatmulAlgo_t *algorithm, positions *tiles) {
+static void set_cluster(cublasLtMatmulAlgo_t *algorithm, uint16_t cluster) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+                                               &cluster, sizeof cluster);
+}
+
+static void set_custom_option(cublasLtMatmulAlgo_t *algorithm, uint32_t option) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+                                               &option, sizeof option);
+}
+
+/* The tiles that an algorithm says it has (0 alone if it says nothing), and its custom options. */
+static void ask_capabilities(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
     size_t bytes = 0; /* queried first: the second call wants the exact size */
-    tiles->count = 0;
+    uint32_t last = 0;
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
             CUBLAS_STATUS_SUCCESS &&
-        bytes <= sizeof tiles->list &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles->list, bytes,
+        bytes <= sizeof e->tiles &&
+        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, e->tiles, bytes,
                                           &bytes) == CUBLAS_STATUS_SUCCESS) {
-        tiles->count = (int)(bytes / sizeof *tiles->list);
+        e->tile_count = bytes / sizeof *e->tiles;
     }
-    if (tiles->count == 0) {
-        tiles->list[tiles->count++] = 0;
+    if (e->tile_count == 0) {
+        e->tiles[e->tile_count++] = 0;
     }
-}
-
-static void count_positions(positions *positions, uint32_t count) {
-    for (positions->count = 0; (uint32_t)positions->count < count; ++positions->count) {
-        positions->list[positions->count] = (uint32_t)positions->count;
-    }
-}
-
-static void ask_positions(const cublasLtMatmulAlgo_t *algorithm, positions dials[DIALS]) {
-    uint32_t last = 0;
-    size_t bytes = 0;
-    ask_tiles(algorithm, &dials[TILE]);
-    count_positions(&dials[CLUSTER], CUBLASLT_CLUSTER_SHAPE_END);
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
                                           sizeof last, &bytes) != CUBLAS_STATUS_SUCCESS) {
         last = 0;
     }
-    count_positions(&dials[CUSTOM_OPTION],
-                    last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS);
+    e->custom_options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
 }
 
 static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
@@ -232,66 +216,56 @@ static void append_if_new(enumeration *e, const cublasLtMatmulAlgo_t *algorithm)
     }
 }
 
-/* All tiles and clusters that go with the rest of a heuristic's configuration ... */
-static void vary_tile_and_cluster(enumeration *e, cublasLtMatmulAlgo_t algorithm) {
-    for (int i = 0; i < e->dials[TILE].count; ++i) {
-        set(&algorithm, TILE, e->dials[TILE].list[i]);
-        for (int j = 0; j < e->dials[CLUSTER].count && !ended(e); ++j) {
-            set(&algorithm, CLUSTER, e->dials[CLUSTER].list[j]);
-            append_if_new(e, &algorithm);
-        }
-    }
-}
-
-/* ... and all custom options of what has been found so far. */
-static void vary_custom_option(enumeration *e) {
-    const int found = e->matmul->count;
-    for (int i = 0; i < found; ++i) {
-        cublasLtMatmulAlgo_t algorithm = e->matmul->algorithms[i];
-        for (int j = 0; j < e->dials[CUSTOM_OPTION].count && !ended(e); ++j) {
-            set(&algorithm, CUSTOM_OPTION, e->dials[CUSTOM_OPTION].list[j]);
-            append_if_new(e, &algorithm);
-        }
-    }
-}
-
 /* What an algorithm is beside its tile and cluster. */
 static cublasLtMatmulAlgo_t rest_of(cublasLtMatmulAlgo_t algorithm) {
-    set(&algorithm, TILE, 0);
-    set(&algorithm, CLUSTER, 0);
+    set_tile(&algorithm, 0);
+    set_cluster(&algorithm, 0);
     return algorithm;
 }
 
 /* Whether no heuristic before it has the same rest. */
 static bool is_first_of_kind(const lt_matmul *matmul, int number) {
     const cublasLtMatmulAlgo_t rest = rest_of(matmul->algorithms[number]);
+    bool first = true;
     for (int i = 0; i < number; ++i) {
         const cublasLtMatmulAlgo_t other = rest_of(matmul->algorithms[i]);
-        if (memcmp(&rest, &other, sizeof rest) == 0) {
-            return false;
-        }
+        first = first && memcmp(&rest, &other, sizeof rest) != 0;
     }
-    return true;
+    return first;
 }
 
 int lt_matmul_enumerate(lt_matmul *matmul) {
     static enumeration e; /* too large for the stack */
     e = (enumeration){.matmul = matmul, .begin = monotonic_seconds(), .limit = ENUMERATION_SECONDS};
     if (matmul->heuristics > 0) {
-        ask_positions(&matmul->algorithms[0], e.dials);
+        ask_capabilities(&e, &matmul->algorithms[0]);
     }
+    /* All tiles and clusters that go with the rest of a heuristic's configuration ... */
     for (int i = 0; i < matmul->heuristics; ++i) {
-        if (is_first_of_kind(matmul, i)) {
-            vary_tile_and_cluster(&e, matmul->algorithms[i]);
+        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
+        const size_t tiles = is_first_of_kind(matmul, i) ? e.tile_count : 0;
+        for (size_t tile = 0; tile < tiles; ++tile) {
+            set_tile(&algorithm, e.tiles[tile]);
+            for (uint16_t j = 0; j < CUBLASLT_CLUSTER_SHAPE_END && !ended(&e); ++j) {
+                set_cluster(&algorithm, j);
+                append_if_new(&e, &algorithm);
+            }
         }
     }
+    /* ... and all custom options of what has been found so far. */
+    const int found = matmul->count;
     e.limit += ENUMERATION_SECONDS;
-    vary_custom_option(&e);
-    message(
-        "cuBLASLt lists %d tiles, %d cluster shapes and %d custom options: %zu checks in %.1f s,"
-        " %d configurations%s",
-        e.dials[TILE].count, e.dials[CLUSTER].count, e.dials[CUSTOM_OPTION].count, e.checks,
-        monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
+    for (int i = 0; i < found; ++i) {
+        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
+        for (uint32_t j = 0; j < e.custom_options && !ended(&e); ++j) {
+            set_custom_option(&algorithm, j);
+            append_if_new(&e, &algorithm);
+        }
+    }
+    message("cuBLASLt lists %zu tiles, %d cluster shapes and %u custom options: %zu checks in "
+            "%.1f s, %d configurations%s",
+            e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
+            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
     return matmul->count;
 }
 

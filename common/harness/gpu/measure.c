@@ -7,7 +7,6 @@
 #include "harness/gpu/cublas.h"
 #include "harness/machine.h"
 #include "harness/message.h"
-#include "harness/shape.h"
 #include "harness/timing.h"
 
 bool machine_traces(void) { return false; }
@@ -42,7 +41,7 @@ void machine_measure(workload *workload, const options *options, verification *v
         return;
     }
     memcpy(timing.before_seconds, workload->before_seconds, sizeof timing.before_seconds);
-    if (has_contender(workload->contender_set, CONTENDER_HEURISTIC)) {
+    if (has_contender(workload->contenders.set, CONTENDER_HEURISTIC)) {
         /* The search counts as what cuBLASLt did before its first launch; without one that is not
          * known. */
         const double begin = monotonic_seconds();
@@ -52,7 +51,7 @@ void machine_measure(workload *workload, const options *options, verification *v
     }
     workload_poison(workload); /* what is found afterwards was written by a timed launch */
     timing_run(workload->device, options, workload->copies, work_of(workload, options),
-               workload->contenders, workload->contender_set, &timing);
+               &workload->contenders, &timing);
     verify_after_timing(workload, options, &timing, verification);
     /* The time of a wrong result is not reported. */
     report->timing = verification_right(verification) ? &timing : NULL;

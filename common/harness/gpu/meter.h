@@ -1,6 +1,5 @@
 /* Keeps the GPU busy with one thing for seconds, and watches the driver's energy counter. */
-#ifndef GEMM_LADDER_HARNESS_METER_H
-#define GEMM_LADDER_HARNESS_METER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ double edges_watts(const edges *edges);
  * there are no edges. */
 void meter(const device *device, const metered_work *work, double warm_up, double seconds,
            metered *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* Power and energy of one GPU, from the driver's management library if there is one. It is opened
  * at run time: without it nothing fails, the values are just absent. */
-#ifndef GEMM_LADDER_HARNESS_NVML_H
-#define GEMM_LADDER_HARNESS_NVML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ double nvml_sm_clock_ghz(const nvml *nvml); /* at this moment; NAN if unknown */
 void nvml_card(const nvml *nvml, char *text, size_t size);
 /* "580.65.06", or an empty text if unknown. */
 void nvml_driver_version(const nvml *nvml, char *text, size_t size);
-
-#endif

@@ -28,7 +28,7 @@ static void on_interrupt(int signal_number) {
 /* What all rounds share. */
 typedef struct session {
     const device *device;
-    const contender *contenders; /* [CONTENDERS] */
+    const contenders *contenders;
     timing *timing;
     size_t copies;
     bool warm; /* a sustained sample has been taken */
@@ -41,15 +41,15 @@ static void sleep_ms(long milliseconds) {
 }
 
 static void wait_for(const session *session, int who) {
-    device_wait(session->device, session->contenders[who].name);
+    device_wait(session->device, session->contenders->names[who]);
 }
 
 /* Enqueues launches, each on the next copy of the operands. */
 static void launch(const session *session, int who, size_t count) {
-    const contender *contender = &session->contenders[who];
+    const contenders *contenders = session->contenders;
     contender_samples *samples = &session->timing->samples[who];
     for (size_t i = 0; i < count; ++i) {
-        contender->launch(contender->context, samples->launches++ % session->copies);
+        contenders->launch(contenders->context, who, samples->launches++ % session->copies);
     }
 }
 
@@ -115,7 +115,7 @@ static void launch_busy(void *context, size_t number) {
 static void sustained(session *session, int who, double result[MEASURES]) {
     static metered metered; /* too large for the stack */
     busy busy = {session, who};
-    const metered_work work = {session->contenders[who].name, launch_busy, &busy};
+    const metered_work work = {session->contenders->names[who], launch_busy, &busy};
     meter(session->device, &work,
           session->warm ? SUSTAINED_WARM_UP_SECONDS : SUSTAINED_FIRST_WARM_UP_SECONDS,
           SUSTAINED_SECONDS, &metered);
@@ -174,14 +174,14 @@ static void run_round(session *session, size_t turn) {
 }
 
 void timing_run(const device *device, const options *options, size_t copies, work work,
-                const contender contenders[CONTENDERS], contender_set set, timing *timing) {
+                const contenders *contenders, timing *timing) {
     const size_t rounds = (size_t)options->rounds;
     session session = {device, contenders, timing, copies, false};
     /* SA_RESETHAND: the second Ctrl-C does what it always does. */
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     struct sigaction previous;
     progress progress;
-    timing->contenders = set;
+    timing->contenders = contenders->set;
     timing->protocol = options->protocol;
     timing->work = work;
     timing->gated = timing->protocol == PROTOCOL_BURST && !options->ungated;

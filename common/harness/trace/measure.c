@@ -61,7 +61,7 @@ static void launch_and_verify(workload *workload, const options *o, verification
     for (int who = 0; who < CONTENDERS; ++who) {
         if (has_contender(verification->contenders, who)) {
             workload_launch(workload, who, 0);
-            device_wait(workload->device, workload->contenders[who].name);
+            device_wait(workload->device, workload->contenders.names[who]);
             one_launch.samples[who].launches = 1;
         }
     }
