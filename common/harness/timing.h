@@ -2,15 +2,14 @@
  * mixed:
  *
  * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches, all of
- *            them enqueued before the first may start (gpu/clocks.h): the time is the GPU's, not the
- *            host's. The chip starts every sample rested, and the short run tells the kernel's
- *            best. Four launches are enough where one takes long; of short ones, equally many of
- *            all of them, so many that the fastest takes half a millisecond: the microsecond
- *            between an event and the launch after it is not to count as the kernel's.
- * sustained  A round is, for each of them: a short warm-up, then a second of back-to-back
- *            launches, with the energy they took. Power decides what is left of the clock.
- * call       A round is, for each of them: idle, one warm-up call, some timed calls, of which the
- *            median counts. A call begins on an idle stream and ends when the host, which asks the
+ *            them enqueued before the first may start (gpu/clocks.h): the time is the GPU's, not
+ * the host's. The chip starts every sample rested, and the short run tells the kernel's best. Four
+ * launches are enough where one takes long; of short ones, equally many of all of them, so many
+ * that the fastest takes half a millisecond: the microsecond between an event and the launch after
+ * it is not to count as the kernel's. sustained  A round is, for each of them: a short warm-up,
+ * then a second of back-to-back launches, with the energy they took. Power decides what is left of
+ * the clock. call       A round is, for each of them: idle, one warm-up call, some timed calls, of
+ * which the median counts. A call begins on an idle stream and ends when the host, which asks the
  *            stream without pause (cudaStreamSynchronize with cudaDeviceScheduleSpin), knows that
  *            the result is there: what the caller of one product waits for.
  *

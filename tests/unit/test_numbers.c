@@ -88,21 +88,6 @@ static void special_values(void) {
     EXPECT(fp16_from_float(0x1p-149f) == 0 && fp16_from_float(-0.0f) == 0x8000, "underflow");
 }
 
-static void formats(void) {
-    float single = 0;
-    uint16_t half[2] = {0, 0};
-    number_write(NUMBER_FP32, &single, 0, 1.1f);
-    number_write(NUMBER_FP16, half, 1, 1.1f);
-    EXPECT(single == 1.1f && number_read(NUMBER_FP32, &single, 0) == 1.1f, "fp32");
-    EXPECT(half[0] == 0 && number_read(NUMBER_FP16, half, 1) == number_round(NUMBER_FP16, 1.1f),
-           "fp16");
-    number_write(NUMBER_BF16, half, 0, 1.1f);
-    EXPECT(half[0] == bf16_from_float(1.1f) && number_round(NUMBER_FP32, 1.1f) == 1.1f, "bf16");
-    EXPECT(number_bytes(NUMBER_FP32) == 4 && number_bytes(NUMBER_FP16) == 2, "bytes");
-    EXPECT(!number_is_finite(NAN) && !number_is_finite(-INFINITY) && number_is_finite(3e38f),
-           "finite");
-}
-
 /* Mean and variance of a distribution, and its largest magnitude. */
 static void moments(enum inputs inputs, int range, double *mean, double *variance, double *most) {
     enum { COUNT = 200000 };
@@ -145,10 +130,10 @@ static void distributions(void) {
 }
 
 static void random_is_reproducible(void) {
-    EXPECT(random_bits(1, 2, 3) == random_bits(1, 2, 3), "the same");
-    EXPECT(random_bits(1, 2, 3) != random_bits(2, 2, 3), "seed");
-    EXPECT(random_bits(1, 1, 3) != random_bits(1, 2, 3), "stream");
-    EXPECT(random_bits(1, 2, 3) != random_bits(1, 2, 4), "index");
+    const uint64_t bits = random_bits(1, 2, 3);
+    EXPECT(bits == random_bits(1, 2, 3) && bits != random_bits(2, 2, 3) &&
+               bits != random_bits(1, 1, 3) && bits != random_bits(1, 2, 4),
+           "the same again; other with another seed, stream, index");
     int equal = 0;
     for (uint64_t i = 0; i < 1000; ++i) {
         equal += random_integer(random_bits(1, RANDOM_STREAM_A, i), 4) ==
@@ -212,19 +197,6 @@ static void bound_by_hand(void) {
            bound_of(sums, 0, 2048, 2048));
 }
 
-/* The bound and the exact check of bf16, where no C and no fp16 sums are. */
-static comparison compare_bf16(bf16_bits output, double reference, float magnitude, int k) {
-    const rounding rounding = {NUMBER_BF16, k, 0};
-    const expected expected = {reference, magnitude, 0};
-    return compare_bounded(&rounding, bf16_to_float(output), &expected);
-}
-
-static comparison compare_whole(enum number format, float output, double reference) {
-    const rounding rounding = {format, 8, 0};
-    const expected expected = {reference, 0, 0};
-    return compare_exact(&rounding, output, &expected);
-}
-
 /* A sum of normal products as tensor cores with fp16 sums make it: after each group it is rounded.
  * The bound takes it, and neither 0 nor the sum without its last quarter. */
 static void fp16_sums(void) {
@@ -258,60 +230,72 @@ static void fp16_sums(void) {
            cut);
 }
 
+static comparison compare_of(enum check_kind kind, enum number format, float output,
+                             double reference, float magnitude) {
+    const rounding rounding = {format, 8, 0};
+    const expected expected = {reference, magnitude, 0};
+    return compare(kind, &rounding, output, &expected);
+}
+
 static void bounded_takes_correct_rounding(void) {
     for (uint64_t i = 0; i < 20000; ++i) {
         const double value = 100 * (double)random_normal(random_bits(3, 1, i));
         const comparison result =
-            compare_bf16(bf16_from_float((float)value), value, (float)fabs(value), 8);
-        EXPECT(result.right, "%a: error over bound %g", value, result.error_over_bound);
-        EXPECT(result.error_over_bound >= 0 && result.error_over_bound <= 1, "%g",
-               result.error_over_bound);
+            compare_of(CHECK_BOUNDED, NUMBER_BF16, number_round(NUMBER_BF16, (float)value), value,
+                       (float)fabs(value));
+        EXPECT(result.right && result.error_over_bound >= 0 && result.error_over_bound <= 1,
+               "%a: error over bound %g", value, result.error_over_bound);
     }
-    EXPECT(compare_bf16(0, 0, 0, 8).right && compare_bf16(0x8000, 0, 0, 8).right, "zeros");
 }
 
-static void bounded_refuses_wrong_results(void) {
-    const bf16_bits one = bf16_from_float(1);
-    EXPECT(compare_bf16(one, 1, 1, 8).right, "1 is 1");
-    EXPECT(!compare_bf16((bf16_bits)(one + 1), 1, 1, 8).right, "one bf16 too high");
-    EXPECT(!compare_bf16((bf16_bits)(one - 2), 1, 1, 8).right, "too low");
-    EXPECT(!compare_bf16((bf16_bits)(one | 0x8000), 1, 1, 8).right, "wrong sign");
-    EXPECT(compare_bf16((bf16_bits)(one + 1), 1, 1, 8).error_over_bound > 1, "ratio");
-    EXPECT(!compare_bf16(1, 0, 0, 8).right, "not even a little beside a sum of zeros");
-    EXPECT(compare_bf16(1, 0, 0, 8).error_over_bound == HUGE_VAL, "ratio");
+/* What passes, and what does not. */
+static void comparisons(void) {
+    static const struct {
+        bool right;
+        enum check_kind kind;
+        enum number format;
+        float output;
+        double reference;
+        float magnitude;
+    } rows[] = {
+        {true, CHECK_BOUNDED, NUMBER_BF16, 1, 1, 1},
+        {true, CHECK_BOUNDED, NUMBER_BF16, 0, 0, 0},
+        {true, CHECK_BOUNDED, NUMBER_BF16, -0.0f, 0, 0},
+        {false, CHECK_BOUNDED, NUMBER_BF16, 1 + 0x1p-7f, 1, 1}, /* one bf16 too high */
+        {false, CHECK_BOUNDED, NUMBER_BF16, 1 - 0x1p-7f, 1, 1}, /* two too low */
+        {false, CHECK_BOUNDED, NUMBER_BF16, -1, 1, 1},
+        {false, CHECK_BOUNDED, NUMBER_BF16, 0x1p-133f, 0, 0}, /* beside a sum of zeros */
+        {false, CHECK_BOUNDED, NUMBER_BF16, 0, NAN, 1},       /* this reference proves nothing */
+        {true, CHECK_EXACT, NUMBER_BF16, 12, 12, 0},
+        {false, CHECK_EXACT, NUMBER_BF16, 13, 12, 0},
+        {false, CHECK_EXACT, NUMBER_BF16, -12, 12, 0},
+        {true, CHECK_EXACT, NUMBER_BF16, -0.0f, 0, 0},
+        {true, CHECK_EXACT, NUMBER_BF16, 256, 257, 0},  /* ties: to even, down ... */
+        {true, CHECK_EXACT, NUMBER_BF16, 260, 259, 0},  /* ... and up, ... */
+        {false, CHECK_EXACT, NUMBER_BF16, 258, 259, 0}, /* ... not truncated */
+        {true, CHECK_EXACT, NUMBER_FP16, 2048, 2049, 0},
+        {false, CHECK_EXACT, NUMBER_FP16, 2050, 2049, 0},
+        {true, CHECK_EXACT, NUMBER_FP32, 16777215, 16777215, 0},
+        {false, CHECK_EXACT, NUMBER_FP32, 16777214, 16777215, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const comparison found = compare_of(rows[i].kind, rows[i].format, rows[i].output,
+                                            rows[i].reference, rows[i].magnitude);
+        EXPECT(found.right == rows[i].right && (found.error_over_bound > 1) != rows[i].right,
+               "row %zu: %g of the bound", i, found.error_over_bound);
+    }
 }
 
 static void nothing_but_numbers_passes(void) {
-    const bf16_bits bad[] = {0x7fc0, 0xffff, 0x7f81, 0x7f80, 0xff80};
-    const float magnitudes[] = {1, 0x1p127f, INFINITY, NAN};
-    const double references[] = {0, 1e300, INFINITY, -INFINITY, NAN};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        for (size_t j = 0; j < 5; ++j) {
-            for (size_t l = 0; l < 4; ++l) {
-                const comparison result = compare_bf16(bad[i], references[j], magnitudes[l], 8192);
-                EXPECT(!result.right && result.error_over_bound == HUGE_VAL, "%#x, %g", bad[i],
-                       references[j]);
-            }
-        }
-        EXPECT(!compare_whole(NUMBER_BF16, bf16_to_float(bad[i]), 0).right, "%#x", bad[i]);
+    static const float magnitudes[] = {1, 0x1p127f, INFINITY, NAN};
+    static const double references[] = {0, 1e300, INFINITY, -INFINITY, NAN};
+    static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 2 * 4 * 5 * 4; ++i) {
+        const enum check_kind kind = i % 2 == 0 ? CHECK_EXACT : CHECK_BOUNDED;
+        const comparison result = compare_of(kind, NUMBER_BF16, bad[i / 2 % 4],
+                                             references[i / 8 % 5], magnitudes[i / 40]);
+        EXPECT(!result.right && result.error_over_bound == HUGE_VAL, "combination %d", i);
     }
-    EXPECT(!compare_bf16(0, NAN, 1, 8).right, "a reference that is NaN proves nothing");
-}
-
-static void exact_means_exact(void) {
-    const enum number bf16 = NUMBER_BF16;
-    EXPECT(compare_whole(bf16, 12, 12).right, "12");
-    EXPECT(!compare_whole(bf16, 13, 12).right, "13");
-    EXPECT(compare_whole(bf16, 256, 257).right, "257 is a tie: to even, down");
-    EXPECT(compare_whole(bf16, 260, 259).right, "259 is a tie: to even, up");
-    EXPECT(!compare_whole(bf16, 258, 259).right, "259, truncated");
-    EXPECT(compare_whole(bf16, 0, 0).right && compare_whole(bf16, -0.0f, 0).right,
-           "zeros of either sign");
-    EXPECT(!compare_whole(bf16, -12, 12).right, "sign");
-    EXPECT(compare_whole(NUMBER_FP16, 2048, 2049).right, "2049 is a tie in fp16");
-    EXPECT(!compare_whole(NUMBER_FP16, 2050, 2049).right, "to even, down");
-    EXPECT(compare_whole(NUMBER_FP32, 16777215, 16777215).right, "fp32");
-    EXPECT(!compare_whole(NUMBER_FP32, 16777214, 16777215).right, "fp32");
 }
 
 /* What the recipe of integers promises, in rows that the spacing does not divide. */
@@ -438,7 +422,6 @@ int main(void) {
     run_case("bf16, fp16: every value survives", every_value_survives);
     run_case("bf16, fp16: rounding matches its definition", rounding_matches_the_definition);
     run_case("bf16, fp16: special values", special_values);
-    run_case("numbers: the formats", formats);
     run_case("random: moments of the distributions", distributions);
     run_case("random: reproducible, streams differ", random_is_reproducible);
     run_case("random: extreme bits", extreme_bits);
@@ -448,10 +431,10 @@ int main(void) {
     run_case("reference: a product worked out by hand", reference_by_hand);
     run_case("compare: the bound worked out by hand", bound_by_hand);
     run_case("compare: correct rounding is within the bound", bounded_takes_correct_rounding);
-    run_case("compare: wrong results are outside", bounded_refuses_wrong_results);
+    run_case("compare: exact means bit for bit, and wrong results are outside the bound",
+             comparisons);
     run_case("compare: fp16 sums, and what they must not let pass", fp16_sums);
     run_case("digest: changes with every bit, and with two words that swap", digests);
     run_case("compare: NaN and infinities never pass", nothing_but_numbers_passes);
-    run_case("compare: exact means bit for bit", exact_means_exact);
     return test_result();
 }

@@ -382,11 +382,27 @@ static void every_verdict_counts(void) {
     }
 }
 
+/* Of several outputs: what is first stays. */
+static void merging(void) {
+    verdict total = {.kind = CHECK_BOUNDED};
+    const verdict good = {CHECK_BOUNDED, 10, .max_error_over_bound = 0.5};
+    const verdict bad = {CHECK_BOUNDED, 10, 1, .max_error_over_bound = 2, .first_row = 3};
+    const verdict worse = {CHECK_BOUNDED, 10, 4, .first_row = 5};
+    verdict_merge(&total, &good);
+    EXPECT(verdict_right(&total) && total.checked == 10, "good");
+    verdict_merge(&total, &bad);
+    verdict_merge(&total, &worse);
+    EXPECT(total.checked == 30 && total.wrong == 5 && total.first_row == 3, "first row %d",
+           (int)total.first_row);
+    EXPECT(total.max_error_over_bound == 2, "%g", total.max_error_over_bound);
+}
+
 int main(void) {
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
         current = &ROWS[i];
         run_row("report", current->name, says);
     }
     run_case("report: every check counts", every_verdict_counts);
+    run_case("report: the verdicts of several outputs", merging);
     return test_result();
 }

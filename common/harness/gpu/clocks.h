@@ -12,6 +12,7 @@ extern "C" {
 
 /* ---- the time */
 
+/* The points between which it is taken. */
 void watch_start(struct CUstream_st *stream);
 void watch_stop(struct CUstream_st *stream);
 /* Whether the stream has come to watch_start(). what it runs is named in a message if it fails. */
