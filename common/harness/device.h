@@ -46,11 +46,9 @@ typedef struct device {
     device_info info;
 } device;
 
-/* Takes GPU number index if it can run the step, or the emulator, which runs every step, until the
- * program ends. Returns an enum exit_status; unless it is STATUS_VERIFIED one line has been
- * printed.
- */
-int device_open(const step *step, int index, device *device);
+/* Takes GPU number index, or the emulator, until the program ends; which it does here if a GPU
+ * cannot run the step. The emulator runs every step. */
+void device_open(const step *step, int index, device *device);
 
 /* Bytes that can be allocated now. */
 size_t device_free_bytes(void);

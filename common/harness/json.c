@@ -72,7 +72,7 @@ void json_begin(json *json) {
     memset(json, 0, sizeof *json);
     json->file = open_memstream(&json->text, &json->length);
     if (json->file == NULL) {
-        fail("no memory for a file");
+        end_with(STATUS_FAILED, "no memory for a file");
     }
 }
 
@@ -199,7 +199,7 @@ int json_commit(json *json, const char *path, char *error, size_t size) {
     signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failed write, not the end */
     fputc('\n', json->file);
     if (fclose(json->file) != 0) {
-        fail("no memory for what is to be written to '%s'", path);
+        end_with(STATUS_FAILED, "no memory for what is to be written to '%s'", path);
     }
     int failed = open_place(&place, path, error, size);
     if (!failed) {

@@ -29,12 +29,12 @@ void message(const char *format, ...) {
     va_end(arguments);
 }
 
-void fail(const char *format, ...) {
+void end_with(enum exit_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     print_line(format, arguments, "");
     va_end(arguments);
-    exit(output_end(STATUS_FAILED));
+    exit(output_end(status));
 }
 
 void cuda_check(cudaError_t status, const char *format, ...) {
@@ -54,7 +54,7 @@ void cuda_check(cudaError_t status, const char *format, ...) {
 void *allocate(size_t count, size_t size) {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (memory == NULL) {
-        fail("no memory for %.3g bytes", (double)count * (double)size);
+        end_with(STATUS_FAILED, "no memory for %.3g bytes", (double)count * (double)size);
     }
     return memory;
 }

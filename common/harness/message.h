@@ -25,11 +25,12 @@ void message_prefix(const char *prefix);
 /* Prints "prefix: text" and a line end on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* message(), and the end of the program with STATUS_FAILED. */
-void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* message(), and the end of the program. */
+void end_with(enum exit_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 
-/* Nothing if a CUDA call has succeeded. Otherwise fail() with what was being done (the format), the
- * name of the error and what CUDA says about it. */
+/* Nothing if a CUDA call has succeeded. Otherwise the end of the program, with what was being done
+ * (the format), the name of the error and what CUDA says about it. */
 void cuda_check(cudaError_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory for `count` elements of `size` bytes, all 0, which the caller frees. */

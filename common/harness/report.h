@@ -50,5 +50,5 @@ void report_print_timing(FILE *out, const report *report);
 /* Writes the object "gpu" of a result; null for the emulator. */
 void report_write_gpu(json *json, const device_info *gpu);
 
-/* Writes the whole result to the path. Returns 0, or non-zero with one sentence in error. */
-int report_write_json(const report *report, const char *path, char *error, size_t size);
+/* Writes the whole result to the path, or ends the program. */
+void report_write_json(const report *report, const char *path);

@@ -6,6 +6,7 @@
 
 #include "harness/arithmetic.h"
 #include "harness/json.h"
+#include "harness/message.h"
 #include "harness/report.h"
 
 enum { SCHEMA = 1 };
@@ -282,7 +283,8 @@ static void write_date(json *json) {
     json_string(json, "date", or_null(text));
 }
 
-int report_write_json(const report *report, const char *path, char *error, size_t size) {
+void report_write_json(const report *report, const char *path) {
+    char error[512];
     json json;
     json_begin(&json);
     json_object_begin(&json, NULL);
@@ -311,5 +313,7 @@ int report_write_json(const report *report, const char *path, char *error, size_
         json_null(&json, "emulator");
     }
     json_object_end(&json);
-    return json_commit(&json, path, error, size);
+    if (json_commit(&json, path, error, sizeof error) != 0) {
+        end_with(STATUS_FAILED, "--json: %s", error);
+    }
 }

@@ -52,17 +52,17 @@ static sizes sizes_of(const workload *workload, const options *o) {
     return sizes;
 }
 
-static int refuse(const workload *workload, const options *o, double needed, double available) {
+static void refuse(const workload *workload, const options *o, double needed, double available) {
     char k[24] = "";
     const bool moves = workload->arithmetic.moves;
     if (!moves) {
         snprintf(k, sizeof k, " k=%d", o->k);
     }
-    message("m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
-            o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
-            available * 1e-9,
-            o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
-    return STATUS_USAGE;
+    end_with(STATUS_USAGE,
+             "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
+             o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
+             available * 1e-9,
+             o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
 }
 
 /* Whom the options and the computation ask for, without those whom this machine does not have. */
@@ -173,7 +173,7 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
     }
 }
 
-int workload_open(workload *workload, const step *step, const device *device, const options *o) {
+void workload_open(workload *workload, const step *step, const device *device, const options *o) {
     memset(workload, 0, sizeof *workload);
     workload->step = step;
     workload->device = device;
@@ -183,7 +183,7 @@ int workload_open(workload *workload, const step *step, const device *device, co
     const sizes sizes = sizes_of(workload, o);
     const double left = available - sizes.once;
     if (sizes.copy > left) {
-        return refuse(workload, o, sizes.once + sizes.copy, available);
+        refuse(workload, o, sizes.once + sizes.copy, available);
     }
     const double like_d = workload->arithmetic.takes_c ? 2 : 1;
     workload->copies = device->info.emulated
@@ -196,11 +196,10 @@ int workload_open(workload *workload, const step *step, const device *device, co
     for (size_t i = 0; i < workload->copies; ++i) {
         open_copy(workload, &workload->copy[i], o, &sizes);
     }
-    return STATUS_VERIFIED;
 }
 
 void workload_close(workload *workload) {
-    for (size_t i = 0; workload->copy != NULL && i < workload->copies; ++i) {
+    for (size_t i = 0; i < workload->copies; ++i) {
         operand_copy *copy = &workload->copy[i];
         for (int who = 0; who < CONTENDERS; ++who) {
             if (copy->state[who] != NULL) {

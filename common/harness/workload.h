@@ -39,11 +39,9 @@ typedef struct workload {
  * least 2, at most 256 and no more than fit. */
 size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_fit);
 
-/* Allocates and prepares everything; the operands are not filled yet. Returns an enum exit_status:
- * STATUS_USAGE, after printing one line, if it does not fit in the memory. workload_close() it in
- * any case. */
-int workload_open(workload *workload, const step *step, const device *device,
-                  const options *options);
+/* Allocates and prepares everything; the operands are not filled yet. */
+void workload_open(workload *workload, const step *step, const device *device,
+                   const options *options);
 void workload_close(workload *workload);
 
 /* Bytes of one A, one B, one D and, if there is one, C together. */

@@ -34,7 +34,7 @@ option_rules machine_option_rules(const step *step) {
     return rules;
 }
 
-int device_open(const step *step, int index, device *device) {
+void device_open(const step *step, int index, device *device) {
     memset(device, 0, sizeof *device);
     device->index = index;
     device_info *info = &device->info;
@@ -49,7 +49,6 @@ int device_open(const step *step, int index, device *device) {
     emulator_report_prefix(step->name);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
                "asking for the number of multiprocessors");
-    return STATUS_VERIFIED;
 }
 
 size_t device_free_bytes(void) {

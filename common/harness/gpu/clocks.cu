@@ -151,8 +151,9 @@ void gate_open(void) {
 
 void gate_check(void) {
     if (gate_flags->expired != 0) {
-        fail("the launches after the gate were not enqueued within %llu s: nothing was timed",
-             GATE_LIMIT_NANOSECONDS / 1'000'000'000);
+        end_with(STATUS_FAILED,
+                 "the launches after the gate were not enqueued within %llu s: nothing was timed",
+                 GATE_LIMIT_NANOSECONDS / 1'000'000'000);
     }
 }
 

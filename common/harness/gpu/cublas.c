@@ -37,7 +37,8 @@ const char *second_opinion_name(enum computation computes, int contender) {
 
 void cublas_check(cublasStatus_t status, const char *what) {
     if (status != CUBLAS_STATUS_SUCCESS) {
-        fail("%s failed: %s: %s", what, cublasGetStatusName(status), cublasGetStatusString(status));
+        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cublasGetStatusName(status),
+                 cublasGetStatusString(status));
     }
 }
 

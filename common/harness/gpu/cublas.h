@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Nothing if a call has succeeded. Otherwise fail() with what was being done. */
+/* Nothing if a call has succeeded. Otherwise the end of the program, with what was being done. */
 void cublas_check(cublasStatus_t status, const char *what);
 
 /* D = A + 1 by a plain kernel. */

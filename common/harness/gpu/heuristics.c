@@ -93,7 +93,7 @@ static void run_all(search *search, int most, runner *runners, heuristics *found
         count += isfinite(next->seconds[0]) ? 1 : 0;
     }
     if (count == 0) {
-        fail("cuBLASLt has no algorithm that runs for this shape");
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
     }
     qsort(runners, (size_t)count, sizeof *runners, by_first_time);
     const int finalists = smaller(count, FINALISTS);
@@ -137,8 +137,8 @@ void heuristics_take(lt_matmul *matmul, const problem *problem, const char *digi
     found->winner.number = lt_matmul_restore(matmul, problem, digits);
     found->winner.seconds = NAN;
     if (found->winner.number < 0) {
-        fail("--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d", problem->m, problem->n,
-             problem->k);
+        end_with(STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d",
+                 problem->m, problem->n, problem->k);
     }
     cublas_check(lt_matmul_launch(matmul, problem), "running cuBLASLt");
     lt_matmul_describe(matmul, problem, &found->winner);

@@ -59,7 +59,7 @@ static void append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
         matmul->algorithms =
             realloc(matmul->algorithms, (size_t)matmul->room * sizeof *matmul->algorithms);
         if (matmul->algorithms == NULL) {
-            fail("no memory for %d of cuBLASLt's algorithms", matmul->room);
+            end_with(STATUS_FAILED, "no memory for %d of cuBLASLt's algorithms", matmul->room);
         }
     }
     matmul->algorithms[matmul->count++] = *algorithm;
@@ -331,7 +331,7 @@ static void find_function(const char *name, void *function, size_t size) {
         cudaGetDriverEntryPointByVersion(name, &found, CUDA_12_3, cudaEnableDefault, &result),
         "asking the driver for %s", name);
     if (result != cudaDriverEntryPointSuccess) {
-        fail("this driver has no %s: install one for CUDA 12.3 or later", name);
+        end_with(STATUS_FAILED, "this driver has no %s: install one for CUDA 12.3 or later", name);
     }
     /* ISO C has no conversion between pointers to data and to functions; POSIX promises it. */
     memcpy(function, &found, size);

@@ -31,32 +31,28 @@ static void wanted_gpu(const step *step, char *text, size_t size) {
     snprintf(text, size, "compute capability %d.%d%s%s", low / 10, low % 10, upper, memory);
 }
 
-static int cannot_run(const step *step, const char *why) {
+static void cannot_run(const step *step, const char *why) {
     char wanted[128];
     wanted_gpu(step, wanted, sizeof wanted);
-    message(
-        "cannot run here: it needs an NVIDIA GPU of %s and its driver, but %s; run it on a machine "
-        "that has one, or on the CPU with `make step N=%s EMULATE=1`",
-        wanted, why, step->name);
-    return STATUS_CANNOT_RUN;
+    end_with(STATUS_CANNOT_RUN,
+             "cannot run here: it needs an NVIDIA GPU of %s and its driver, but %s; run it on a "
+             "machine that has one, or on the CPU with `make step N=%s EMULATE=1`",
+             wanted, why, step->name);
 }
 
-/* Returns an enum exit_status. */
-static int find_device(const step *step, int index) {
+static void find_device(const step *step, int index) {
     int count = 0;
     char why[256];
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess || count == 0) {
         snprintf(why, sizeof why, "none was found (%s)",
                  status != cudaSuccess ? cudaGetErrorString(status) : "no device");
-        return cannot_run(step, why);
+        cannot_run(step, why);
     }
     if (index >= count) {
-        message("--device %d: this machine has %d GPU%s, numbered from 0", index, count,
-                count == 1 ? "" : "s");
-        return STATUS_USAGE;
+        end_with(STATUS_USAGE, "--device %d: this machine has %d GPU%s, numbered from 0", index,
+                 count, count == 1 ? "" : "s");
     }
-    return STATUS_VERIFIED;
 }
 
 static void read_versions(const device *device, device_info *info) {
@@ -109,36 +105,30 @@ static void read_info(device *device) {
     read_versions(device, info);
 }
 
-static int check_fit(const step *step, const device_info *info) {
+static void check_fit(const step *step, const device_info *info) {
     char why[384];
     if (info->compute_capability < step->min_compute_capability ||
         info->compute_capability > step->max_compute_capability) {
         snprintf(why, sizeof why, "this is a %s of compute capability %d.%d", info->name,
                  info->compute_capability / 10, info->compute_capability % 10);
-        return cannot_run(step, why);
+        cannot_run(step, why);
     }
     if (info->shared_memory_bytes < (size_t)step->min_shared_memory) {
         snprintf(why, sizeof why, "this is a %s, where a CTA can have %zu KB of it", info->name,
                  info->shared_memory_bytes / 1024);
-        return cannot_run(step, why);
+        cannot_run(step, why);
     }
-    return STATUS_VERIFIED;
 }
 
-int device_open(const step *step, int index, device *device) {
+void device_open(const step *step, int index, device *device) {
     memset(device, 0, sizeof *device);
     device->index = index;
-    int status = find_device(step, index);
-    if (status == STATUS_VERIFIED) {
-        read_info(device);
-        status = check_fit(step, &device->info);
-    }
-    if (status == STATUS_VERIFIED) {
-        cuda_check(cudaSetDevice(index), "taking GPU %d", index);
-        cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling");
-        cuda_check(cudaStreamCreate(&device->stream), "making a stream on GPU %d", index);
-    }
-    return status;
+    find_device(step, index);
+    read_info(device);
+    check_fit(step, &device->info);
+    cuda_check(cudaSetDevice(index), "taking GPU %d", index);
+    cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling");
+    cuda_check(cudaStreamCreate(&device->stream), "making a stream on GPU %d", index);
 }
 
 size_t device_free_bytes(void) {

@@ -77,7 +77,9 @@ static void look(state *state, edges *edges) {
     state->last_look = now(state);
     if (isfinite(joules) && joules != state->last_joules && edges != NULL) {
         if (edges->count == MOST_EDGES) {
-            fail("the energy counter moved more than %d times: measure fewer seconds", MOST_EDGES);
+            end_with(STATUS_FAILED,
+                     "the energy counter moved more than %d times: measure fewer seconds",
+                     MOST_EDGES);
         }
         edges->before[edges->count] = before;
         edges->after[edges->count] = state->last_look;

@@ -191,7 +191,7 @@ void timing_run(const device *device, const options *options, size_t copies, wor
     sigemptyset(&action.sa_mask);
     interrupted = 0;
     if (sigaction(SIGINT, &action, &previous) != 0) {
-        fail("catching Ctrl-C failed: %s", strerror(errno));
+        end_with(STATUS_FAILED, "catching Ctrl-C failed: %s", strerror(errno));
     }
     timing->launches = timing->protocol == PROTOCOL_BURST  ? burst_launches(&session)
                        : timing->protocol == PROTOCOL_CALL ? CALLS_PER_ROUND
@@ -204,7 +204,8 @@ void timing_run(const device *device, const options *options, size_t copies, wor
     progress_hide(&progress);
     timing->interrupted = timing->rounds < rounds;
     if (timing->rounds == 0) {
-        fail("interrupted before the first timed round was done: there is nothing to report");
+        end_with(STATUS_FAILED,
+                 "interrupted before the first timed round was done: there is nothing to report");
     }
     sigaction(SIGINT, &previous, NULL);
 }

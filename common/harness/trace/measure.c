@@ -20,15 +20,14 @@ static struct {
 /* Ends the program if the launch cannot be traced. */
 static void check_launch(const uint32_t *block, const trace *trace) {
     if (block[1] * block[2] != 1 || trace_warps(trace) > TRACE_MOST_WARPS) {
-        message("a CTA of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                " threads cannot be traced: it is one row of 1024 at most that can",
-                block[0], block[1], block[2]);
-        exit(output_end(STATUS_USAGE));
+        end_with(STATUS_USAGE,
+                 "a CTA of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                 " threads cannot be traced: it is one row of 1024 at most that can",
+                 block[0], block[1], block[2]);
     }
     if (request.cta != MIDDLE_CTA && (uint64_t)request.cta >= trace->ctas) {
-        message("--cta %d: this launch has %" PRIu64 " CTAs, numbered from 0", request.cta,
-                trace->ctas);
-        exit(output_end(STATUS_USAGE));
+        end_with(STATUS_USAGE, "--cta %d: this launch has %" PRIu64 " CTAs, numbered from 0",
+                 request.cta, trace->ctas);
     }
 }
 
@@ -96,8 +95,8 @@ static void download(const buffer *warps, const buffer *events, trace *trace) {
         most = trace->warp[i].events > most ? trace->warp[i].events : most;
     }
     if (most == 0) {
-        fail("CTA %" PRIu64 " of %" PRIu64 " did nothing that is traced", trace->number,
-             trace->ctas);
+        end_with(STATUS_FAILED, "CTA %" PRIu64 " of %" PRIu64 " did nothing that is traced",
+                 trace->number, trace->ctas);
     }
 }
 

@@ -19,7 +19,8 @@ static void hear(const emulator_operation *told, void *context) {
         const size_t room = trace->operations + MORE;
         trace->operation = realloc(trace->operation, room * sizeof *trace->operation);
         if (trace->operation == NULL) {
-            fail("no memory for %zu operations of the trace: take a smaller shape", room);
+            end_with(STATUS_FAILED,
+                     "no memory for %zu operations of the trace: take a smaller shape", room);
         }
     }
     trace->operation[trace->operations++] = (trace_operation){.kind = names[told->kind],
