@@ -140,21 +140,17 @@ void json_array_end(json *json) {
 }
 
 void json_string(json *json, const char *key, const char *value) {
-    if (value == NULL) {
-        json_null(json, key);
-        return;
-    }
     write_start(json, key);
-    write_text(json, value);
+    if (value != NULL) {
+        write_text(json, value);
+    } else {
+        fputs("null", json->file);
+    }
 }
 
 void json_double(json *json, const char *key, double value) {
-    if (!isfinite(value)) {
-        json_null(json, key);
-        return;
-    }
     write_start(json, key);
-    fprintf(json->file, "%.17g", value);
+    fprintf(json->file, isfinite(value) ? "%.17g" : "null", value);
 }
 
 void json_unsigned(json *json, const char *key, uint64_t value) {
@@ -167,10 +163,7 @@ void json_bool(json *json, const char *key, bool value) {
     fputs(value ? "true" : "false", json->file);
 }
 
-void json_null(json *json, const char *key) {
-    write_start(json, key);
-    fputs("null", json->file);
-}
+void json_null(json *json, const char *key) { json_string(json, key, NULL); }
 
 /* mkstemp makes a file for its owner alone; a result is an ordinary file. */
 static int set_ordinary_mode(int descriptor) {
