@@ -124,7 +124,6 @@ void emulation_print(FILE *out, const emulation *emulation) {
     } else {
         print_conflicts(out, emulation);
     }
-    fflush(out);
 }
 
 static void write_counts(json *json, const emulator_counts *c) {

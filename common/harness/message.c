@@ -1,6 +1,7 @@
 #include "harness/message.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,11 @@ double monotonic_seconds(void) {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void sleep_seconds(double seconds) {
+    const struct timespec time = {(time_t)seconds, (long)(1e9 * fmod(seconds, 1))};
+    (void)nanosleep(&time, NULL);
 }
 
 void progress_begin(progress *progress, const char *what) {

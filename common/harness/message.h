@@ -43,6 +43,9 @@ int output_end(int status);
 /* Seconds on a clock that only goes forward. */
 double monotonic_seconds(void);
 
+/* Sleeps, unless a signal comes. */
+void sleep_seconds(double seconds);
+
 /* A phase of known length. On a terminal it shows a line that is rewritten in place, with the time
  * left; otherwise one plain line, and only if the phase takes more than two seconds. */
 typedef struct progress {

@@ -45,7 +45,7 @@ typedef struct report {
 /* The parts of the output, each as soon as it is known; the last one if something was timed. */
 void report_print_setup(FILE *out, const report *report);
 void report_print_verification(FILE *out, const report *report);
-void report_print_timing(FILE *out, const report *report);
+void report_print_measured(FILE *out, const report *report);
 
 /* Writes the object "gpu" of a result; null for the emulator. */
 void report_write_gpu(json *json, const device_info *gpu);

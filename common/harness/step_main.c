@@ -28,15 +28,7 @@ static void measure_and_report(workload *workload, const options *o, verificatio
         machine_measure(workload, o, verification, report);
     }
     report_print_verification(stdout, report);
-    if (report->timing != NULL) {
-        report_print_timing(stdout, report);
-    }
-    if (report->emulation != NULL) {
-        emulation_print(stdout, report->emulation);
-    }
-    if (report->trace != NULL) {
-        trace_print(stdout, report->trace);
-    }
+    report_print_measured(stdout, report);
     if (o->json != NULL) {
         report_write_json(report, o->json);
     }

@@ -45,7 +45,6 @@ void trace_print(FILE *out, const trace *trace) {
                 " of a warp: --events makes more room\n",
                 lost, trace->capacity);
     }
-    fflush(out);
 }
 
 /* Times are the low 32 bits of a clock that may have wrapped around: differences are right. */

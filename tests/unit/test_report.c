@@ -109,12 +109,7 @@ static void say(void) {
     FILE *out = fmemopen(text, sizeof text, "w");
     report_print_setup(out, &run);
     report_print_verification(out, &run);
-    if (run.timing != NULL) {
-        report_print_timing(out, &run);
-    }
-    if (run.emulation != NULL) {
-        emulation_print(out, run.emulation);
-    }
+    report_print_measured(out, &run);
     const size_t printed = (size_t)ftell(out);
     fclose(out);
     const int descriptor = mkstemp(path);

@@ -1,14 +1,17 @@
+/* cuBLASLt: products by any of its algorithms, and which of them is the fastest. */
 #include "harness/gpu/cublas.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/buffers.h"
+#include "harness/gpu/clocks.h"
 #include "harness/message.h"
 
 /* What cuBLAS's documentation recommends for Hopper. */
@@ -125,11 +128,6 @@ static void take_shape(lt_matmul *matmul, const problem *problem) {
     matmul->heuristics = matmul->count;
 }
 
-int lt_matmul_count(lt_matmul *matmul, const problem *problem) {
-    take_shape(matmul, problem);
-    return matmul->heuristics;
-}
-
 /* ---- every configuration */
 
 /* A library may list more than can be checked. Then the rest is left out: so many are kept at most,
@@ -234,7 +232,10 @@ static bool is_first_of_kind(const lt_matmul *matmul, int number) {
     return first;
 }
 
-int lt_matmul_enumerate(lt_matmul *matmul) {
+/* Looks for other configurations of what cuBLASLt has returned, without a split of k. Those that
+ * take the shape are numbered on from there. Takes seconds, a limited number of them. (cuBLAS
+ * documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
+static void enumerate_configurations(lt_matmul *matmul) {
     static enumeration e; /* too large for the stack */
     e = (enumeration){.matmul = matmul, .begin = monotonic_seconds(), .limit = ENUMERATION_SECONDS};
     if (matmul->heuristics > 0) {
@@ -266,32 +267,9 @@ int lt_matmul_enumerate(lt_matmul *matmul) {
             "%.1f s, %d configurations%s",
             e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
             monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
-    return matmul->count;
 }
 
-/* ---- one of them as text */
-
-int lt_matmul_restore(lt_matmul *matmul, const problem *problem, const char *digits) {
-    unsigned char bytes[ALGORITHM_DIGITS / 2];
-    cublasLtMatmulAlgo_t algorithm;
-    _Static_assert(sizeof bytes == sizeof algorithm, "two digits are a byte");
-    for (size_t i = 0; i < sizeof bytes; ++i) {
-        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
-        bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
-    }
-    memcpy(&algorithm, bytes, sizeof algorithm);
-    take_shape(matmul, problem);
-    matmul->chosen = find(matmul, &algorithm);
-    if (matmul->chosen == matmul->count) {
-        if (!takes_shape(matmul, &algorithm)) {
-            return -1;
-        }
-        append(matmul, &algorithm);
-    }
-    return matmul->chosen;
-}
-
-void lt_matmul_choose(lt_matmul *matmul, int algorithm) { matmul->chosen = algorithm; }
+/* ---- one of them */
 
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
     const float one = 1.0f;
@@ -371,10 +349,15 @@ static void list_names(cudaGraph_t graph, char *text, size_t size) {
     }
 }
 
-void lt_matmul_describe(lt_matmul *matmul, const problem *problem, heuristic *described) {
+/* Notes the chosen algorithm's number and digits, and the names of the kernels by which it computes
+ * this product, found without a profiler: the call is captured into a graph instead of run, and the
+ * graph's nodes are asked. It has to have been launched before: loading a kernel does not go into a
+ * graph. (CUDA driver API: Stream Management, Graph Management.) */
+static void describe(lt_matmul *matmul, const problem *problem, heuristic *described) {
     static const char what[] = "capturing a call to see its kernels";
     const unsigned char *bytes = (const unsigned char *)&matmul->algorithms[matmul->chosen];
     cudaGraph_t graph = NULL;
+    described->number = matmul->chosen;
     for (size_t i = 0; i < ALGORITHM_DIGITS / 2; ++i) {
         snprintf(&described->algorithm[2 * i], 3, "%02x", (unsigned)bytes[i]);
     }
@@ -384,4 +367,150 @@ void lt_matmul_describe(lt_matmul *matmul, const problem *problem, heuristic *de
     cuda_check(cudaStreamEndCapture(matmul->stream, &graph), "%s", what);
     list_names(graph, described->name, sizeof described->name);
     (void)cudaGraphDestroy(graph); /* only names were wanted of it */
+}
+
+/* ---- the fastest of them, found by timing them all */
+
+/* Of one sample: idle before it, so that none pays for the heat of the one before; and so many
+ * launches that they take at least this long. */
+static const double PAUSE_SECONDS = 0.01;
+enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
+static const double LEAST_SECONDS = 0.5e-3;
+/* The fastest of the first turn are timed so often in all. */
+enum { FINALISTS = 8, SAMPLES = 5 };
+/* Of hundreds most are far from the best: what is that much slower at its first timed launch is not
+ * timed again. */
+static const double HOPELESS = 1.3;
+
+typedef struct search {
+    lt_matmul *matmul;
+    const problem *const *problems;
+    size_t copies;
+    size_t launches; /* so far, of all */
+    double best;     /* first timed launch so far */
+} search;
+
+typedef struct runner {
+    int number;
+    double seconds[SAMPLES];
+} runner;
+
+/* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
+static bool launch(search *search, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const problem *problem = search->problems[search->launches++ % search->copies];
+        const cublasStatus_t status = lt_matmul_launch(search->matmul, problem);
+        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+            status == CUBLAS_STATUS_ARCH_MISMATCH) {
+            return false;
+        }
+        cublas_check(status, "running cuBLASLt");
+    }
+    return true;
+}
+
+/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. The gate: or
+ * small products would be chosen by how fast the host enqueues them. */
+static double time_launches(search *search, size_t count) {
+    struct CUstream_st *stream = search->problems[0]->stream;
+    gate_close(stream);
+    watch_start(stream);
+    const bool good = launch(search, count);
+    watch_stop(stream);
+    gate_open();
+    cuda_check(cudaStreamSynchronize(stream), "running cuBLASLt");
+    gate_check();
+    return good ? watch_seconds() / (double)count : NAN;
+}
+
+/* Seconds per launch of one algorithm; NAN if cuBLASLt refuses it. */
+static double sample(search *search, int number) {
+    search->matmul->chosen = number;
+    sleep_seconds(PAUSE_SECONDS);
+    const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
+    search->best = fmin(search->best, first);
+    if (!(first <= HOPELESS * search->best)) {
+        return first;
+    }
+    const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
+    return time_launches(search, (size_t)wanted);
+}
+
+static int by_first_time(const void *left, const void *right) {
+    const double a = ((const runner *)left)->seconds[0];
+    const double b = ((const runner *)right)->seconds[0];
+    return (a > b) - (a < b);
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* Everybody once, then the finalists in turn; the winner is chosen. */
+static void run_all(search *search, int most, runner *runners, heuristics *found) {
+    int count = 0; /* of those that run: runners[0 ... count - 1], the fastest first */
+    for (int number = 0; number < most; ++number) {
+        runner *next = &runners[count];
+        next->number = number;
+        next->seconds[0] = sample(search, number);
+        count += isfinite(next->seconds[0]) ? 1 : 0;
+    }
+    if (count == 0) {
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
+    }
+    qsort(runners, (size_t)count, sizeof *runners, by_first_time);
+    const int finalists = smaller(count, FINALISTS);
+    for (int i = 0; i < (SAMPLES - 1) * finalists; ++i) {
+        runner *runner = &runners[i % finalists];
+        runner->seconds[1 + i / finalists] = sample(search, runner->number);
+    }
+    found->count = smaller(count, MOST_HEURISTICS);
+    for (int i = 0; i < found->count; ++i) {
+        heuristic *tried = &found->tried[i];
+        search->matmul->chosen = runners[i].number;
+        tried->seconds =
+            i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
+        describe(search->matmul, search->problems[0], tried);
+        if (i == 0 || (i < finalists && tried->seconds < found->winner.seconds)) {
+            found->winner = *tried;
+        }
+    }
+    search->matmul->chosen = found->winner.number;
+}
+
+void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
+                      bool enumerates, heuristics *found) {
+    search search = {matmul, problems, copies, .best = INFINITY};
+    take_shape(matmul, problems[0]);
+    *found = (heuristics){.returned = matmul->heuristics};
+    if (enumerates) {
+        enumerate_configurations(matmul);
+        found->enumerated = matmul->count - matmul->heuristics;
+    }
+    const int timed = enumerates ? matmul->count : smaller(most, matmul->heuristics);
+    runner *runners = allocate((size_t)timed, sizeof *runners);
+    run_all(&search, timed, runners, found);
+    free(runners);
+}
+
+void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digits,
+                    heuristics *found) {
+    unsigned char bytes[ALGORITHM_DIGITS / 2];
+    cublasLtMatmulAlgo_t algorithm;
+    _Static_assert(sizeof bytes == sizeof algorithm, "two digits are a byte");
+    for (size_t i = 0; i < sizeof bytes; ++i) {
+        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
+        bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    memcpy(&algorithm, bytes, sizeof algorithm);
+    take_shape(matmul, problem);
+    *found = (heuristics){.returned = matmul->heuristics, .winner = {.seconds = NAN}};
+    if (!takes_shape(matmul, &algorithm)) {
+        end_with(STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d",
+                 problem->m, problem->n, problem->k);
+    }
+    matmul->chosen = find(matmul, &algorithm);
+    if (matmul->chosen == matmul->count) {
+        append(matmul, &algorithm);
+    }
+    cublas_check(lt_matmul_launch(matmul, problem), "running cuBLASLt");
+    describe(matmul, problem, &found->winner);
 }

@@ -26,9 +26,9 @@ static void choose_heuristic(const workload *workload, const options *o, heurist
         problems[i] = &workload->copy[i].problem[CONTENDER_HEURISTIC];
     }
     if (o->algorithm != NULL) {
-        heuristics_take(matmul, problems[0], o->algorithm, found);
+        lt_matmul_take(matmul, problems[0], o->algorithm, found);
     } else {
-        heuristics_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
+        lt_matmul_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
     }
     free(problems);
 }

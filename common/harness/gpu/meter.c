@@ -1,11 +1,9 @@
 #include "harness/gpu/meter.h"
 
 #include <cuda_runtime_api.h>
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/gpu/clocks.h"
 #include "harness/gpu/nvml.h"
@@ -15,7 +13,7 @@
  * the counter never leaves the GPU without work. */
 static const double CHUNK_SECONDS = 0.03;
 enum { CHUNKS_IN_FLIGHT = 4, MOST_LAUNCHES_PER_CHUNK = 1000, CALIBRATION_LAUNCHES = 3 };
-static const long LOOK_NANOSECONDS = 500000; /* between two looks at the counter */
+static const double LOOK_SECONDS = 0.5e-3; /* between two looks at the counter */
 
 typedef struct state {
     const device *device;
@@ -27,13 +25,6 @@ typedef struct state {
     double start; /* of the looks at the counter */
     double last_look, first_joules, last_joules;
 } state;
-
-static void nap(void) {
-    const struct timespec time = {0, LOOK_NANOSECONDS};
-    if (nanosleep(&time, NULL) != 0 && errno != EINTR) {
-        message("sleeping failed: %s", strerror(errno)); /* then it looks more often */
-    }
-}
 
 static void launch(state *state, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -94,7 +85,7 @@ static void run_for(state *state, double seconds, edges *edges) {
     while (now(state) < until) {
         keep_busy(state);
         look(state, edges);
-        nap();
+        sleep_seconds(LOOK_SECONDS);
     }
 }
 
@@ -131,7 +122,7 @@ static void run_busy(state *state, double seconds, metered *result) {
     while (!watch_is_running(state->work->name)) {
         keep_busy(state);
         look(state, NULL);
-        nap();
+        sleep_seconds(LOOK_SECONDS);
     }
     read_limits(state, limited);
     const double begun = now(state);

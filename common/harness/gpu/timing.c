@@ -4,7 +4,6 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/gpu/clocks.h"
 #include "harness/gpu/meter.h"
@@ -33,12 +32,6 @@ typedef struct session {
     size_t copies;
     bool warm; /* a sustained sample has been taken */
 } session;
-
-static void sleep_ms(long milliseconds) {
-    struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR && !interrupted) {
-    }
-}
 
 static void wait_for(const session *session, int who) {
     device_wait(session->device, session->contenders->names[who]);
@@ -79,7 +72,7 @@ static void burst(const session *session, int who, double result[MEASURES]) {
     struct CUstream_st *stream = session->device->stream;
     clocks_clear(stream);
     wait_for(session, who);
-    sleep_ms(IDLE_MS);
+    sleep_seconds(1e-3 * IDLE_MS);
     result[SECONDS] =
         time_launches(session, who, session->timing->launches, session->timing->gated);
     result[CLOCK_GHZ] = clocks_mean_ghz(stream);
@@ -88,7 +81,7 @@ static void burst(const session *session, int who, double result[MEASURES]) {
 /* The clock is not read: the kernel that does would make the stream a busy one. */
 static void call(const session *session, int who, double result[MEASURES]) {
     double seconds[CALLS_PER_ROUND];
-    sleep_ms(IDLE_MS);
+    sleep_seconds(1e-3 * IDLE_MS);
     for (int i = -1; i < CALLS_PER_ROUND; ++i) { /* the first one warms up */
         const double begin = monotonic_seconds();
         launch(session, who, 1);
