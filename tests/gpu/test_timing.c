@@ -2,10 +2,7 @@
  * the joules of a sustained run are those of the power that the driver reports. Without a GPU every
  * case is skipped. */
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../unit/test.h"
 #include "harness/buffers.h"
@@ -66,39 +63,33 @@ static void delays_do_not_count(void) {
 
 /* ---- the energy */
 
-enum { SIZE = 4096, MOST_SAMPLES = 4096, SAMPLE_MICROSECONDS = 5000 };
+enum { SIZE = 4096, MOST_SAMPLES = 4096 };
+static const double SAMPLE_SECONDS = 0.005;
 static const double WARM_UP_SECONDS = 1.5;
 static const double METERED_SECONDS = 2.5;
 /* What the driver calls its power is the mean of about a second: that of the last one counts. */
 static const double SAMPLED_SECONDS = 1.0;
 static const double POWER_TOLERANCE = 0.03;
 
-typedef struct sampler {
-    atomic_bool stop;
-    size_t count;
-    double when[MOST_SAMPLES];
-    double watts[MOST_SAMPLES];
-} sampler;
-
-static void *sample_power(void *context) {
-    sampler *sampler = context;
-    const struct timespec pause = {0, SAMPLE_MICROSECONDS * 1000L};
-    while (!atomic_load(&sampler->stop) && sampler->count < MOST_SAMPLES) {
-        sampler->when[sampler->count] = monotonic_seconds();
-        sampler->watts[sampler->count++] = nvml_power_watts(gpu.nvml);
-        nanosleep(&pause, NULL);
-    }
-    return NULL;
-}
-
+/* A product, and the power that the driver reports while it is launched back to back: enough
+ * launches are in flight that the GPU does not wait for a look at it. */
 typedef struct product {
     problem problem;
     second_opinion *cublas;
+    size_t count;
+    double when[MOST_SAMPLES];
+    double watts[MOST_SAMPLES];
 } product;
 
 static void launch_product(void *context, size_t number) {
-    const product *product = context;
+    product *product = context;
+    const double now = monotonic_seconds();
+    const size_t count = product->count;
     (void)number;
+    if (count < MOST_SAMPLES && (count == 0 || now > product->when[count - 1] + SAMPLE_SECONDS)) {
+        product->when[count] = now;
+        product->watts[product->count++] = nvml_power_watts(gpu.nvml);
+    }
     second_opinion_launch(product->cublas, &product->problem);
 }
 
@@ -112,38 +103,29 @@ static const void *operand(void) {
 }
 
 /* The median of what was sampled in the last second. */
-static double sampled_watts(const sampler *sampler) {
-    size_t first = sampler->count;
+static double sampled_watts(const product *product) {
+    size_t first = product->count;
     while (first > 0 &&
-           sampler->when[first - 1] > sampler->when[sampler->count - 1] - SAMPLED_SECONDS) {
+           product->when[first - 1] > product->when[product->count - 1] - SAMPLED_SECONDS) {
         --first;
     }
-    return median(&sampler->watts[first], sampler->count - first);
+    return median(&product->watts[first], product->count - first);
 }
 
 static void joules_are_watts(void) {
     static metered metered; /* too large for the stack */
-    static sampler sampler;
-    const size_t bytes = 2 * (size_t)SIZE * SIZE;
-    product product = {.problem = {.a = operand(),
-                                   .b = operand(),
-                                   .d = device_memory(bytes, "D"),
-                                   .m = SIZE,
-                                   .n = SIZE,
-                                   .k = SIZE,
-                                   .stream = gpu.stream},
-                       .cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream)};
+    static product product;
+    product.problem = (problem){.a = operand(),
+                                .b = operand(),
+                                .d = device_memory(2 * (size_t)SIZE * SIZE, "D"),
+                                .m = SIZE,
+                                .n = SIZE,
+                                .k = SIZE,
+                                .stream = gpu.stream};
+    product.cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream);
     const metered_work work = {"cuBLAS", launch_product, &product};
-    pthread_t thread;
-    if (isnan(nvml_power_watts(gpu.nvml)) ||
-        pthread_create(&thread, NULL, sample_power, &sampler)) {
-        EXPECT(false, "the driver's power cannot be sampled");
-        return;
-    }
     meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered);
-    atomic_store(&sampler.stop, true);
-    EXPECT(pthread_join(thread, NULL) == 0, "the sampler does not end");
-    const double sampled = sampled_watts(&sampler);
+    const double sampled = sampled_watts(&product);
     const double counted = edges_watts(&metered.edges);
     EXPECT(fabs(counted / sampled - 1) <= POWER_TOLERANCE,
            "the energy counter gives %.1f W, the driver's power is %.1f W", counted, sampled);

@@ -503,11 +503,11 @@ void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digit
     memcpy(&algorithm, bytes, sizeof algorithm);
     take_shape(matmul, problem);
     *found = (heuristics){.returned = matmul->heuristics, .winner = {.seconds = NAN}};
-    if (!takes_shape(matmul, &algorithm)) {
+    matmul->chosen = find(matmul, &algorithm);
+    if (matmul->chosen == matmul->count && !takes_shape(matmul, &algorithm)) {
         end_with(STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d",
                  problem->m, problem->n, problem->k);
     }
-    matmul->chosen = find(matmul, &algorithm);
     if (matmul->chosen == matmul->count) {
         append(matmul, &algorithm);
     }
