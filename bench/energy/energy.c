@@ -308,19 +308,11 @@ static int verify(run *run) {
 
 /* ---- the file */
 
-static void write_doubles(json *json, const char *key, const double *values, size_t count) {
-    json_array_begin(json, key);
-    for (size_t i = 0; i < count; ++i) {
-        json_double(json, NULL, values[i]);
-    }
-    json_array_end(json);
-}
-
 static void write_edges(json *json, const edges *edges) {
     json_object_begin(json, "edges");
-    write_doubles(json, "before", edges->before, edges->count);
-    write_doubles(json, "after", edges->after, edges->count);
-    write_doubles(json, "joules", edges->joules, edges->count);
+    json_doubles(json, "before", edges->before, edges->count);
+    json_doubles(json, "after", edges->after, edges->count);
+    json_doubles(json, "joules", edges->joules, edges->count);
     json_object_end(json);
 }
 
@@ -373,7 +365,7 @@ static int write_json(const run *run, const metered *metered) {
     json_unsigned(&json, "launches", metered->launches);
     json_double(&json, "seconds", metered->seconds);
     json_double(&json, "sm_clock_ghz", metered->clock_ghz);
-    write_doubles(&json, "celsius", metered->celsius, 2);
+    json_doubles(&json, "celsius", metered->celsius, 2);
     write_edges(&json, &metered->edges);
     if (counted && request->part->kind != PART_IDLE) {
         write_counts(&json, run);

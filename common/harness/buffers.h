@@ -34,10 +34,8 @@ void buffer_destroy(const buffer *buffer);
 /* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream. */
 void buffer_poison(const buffer *buffer, struct CUstream_st *stream);
 
-/* Copies `bytes` bytes from the host to the start of the payload. */
+/* Copy the first `bytes` bytes of the payload from the host, or to it. */
 void buffer_upload(const buffer *buffer, const void *from, size_t bytes);
-
-/* Copies the first `bytes` bytes of the payload to the host. */
 void buffer_download(const buffer *buffer, void *to, size_t bytes);
 
 /* Whether the guards, if it has some, are as they were made; if not, text says which one is not,

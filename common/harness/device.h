@@ -37,12 +37,8 @@ typedef struct device_info {
     char cublas[32];             /* "13.1.0" */
 } device_info;
 
-struct nvml;
-
 typedef struct device {
-    int index;
     struct CUstream_st *stream; /* all work goes here */
-    struct nvml *nvml;          /* NULL if there is none */
     device_info info;
 } device;
 

@@ -153,6 +153,14 @@ void json_double(json *json, const char *key, double value) {
     fprintf(json->file, isfinite(value) ? "%.17g" : "null", value);
 }
 
+void json_doubles(json *json, const char *key, const double *values, size_t count) {
+    json_array_begin(json, key);
+    for (size_t i = 0; i < count; ++i) {
+        json_double(json, NULL, values[i]);
+    }
+    json_array_end(json);
+}
+
 void json_unsigned(json *json, const char *key, uint64_t value) {
     write_start(json, key);
     fprintf(json->file, "%" PRIu64, value);

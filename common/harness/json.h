@@ -27,31 +27,19 @@ int json_writable(const char *path, char *error, size_t size);
 /* Starts the text. */
 void json_begin(json *json);
 
-/* Opens an object. */
+/* Objects, and arrays of plain values. */
 void json_object_begin(json *json, const char *key);
-
-/* Closes the innermost object. */
 void json_object_end(json *json);
-
-/* Opens an array. */
 void json_array_begin(json *json, const char *key);
-
-/* Closes the innermost array. */
 void json_array_end(json *json);
 
-/* Writes a text (UTF-8), escaped; NULL is written as null. */
+/* Values. A text (UTF-8) is escaped; NULL, and a number that is not finite, become null. A double
+ * is written so that it reads back as the same one. */
 void json_string(json *json, const char *key, const char *value);
-
-/* Writes a number so that it reads back as the same double; null if it is not finite. */
 void json_double(json *json, const char *key, double value);
-
-/* Writes a whole number. */
+void json_doubles(json *json, const char *key, const double *values, size_t count); /* an array */
 void json_unsigned(json *json, const char *key, uint64_t value);
-
-/* Writes true or false. */
 void json_bool(json *json, const char *key, bool value);
-
-/* Writes null. */
 void json_null(json *json, const char *key);
 
 /* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then what

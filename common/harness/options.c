@@ -20,9 +20,7 @@ static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none
 static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
-
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
-
 const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
 
 /* What an option's value is, and with it what it sets. */

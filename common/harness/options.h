@@ -60,11 +60,7 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *opt
 /* Prints what the program is, its options and their defaults, and the shapes the step takes. */
 void options_print_help(FILE *out, const step *step, const option_rules *rules);
 
-/* The word that --inputs takes for it. */
+/* The words that --inputs, --protocol and --check take. */
 const char *inputs_name(enum inputs inputs);
-
-/* The word that --protocol takes for it. */
 const char *protocol_name(enum protocol protocol);
-
-/* The word that --check takes for it. */
 const char *check_extent_name(enum check_extent check);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "harness/arithmetic.h"
 
@@ -185,11 +184,9 @@ static void print_heuristics(FILE *out, const heuristics *found) {
 /* A contender's time, and its ratio to the step's. */
 static void print_rival(FILE *out, const report *report, const rival *rival) {
     const timing_summary times = timing_summarize(report->timing, rival->who, report->device);
-    summary ratio;
     print_time(out, rival->label, report, &times);
-    free(timing_make_ratios(report->timing, rival->who, &ratio));
-    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", ratio.median,
-            name_of(report, rival->who), ratio.low, ratio.high);
+    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", times.ratio.median,
+            name_of(report, rival->who), times.ratio.low, times.ratio.high);
     if (rival->who == CONTENDER_HEURISTIC) {
         print_heuristics(out, &report->timing->heuristics);
     }

@@ -66,6 +66,7 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
     const size_t rounds = timing->rounds;
     double *rates = allocate(rounds, sizeof *rates);
     double *shares = allocate(rounds, sizeof *shares);
+    double *ratios = allocate(rounds, sizeof *ratios);
     timing_summary result;
     for (int i = 0; i < MEASURES; ++i) {
         result.of[i] = median(of[i], rounds);
@@ -73,21 +74,14 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
     for (size_t i = 0; i < rounds; ++i) {
         rates[i] = units / of[SECONDS][i];
         shares[i] = share_of(timing, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
+        ratios[i] = of[SECONDS][i] / timing->samples[CONTENDER_STEP].of[SECONDS][i];
     }
-    const bool idle_tensor_cores = contender == CONTENDER_STEP && work->on_cuda_cores;
+    const bool leaves_tensor_cores_idle = contender == CONTENDER_STEP && work->on_cuda_cores;
     result.rate = summarize(rates, rounds);
-    result.share = idle_tensor_cores ? NAN : median(shares, rounds);
+    result.share = leaves_tensor_cores_idle ? NAN : median(shares, rounds);
+    result.ratio = summarize(ratios, rounds);
     free(rates);
     free(shares);
+    free(ratios);
     return result;
-}
-
-double *timing_make_ratios(const timing *timing, int contender, summary *result) {
-    double *ratios = allocate(timing->rounds, sizeof *ratios);
-    for (size_t i = 0; i < timing->rounds; ++i) {
-        ratios[i] = timing->samples[contender].of[SECONDS][i] /
-                    timing->samples[CONTENDER_STEP].of[SECONDS][i];
-    }
-    *result = summarize(ratios, timing->rounds);
-    return ratios;
 }

@@ -117,6 +117,7 @@ void timing_run(const device *device, const options *options, size_t copies, wor
 typedef struct timing_summary {
     double of[MEASURES]; /* medians */
     summary rate;        /* TFLOPS, or GB/s of what moves words */
+    summary ratio;       /* of its seconds to the step's, round by round */
     double share;        /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN
                           * if the peak is unknown */
 } timing_summary;
@@ -127,7 +128,3 @@ double tensor_core_flop_per_cycle(int compute_capability);
 
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
-
-/* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, in memory
- * that the caller frees, and what they come to. */
-double *timing_make_ratios(const timing *timing, int contender, summary *result);

@@ -41,10 +41,8 @@ static double delayed_over_undelayed(bool ungated) {
     const options options = {.protocol = PROTOCOL_BURST, .rounds = ROUNDS, .ungated = ungated};
     const work work = {.bytes = 2.0 * COPIED_BYTES};
     timing timing = {.rounds = 0};
-    summary ratio;
     timing_run(&gpu, &options, 1, work, &contenders, &timing);
-    free(timing_make_ratios(&timing, CONTENDER_OTHER, &ratio));
-    return ratio.median;
+    return timing_summarize(&timing, CONTENDER_OTHER, &gpu.info).ratio.median;
 }
 
 static void delays_do_not_count(void) {
@@ -88,7 +86,7 @@ static void launch_product(void *context, size_t number) {
     (void)number;
     if (count < MOST_SAMPLES && (count == 0 || now > product->when[count - 1] + SAMPLE_SECONDS)) {
         product->when[count] = now;
-        product->watts[product->count++] = nvml_power_watts(gpu.nvml);
+        product->watts[product->count++] = nvml_power_watts();
     }
     second_opinion_launch(product->cublas, &product->problem);
 }

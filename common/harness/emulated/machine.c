@@ -36,7 +36,6 @@ option_rules machine_option_rules(const step *step) {
 
 void device_open(const step *step, int index, device *device) {
     memset(device, 0, sizeof *device);
-    device->index = index;
     device_info *info = &device->info;
     info->emulated = true;
     info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY

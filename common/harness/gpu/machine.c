@@ -55,7 +55,7 @@ static void find_device(const step *step, int index) {
     }
 }
 
-static void read_versions(const device *device, device_info *info) {
+static void read_versions(device_info *info) {
     int runtime = 0;
     if (cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
         snprintf(info->cuda, sizeof info->cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
@@ -68,8 +68,8 @@ static void read_versions(const device *device, device_info *info) {
         cublasGetProperty(PATCH_LEVEL, &patch) == CUBLAS_STATUS_SUCCESS) {
         snprintf(info->cublas, sizeof info->cublas, "%d.%d.%d", major, minor, patch);
     }
-    nvml_driver_version(device->nvml, info->driver, sizeof info->driver);
-    nvml_card(device->nvml, info->card, sizeof info->card);
+    nvml_driver_version(info->driver, sizeof info->driver);
+    nvml_card(info->card, sizeof info->card);
 }
 
 /* The memory moves data at both edges of its clock. NAN if the driver does not say. */
@@ -85,24 +85,23 @@ static double memory_peak(int index) {
     return 2 * 1e3 * (double)kilohertz * (double)bits / 8;
 }
 
-static void read_info(device *device) {
+static void read_info(int index, device_info *info) {
     struct cudaDeviceProp properties;
     char pci[32] = "";
-    device_info *info = &device->info;
-    cuda_check(cudaGetDeviceProperties(&properties, device->index),
-               "asking for the properties of GPU %d", device->index);
-    cuda_check(cudaDeviceGetPCIBusId(pci, (int)sizeof pci, device->index),
-               "asking for the PCI bus id of GPU %d", device->index);
-    device->nvml = nvml_open(pci);
+    cuda_check(cudaGetDeviceProperties(&properties, index), "asking for the properties of GPU %d",
+               index);
+    cuda_check(cudaDeviceGetPCIBusId(pci, (int)sizeof pci, index),
+               "asking for the PCI bus id of GPU %d", index);
+    nvml_open(pci);
     snprintf(info->name, sizeof info->name, "%s", properties.name);
     info->compute_capability = 10 * properties.major + properties.minor;
     info->sms = properties.multiProcessorCount;
     info->shared_memory_bytes = properties.sharedMemPerBlockOptin;
     info->l2_bytes = (size_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
-    info->memory_bytes_per_second = memory_peak(device->index);
-    info->power_limit_watts = nvml_power_limit_watts(device->nvml);
-    read_versions(device, info);
+    info->memory_bytes_per_second = memory_peak(index);
+    info->power_limit_watts = nvml_power_limit_watts();
+    read_versions(info);
 }
 
 static void check_fit(const step *step, const device_info *info) {
@@ -122,9 +121,8 @@ static void check_fit(const step *step, const device_info *info) {
 
 void device_open(const step *step, int index, device *device) {
     memset(device, 0, sizeof *device);
-    device->index = index;
     find_device(step, index);
-    read_info(device);
+    read_info(index, &device->info);
     check_fit(step, &device->info);
     cuda_check(cudaSetDevice(index), "taking GPU %d", index);
     cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling");

@@ -64,7 +64,7 @@ static double now(const state *state) { return monotonic_seconds() - state->star
 /* Looks at the counter, and writes a step down. */
 static void look(state *state, edges *edges) {
     const double before = state->last_look;
-    const double joules = nvml_energy_joules(state->device->nvml);
+    const double joules = nvml_energy_joules();
     state->last_look = now(state);
     if (isfinite(joules) && joules != state->last_joules && edges != NULL) {
         if (edges->count == MOST_EDGES) {
@@ -103,9 +103,9 @@ static void calibrate(state *state) {
                                                     : (size_t)wanted;
 }
 
-static void read_limits(const state *state, double seconds[CLOCK_LIMITS]) {
+static void read_limits(double seconds[CLOCK_LIMITS]) {
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
-        seconds[i] = nvml_limited_seconds(state->device->nvml, (enum clock_limit)i);
+        seconds[i] = nvml_limited_seconds((enum clock_limit)i);
     }
 }
 
@@ -124,10 +124,10 @@ static void run_busy(state *state, double seconds, metered *result) {
         look(state, NULL);
         sleep_seconds(LOOK_SECONDS);
     }
-    read_limits(state, limited);
+    read_limits(limited);
     const double begun = now(state);
     run_for(state, seconds, &result->edges);
-    read_limits(state, result->limited);
+    read_limits(result->limited);
     const double passed = now(state) - begun;
     for (int i = 0; i < CLOCK_LIMITS; ++i) {
         result->limited[i] = (result->limited[i] - limited[i]) / passed;
@@ -146,7 +146,7 @@ static void run_idle(state *state, double seconds, metered *result) {
     }
     run_for(state, seconds, &result->edges);
     result->seconds = NAN;
-    result->clock_ghz = nvml_sm_clock_ghz(state->device->nvml);
+    result->clock_ghz = nvml_sm_clock_ghz();
 }
 
 double edges_watts(const edges *edges) {
@@ -172,12 +172,12 @@ void meter(const device *device, const metered_work *work, double warm_up, doubl
         calibrate(&state);
     }
     state.start = monotonic_seconds();
-    state.first_joules = state.last_joules = nvml_energy_joules(device->nvml);
+    state.first_joules = state.last_joules = nvml_energy_joules();
     state.last_look = now(&state);
     run_for(&state, warm_up, NULL);
-    result->celsius[0] = nvml_celsius(device->nvml);
+    result->celsius[0] = nvml_celsius();
     (idle ? run_idle : run_busy)(&state, seconds, result);
-    result->celsius[1] = nvml_celsius(device->nvml);
+    result->celsius[1] = nvml_celsius();
     for (int i = 0; i < CHUNKS_IN_FLIGHT; ++i) {
         (void)cudaEventDestroy(state.done[i]);
     }
