@@ -59,64 +59,48 @@ __global__ void __launch_bounds__(WARP) read_clocks(ulonglong2 *readings) {
     }
 }
 
-cudaEvent_t new_event() {
-    cudaEvent_t event;
-    cuda_check(cudaEventCreate(&event), "making an event");
-    return event;
-}
+struct Tools {
+    cudaEvent_t started, stopped;
+    volatile Flags *flags, *flags_on_device; /* the same */
+    ulonglong2 *readings;                    /* [POINTS][MOST_SMS] in GPU memory */
+};
 
-volatile Flags *new_flags() {
-    void *flags;
-    cuda_check(cudaHostAlloc(&flags, sizeof(Flags), cudaHostAllocMapped),
-               "allocating a gate's flags");
-    *(Flags *)flags = {0, 0};
-    return (volatile Flags *)flags;
-}
-
-volatile Flags *flags_on_device(volatile Flags *flags) {
-    void *on_device;
-    cuda_check(cudaHostGetDevicePointer(&on_device, (void *)flags, 0), "mapping a gate's flags");
-    return (volatile Flags *)on_device;
-}
-
-ulonglong2 *new_readings() {
-    void *readings;
-    cuda_check(cudaMalloc(&readings, READINGS_BYTES),
-               "allocating %zu bytes of GPU memory for clock readings", READINGS_BYTES);
-    return (ulonglong2 *)readings;
-}
-
-/* All of them are made when they are first used, and are there until the program ends. */
-cudaEvent_t started() {
-    static const cudaEvent_t event = new_event();
-    return event;
-}
-
-cudaEvent_t stopped() {
-    static const cudaEvent_t event = new_event();
-    return event;
-}
-
-ulonglong2 *readings_on_device() { /* [POINTS][MOST_SMS] */
-    static ulonglong2 *const readings = new_readings();
-    return readings;
-}
-
-volatile Flags *gate_flags = nullptr;
 unsigned int gates = 0; /* the number of the last gate */
+
+Tools make_tools() {
+    Tools made = {};
+    cuda_check(cudaEventCreate(&made.started), "making an event");
+    cuda_check(cudaEventCreate(&made.stopped), "making an event");
+    cuda_check(cudaHostAlloc((void **)&made.flags, sizeof(Flags), cudaHostAllocMapped),
+               "allocating a gate's flags");
+    cuda_check(cudaHostGetDevicePointer((void **)&made.flags_on_device, (void *)made.flags, 0),
+               "mapping a gate's flags");
+    cuda_check(cudaMalloc((void **)&made.readings, READINGS_BYTES),
+               "allocating %zu bytes of GPU memory for clock readings", READINGS_BYTES);
+    made.flags->opened = 0;
+    made.flags->expired = 0;
+    (void)atexit(gate_open); /* or the GPU would wait for the time limit */
+    return made;
+}
+
+/* Made at the first use of any, when no gate is closed, until the program ends. */
+const Tools &tools() {
+    static const Tools made = make_tools();
+    return made;
+}
 
 } // namespace
 
 void watch_start(struct CUstream_st *stream) {
-    cuda_check(cudaEventRecord(started(), stream), "recording an event");
+    cuda_check(cudaEventRecord(tools().started, stream), "recording an event");
 }
 
 void watch_stop(struct CUstream_st *stream) {
-    cuda_check(cudaEventRecord(stopped(), stream), "recording an event");
+    cuda_check(cudaEventRecord(tools().stopped, stream), "recording an event");
 }
 
 bool watch_is_running(const char *what) {
-    const cudaError_t status = cudaEventQuery(started());
+    const cudaError_t status = cudaEventQuery(tools().started);
     if (status == cudaErrorNotReady) {
         (void)cudaGetLastError(); /* no failure */
         return false;
@@ -127,30 +111,20 @@ bool watch_is_running(const char *what) {
 
 double watch_seconds(void) {
     float milliseconds = 0;
-    cuda_check(cudaEventElapsedTime(&milliseconds, started(), stopped()),
+    cuda_check(cudaEventElapsedTime(&milliseconds, tools().started, tools().stopped),
                "reading the time between two events");
     return 1e-3 * (double)milliseconds;
 }
 
 void gate_close(struct CUstream_st *stream) {
-    if (gate_flags == nullptr) {
-        gate_flags = new_flags();
-        (void)started(), (void)stopped(); /* nothing is made while a gate is closed */
-        (void)atexit(gate_open);          /* or the GPU would wait for the time limit */
-    }
-    static volatile Flags *const on_device = flags_on_device(gate_flags);
-    wait_for_opening<<<1, 1, 0, stream>>>(on_device, ++gates);
+    wait_for_opening<<<1, 1, 0, stream>>>(tools().flags_on_device, ++gates);
     cuda_check(cudaGetLastError(), "launching the kernel that waits at the gate");
 }
 
-void gate_open(void) {
-    if (gate_flags != nullptr) {
-        gate_flags->opened = gates;
-    }
-}
+void gate_open(void) { tools().flags->opened = gates; }
 
 void gate_check(void) {
-    if (gate_flags->expired != 0) {
+    if (tools().flags->expired != 0) {
         end_with(STATUS_FAILED,
                  "the launches after the gate were not enqueued within %llu s: nothing was timed",
                  GATE_LIMIT_NANOSECONDS / 1'000'000'000);
@@ -158,20 +132,20 @@ void gate_check(void) {
 }
 
 void clocks_clear(struct CUstream_st *stream) {
-    cuda_check(cudaMemsetAsync(readings_on_device(), 0, READINGS_BYTES, stream),
+    cuda_check(cudaMemsetAsync(tools().readings, 0, READINGS_BYTES, stream),
                "clearing the clock readings");
 }
 
 void clocks_read(int sms, enum clock_point point, struct CUstream_st *stream) {
-    ulonglong2 *readings = readings_on_device() + (point == CLOCK_BEFORE ? 0 : MOST_SMS);
+    ulonglong2 *readings = tools().readings + (point == CLOCK_BEFORE ? 0 : MOST_SMS);
     read_clocks<<<(unsigned int)(sms * BLOCKS_PER_SM), WARP, 0, stream>>>(readings);
     cuda_check(cudaGetLastError(), "launching the kernel that reads the SM clocks");
 }
 
 double clocks_mean_ghz(struct CUstream_st *stream) {
     static ulonglong2 readings[POINTS][MOST_SMS];
-    cuda_check(cudaMemcpyAsync(readings, readings_on_device(), sizeof readings,
-                               cudaMemcpyDeviceToHost, stream),
+    cuda_check(cudaMemcpyAsync(readings, tools().readings, sizeof readings, cudaMemcpyDeviceToHost,
+                               stream),
                "copying the clock readings");
     cuda_check(cudaStreamSynchronize(stream), "reading the SM clocks");
     double sum = 0;

@@ -9,8 +9,9 @@
 /* Finds the GPU with this PCI bus id ("0000:1b:00.0"), which all others ask about. */
 void nvml_open(const char *pci_bus_id);
 
-double nvml_power_limit_watts(void); /* NAN if unknown */
-double nvml_power_watts(void);       /* the mean of about the last second; NAN if unknown */
+/* NAN if unknown, as in all of these. */
+double nvml_power_limit_watts(void);
+double nvml_power_watts(void); /* the mean of about the last second; NAN if unknown */
 /* Energy used since the driver was loaded, NAN if unknown. The driver updates it about every
  * 100 ms, so take differences between two of its changes, a second or more apart. */
 double nvml_energy_joules(void);
