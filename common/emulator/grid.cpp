@@ -96,7 +96,10 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
+    if (threads % WARP_LANES != 0)
+        cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
     cta.aligned.resize(cta.warps.size());
+    cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)
         warpgroup.cta = &cta;
@@ -127,6 +130,8 @@ void destroy_cluster(Cluster &cluster) {
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
         for (Thread &thread : cta->threads)
             races::destroy(thread.context);
+        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
+            accesses_warp_met(*cta, static_cast<int>(warp));
         cta->shared.destroy();
     }
 }

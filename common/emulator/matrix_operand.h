@@ -9,8 +9,6 @@ namespace emulator {
 
 struct Cta;
 
-constexpr int MMA_K = 16; // columns of 16 bits in one wgmma
-
 // Rows of 16 columns, K-major, in a swizzled layout: groups of eight rows that lie side by side,
 // each row as wide as the swizzle's span. (PTX ISA: wgmma, Matrix Descriptor Format; Strides.)
 struct MatrixOperand {
