@@ -6,7 +6,7 @@
 #pragma once
 
 #include "emulator/emulator.h"
-#include "emulator/open_accesses.h"
+#include "emulator/bank_conflicts.h"
 #include "emulator/report.h"
 
 #include <cstddef>
@@ -40,9 +40,5 @@ void report_faults();
 
 // Forgets what was counted; at the beginning of a launch.
 void accesses_reset();
-
-// Global memory the kernel may touch beside what global_memory.h allocates.
-void global_register(const void *begin, std::size_t bytes);
-void global_forget(const void *begin);
 
 } // namespace emulator

@@ -1,5 +1,6 @@
 #include "emulator/bank_conflicts.h"
 
+#include "emulator/accesses.h"
 #include "emulator/machine.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "emulator/scheduler.h"
+#include "emulator/machine.h"
 
 #include "emulator/accesses.h"
 #include "emulator/barriers.h"
@@ -6,8 +6,7 @@
 #include "emulator/launch_order.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
-#include "emulator/output.h"
-#include "emulator/scopes.h"
+#include "emulator/global_writes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"

@@ -9,7 +9,7 @@
 #include "emulator/accumulators.h"
 #include "emulator/fiber.h"
 #include "emulator/groups.h"
-#include "emulator/open_accesses.h"
+#include "emulator/bank_conflicts.h"
 #include "emulator/policy.h"
 #include "emulator/races.h"
 #include "emulator/report.h"
@@ -212,5 +212,15 @@ void peer_uses(Cta &cta, Site where);
 // Whom run_grid tells how far it is, about ten times a second: the part of the grid that is done, 0
 // to 1, and the tensor cores' multiply-adds so far. nullptr: nobody.
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+// Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
+// deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all
+// have exited. Pending operations may remain.
+void run_threads(Cluster &cluster);
+void make_runnable(Thread &thread);
+// The current thread has exited; never returns.
+[[noreturn]] void leave_for_good();
+// Says who waits for what, and ends the program.
+[[noreturn]] void fail_with_deadlock(const Cluster &cluster);
 
 } // namespace emulator

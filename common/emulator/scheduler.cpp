@@ -1,4 +1,4 @@
-#include "emulator/scheduler.h"
+#include "emulator/machine.h"
 
 #include "emulator/counts.h"
 #include "emulator/operations.h"
