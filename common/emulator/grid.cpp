@@ -151,28 +151,11 @@ void run_cluster(int index, int count, const Grid &grid) {
     current_cluster = nullptr;
 }
 
-void check(const Grid &grid) {
-    const unsigned threads = volume(grid.block);
-    if (threads < 1 || threads > LARGEST_BLOCK)
-        fail(Mistake::MISUSE,
-             format("%s is launched with %u threads in a CTA, not 1 to %d", grid.kernel, threads,
-                    LARGEST_BLOCK),
-             {});
-    const dim3 &size = grid.cluster;
-    if (volume(size) == 0 || grid.grid.x % size.x != 0 || grid.grid.y % size.y != 0 ||
-        grid.grid.z % size.z != 0)
-        fail(Mistake::MISUSE,
-             format("%s is launched with a grid that is not a multiple of its clusters",
-                    grid.kernel),
-             {});
-    if (current_cluster != nullptr)
-        fail(Mistake::MISUSE, format("%s is launched from a kernel", grid.kernel), {});
-}
-
 } // namespace
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
-    check(grid);
+    if (current_cluster != nullptr)
+        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     counts = {};
     accesses_reset();
     output_launch();

@@ -146,12 +146,11 @@ struct Cluster : Phases {
 // Threads, CTAs or clusters of a launch.
 inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
 
-// What a launch asked for.
+// What a launch asked for, which CUDA would start (launch.cpp).
 struct Grid {
     dim3 grid, block, cluster;
-    std::size_t dynamic_shared = 0;    // bytes
-    bool early = false;                // it may begin while the launch before still runs
-    const char *kernel = "the kernel"; // for messages
+    std::size_t dynamic_shared = 0; // bytes
+    bool early = false;             // it may begin while the launch before still runs
 };
 
 // Runs the kernel over the whole grid, cluster after cluster, each thread calling body().

@@ -72,14 +72,6 @@ void indices() {
            static_cast<int>(counts.threads));
 }
 
-void launch_misuse() {
-    const auto nothing = [] {};
-    expect_mistake("misuse", "1025 threads", [=] { run(1, 1, 1025, nothing); });
-    expect_mistake("misuse", "not a multiple", [=] { run(3, 2, 1, nothing); });
-    expect_mistake("misuse", "from a kernel",
-                   [=] { run(1, 1, 1, [=] { run(1, 1, 1, nothing); }); });
-}
-
 // The first CTA exits; the second asks until somebody was told about that.
 void progress() {
     static double last = 0;
@@ -312,6 +304,8 @@ void block_some() {
 }
 
 const std::vector<MistakeCase> MISTAKES = {
+    {"a kernel does not launch another", "misuse", "from a kernel", 1, 1,
+     [] { run(1, 1, 1, [] {}); }},
     {"a named barrier's id is checked", "misuse", "ids are 0 to 15", 1, 32,
      [] { named_barrier_sync(16, 32, here()); }},
     {"a named barrier is of whole warps; the line that called is named", "misuse",
@@ -365,7 +359,6 @@ const std::vector<MistakeCase> MISTAKES = {
 int main() {
     emulator_report_prefix("test_core");
     run_case("every thread has its indices", indices);
-    run_case("launches that cannot be", launch_misuse);
     run_case("progress is told", progress);
     run_case("threads that ask again and again let others run", spinning);
     run_together();

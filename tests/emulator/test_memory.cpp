@@ -243,31 +243,20 @@ static void global_bytes() {
     global_free(numbers);
 }
 
-static void outside() {
-    expect_mistake("address", "writes 4 bytes at offset 1024 of the dynamic shared memory",
-                   [] { run_kernel(1, 1, 1024, [] { *shared_at<int>(1024) = 0; }); });
-    expect_mistake("address", "CTA 1 through a plain pointer", [] {
-        static int *first;
-        run_kernel(2, 1, 1024, [] {
-            if (current->cta->rank == 1)
-                first = shared_at<int>(0);
-            sync_cluster();
-            if (current->cta->rank == 0)
-                *first = 0;
-            sync_cluster();
-        });
-    });
-    static int *numbers = static_cast<int *>(global_allocate(100 * sizeof(int)));
-    const auto touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };
-    const auto beyond = [&] { touch(100); };
-    expect_mistake("address", "offset 400 of an allocation of 400 bytes", beyond,
-                   "touch = [](int i) { in_one_thread([i] { numbers[i] = 0; }); };");
-    expect_mistake("address", "offset -4 of an allocation", [&] { touch(-1); });
-    global_free(numbers);
-    expect_mistake("address", "global memory that was freed", [&] { touch(0); });
+static int *const NUMBERS = static_cast<int *>(global_allocate(100 * sizeof(int)));
+static int *const FREED = static_cast<int *>(global_allocate(100 * sizeof(int)));
+
+static void write_peers_memory() {
+    static int *first;
+    if (current->cta->rank == 1)
+        first = shared_at<int>(0);
+    sync_cluster();
+    if (current->cta->rank == 0)
+        *first = 0;
+    sync_cluster();
 }
 
-static int deep(int depth, volatile char *above) {
+static int deep(int depth, const volatile char *above) {
     volatile char frame[1024];
     frame[0] = above[0];
     return depth == 0 ? frame[0] : deep(depth - 1, frame) + frame[0];
@@ -275,15 +264,7 @@ static int deep(int depth, volatile char *above) {
 
 static volatile int *volatile nowhere = nullptr;
 
-static void faults() {
-    expect_mistake("address", "more than the 64 KiB of its stack", [] {
-        in_one_thread([] {
-            volatile char top[1] = {0};
-            deep(1000, top);
-        });
-    });
-    expect_mistake("address", "no memory of the kernel's",
-                   [] { in_one_thread([] { *nowhere = 0; }); });
+static void faults_of_the_host() {
     const Outcome host = outcome_of([] {
         in_one_thread([] {});
         *nowhere = 0;
@@ -293,40 +274,49 @@ static void faults() {
 }
 
 // CTA 0 writes global memory and tells CTA 1, which reads it: over the peer's mbarrier, whose
-// arrivals from another CTA publish nothing, or over a barrier of the cluster.
-static void tell_peer(bool by_mbarrier, bool by_copy) {
-    static int *numbers = static_cast<int *>(global_allocate(64));
-    run_kernel(2, 1, 1024, [=] {
-        std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-        mbarrier_init(barrier, 1, here());
-        mbarrier_init_fence(here());
+// arrivals from another CTA publish nothing, and maybe over a barrier of the cluster.
+static void tell_peer(bool by_cluster_barrier, bool by_copy) {
+    make_barrier(0, 1);
+    sync_cluster();
+    if (current->cta->rank == 0) {
+        static_cast<volatile int *>(NUMBERS)[3] = 1; // the write
+        mbarrier_arrive_remote(barrier(), 1, here());
+    } else {
+        mbarrier_wait_parity(barrier(), 0, here());
+    }
+    if (by_cluster_barrier)
         sync_cluster();
-        if (current->cta->rank == 0) {
-            static_cast<volatile int *>(numbers)[3] = 1; // the write
-            mbarrier_arrive_remote(barrier, 1, here());
-        } else {
-            mbarrier_wait_parity(barrier, 0, here());
-        }
-        if (!by_mbarrier) {
-            sync_cluster();
-        }
-        if (current->cta->rank == 1 && by_copy)
-            cp_async(shared_at<int>(16), &numbers[0], 16, here());
-        else if (current->cta->rank == 1) [[maybe_unused]]
-            const int number = static_cast<volatile int *>(numbers)[3];
-        sync_cluster();
-    });
+    if (current->cta->rank == 1 && by_copy)
+        cp_async(shared_at<int>(16), NUMBERS, 16, here());
+    else if (current->cta->rank == 1) [[maybe_unused]]
+        const int number = static_cast<volatile int *>(NUMBERS)[3];
+    sync_cluster();
 }
 
-static void scopes() {
-    tell_peer(false, false);
-    for (const bool by_copy : {false, true}) {
-        expect_mistake(
-            "hazard", "publishes nothing", [=] { tell_peer(true, by_copy); }, "// the write");
-    }
+static void published_by_cluster_barrier() {
+    run_kernel(2, 1, 1024, [] { tell_peer(true, false); });
 }
 
 static const std::vector<MistakeCase> MISTAKES = {
+    {"accesses: behind the shared memory", "address",
+     "writes 4 bytes at offset 8192 of the dynamic shared memory", 1, 1,
+     [] { *shared_at<int>(8192) = 0; }},
+    {"accesses: a peer's shared memory", "address", "CTA 1 through a plain pointer", 2, 1,
+     write_peers_memory},
+    {"accesses: behind an allocation; the line is named", "address",
+     "offset 400 of an allocation of 400 bytes", 1, 1, [] { NUMBERS[100] = 0; },
+     "[] { NUMBERS[100] = 0; }"},
+    {"accesses: before an allocation", "address", "offset -4 of an allocation", 1, 1,
+     [] { NUMBERS[-1] = 0; }},
+    {"accesses: memory that was freed", "address", "global memory that was freed", 1, 1,
+     [] { *FREED = 0; }},
+    {"accesses: a stack that overflows", "address", "more than the 64 KiB of its stack", 1, 1,
+     [] { deep(1000, "x"); }},
+    {"accesses: nowhere", "address", "no memory of the kernel's", 1, 1, [] { *nowhere = 0; }},
+    {"accesses: an arrival on a peer's mbarrier publishes nothing", "hazard", "publishes nothing",
+     2, 1, [] { tell_peer(false, false); }, "// the write"},
+    {"accesses: nor to a copy", "hazard", "publishes nothing", 2, 1, [] { tell_peer(false, true); },
+     "// the write"},
     {"shared memory: a load that overwrites an unpublished write", "hazard", "TMA load overwrites",
      1, 1,
      [] {
@@ -385,9 +375,9 @@ int main() {
     run_case("banks: matrices", matrices);
     run_case("banks: the first access of the worst", worst_access);
     run_case("accesses: global bytes", global_bytes);
-    run_case("accesses: outside of what the kernel may touch", outside);
-    run_case("accesses: faults", faults);
-    run_case("accesses: an arrival on a peer's mbarrier publishes nothing", scopes);
+    run_case("accesses: a fault of the host is not the kernel's", faults_of_the_host);
+    run_case("accesses: a barrier of the cluster publishes", published_by_cluster_barrier);
+    global_free(FREED);
     run_mistakes(MISTAKES);
     return test_result();
 }
