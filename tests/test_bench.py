@@ -291,7 +291,7 @@ def test_failing(folder):
         "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
         "v03": ({"crash": True}, "SIGABRT"),
         "v04": ({"exit": 77, "stderr": "needs something else"}, "77: needs something else"),
-        "v05": ({"verified": False}, "not verified"),
+        "v05": ({"verified": False}, "verification.verified"),
         "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
         **{f"v{10 + index}": ({"json": text}, "JSON") for index, text in enumerate(texts)},
     }

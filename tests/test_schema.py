@@ -53,7 +53,7 @@ LADDER_EDITS = (
     ("rungs.3.timing.ratio_to_cublas.samples.0", 1.2, "ratio_to_cublas.samples[0]"),
     ("rungs.3.timing.ratio_to_cublas.pass_medians.1", 1.2, "ratio_to_cublas.pass_medians[1]"),
     ("rungs.3.passes.0.verification.verified", False, "passes[0].verification.verified"),
-    ("rungs.3.passes.0.timing.step.seconds.0", 1e-4, "passes[0].timing.step.tflops"),
+    ("rungs.3.passes.0.timing.step.seconds.0", 1e-4, "rungs[3].timing.step.seconds"),
     ("cublas", GONE, None),
     ("cublas.tflops.median", 700.0, None),
     ("cublas.seconds", [0.001], None),
@@ -117,9 +117,9 @@ RUN_EDITS = (
     ("ladders.0.rungs.1.timing.ratio_to_early.low", 0.5, "timing.ratio_to_early.low"),
 )
 PROTOCOL_EDITS = (  # of a run by all three
-    ("ladders.1.cublas.clock_limits.power", 0.9, "ladders[1].cublas.power"),
+    ("ladders.1.cublas.clock_limits.power", 0.9, "cublas.clock_limits.power"),
     ("ladders.1.cublas.clock_limits.power", GONE, "ladders[1].cublas.clock_limits.power"),
-    ("ladders.1.cublas.clock_limits", GONE, "ladders[1].cublas.clock_limits: not as in"),
+    ("ladders.1.cublas.clock_limits", GONE, "cublas.clock_limits: is missing"),
     ("ladders.1.rungs.0.passes.0.step.clock_limits", {"heat": 1}, "passes[0].step.clock_limits"),
     ("ladders.2.rungs.0.timing.step.before_seconds", 2, "timing.step.before_seconds"),
     ("ladders.2.rungs.0.timing.step.before_seconds", GONE, "timing.step.before_seconds"),

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +28,7 @@ from tools.fake_rungs import (
     write_program,
 )
 
-from bench import progress, shapes, tasks
+from bench import progress, selection, shapes
 from bench.records import recorded
 from notes.tools import readme_table
 
@@ -353,9 +354,9 @@ def test_busy(folder):
 
 def plan_of(passes, *protocols):
     """A plan of two rungs by each protocol."""
-    options = [tasks.argparse.Namespace(protocol=one, shape={"m": 8}) for one in protocols]
-    made = [tasks.Task(one, "v", [("v01", "v01"), ("v02", "v02")]) for one in options]
-    return tasks.make_plan(made, passes)
+    options = [Namespace(protocol=one, shape={"m": 8}) for one in protocols]
+    made = [selection.Task(one, "v", [("v01", "v01"), ("v02", "v02")]) for one in options]
+    return selection.make_plan(made, passes)
 
 
 def test_progress(_):
@@ -363,27 +364,25 @@ def test_progress(_):
     plan = plan_of(2, "burst", "sustained")
     stream = io.StringIO()
     stream.isatty = lambda: True
-    bar = progress.Progress(len(plan), titles=True, stream=stream)
-    bar.running(plan)
+    bar = progress.Progress(stream=stream)
+    bar.running(plan[:1], plan[1:])
     require("left" not in stream.getvalue() and "[....." in stream.getvalue(), stream.getvalue())
-    bar.finished(plan[0], 10, "fine", plan[1:])
-    same(bar.seconds_left(plan[1:]), 70)  # all the others as v01
-    bar.finished(plan[1], 20, "fine", plan[2:])
-    same(bar.seconds_left(plan[2:]), 20 + 10 + 4 * 15)
-    bar.running(plan[2:])
-    require(f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left" in stream.getvalue())
-    bar.finished(plan[2], 20, "fine", plan[3:])
-    bar.finished(plan[3], 10, "fine", plan[4:])
-    bar.finished(plan[4], 100, "fine", plan[5:])
-    same(bar.seconds_left(plan[5:]), 300)  # the second protocol's own times
-    same([progress.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
+    # seconds of each run in turn, and what is left then
+    for index, (seconds, left) in enumerate(
+        ((10, 70), (20, 20 + 10 + 4 * 15), (20, 10 + 60), (10, 60), (100, 300))
+    ):
+        bar.finished(plan[index], seconds, "fine", plan[index + 1 :])
+        same(bar.seconds_left(plan[index + 1 :]), left)
+        bar.running(plan[index + 1 : index + 2], plan[index + 2 :])
+    holds(stream.getvalue(), f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left")
     require("\n" not in stream.getvalue(), "a bar is one line")
+    same([progress.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
     log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
-    lines = progress.Progress(len(plan), stream=log)
-    lines.running(plan)
+    lines = progress.Progress(jobs=2, stream=log)
+    lines.running(plan[:1], plan[1:])
     lines.finished(plan[0], 10, "fine", plan[1:])
     lines.close()
-    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
+    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:05 left)\n")
 
 
 if __name__ == "__main__":

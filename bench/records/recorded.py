@@ -18,6 +18,7 @@ from pathlib import Path
 from bench import rungs
 from bench.energy import budget
 from bench.records import figures, schema
+from bench.records.figures import median, quantile, summary  # noqa: F401 (as below)
 from bench.records.vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
     EARLY,
     MOVES,
@@ -49,25 +50,6 @@ TOP = "v16"  # the fastest rung at that size
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
 PLACE = re.compile(r"(.+)#([0-9]{1,6})")
-
-
-def quantile(values, fraction):
-    """The quantile of a non-empty list by linear interpolation (numpy's default rule)."""
-    ordered = sorted(values)
-    position = fraction * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
-
-
-def median(values):
-    """The median of a non-empty list."""
-    return quantile(values, 0.5)
-
-
-def summary(values):
-    """Median, 10th and 90th percentile, under the names that every JSON here uses."""
-    return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
 
 
 def is_written_to(path):
