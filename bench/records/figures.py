@@ -136,8 +136,8 @@ def agree(stored, computed, where):
             require(known, f"{where}.{key}", "is missing")
             agree(stored.get(key), computed.get(key), f"{where}.{key}")
     elif isinstance(computed, list):
-        wrong = f"holds {len(stored)}, not {len(computed)}"
-        require(len(stored) == len(computed), where, wrong)
+        many = len(stored) if isinstance(stored, list) else "no list"
+        require(many == len(computed), where, f"holds {many}, not {len(computed)}")
         for index, pair in enumerate(zip(stored, computed)):
             agree(*pair, f"{where}[{index}]")
     elif stored != computed:
