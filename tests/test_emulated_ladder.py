@@ -66,7 +66,7 @@ def test_failing(folder):
         v02={"exit": 1, "stderr": report},
         v03={},
         v04={"verified": False},
-        v05={"gpu": {"name": "H200"}},
+        v05={"gpu": "real"},
         v06={"json": "{"},
         v07={"sleep_in_call": 0},
     )
