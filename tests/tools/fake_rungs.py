@@ -139,9 +139,12 @@ class House:
         command = [sys.executable, *self.PROGRAM, "--build", str(self.folder)]
         return [*command, *self.usual(more), *more]
 
-    def ladder(self, *more):
-        """Runs it to its end."""
-        return run(*self.command(*more))
+    def ladder(self, *more, status=0):
+        """Runs it to its end, which has to be that; what it said."""
+        result = run(*self.command(*more))
+        same((more, result.returncode), (more, status))
+        require("Traceback" not in result.stderr, result.stderr)
+        return result
 
     def interrupted(self, calls, number, *more):
         """Starts it, and sends that signal when so many fake rungs were started: its result."""
@@ -160,9 +163,8 @@ class House:
         """Exit status 2, a message and no run, for each of these command lines."""
         before = self.calls()
         for words in lines:
-            result = self.ladder(*words.split())
-            same((words, result.returncode, result.stdout), (words, 2, ""))
-            require("Traceback" not in result.stderr and result.stderr, f"{words}: {result.stderr}")
+            result = self.ladder(*words.split(), status=2)
+            same((words, result.stdout, bool(result.stderr)), (words, "", True))
         same(self.calls(), before)
 
     def commands(self):
