@@ -120,7 +120,8 @@ def number(text):
 
 
 def launches_of(output):
-    """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns)."""
+    """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns). 'void
+    gemm<3>(CUtensorMap_st, int)' is called gemm."""
     rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
     while rows and "Kernel Name" not in rows[0]:
         del rows[0]
@@ -129,19 +130,20 @@ def launches_of(output):
     launches = [  # below the header stands a row of units
         dict(zip(rows[0], row)) for row in rows[2:] if len(row) == len(rows[0])
     ]
-    return [(bare_name(columns["Kernel Name"]), columns) for columns in launches]
+    names = (columns["Kernel Name"].removeprefix("void ") for columns in launches)
+    return list(zip((re.split(r"[<(]", name)[0].strip() for name in names), launches))
 
 
-def bare_name(kernel):
-    """'gemm' for 'void gemm<3>(CUtensorMap_st, int)'."""
-    return re.split(r"[<(]", kernel.removeprefix("void "))[0].strip()
-
-
-def counters_of(launches, wanted, what):
-    """The counters of the last launch whose kernel is wanted."""
-    found = [launch for launch in launches if wanted(launch[0])]
+def counters_of(launches, of_cublas):
+    """The counters of the last launch of a kernel of cuBLAS, or of the rung's own, plain gemm."""
+    found = []
+    for kernel, columns in launches:
+        own, named = kernel in RUNG_KERNELS, any(part in kernel for part in CUBLAS_KERNELS)
+        if (named and not own) if of_cublas else own:
+            found.append((kernel, columns))
     if not found:
-        raise process.RungFailed(f"ncu reported no launch of {what}")
+        whose = "cuBLAS's" if of_cublas else "its"
+        raise process.RungFailed(f"ncu reported no launch of {whose} kernel")
     kernel, columns = found[-1]
     return {
         "kernel": kernel,
@@ -170,16 +172,10 @@ def count(options, name, path, folder):
         raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
     run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
     launches = launches_of(output)
-    record = {"step": name, "idea": run["idea"]}
-    record.update(counters_of(launches, lambda kernel: kernel in RUNG_KERNELS, "its kernel"))
+    record = {"step": name, "idea": run["idea"], **counters_of(launches, of_cublas=False)}
     if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
-        record["cublas"] = counters_of(launches, is_cublas, "cuBLAS's kernel")
+        record["cublas"] = counters_of(launches, of_cublas=True)
     return run, record
-
-
-def is_cublas(kernel):
-    """True for the name of a kernel of cuBLAS; the rungs' is plain gemm."""
-    return kernel not in RUNG_KERNELS and any(part in kernel for part in CUBLAS_KERNELS)
 
 
 def count_all(options, programs):

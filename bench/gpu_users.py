@@ -26,12 +26,6 @@ def add_options(add):
     add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
 
 
-def visible(device):
-    """What nvidia-smi calls the device of that number: CUDA_VISIBLE_DEVICES may rename it."""
-    names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
-    return names[device] if device < len(names) and names[device] else str(device)
-
-
 def as_process(line):
     """A line of nvidia-smi's; the name in its middle may have commas of its own."""
     pid, _, rest = line.partition(",")
@@ -50,7 +44,10 @@ class Users:
     """The processes that were seen beside the ladder."""
 
     def __init__(self, options):
-        self.command = [options.nvidia_smi, *QUERY, visible(options.device)]
+        # What nvidia-smi calls the device of that number: CUDA_VISIBLE_DEVICES may rename it.
+        names = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[options.device :]
+        device = (names or [""])[0].strip() or str(options.device)
+        self.command = [options.nvidia_smi, *QUERY, device]
         self.allowed = options.share_gpu
         self.found, self.why_not = {}, None
 

@@ -51,14 +51,9 @@ def stop(process, seconds=STOP_SECONDS):
 
 
 def last_line(text):
-    """The last line that isn't blank, or an empty string."""
+    """The last line that isn't blank, without what a terminal obeys, or an empty string."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return printable(lines[-1]) if lines else ""
-
-
-def printable(line):
-    """What a program said, without what a terminal obeys."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in (lines or [""])[-1])
 
 
 def complaint(output, errors, name=None):

@@ -7,6 +7,7 @@ import argparse
 import os
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from bench import shapes
@@ -220,18 +221,14 @@ def make_tasks(options, protocols, subfolder="steps", of_options=shapes.of_optio
     if not programs:
         raise UsageError(f"no built rung of the {' or '.join(tracks)} track's ladder")
     found = shapes_of(options, tuple(programs), of_options)
-    return [
-        Task(one_ladder(options, track, protocol, shape), track, programs[track])
-        for track in programs
-        for protocol in protocols
-        for shape in found[track]
-    ]
-
-
-def one_ladder(options, track, protocol, shape):
-    """The command line's options for one ladder."""
-    own = {"protocol": protocol, "shape": shape, "measure": shapes.measure_of_track(track)}
-    return argparse.Namespace(**{**vars(options), **own})
+    tasks = []
+    for track, of_track in programs.items():
+        measure = shapes.measure_of_track(track)
+        for protocol, shape in product(protocols, found[track]):
+            own = {"protocol": protocol, "shape": shape, "measure": measure}
+            of_task = argparse.Namespace(**{**vars(options), **own})
+            tasks.append(Task(of_task, track, of_track))
+    return tasks
 
 
 def make_plan(tasks, passes):

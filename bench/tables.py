@@ -94,15 +94,6 @@ def print_aligned(rows):
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
 
 
-def neighbour_line(pair):
-    """'v08 faster than v07: yes (1.012, in 5 of 5 passes)'."""
-    verdict = "yes" if pair["faster"] else "NO"
-    passes = f"in {pair['passes_faster']} of {pair['passes']} passes"
-    return f"{pair['upper']} faster than {pair['lower']}: {verdict} " + (
-        f"(paired ratio {pair['paired_ratio']:.4f}, {passes})"
-    )
-
-
 def print_ladder(ladder):
     """The ladder's table, the comparison of neighbours, and what is to be known of it."""
     gpu, problem, measure = ladder["gpu"], ladder["problem"], recorded.measure_of(ladder)
@@ -116,7 +107,10 @@ def print_ladder(ladder):
     rows = [table_row(rung, columns) for rung in ladder["rungs"]]
     print_aligned([header, *rows, *other_rows(ladder, measure, columns)])
     for pair in ladder["neighbours"]:
-        print(neighbour_line(pair))
+        verdict = "yes" if pair["faster"] else "NO"
+        passes = f"in {pair['passes_faster']} of {pair['passes']} passes"
+        said = f"{verdict} (paired ratio {pair['paired_ratio']:.4f}, {passes})"
+        print(f"{pair['upper']} faster than {pair['lower']}: {said}")
     for one in ladder["does_not_take"]:
         print(f"{one['step']} does not take this shape: {one['why']}")
     wide = ladder["wide_spread"]

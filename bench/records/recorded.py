@@ -278,11 +278,6 @@ def all_of_kind(folder, kind):
             yield path, record
 
 
-def rounds_of(record):
-    """How often each of its rungs was timed; 1 where nothing was."""
-    return record.get("passes", 1) * record.get("rounds", 1)
-
-
 @dataclass(frozen=True)
 class Home:
     """The GPU that notes, tables and pictures show unless told otherwise, and of several cards of
@@ -334,7 +329,7 @@ def precedence(records, home):
         last[record["commit"]],
         "enumerated" in record.get("heuristics", ()),
         home.main_card(record),
-        rounds_of(record),
+        record.get("passes", 1) * record.get("rounds", 1),
         record["date"],
     )
 
