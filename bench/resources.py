@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from bench import process, rungs, selection
+from bench.process import UsageError
 from bench.records import recorded
 
 FOLDER = recorded.RESULTS / "resources"
@@ -44,10 +45,6 @@ extern const unsigned long shared_storage_bytes;
 const unsigned long shared_storage_bytes = sizeof({type});
 """
 PROBED = re.compile(r"^shared_storage_bytes:\s*\.(?:quad|xword|8byte)\s+(\d+)", re.MULTILINE)
-
-
-class Missing(Exception):
-    """Something that is needed is not there: exit status 2."""
 
 
 def newest():
@@ -92,14 +89,14 @@ def kernels(log):
 
 
 def output_of(*command, text=None):
-    """What a program printed. Missing, naming it, if it failed."""
+    """What a program printed. UsageError, naming it, if it failed."""
     try:
         done = subprocess.run(
             command, input=text, capture_output=True, text=True, check=True, cwd=recorded.ROOT
         )
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", "") or str(error)
-        raise Missing(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
+        raise UsageError(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
     return done.stdout
 
 
@@ -116,7 +113,7 @@ def shared_storage(rung, kernel):
     probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), type=f"SharedStorage{parameters}")
     size = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
     if size is None:
-        raise Missing(f"{rung.name}: the compiler did not say how large its SharedStorage is")
+        raise UsageError(f"{rung.name}: the compiler did not say how large its SharedStorage is")
     return int(size[1])
 
 
@@ -125,12 +122,12 @@ def resources_of(rung, build, known):
     SharedStorage holds still if the code is the same."""
     log = build / "steps" / f"{rung.name}.ptxas.log"
     if not log.exists():
-        raise Missing(f"{log} is not there: run 'make rungs' first")
+        raise UsageError(f"{log} is not there: run 'make rungs' first")
     if any(source.stat().st_mtime > log.stat().st_mtime for source in sources(rung.path)):
-        raise Missing(f"{log} is older than what {rung.name} is made of: run 'make rungs' again")
+        raise UsageError(f"{log} is older than what {rung.name} is made of: run 'make rungs' again")
     found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
     if not found:
-        raise Missing(f"{log} names no kernel")
+        raise UsageError(f"{log} names no kernel")
     sizes = {}
     if known and known["digest"] == digest(rung.path):
         sizes = {one["name"]: one["shared_storage_bytes"] for one in known["kernels"]}
@@ -147,7 +144,7 @@ def nvcc_version():
     nvcc = shutil.which("nvcc") or home / "bin" / "nvcc"
     version = re.search(r"\bV([0-9.]+)", output_of(str(nvcc), "--version"))
     if version is None:
-        raise Missing(f"{nvcc} does not say which version it is")
+        raise UsageError(f"{nvcc} does not say which version it is")
     return version[1]
 
 
@@ -168,7 +165,7 @@ def update(options):
         print(path.relative_to(recorded.ROOT))
         return 0
     if old["cuda"] != cuda:
-        raise Missing(f"nothing is recorded with CUDA {cuda}")
+        raise UsageError(f"nothing is recorded with CUDA {cuda}")
     names = ", ".join(name for name in made if old["rungs"].get(name) != made[name])
     if names:
         print(f"resources: {names}: not what is recorded; run bench/resources.py", file=sys.stderr)
@@ -184,4 +181,4 @@ def resources_main(arguments):
 
 
 if __name__ == "__main__":
-    process.run_as("resources", resources_main, dict.fromkeys((OSError, ValueError, Missing), 2))
+    process.run_as("resources", resources_main, {OSError: 2, ValueError: 2})
