@@ -239,20 +239,6 @@ def test_nothing(folder):
         same((len(house.calls()), house.out.exists(), house.left_over()), (calls, False, []))
 
 
-def test_interrupt(folder):
-    """Ctrl-C keeps the runs that are finished, marks the file and ends the rung under way; before any
-    has finished nothing is written."""
-    house = House(folder, v01={}, v02={"sleep_in_call": 1})
-    began = time.monotonic()
-    result = house.interrupted(4, signal.SIGINT)  # v01, v02, v01, then v02 sleeps
-    require(time.monotonic() - began < 40, "it waited for the rung that slept")
-    same((result.returncode, house.left_over()), (130, []))
-    same([len(rung["passes"]) for rung in house.result()["rungs"]], [2, 1])
-    same((house.result()["interrupted"], "INTERRUPTED" in result.stdout), (True, True))
-    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
-    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
-
-
 def test_killed(folder):
     """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
     house = House(folder, v01={}, v02={"sleep_in_call": 1})

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import time
 from argparse import Namespace
 from pathlib import Path
 
@@ -99,49 +100,46 @@ def test_places(folder):
 
 
 def test_not_taken(folder):
-    """A shape that a rung doesn't take is no failure; bad usage is one."""
-    house = House(folder, v01={}, v02={"multiple": 512}, v03={})
-    result = house.ladder("--sizes", "256,512,300x64x8")
-    ladders = house.record()["ladders"]
+    """A shape that a rung doesn't take is no failure, and one without any result is listed with the
+    reason; bad usage is a failure, and a rung that fails at one shape is tried at the next."""
+    house = House(folder, v01={"multiple": 64}, v02={"multiple": 512}, v03={"multiple": 64})
+    result = house.ladder("--sizes", "256,512,320x64x8,96")
+    record = house.record()
+    ladders = record["ladders"]
     same([len(one["rungs"]) for one in ladders], [2, 3, 2])
     same(ladders[0]["does_not_take"], [{"step": "v02", "why": "m=256 is no multiple"}])
-    same([call for call in house.calls() if "v02" in call].count("v02 full"), 3)  # one per shape
+    same([call for call in house.calls() if "v02" in call].count("v02 full"), 4)  # one per shape
     same(ladders[0]["neighbours"][0]["lower"], "v01")
     holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
     # side by side: dashes where a rung takes no shape
     require(re.search(r"^v02 +- +1\.000 +-$", result.stdout, re.MULTILINE), result.stdout)
+    (without,) = record["without_result"]
+    same((without["track"], without["protocol"], without["shape"]), ("v", "burst", [96] * 3))
+    holds(without["why"], "m=96 is no multiple")
     house.add("v02", {"exit": 2, "stderr": "v02: unknown option (--help says more)"})
-    house.ladder(status=1)
-    holds(house.result()["rungs"][1]["failed"], "unknown option")
-
-
-def test_without_result(folder):
-    """A shape without any result is listed with the reason; a rung that fails at one shape is tried at
-    the next, and the exit status tells."""
-    house = House(Path(folder) / "a", v01={"multiple": 512})
-    house.ladder("--sizes", "256,512")
-    record = house.record()
-    same(len(record["ladders"]), 1)
-    wanted = {"track": "v", "protocol": "burst", "shape": [256] * 3, "why": "m=256 is no multiple"}
-    same(record["without_result"], [wanted])
-    house = House(Path(folder) / "b", v01={}, v02={"exit": 1, "stderr": "v02: wrong"})
     house.ladder("--sizes", "256,512", "--passes", "2", status=1)
-    failed = [one["rungs"][1]["failed"] for one in house.record()["ladders"]]
-    same(failed, ["exit status 1: v02: wrong"] * 2)
+    for ladder in house.record()["ladders"]:
+        holds(ladder["rungs"][1]["failed"], "exit status 2: v02: unknown option")
 
 
 def test_interrupted(folder):
-    """Ctrl-C keeps the ladders that are finished, and says which ones were never begun."""
-    house = House(folder, v01={"sleep_in_call": 4}, v02={})
-    # v01 v02 v02 v01 at 256; v01 v02 v02 v01 at 512; v01 sleeps at 1024
+    """Ctrl-C keeps what is finished, marks the ladder that isn't, ends the rung under way, and says which
+    ladders were never begun; before any run has finished nothing is written."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 3})
+    began = time.monotonic()
+    # v01 v02 v02 v01 at 256; v01 v02 and then v02 sleeps at 512
     words = ("--sizes", "256,512,1024", "--passes", "2")
-    result = house.interrupted(9, signal.SIGINT, *words)
-    same(result.returncode, 130)
+    result = house.interrupted(7, signal.SIGINT, *words)
+    require(time.monotonic() - began < 40, "it waited for the rung that slept")
+    same((result.returncode, house.left_over()), (130, []))
     record = house.record()
-    same((record["interrupted"], len(record["ladders"])), (True, 2))
-    same([one["interrupted"] for one in record["ladders"]], [False, False])
+    same((record["interrupted"], "INTERRUPTED" in result.stdout), (True, True))
+    same([one["interrupted"] for one in record["ladders"]], [False, True])
+    same([len(rung["passes"]) for rung in record["ladders"][1]["rungs"]], [1, 1])
     same([one["shape"][0] for one in record["without_result"]], [1024])
-    holds(result.stdout, "no result: v 1024x1024x1024 burst: stopped before")
+    holds(result.stdout, "no result: v 1024x1024x1024 burst: not begun before")
+    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
+    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
 
 
 def test_other_tracks(folder):
