@@ -58,7 +58,7 @@ def last_line(text):
 
 def complaint(output, errors, name=None):
     """Why a program failed, in its own words: its WRONG line, else the last line on stderr that begins
-    with its name (a report of the emulator's goes on behind it), else its last line."""
+    with its name (a report of the emulator's goes on after it), else its last line."""
     said = [line for line in output.splitlines() if line.startswith("WRONG")][:1]
     said += [line for line in errors.splitlines() if name and line.startswith(f"{name}: ")][-1:]
     found = [*map(last_line, said), last_line(errors), last_line(output), "it printed nothing"]
