@@ -107,6 +107,22 @@ struct Pace {
     DEVICE void next() { wait_until(begin + k_tiles++ * picoseconds / 1000); }
 };
 
+// What both sides of the ring need to know.
+struct Work {
+    const scheduled_tile *order;
+    int tiles;
+    int k_tiles;
+    uint64_t picoseconds; // of a k-tile, where it is paced
+    float *nowhere;       // always null, which only the host knows
+};
+
+// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
+__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
+    tile.m %= FEW_ROWS;
+    tile.n %= FEW_COLUMNS;
+    return tile;
+}
+
 // One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
 // first. Both kinds of requests merge on their way.
 template <Loads LOADS>
@@ -130,25 +146,38 @@ DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const Tensor
     load_operand<LOADS>(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
 }
 
-// The producer, one thread: hands over the stages of a tile. `passed`: k-tiles before this tile.
+// The producer, one thread: hands over the stages of its tiles.
 template <Switches PART>
-DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const scheduled_tile &tile, int k_tiles, bool backwards, int passed,
-                      Pace &pace, Place &place) {
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        if (PART.paced)
-            pace.next();
-        // Waits for the consumers: they are done with this stage.
-        mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
-        const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
-        const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
-        const bool loads =
-            PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
-        if (loads)
-            load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
-        else
-            mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
-        place.advance();
+DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                    const Work &work) {
+    Place place;
+    Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
+    int passed = 0; // k-tiles before this tile
+    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+        scheduled_tile tile = work.order[i];
+        if (is_few(PART.loads))
+            tile.at = few_tile(tile.at);
+        const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+        // Where nobody gives a stage back, it is filled once.
+        const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
+        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+            if (PART.paced)
+                pace.next();
+            // Waits for the consumers: they are done with this stage.
+            mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
+            const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
+            const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
+            const bool loads =
+                PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
+            if (loads)
+                load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
+            else
+                mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
+            place.advance();
+        }
+        passed += k_tiles;
+        if (!PART.exchange)
+            return;
     }
 }
 
@@ -251,15 +280,6 @@ DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float
     }
 }
 
-// What both sides of the ring need to know.
-struct Work {
-    const scheduled_tile *order;
-    int tiles;
-    int k_tiles;
-    uint64_t picoseconds; // of a k-tile, where it is paced
-    float *nowhere;       // always null, which only the host knows
-};
-
 // Reads a tile's sums where no epilogue does. ptxas removes wgmmas whose sums nobody reads, though
 // their asm is volatile, and leaves the loop around them. It cannot know that `nowhere` is null, so
 // all of them stay; what runs is one branch a tile. tests/energy_code.py counts what is left.
@@ -270,34 +290,6 @@ DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
 #pragma unroll
     for (int i = 0; i < BLOCKS * COUNT; ++i)
         nowhere[i * THREADS + threadIdx.x] = acc[i / COUNT][i % COUNT];
-}
-
-// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
-__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
-    tile.m %= FEW_ROWS;
-    tile.n %= FEW_COLUMNS;
-    return tile;
-}
-
-// The producer's tiles.
-template <Switches PART>
-DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                    const Work &work) {
-    Place place;
-    Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
-    int passed = 0;
-    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
-        scheduled_tile tile = work.order[i];
-        if (is_few(PART.loads))
-            tile.at = few_tile(tile.at);
-        const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        // Where nobody gives a stage back, it is filled once.
-        const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
-        load_tile<PART>(smem, map_a, map_b, tile, k_tiles, backwards, passed, pace, place);
-        passed += k_tiles;
-        if (!PART.exchange)
-            return;
-    }
 }
 
 // A consumer's tiles.

@@ -2,11 +2,17 @@
 // includes that project's sources from a clone, makes in prepare what the kernel needs, and calls
 // the kernel itself, since the project's own launcher may keep the tensor maps of the first call.
 // `make rivals` says which clones it takes, and PEER_COMMIT names the clone's commit.
+//
+// It is a struct Rival, all zeros at first, with prepare(problem) and launch(problem), which return
+// 0, or print one line and return 1; its destructor frees what prepare made.
 #pragma once
 
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/tensor_map.cuh"
+
+// CuTe turns this warning on. A step names the fields that it needs; the others are 0.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 // The first failure of a driver call that a peer made. Peers drop or only print the status.
 inline CUresult peer_driver_status = CUDA_SUCCESS;
@@ -47,4 +53,26 @@ inline int peer_tensor_maps_failed() {
 template <typename T = bf16>
 T *operand(const void *matrix) {
     return static_cast<T *>(const_cast<void *>(matrix));
+}
+
+// The step of a kernel for Hopper, whose m, n and k are multiples of these.
+template <typename Rival>
+step hopper_rival(const char *name, const char *idea, int m, int n, int k) {
+    return {.name = name,
+            .idea = idea,
+            .computes = GEMM_BF16,
+            .min_compute_capability = 90,
+            .max_compute_capability = 90,
+            .multiple_m = m,
+            .multiple_n = n,
+            .multiple_k = k,
+            .prepare =
+                [](const problem *p, void **state) {
+                    Rival *made = new Rival{};
+                    *state = made;
+                    return made->prepare(p);
+                },
+            .launch = [](const problem *p,
+                         void *state) { return static_cast<Rival *>(state)->launch(p); },
+            .release = [](void *state) { delete static_cast<Rival *>(state); }};
 }
