@@ -9,10 +9,9 @@ Times are cycles of the multiprocessor's clock, or emulated steps, which only ha
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, namedtuple
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import NamedTuple
 
 from bench.records.neighbours import pairwise
 from bench.records.schema import require
@@ -38,45 +37,16 @@ SPANS = {
 SPAN_OF = {what: kind for kind, whats in SPANS.items() for what in whats}
 
 
-class Event(NamedTuple):
-    """Something that one warp did; its fields are the columns of the file."""
-
-    what: str
-    begin: int
-    end: int
-    line: int
-    address: int
-    other: int
-    value: int
-    extra: int
-
-
-class Operation(NamedTuple):
-    """Something that was started and happened by itself, as the emulator told it."""
-
-    kind: str
-    own: int
-    warp: int
-    started: int
-    happened: int
-    tile: int
-    barrier: int
-
-
-class Landing(NamedTuple):
-    """Loads that a GPU's warp saw incomplete at one time and complete at another."""
-
-    barrier: int
-    after: int
-    by: int
-
-
-class Reading(NamedTuple):
-    """A warp reads a stage; end is None if the trace ends before."""
-
-    warp: int
-    begin: int
-    end: int | None
+# Something that one warp did; the fields are the columns of the file.
+Event = namedtuple("Event", "what begin end line address other value extra")
+# Something that was started and happened by itself, as the emulator told it.
+Operation = namedtuple("Operation", "kind own warp started happened tile barrier")
+# Loads that a GPU's warp saw incomplete at one time and complete at another.
+Landing = namedtuple("Landing", "barrier after by")
+# A warp reads a stage; the end is None if the trace ends before.
+Reading = namedtuple("Reading", "warp begin end")
+# One row of the picture: a stage's name and its fills, in order.
+Stage = namedtuple("Stage", "name fills")
 
 
 @dataclass(frozen=True)
@@ -127,13 +97,6 @@ class Fill:
         """When the last warp has read it, or None: not within the trace."""
         ends = [reading.end for reading in self.readings]
         return max(ends) if ends and None not in ends else None
-
-
-class Stage(NamedTuple):
-    """One row of the picture: a stage's name and its fills, in order."""
-
-    name: str
-    fills: list
 
 
 def rows(table, kind, where, names=()):
