@@ -72,24 +72,19 @@ def make_parser():
 
 
 def list_parts(options):
-    """[(name, whether it is paced, what it is)], in order. UsageError if there is no program."""
+    """[(name, whether it is paced)], in order. UsageError if there is no program."""
     if not selection.is_program(options.program):
         raise UsageError(f"{options.program} is not built: make build/energy/parts")
-    try:
-        status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
-    except RungFailed as error:
-        raise UsageError(str(error)) from error
+    status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
     if status != 0:
         raise UsageError(f"{options.program} --list: {process.complaint(output, errors)}")
     lines = [line.split("\t") for line in output.splitlines()]
-    found = [(name, paced == "paced", what) for name, paced, what in lines]
-    if options.parts is None:
-        return found
-    wanted = options.parts.split(",")
-    unknown = sorted(set(wanted) - {name for name, _, _ in found})
+    found = {name: paced == "paced" for name, paced, _ in lines}
+    wanted = options.parts.split(",") if options.parts else found
+    unknown = sorted(set(wanted) - set(found))
     if unknown:
         raise UsageError(f"--parts: there is no part {', '.join(unknown)}")
-    return [one for one in found if one[0] in wanted]
+    return [(name, paced) for name, paced in found.items() if name in wanted]
 
 
 # --- a part ---------------------------------------------------------------------------------
@@ -125,6 +120,7 @@ def entry_of(run):
     """A part as it stands in the record, with what follows from what it wrote down."""
     seconds, clock, peak = run["seconds"], run["sm_clock_ghz"], run["peak_flop_per_cycle"]
     flop = run["counts"]["flop"] if run["counts"] else 0
+    known = flop and seconds and clock and peak
     watts = budget.watts_of(run["edges"])
     return {
         "part": run["part"],
@@ -132,9 +128,7 @@ def entry_of(run):
         "watts": watts,
         "watts_error": budget.watts_error(run["edges"]),
         "joules": None if seconds is None else watts * seconds,
-        "tensor_core_share": flop / (peak * seconds * clock * 1e9)
-        if flop and seconds and clock and peak
-        else None,
+        "tensor_core_share": flop / (peak * seconds * clock * 1e9) if known else None,
         "counts": run["counts"],
         "edges": run["edges"],
     }
@@ -183,20 +177,19 @@ class Measured:
         return {entry["part"]: entry for entry in self.entries if "failed" not in entry}
 
     def pace(self, paced):
-        """How long a part that is paced is to take; None if it isn't, or if that is not known."""
-        good = self.good() if paced else {}
-        return next((good[name]["seconds"] for name in PACED_BY if name in good), None)
+        """How long a part that is paced is to take; None if it isn't. RungFailed if it isn't known."""
+        good = self.good()
+        seconds = [good[name]["seconds"] for name in PACED_BY if name in good]
+        if paced and not seconds:
+            raise RungFailed("it takes as long as the whole, which was not measured")
+        return seconds[0] if paced else None
 
 
-def measure_part(options, part, measured, folder, left):
+def measure_part(options, name, pace, measured, folder, left):
     """Keeps what one part took. RungFailed if there is nothing to keep; CannotRun if already the very
     first part says so."""
-    name, paced, _ = part
     if left < options.warm_up + options.seconds:
         raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
-    pace = measured.pace(paced)
-    if paced and pace is None:
-        raise RungFailed("it takes as long as the whole, which was not measured")
     try:
         measured.add(run_part(options, name, pace, folder, left))
     except CannotRun as error:
@@ -208,16 +201,17 @@ def measure_part(options, part, measured, folder, left):
 def run_parts(options, parts, measured, folder):
     """All parts in order, as long as there is time. A line for each."""
     began = time.monotonic()
-    for number, part in enumerate(parts, 1):
+    for number, (name, paced) in enumerate(parts, 1):
         start = time.monotonic()
+        left = options.deadline - (start - began)
         try:
-            measure_part(options, part, measured, folder, options.deadline - (start - began))
+            measure_part(options, name, measured.pace(paced), measured, folder, left)
         except RungFailed as error:
-            measured.entries.append({"part": part[0], "failed": str(error)})
+            measured.entries.append({"part": name, "failed": str(error)})
         now = time.monotonic()
-        where = f"{number}/{len(parts)} {part[0]}"
         taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
-        print(f"{where}: {words_of(measured.entries[-1])} {taken}", file=sys.stderr, flush=True)
+        words = f"{number}/{len(parts)} {name}: {words_of(measured.entries[-1])} {taken}"
+        print(words, file=sys.stderr, flush=True)
 
 
 def count_part(ncu, command, left):
@@ -237,14 +231,15 @@ def count_part(ncu, command, left):
 
 def count(options, parts, measured):
     """Has ncu, where it is installed, count some of the parts that were measured. A line for each."""
-    wanted = [one for one in parts if one[0] in COUNTED and one[0] in measured.good()]
     try:
         ncu = counters.find_ncu(options.ncu)
     except CannotRun:
         return
     end = time.monotonic() + NCU_SECONDS
     entries = []
-    for name, paced, _ in wanted:
+    for name, paced in parts:
+        if name not in COUNTED or name not in measured.good():
+            continue
         command = command_of(options, name, measured.pace(paced), {"--launches": 1})
         try:
             found = count_part(ncu, command, end - time.monotonic())
@@ -343,7 +338,7 @@ def energy_main(arguments):
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    statuses = {UsageError: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    statuses = {UsageError: 2, RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
     return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
 
 
