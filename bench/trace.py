@@ -22,6 +22,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 from bench import chrome_trace, process, selection
@@ -203,21 +205,10 @@ def print_summary(record):
     print(f"kept       {fills} fills of the ring, {trace.end} {unit}")
     if record["events_left_out"]:
         print(f"left out   {record['events_left_out']} later events; --fills keeps more")
-    for names, what in alike(
-        [(trace.title(w), f"{len(w.events)} events{shares(trace, w)}") for w in trace.warps]
-    ):
-        print(f"{names}: {what}")
-
-
-def alike(told):
-    """Neighbours of whom the same is told become one line: 'warp 1 to warp 31'."""
-    found = []
-    for name, what in told:
-        if found and found[-1][2] == what:
-            found[-1][1] = name
-        else:
-            found.append([name, name, what])
-    return [(one if one == last else f"{one} to {last}", what) for one, last, what in found]
+    told = [(f"{len(w.events)} events{shares(trace, w)}", trace.title(w)) for w in trace.warps]
+    for what, alike in groupby(told, key=lambda one: one[0]):
+        _, names = zip(*alike)
+        print(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {what}")
 
 
 def shares(trace, warp):
@@ -225,9 +216,9 @@ def shares(trace, warp):
     nothing."""
     if trace.exact or not trace.end:
         return ""
-    long = {}
+    long = Counter()
     for kind, begin, end in traces.spans(trace, warp):
-        long[kind] = long.get(kind, 0) + end - begin
+        long[kind] += end - begin
     return "; " + ", ".join(f"{kind} {100 * t / trace.end:.0f} %" for kind, t in long.items())
 
 

@@ -115,16 +115,15 @@ def whole(rung):
 
 def names_and_lines(_):
     """Barriers and tiles have the rung's names, and events its lines."""
-    record, _ = recorded_once("v07")
-    shared = [(one["name"], one["count"]) for one in record["shared"]]
+    trace = traces.Trace(recorded_once("v07")[0])
+    shared = [(one["name"], one["count"]) for one in trace.record["shared"]]
     same(shared, [(name, 4) for name in ("a", "b", "full", "empty")])
-    trace = traces.Trace(record)
     waits = {trace.name(e.address): trace.source(e.line) for w in trace.warps for e in w.of("wait")}
     same(sorted(waits), [f"{name}[{i}]" for name in ("empty", "full") for i in range(4)])
     require("mbarrier_wait(&smem.full[stage]" in waits["full[2]"], waits)
     require("mbarrier_wait(&smem.empty[stage]" in waits["empty[0]"], waits)
-    multiplies = [e for warp in trace.warps for e in warp.of("multiply")]
-    same({trace.name(e.other) for e in multiplies}, {f"b[{i}]" for i in range(4)})
+    read = {trace.name(e.other) for warp in trace.warps for e in warp.of("multiply")}
+    same(read, {f"b[{i}]" for i in range(4)})
     titles = [trace.title(warp) for warp in trace.warps]
     same(titles, ["warpgroup 0 (producer)"] + [f"warpgroup {i} (consumer)" for i in (1, 2)])
     stored = traces.stores(traces.Trace(recorded_once("v12")[0]))
@@ -168,62 +167,49 @@ def less_than_all(folder):
 # --- damaged traces ---------------------------------------------------------------------------
 
 
-def first(record, warp, what, number=0):
-    """(events, index) of a warp's event of that kind."""
-    events = record["warps"][warp]["events"]
-    found = [i for i, code in enumerate(events["what"]) if traces.WHATS[code] == what]
-    return events, found[number]
-
-
-def set_to(warp, what, column, value):
-    """A damage: another value in the first event of that kind."""
+def event(warp, kind, number=0, **changes):
+    """A damage: one event has other values (by functions of the old ones), or is gone without any."""
 
     def damage(record):
-        events, index = first(record, warp, what)
-        events[column][index] = value
+        events = record["warps"][warp]["events"]
+        index = [i for i, code in enumerate(events["what"]) if traces.WHATS[code] == kind][number]
+        for name, column in events.items():
+            if name in changes:
+                column[index] = changes[name](column[index])
+            elif not changes:
+                del column[index]
 
     return damage
 
 
-def without(warp, what, number=0):
-    """A damage: one event is gone."""
-
-    def damage(record):
-        events, index = first(record, warp, what, number)
-        for column in events.values():
-            del column[index]
-
-    return damage
+def to(value):
+    """A change to that value."""
+    return lambda _: value
 
 
 def field(path, value):
     """A damage: another value at a.b.c."""
 
     def damage(record):
-        *way, last = path.split(".")
+        *way, last = (int(key) if key.isdigit() else key for key in path.split("."))
         for key in way:
-            record = record[int(key) if key.isdigit() else key]
-        record[int(last) if last.isdigit() else last] = value
+            record = record[key]
+        record[last] = value
 
     return damage
 
 
-def next_stage(record):
-    """A damage: the first wgmmas read the stage after the one that the warp has waited for."""
-    events, index = first(record, 1, "multiply")
-    events["address"][index] += record["shared"][0]["bytes"]
-
-
 def read_longer(record):
     """A damage: the stage is still read when the producer fills it again."""
-    again = traces.stages(traces.Trace(record))[0].fills[1].begin
-    operations = record["operations"]
-    multiplies = [i for i, k in enumerate(operations["kind"]) if traces.OPERATIONS[k] == "multiply"]
-    events, index = first(record, 1, "multiply")
-    mine = [i for i in multiplies if operations["warp"][i] // 4 == 1]
-    operations["happened"][mine[events["value"][index] - 1]] = again + 1
+    trace = traces.Trace(record)
+    group, _ = traces.multiplications(trace, trace.warps[1])[0]
+    kinds = [(one.kind, one.warp // 4) for one in trace.operations]
+    mine = [i for i, kind in enumerate(kinds) if kind == ("multiply", 1)]
+    last = mine[group.value - 1]
+    record["operations"]["happened"][last] = traces.stages(trace)[0].fills[1].begin + 1
 
 
+TILE = 128 * 64 * 2  # bytes of A in a stage of v07
 NO_OPERATIONS = {name: [] for name in traces.Operation._fields}
 # What is damaged, and what the refusal says.
 DAMAGES = (
@@ -234,16 +220,19 @@ DAMAGES = (
     (field("shared.0.bytes", 0), "shared[0].bytes"),
     (field("remark", "mine"), "remark: is no field"),
     (field("warps.1.events.line", []), "warps[1].events: columns of different lengths"),
-    (set_to(1, "wait", "what", 99), "stands for none of"),
-    (set_to(1, "wait", "begin", 10**6), "ends before it begins"),
-    (set_to(1, "wait", "end", 10**6), "behind the trace's end"),
-    (set_to(2, "arrive", "begin", 0), "the end of what precedes it"),
-    (set_to(1, "wait", "value", 1), "twice in a row: phases alternate"),
-    (set_to(0, "wait", "value", 3), "waits for parity 3 of empty[0]"),
-    (set_to(0, "wait", "address", 1024), "which is no mbarrier"),
-    (next_stage, "reads a[1], and the warp waited for stage 0"),
-    (without(1, "multiply"), "a multiply wait, and no multiply came before it"),
-    (without(1, "wait", 4), "reads a[0], and the warp waited for stage 3"),
+    (event(1, "wait", what=to(99)), "stands for none of"),
+    (event(1, "wait", begin=to(10**6)), "ends before it begins"),
+    (event(1, "wait", end=to(10**6)), "behind the trace's end"),
+    (event(2, "arrive", begin=to(0)), "the end of what precedes it"),
+    (event(1, "wait", value=to(1)), "twice in a row: phases alternate"),
+    (event(0, "wait", value=to(3)), "waits for parity 3 of empty[0]"),
+    (event(0, "wait", address=to(1024)), "which is no mbarrier"),
+    (
+        event(1, "multiply", address=lambda a: a + TILE),
+        "reads a[1], and the warp waited for stage 0",
+    ),
+    (event(1, "multiply"), "a multiply wait, and no multiply came before it"),
+    (event(1, "wait", 4), "reads a[0], and the warp waited for stage 3"),
     (field("operations", NO_OPERATIONS), "has no end: it never landed"),
     (field("operations.happened.0", 0), "before it was started"),
     (field("operations.happened.3", 10**6), "it had not landed"),  # when it had long been read

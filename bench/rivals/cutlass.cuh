@@ -71,9 +71,4 @@ struct CutlassRival {
     int launch(const problem *p) { return check(gemm.run(p->stream), "launching"); }
 
     ~CutlassRival() { release_array(workspace); }
-
-    static int main(const char *name, const char *idea, int argc, char **argv) {
-        const step rival = hopper_rival<CutlassRival>(name, idea, 1, ALIGNED, ALIGNED);
-        return step_main(&rival, argc, argv);
-    }
 };

@@ -3,8 +3,9 @@
 // the kernel itself, since the project's own launcher may keep the tensor maps of the first call.
 // `make rivals` says which clones it takes, and PEER_COMMIT names the clone's commit.
 //
-// It is a struct Rival, all zeros at first, with prepare(problem) and launch(problem), which return
-// 0, or print one line and return 1; its destructor frees what prepare made.
+// It is a struct Rival, all zeros at first, with prepare(problem), launch(problem) and, where the
+// kernel wants the operands otherwise, operands_made(problem), which return 0, or print one line
+// and return 1; its destructor frees what prepare made.
 #pragma once
 
 #include "step.h"
@@ -58,21 +59,27 @@ T *operand(const void *matrix) {
 // The step of a kernel for Hopper, whose m, n and k are multiples of these.
 template <typename Rival>
 step hopper_rival(const char *name, const char *idea, int m, int n, int k) {
-    return {.name = name,
-            .idea = idea,
-            .computes = GEMM_BF16,
-            .min_compute_capability = 90,
-            .max_compute_capability = 90,
-            .multiple_m = m,
-            .multiple_n = n,
-            .multiple_k = k,
-            .prepare =
-                [](const problem *p, void **state) {
-                    Rival *made = new Rival{};
-                    *state = made;
-                    return made->prepare(p);
-                },
-            .launch = [](const problem *p,
-                         void *state) { return static_cast<Rival *>(state)->launch(p); },
-            .release = [](void *state) { delete static_cast<Rival *>(state); }};
+    step made = {.name = name, .idea = idea, .computes = GEMM_BF16};
+    made.min_compute_capability = made.max_compute_capability = 90;
+    made.multiple_m = m, made.multiple_n = n, made.multiple_k = k;
+    made.prepare = [](const problem *p, void **state) {
+        Rival *rival = new Rival{};
+        *state = rival;
+        return rival->prepare(p);
+    };
+    made.launch = [](const problem *p, void *state) {
+        return static_cast<Rival *>(state)->launch(p);
+    };
+    if constexpr (requires(Rival rival) { rival.operands_made(nullptr); })
+        made.operands_made = [](const problem *p, void *state) {
+            return static_cast<Rival *>(state)->operands_made(p);
+        };
+    made.release = [](void *state) { delete static_cast<Rival *>(state); };
+    return made;
 }
+
+#define HOPPER_RIVAL(NAME, IDEA, M, N, K)                                                          \
+    int main(int argc, char **argv) {                                                              \
+        const step made = hopper_rival<Rival>(NAME, IDEA ", commit " PEER_COMMIT, M, N, K);        \
+        return step_main(&made, argc, argv);                                                       \
+    }

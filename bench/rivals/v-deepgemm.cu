@@ -93,8 +93,4 @@ struct Rival {
     }
 };
 
-int main(int argc, char **argv) {
-    const step rival =
-        hopper_rival<Rival>("v-deepgemm", "DeepGEMM, commit " PEER_COMMIT, 128, 256, 256);
-    return step_main(&rival, argc, argv);
-}
+HOPPER_RIVAL("v-deepgemm", "DeepGEMM", 128, 256, 256)

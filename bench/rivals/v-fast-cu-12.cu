@@ -6,6 +6,7 @@
 
 constexpr int CLUSTER = 2; // CTAs, one above the other
 constexpr int CLUSTERS = CTAS / CLUSTER;
+constexpr int CLUSTER_ROWS = CLUSTER * BM;
 constexpr size_t SMEM = sizeof(M12::SMem<BM, BN, BK, STAGES>);
 
 static const auto kernel = M12::matmulKernel12<BM, BN, BK, THREADS, STAGES, CTAS, CLUSTER, 1>;
@@ -35,7 +36,7 @@ struct Rival {
         map_d = M12::create_tensor_map<BN, BM / CONSUMERS, false, true>(operand(p->d), n, m);
         if (peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM))
             return 1;
-        schedule = make_schedule(m / (BM * CLUSTER), n / BN);
+        schedule = make_schedule(m / CLUSTER_ROWS, n / BN);
         return schedule == nullptr;
     }
 
@@ -48,8 +49,4 @@ struct Rival {
     ~Rival() { release_array(schedule); }
 };
 
-int main(int argc, char **argv) {
-    const step rival = hopper_rival<Rival>(
-        "v-fast-cu-12", "fast.cu's kernel 12, commit " PEER_COMMIT, BN, BM * CLUSTER, BK);
-    return step_main(&rival, argc, argv);
-}
+HOPPER_RIVAL("v-fast-cu-12", "fast.cu's kernel 12", BN, CLUSTER_ROWS, BK)

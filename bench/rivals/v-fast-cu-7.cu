@@ -5,7 +5,9 @@
 #include <examples/matmul/matmul_7.cuh>
 
 constexpr size_t SMEM = sizeof(M7::SMem<BM, BN, BK, STAGES>);
-enum { GROUP_M = 16, GROUP_N = 8 }; // tiles in a group of its schedule
+// A group of its schedule has 16 x 8 tiles.
+constexpr int GROUP_M = 16 * BM;
+constexpr int GROUP_N = 8 * BN;
 
 static const auto kernel = M7::matmulKernel7<BM, BN, BK, THREADS, STAGES, CTAS>;
 
@@ -29,8 +31,4 @@ struct Rival {
     }
 };
 
-int main(int argc, char **argv) {
-    const step rival = hopper_rival<Rival>("v-fast-cu-7", "fast.cu's kernel 7, commit " PEER_COMMIT,
-                                           BN * GROUP_N, BM * GROUP_M, BK);
-    return step_main(&rival, argc, argv);
-}
+HOPPER_RIVAL("v-fast-cu-7", "fast.cu's kernel 7", GROUP_N, GROUP_M, BK)

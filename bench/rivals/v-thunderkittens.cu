@@ -63,21 +63,15 @@ struct Rival {
                         p->stream, *globals);
     }
 
+    int operands_made(const problem *p) {
+        return ::launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
+                        dim3(1), 0, p->stream, b, operand(p->b), p->n, p->k);
+    }
+
     ~Rival() {
         release_array(b);
         delete globals;
     }
 };
 
-static int operands_made(const problem *p, void *state) {
-    return launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
-                  dim3(1), 0, p->stream, static_cast<Rival *>(state)->b, operand(p->b), p->n, p->k);
-}
-
-int main(int argc, char **argv) {
-    step rival = hopper_rival<Rival>("v-thunderkittens",
-                                     "ThunderKittens, own layout of B, commit " PEER_COMMIT, TILE_M,
-                                     TILE_N, TILE_K);
-    rival.operands_made = operands_made;
-    return step_main(&rival, argc, argv);
-}
+HOPPER_RIVAL("v-thunderkittens", "ThunderKittens, own layout of B", TILE_M, TILE_N, TILE_K)
