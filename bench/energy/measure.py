@@ -150,67 +150,68 @@ def words_of(entry):
 # --- all parts ------------------------------------------------------------------------------
 
 
-class Measured:
-    """What has been measured so far."""
-
-    def __init__(self):
-        self.date = time.gmtime()
-        self.first = None  # the JSON of the first part
-        self.entries = []
-        self.interrupted = False
-        self.counted = None  # what ncu counts
-
-    def add(self, run):
-        """Keeps a part that belongs to the others. RungFailed if it does not."""
-        first = self.first or run
-        for key in SHARED:
-            if run[key] != first[key]:
-                raise RungFailed(f"its {key} differs from that of {first['part']}")
-        why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
-        if why:
-            raise RungFailed(f"impossible: {why}")
-        self.first = first
-        self.entries.append(entry_of(run))
-
-    def good(self):
-        """{name: entry} of the parts that did not fail."""
-        return {entry["part"]: entry for entry in self.entries if "failed" not in entry}
-
-    def pace(self, paced):
-        """How long a part that is paced is to take; None if it isn't. RungFailed if it isn't known."""
-        good = self.good()
-        seconds = [good[name]["seconds"] for name in PACED_BY if name in good]
-        if paced and not seconds:
-            raise RungFailed("it takes as long as the whole, which was not measured")
-        return seconds[0] if paced else None
+def new_record():
+    """A record without parts, whose other fields are not known yet."""
+    return {
+        "schema": recorded.SCHEMA,
+        "kind": "energy",
+        **dict.fromkeys(SHARED),  # known with the first part
+        "date": None,
+        "interrupted": False,
+        "gpu_processes": None,
+        "parts": [],
+        "counted": None,
+    }
 
 
-def measure_part(options, name, pace, measured, folder, left):
+def add(record, run):
+    """Keeps a part that belongs to the others. RungFailed if it does not."""
+    first = record["rung"] is None
+    for key in SHARED:
+        if run[key] != record[key] and not first:
+            raise RungFailed(f"its {key} differs from that of the parts before")
+    why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
+    if why:
+        raise RungFailed(f"impossible: {why}")
+    record.update({key: run[key] for key in SHARED})
+    record["parts"].append(entry_of(run))
+
+
+def pace_of(record, paced):
+    """How long a part that is paced is to take; None if it isn't. RungFailed if it isn't known."""
+    good = budget.good_parts(record)
+    seconds = [good[name]["seconds"] for name in PACED_BY if name in good]
+    if paced and not seconds:
+        raise RungFailed("it takes as long as the whole, which was not measured")
+    return seconds[0] if paced else None
+
+
+def measure_part(options, name, pace, record, folder, left):
     """Keeps what one part took. RungFailed if there is nothing to keep; CannotRun if already the very
     first part says so."""
     if left < options.warm_up + options.seconds:
         raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
     try:
-        measured.add(run_part(options, name, pace, folder, left))
+        add(record, run_part(options, name, pace, folder, left))
     except CannotRun as error:
-        if measured.first is None:
+        if record["rung"] is None:
             raise
         raise RungFailed(f"exit status 77: {error}") from error
 
 
-def run_parts(options, parts, measured, folder):
+def run_parts(options, parts, record, folder):
     """All parts in order, as long as there is time. A line for each."""
     began = time.monotonic()
     for number, (name, paced) in enumerate(parts, 1):
         start = time.monotonic()
         left = options.deadline - (start - began)
         try:
-            measure_part(options, name, measured.pace(paced), measured, folder, left)
+            measure_part(options, name, pace_of(record, paced), record, folder, left)
         except RungFailed as error:
-            measured.entries.append({"part": name, "failed": str(error)})
+            record["parts"].append({"part": name, "failed": str(error)})
         now = time.monotonic()
         taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
-        words = f"{number}/{len(parts)} {name}: {words_of(measured.entries[-1])} {taken}"
+        words = f"{number}/{len(parts)} {name}: {words_of(record['parts'][-1])} {taken}"
         print(words, file=sys.stderr, flush=True)
 
 
@@ -229,7 +230,7 @@ def count_part(ncu, command, left):
     return {figure: found[name] * scale for figure, (name, scale) in METRICS.items()}
 
 
-def count(options, parts, measured):
+def count(options, parts, record):
     """Has ncu, where it is installed, count some of the parts that were measured. A line for each."""
     try:
         ncu = counters.find_ncu(options.ncu)
@@ -238,9 +239,9 @@ def count(options, parts, measured):
     end = time.monotonic() + NCU_SECONDS
     entries = []
     for name, paced in parts:
-        if name not in COUNTED or name not in measured.good():
+        if name not in COUNTED or name not in budget.good_parts(record):
             continue
-        command = command_of(options, name, measured.pace(paced), {"--launches": 1})
+        command = command_of(options, name, pace_of(record, paced), {"--launches": 1})
         try:
             found = count_part(ncu, command, end - time.monotonic())
         except RungFailed as error:
@@ -249,39 +250,23 @@ def count(options, parts, measured):
         figures = ", ".join(f"{key} {value}" for key, value in found.items())
         print(f"ncu: {name}: {figures}", file=sys.stderr, flush=True)
     if entries:
-        measured.counted = {"ncu": counters.version_of(ncu), "parts": entries}
+        record["counted"] = {"ncu": counters.version_of(ncu), "parts": entries}
 
 
 def measure(options, parts):
-    """What was measured, also after a Ctrl-C."""
-    measured = Measured()
+    """The record of what was measured, also after a Ctrl-C."""
+    record = new_record()
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         try:
-            run_parts(options, parts, measured, Path(folder))
-            count(options, parts, measured)
+            run_parts(options, parts, record, Path(folder))
+            count(options, parts, record)
         except KeyboardInterrupt:
-            measured.interrupted = True
+            record["interrupted"] = True
             print("interrupted: keeping the parts that are finished", file=sys.stderr)
-    return measured
+    return record
 
 
 # --- the file -------------------------------------------------------------------------------
-
-
-def record_of(measured, users):
-    """The whole file's content; None if no part has a result."""
-    if measured.first is None:
-        return None
-    return {
-        "schema": recorded.SCHEMA,
-        "kind": "energy",
-        **{key: measured.first[key] for key in SHARED},
-        "date": recorded.as_date(measured.date),
-        "interrupted": measured.interrupted,
-        "gpu_processes": users.record(),
-        "parts": measured.entries,
-        "counted": measured.counted,
-    }
 
 
 def show(record):
@@ -300,19 +285,18 @@ def show(record):
     print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
 
 
-def report(options, measured, users):
+def report(options, record, date):
     """Writes and prints what there is; returns the exit status."""
-    record = record_of(measured, users)
-    if record is None:
+    if record["rung"] is None:
         print("energy: no part has a result; nothing is written", file=sys.stderr)
     else:
         words = f"{recorded.shape_text(record)}-energy"
-        path = recorded.write_new(options.out, record, words, measured.date)
+        path = recorded.write_new(options.out, record, words, date)
         print(f"recorded in {path}")
         show(record if recorded.is_written_to(path) else recorded.load_record(path))
-    if measured.interrupted:
+    if record["interrupted"]:
         return process.INTERRUPTED
-    return 1 if len(measured.good()) < len(measured.entries) else 0
+    return 1 if len(budget.good_parts(record)) < len(record["parts"]) else 0
 
 
 def energy_main(arguments):
@@ -330,10 +314,12 @@ def energy_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    measured = measure(options, parts)
+    date = time.gmtime()
+    record = measure(options, parts)
     users.look()
     process.ignore_signals()
-    return report(options, measured, users)
+    record.update(date=recorded.as_date(date), gpu_processes=users.record())
+    return report(options, record, date)
 
 
 def main():
