@@ -32,8 +32,7 @@ from bench.records.neighbours import pairwise
 
 FILLS = 40  # of the ring: what a picture can show
 LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
-TILE_IN_LINE = re.compile(r"\bsmem\.(\w+)")
-INIT_IN_LINE = re.compile(r"(\w+)(?:\[\w+\])?\.init\(|init\(&?(?:\w+\.)*(\w+)")
+IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
 COPIED = ("step", "idea", "commit", "date", "gpu", "problem", "verification")
 WRITTEN = 1
 BAD_USAGE = 2
@@ -83,12 +82,10 @@ def guessed(rows, lines):
     sizes from where the next thing begins."""
     found = {}
     for row in rows:
-        text = lines.get(row["line"], "")
+        name = IN_SHARED_MEMORY.search(lines.get(row["line"], ""))
         if row["what"] == "init":
-            name = INIT_IN_LINE.search(text)
-            found[row["address"]] = name[1] or name[2] if name else "mbarrier"
+            found[row["address"]] = name[1] if name else "mbarrier"
         elif row["what"] in ("load", "store"):
-            name = TILE_IN_LINE.search(text)
             found[row["other"]] = name[1] if name else "tile"
     end = max((max(row["address"], row["other"]) for row in rows), default=0) + 1024
     addresses = sorted(found)
