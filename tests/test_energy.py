@@ -197,7 +197,6 @@ FIGURES = {  # of an expression: its text, or what the error says
     "v14 energy.time.no-store as ms": "1.580 ms",
     "v14 energy.watts.idle @h200 @abc1234": "90 W",
     "v14 energy.joule": "no figure of an energy run",
-    "v14 energy.tensor.whole": "no figure of an energy run",
     "v14 energy.watts.nonsense": "no part 'nonsense'",
     "v14 energy.joules.idle": "has no joules",
     "v14 energy.l2_bytes.whole": "no l2_bytes counted of 'whole'",
@@ -205,7 +204,6 @@ FIGURES = {  # of an expression: its text, or what the error says
     "v14 energy.share.loads": "has no share",
     "v14 energy.tensor @sustained": "select no more than",
     "v14 energy.tensor @h100": "no whole energy run of v14",
-    "v14 energy.tensor @1234567": "no whole energy run of v14",
     "v12 energy.tensor": "no whole energy run of v12",
     "v14 energy.tensor as W": "no unit of a energy",
 }

@@ -193,27 +193,12 @@ DEVICE void multiply_columns(Block &acc, int first, uint64_t a, const bf16 *b, i
     wgmma_narrow<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
 }
 
-// One block (+)= 16 columns of A times all rows of B, with as wide wgmmas as the part has.
-template <Multiply MULTIPLY>
-DEVICE void multiply_block(Block &acc, uint64_t a, const bf16 *b, int kk, bool accumulate) {
-    if constexpr (MULTIPLY == Multiply::N40) {
-#pragma unroll
-        for (int first = 0; first < BN; first += 40)
-            multiply_columns<40>(acc, first, a, b, kk, accumulate);
-    } else if constexpr (MULTIPLY == Multiply::N104) {
-        multiply_columns<104>(acc, 0, a, b, kk, accumulate);
-        multiply_columns<96>(acc, 104, a, b, kk, accumulate);
-    } else {
-        wgmma<BN>(acc, a, advance_k(matrix_descriptor(b), kk), accumulate);
-    }
-}
-
 // A consumer's fragments of A in registers, by turns: the same for both blocks and every stage,
 // since more do not fit beside the accumulators.
 using Fragments = FragmentA[2];
 constexpr int FRAGMENTS = sizeof(Fragments) / sizeof(FragmentA);
 
-// Multiplies one stage.
+// Multiplies one stage, with as wide wgmmas as the part has.
 template <Multiply MULTIPLY>
 DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int stage,
                            int consumer, const Fragments &fragments, bool accumulate) {
@@ -222,13 +207,21 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
     for (int kk = 0; kk < BK; kk += MMA_K)
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
+            const bool add = accumulate || kk > 0;
+            const int row = (consumer * BLOCKS + block) * WM;
+            const uint64_t a = advance_k(matrix_descriptor(&smem.a[stage][row * BK]), kk);
+            if constexpr (MULTIPLY == Multiply::N40) {
+#pragma unroll
+                for (int first = 0; first < BN; first += 40)
+                    multiply_columns<40>(acc[block], first, a, b, kk, add);
+            } else if constexpr (MULTIPLY == Multiply::N104) {
+                multiply_columns<104>(acc[block], 0, a, b, kk, add);
+                multiply_columns<96>(acc[block], 104, a, b, kk, add);
+            } else if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
                 wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
-                                  advance_k(matrix_descriptor(b), kk), accumulate || kk > 0);
+                                  advance_k(matrix_descriptor(b), kk), add);
             } else {
-                const int row = (consumer * BLOCKS + block) * WM;
-                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
-                multiply_block<MULTIPLY>(acc[block], advance_k(a, kk), b, kk, accumulate || kk > 0);
+                wgmma<BN>(acc[block], a, advance_k(matrix_descriptor(b), kk), add);
             }
         }
 }
