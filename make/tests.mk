@@ -50,11 +50,14 @@ $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 $(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
 $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
-# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/.
+# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/. The test has
+# a step_main of its own, which calls the program's.
 ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
 $(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
 $(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
-$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o
+$(ENERGY_TEST)-program.o: bench/energy/energy.c $(BUILD)/emulated-flags
+	$(call cc,-Dstep_main=energy_main -Ibench $(EMULATOR_INCLUDE) $(ALL_DEPS))
+$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o $(ENERGY_TEST)-program.o $(BUILD)/emulated/$(ENERGY_RUNG).o
 $(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp
 
 # EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
