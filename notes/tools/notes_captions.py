@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from bench.records import recorded
-from notes.tools import readme_table, shapes_table
+from notes.tools.shapes_table import dated, machine, made, origin, sizes_of, title
 
 
-def counters_caption(record):
+def of_counters(record):
     """Of counters."""
-    machine = shapes_table.machine(record["gpu"], "power")
+    gpu, ncu = machine(record["gpu"], "power"), record["ncu"] or "unknown"
+    return f"Counts: {gpu}, ncu {ncu}; {sizes_of(record)}; {made(record)}."
+
+
+def of_times(ladder):
+    """Of times."""
+    if recorded.measure_of(ladder) is recorded.MOVES:
+        shape = title(recorded.shape_of(ladder))
+        return f"Times: {shape}; {ladder['protocol']} protocol; {origin(ladder)}"
     return (
-        f"Counts: {machine}, ncu {record['ncu'] or 'unknown'}; {shapes_table.sizes_of(record)}; "
-        f"{shapes_table.made(record)}."
+        f"Times: {machine(ladder['gpu'])}; {sizes_of(ladder)}; "
+        f"{ladder['protocol']} protocol; {made(ladder)}. "
+        f"Medians of {ladder['passes']} passes with {ladder['rounds']} rounds each, "
+        "with the 10th and 90th percentile."
+        + (" The run was interrupted: some have fewer." if ladder["interrupted"] else "")
     )
 
 
-def ladder_caption(ladder):
-    """Of times."""
-    if recorded.measure_of(ladder) is recorded.PRODUCTS:
-        return f"Times: {readme_table.caption(ladder)}"
-    shape = shapes_table.title(recorded.shape_of(ladder))
-    return f"Times: {shape}; {ladder['protocol']} protocol; {shapes_table.origin(ladder)}"
-
-
-def emulator_caption(record):
+def of_the_emulator(record):
     """Of the emulator's counts."""
     places = [
         f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
@@ -35,29 +38,27 @@ def emulator_caption(record):
     )
 
 
-def trace_caption(record):
+def of_trace(record):
     """Of a trace."""
-    launch, machine = record["launch"], shapes_table.machine(record["gpu"], "power", "cublas")
+    launch, gpu = record["launch"], machine(record["gpu"], "power", "cublas")
     return (
-        f"Trace of {record['step']}: CTA {launch['cta']} of {launch['ctas']}; {machine}; "
-        f"{shapes_table.title(recorded.shape_of(record))}; {shapes_table.dated(record)}."
+        f"Trace of {record['step']}: CTA {launch['cta']} of {launch['ctas']}; {gpu}; "
+        f"{title(recorded.shape_of(record))}; {dated(record)}."
     )
 
 
-def energy_caption(record):
+def of_energy(record):
     """Of the parts of a rung."""
-    return (
-        f"Energy: the parts of {record['rung']}, {shapes_table.machine(record['gpu'], 'cublas')}; "
-        f"{shapes_table.sizes_of(record)}; {shapes_table.made(record)}."
-    )
+    gpu = machine(record["gpu"], "cublas")
+    return f"Energy: the parts of {record['rung']}, {gpu}; {sizes_of(record)}; {made(record)}."
 
 
 CAPTIONS = {
-    "ladder": ladder_caption,
-    "counters": counters_caption,
-    "trace": trace_caption,
-    "energy": energy_caption,
-    "emulated": emulator_caption,
+    "ladder": of_times,
+    "counters": of_counters,
+    "trace": of_trace,
+    "energy": of_energy,
+    "emulated": of_the_emulator,
 }
 
 

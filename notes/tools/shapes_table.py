@@ -1,110 +1,41 @@
-"""A table of some rungs at several shapes, from the newest recorded run of them at each."""
+"""Tables of programs in ladders, several GPUs side by side, and what was measured on what, when.
+
+The runs of a table are {shape: {GPU: its ladders, one of each card}}, the home GPU first. A column is
+a heading, ladders of one GPU's cards, and what reads a program's cell from them; rates are those of
+the first card, ratios the medians of all.
+"""
 
 from __future__ import annotations
 
 from bench.markdown import plain
 from bench.records import recorded
+from bench.records.vocabulary import EARLY, ratio_to
 
 SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
 NOTHING = "Not recorded yet."
-# Whom the rungs are compared with.
-OTHERS = {
+DASH = "–"
+CUBLASLT = "cuBLASLt's best"
+CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences call them
     "cublas": ("cuBLAS", "its default, fp32 sums"),
     "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
+    "cublaslt": ("cuBLASLt", None),  # the best of so many
     "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
+    "second_opinion": ("other", None),  # its own name
 }
+OTHERS = ("cublas", "cublaslt")  # who has a column of ratios on every GPU
+
+# --- what was measured, on what, when -------------------------------------------------------
+
+SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 
 
 def title(shape):
     """'4096³', '32768²' or '81920 × 256 × 256'."""
     square = len(set(shape)) == 1
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
-
-
-def measure_of(names):
-    """What is measured of the rungs of that name."""
-    moves = all(name[0] == recorded.MOVING for name in names)
-    return recorded.MOVES if names and moves else recorded.PRODUCTS
-
-
-def find(names, folder=recorded.RESULTS):
-    """The newest run of all of `names` at each shape at which there is one, and those of its commit on
-    other GPUs and cards: {shape: {GPU: ladders}}."""
-
-    def has_all(ladder):
-        return {rung["step"] for rung in recorded.measured(ladder)}.issuperset(names)
-
-    paths = {
-        mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES[measure_of(names)]
-    }
-    ladders = {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
-    return {mnk: recorded.beside(ladder, folder, has_all) for mnk, ladder in ladders.items()}
-
-
-def gpus_of(runs):
-    """{name: short name} of all GPUs in such runs, the home GPU first."""
-    found = {}
-    for of_gpu in runs.values():
-        for name, ladders in of_gpu.items():
-            found.setdefault(name, recorded.short_name(ladders[0]["gpu"]))
-    return found
-
-
-def first_of(runs):
-    """{shape: the ladder on the first GPU, and of its cards the first}"""
-    return {shape: next(iter(of_gpu.values()))[0] for shape, of_gpu in runs.items()}
-
-
-def rung_row(runs, name):
-    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy; of
-    other GPUs the ratio alone."""
-    measure, ladders = measure_of([name]), first_of(runs)
-    row = [name, plain(recorded.entry_of(next(iter(ladders.values())), name)["idea"])]
-    for shape, ladder in ladders.items():
-        rate = recorded.entry_of(ladder, name)["timing"]["step"][measure.rate]
-        cards = [runs[shape].get(gpu, ()) for gpu in gpus_of(runs)]
-        ratios = [
-            recorded.over_cards(of, name, lambda timing: timing[measure.ratio]) for of in cards
-        ]
-        cells = [recorded.plus_minus(ratio, 3) for ratio in ratios]
-        row += [recorded.plus_minus(rate, 1), " / ".join(cells)]
-    return row
-
-
-def other_row(ladders, measure, name, words, key):
-    """One of those that were timed beside the rungs."""
-    row = [name, words]
-    for ladder in ladders.values():
-        rate = recorded.plus_minus(ladder[key][measure.rate], 1) if key in ladder else "–"
-        row += [rate, "1" if key == measure.other else "–"]
-    return row
-
-
-def other_rows(ladders, measure):
-    """All of them."""
-    first = next(iter(ladders.values()))
-    words = dict(
-        OTHERS,
-        cublaslt=("cuBLASLt", recorded.best_of_cublaslt(ladders.values())),
-        second_opinion=("other", plain(first.get("second_opinion", {}).get("name", ""))),
-    )
-    names = (measure.other, *measure.besides)
-    there = [name for name in names if any(name in ladder for ladder in ladders.values())]
-    return [other_row(ladders, measure, *words[name], name) for name in there]
-
-
-def rows(runs, names):
-    """The table's cells, its header first."""
-    measure, gpus = measure_of(names), list(gpus_of(runs).values())
-    where = f", {' / '.join(gpus)}" if len(gpus) > 1 else ""
-    header = ["program", "idea"]
-    for mnk in runs:
-        header += [title(mnk), f"of {measure.other_name}{where}"]
-    others = other_rows(first_of(runs), measure)
-    return [header, *(rung_row(runs, name) for name in names), *others]
 
 
 def plural(count, word):
@@ -124,15 +55,15 @@ def machine(gpu, *without):
     return ", ".join([gpu["name"], *(text for key, text in words.items() if key not in without)])
 
 
+def dated(record):
+    """'2025-01-31, commit `abc1234`'"""
+    return f"{record['date'][:10]}, commit `{record['commit']}`"
+
+
 def made(record):
     """'normal inputs, seed 1; 2025-01-31, commit `abc1234`'"""
     problem = record["problem"]
     return f"{problem['inputs']} inputs, seed {problem['seed']}; {dated(record)}"
-
-
-def dated(record):
-    """'2025-01-31, commit `abc1234`'"""
-    return f"{record['date'][:10]}, commit `{record['commit']}`"
 
 
 def sizes_of(record):
@@ -155,20 +86,198 @@ def origins(runs):
     for shape, of_gpu in runs.items():
         for ladder in (ladder for ladders in of_gpu.values() for ladder in ladders):
             found.setdefault(origin(ladder), {})[shape] = None
-    whole = [text for text, there in found.items() if len(there) == len(runs)]
-    if len(whole) == len(found):
+    if all(len(there) == len(runs) for there in found.values()):
         return " ".join(found)
     return " ".join(f"{', '.join(map(title, there))}: {text}" for text, there in found.items())
 
 
-SPREAD = "± is half of the distance from the 10th to the 90th percentile."
+def caption(runs, *words):
+    """What was measured, on what, when."""
+    shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
+    protocol = first_ladders(runs)[0]["protocol"].capitalize()
+    return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
+
+
+# --- which runs -----------------------------------------------------------------------------
+
+
+def find(names, shapes, protocol="burst", track="v", kind=recorded.rungs_only, folder=None):
+    """The runs of all of `names` at each shape at which there are any: of other GPUs and cards those
+    of the same commit."""
+    folder = folder or recorded.RESULTS
+
+    def has_all(ladder):
+        good = {rung["step"] for rung in recorded.measured(ladder)}
+        return good.issuperset(names) and kind(ladder)
+
+    def wanted(ladder):
+        there = ladder["protocol"] == protocol and not ladder["interrupted"]
+        there = there and recorded.tracks(ladder) == {track}
+        return there and has_all(ladder) and not any(recorded.is_outdated(ladder, n) for n in names)
+
+    runs = {}
+    for shape in shapes:
+        place = recorded.newest(
+            folder, "ladder", lambda one, at=shape: recorded.shape_of(one) == at and wanted(one)
+        )
+        if place:
+            runs[shape] = recorded.beside(recorded.load_ladder(place), folder, has_all)
+    return runs
+
+
+def gpus_of(runs):
+    """{name: short name} of all GPUs in such runs, the home GPU first."""
+    found = {}
+    for of_gpu in runs.values():
+        for name, ladders in of_gpu.items():
+            found.setdefault(name, recorded.short_name(ladders[0]["gpu"]))
+    return found
+
+
+def first_ladders(runs):
+    """One ladder of each shape and GPU."""
+    return [ladders[0] for of_gpu in runs.values() for ladders in of_gpu.values()]
+
+
+# --- cells ----------------------------------------------------------------------------------
+
+
+def timing_of(ladder, name):
+    """What was timed of a rung, or of whom rungs are compared with over all of them; or None."""
+    if name in CONTENDERS:
+        return {"step": ladder[name]} if name in ladder else None
+    timings = (rung["timing"] for rung in recorded.measured(ladder) if rung["step"] == name)
+    return next(timings, None)
+
+
+def rate(digits):
+    """What reads '801.2 ±1.3'."""
+
+    def read(ladders, name):
+        timing = timing_of(ladders[0], name) if ladders else None
+        rates = timing and timing["step"][recorded.measure_of(ladders[0]).rate]
+        return recorded.plus_minus(rates, digits)
+
+    return read
+
+
+def ratio(other):
+    """What reads '1.062 ±.002': paired with the other, over all cards; of a contender the quotient of
+    their rates."""
+
+    def paired(timing):
+        return recorded.early_ratio(timing) if other == EARLY else timing.get(ratio_to(other))
+
+    def read(ladders, name):
+        if name not in CONTENDERS:
+            return recorded.plus_minus(recorded.over_cards(ladders, name, paired), 3)
+        both = [timing_of(ladders[0], one) for one in (name, other)] if ladders else [None]
+        if None in both:
+            return DASH
+        key = recorded.measure_of(ladders[0]).rate
+        own, theirs = (timing["step"][key]["median"] for timing in both)
+        return "1" if name == other else f"{own / theirs:.3f}"
+
+    return read
+
+
+def optional(value, digits, unit, scale=1):
+    """A number with its unit, or a dash if it wasn't recorded."""
+    return DASH if value is None else f"{value * scale:.{digits}f} {unit}"
+
+
+def reading(key, *how):
+    """What reads what was recorded beside the time: '94.0 %', '1.60 GHz'."""
+
+    def read(ladders, name):
+        timing = timing_of(ladders[0], name)
+        return optional(timing and timing["step"][key], *how)
+
+    return read
+
+
+SHARE_AND_CLOCK = (
+    ("tensor-core share", reading("tensor_core_share", 1, "%", 100)),
+    ("SM clock", reading("sm_clock_ghz", 2, "GHz")),
+)
+
+
+def ratio_columns(runs):
+    """[(heading, GPU, what reads it)]: on the first GPU all ratios that any rung has; on the others
+    those to OTHERS, and the GPU's name."""
+    heads = {"cublas": "of cuBLAS", "cublaslt": f"of {CUBLASLT}", EARLY: "early launch, of cuBLAS"}
+    columns = []
+    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
+        ladders = [ladder for of_gpu in runs.values() for ladder in of_gpu.get(gpu, ())]
+        timings = [rung["timing"] for one in ladders for rung in recorded.measured(one)]
+        for key, head in heads.items():
+            there = any(EARLY in one if key == EARLY else ratio_to(key) in one for one in timings)
+            if there and (place == 0 or key in OTHERS):
+                columns.append((f"{short}: {head}" if place else head, gpu, ratio(key)))
+    return columns
+
+
+# --- rows of programs -----------------------------------------------------------------------
+
+
+def label_of(ladders, name):
+    """(name, idea) of a program, and why it failed; of a contender what it is."""
+    if name in CONTENDERS:
+        label, words = CONTENDERS[name]
+        if name == "cublaslt":
+            words = recorded.best_of_cublaslt(ladders)
+        if name == "second_opinion":
+            words = plain(next(one[name] for one in ladders if name in one)["name"])
+        return label, words
+    entries = [rung for one in ladders for rung in one["rungs"] if rung["step"] == name]
+    if not entries:
+        return name, "not in this run"
+    failed = entries[0].get("failed")
+    return name, f"failed: {plain(failed)}" if failed else plain(entries[0]["idea"])
+
+
+def rows(heads, ladders, names, columns):
+    """A table of programs, its header first: those named, and whom they are compared with. Columns
+    are (heading, ladders, what reads a cell)."""
+    measure = recorded.measure_of(ladders[0])
+    others = (measure.other, *measure.besides)
+    names = [*names, *(name for name in others if any(name in one for one in ladders))]
+    found = [[*heads, *(head for head, *_ in columns)]]
+    for name in names:
+        cells = [read(of, name) for _, of, read in columns]
+        found.append([*label_of(ladders, name), *cells])
+    return found
 
 
 def table(names, folder=recorded.RESULTS):
-    """The rows of cells and the caption; None and what to say if nothing is recorded."""
-    runs = find(names, folder)
+    """Some programs at several shapes: the rows of cells and the caption; None and what to say if
+    nothing is recorded. The ratios on all GPUs stand in one cell."""
+    track = "".join({name[0] for name in names})
+    measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
+
+    def kind(ladder):
+        return recorded.may_show(ladder, names)
+
+    runs = find(names, SHAPES[measure], track=track, kind=kind, folder=folder)
     if not runs:
         return None, NOTHING
-    measure = measure_of(names)
-    unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
-    return rows(runs, names), f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+    gpus = gpus_of(runs)
+    where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
+    columns = []
+    for shape, of_gpu in runs.items():
+        cards = [of_gpu.get(gpu, ()) for gpu in gpus]
+        read = ratio(measure.other)
+        columns += [
+            (title(shape), cards[0], rate(1)),
+            (
+                f"of {measure.other_name}{where}",
+                cards,
+                lambda cards, name, read=read: " / ".join(read(of, name) for of in cards),
+            ),
+        ]
+    ladders = [of[next(iter(of))][0] for of in runs.values()]
+    unit = measure.unit + " read and written" * (measure is recorded.MOVES)
+    return (
+        rows(["program", "idea"], ladders, names, columns),
+        f"{unit}, burst: medians; {SPREAD} {origins(runs)}",
+    )
