@@ -57,39 +57,27 @@ def request(subject, figure, selectors, track):
     return Request(subject, figure, kept, track)
 
 
-def has_none(one):
-    """Whether the program of a request cannot have such a figure: what is no rung is compared with
-    nothing, and of all of them cuBLAS alone is counted."""
-    kind = readings.kind_of(one.figure)
-    if one.name:
-        return False
-    return (kind == "ladder" and one.figure not in readings.TIMED) or (
-        kind == "counters" and one.subject != "cublas"
-    )
-
-
-def only_paired(one):
-    """What only a run of both programs answers stands apart from what else is asked of a record."""
-    return readings.kind_of(one.figure), one.figure == readings.AGAINST and one.subject
-
-
-def answers_of(
-    requests, library, missing, ways=(only_paired, lambda one: one.subject, lambda one: one)
-):
+def answers_of(requests, library, missing, ways=(lambda one: one.subject, lambda one: one)):
     """{request: quantity}: all from one record of a kind if one has them all; otherwise those of one
     program from one, or each from its own. What is missing there has none."""
+    try:
+        return readings.answer(requests, library, missing)
+    except ExpressionError as error:
+        if not ways:
+            if isinstance(error, missing):
+                return {}
+            raise
     found, groups = {}, {}
     for one in requests:
         groups.setdefault(ways[0](one), []).append(one)
     for group in groups.values():
-        try:
-            found |= readings.answer(group, library, missing)
-        except ExpressionError as error:
-            if ways[1:]:
-                found |= answers_of(group, library, missing, ways[1:])
-            elif not isinstance(error, missing):
-                raise
+        found |= answers_of(group, library, missing, ways[1:])
     return found
+
+
+def kind_of_cell(one):
+    """What only a run of both programs answers stands apart from what else is asked of a record."""
+    return readings.kind_of(one.figure), one.figure == readings.AGAINST and one.subject
 
 
 def rows_of(who, figures, selectors, library, missing):
@@ -103,7 +91,10 @@ def rows_of(who, figures, selectors, library, missing):
         for one in who
     }
     single = [cell[0] for cells in rows.values() for cell in cells if len(cell) == 1]
-    found = answers_of([one for one in single if not has_none(one)], library, missing)
+    found = {}
+    for kind in dict.fromkeys(map(kind_of_cell, single)):
+        group = [one for one in single if kind_of_cell(one) == kind]
+        found |= answers_of(group, library, missing)
 
     def value(cell):
         if len(cell) == 1:

@@ -11,8 +11,9 @@ from bench.records import recorded
 from bench.records.vocabulary import is_rival
 from notes.tools import shapes_table
 from notes.tools.quantities import Quantity, write_as
-from notes.tools.shapes_table import CUBLASLT, DASH, OTHERS, title
+from notes.tools.shapes_table import CUBLASLT, DASH, cell, title
 
+OTHERS = {"cublas": "cuBLAS", "cublaslt": CUBLASLT}
 CHOOSES = "v18"  # its tile for each product
 NOTHING = None, shapes_table.NOTHING
 RIVAL_SHAPES = ((8192,) * 3, (4096,) * 3)
@@ -24,40 +25,30 @@ def sizes(folder=None):
     runs = shapes_table.find({CHOOSES}, (*squares, *shapes.MODELS), folder=folder)
     if not runs:
         return NOTHING
-    home, *_ = shapes_table.gpus_of(runs)
-    columns = [(f"{CHOOSES}, TFLOPS", home, shapes_table.rate(0))]
-    columns += shapes_table.ratio_columns(runs)
-    rows = [["m x n x k", *(head for head, *_ in columns)]]
+    columns = shapes_table.ratio_columns(runs)
+    rows = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
     for shape, of_gpu in runs.items():
-        rows.append(
-            [title(shape), *(read(of_gpu.get(gpu, ()), CHOOSES) for _, gpu, read in columns)]
-        )
+        first = next(iter(of_gpu.values()))[:1]
+        cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
+        rows.append([title(shape), cell(first, CHOOSES, "tflops", "±"), *cells])
     best = recorded.best_of_cublaslt(shapes_table.first_ladders(runs))
     return rows, shapes_table.caption(runs, f"{CUBLASLT} is {best}.")
 
 
-def before(ladder, name):
-    """What a rung or somebody beside it did once before, in seconds, or None. Of cuBLASLt the longest:
-    one program of a ladder searches."""
+def call_cell(ladder, name):
+    """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
+    cuBLASLt that is the longest: one program of a ladder searches."""
+    text = cell([ladder], name, "time", "us", ".1", "±")
     if name not in OTHERS:
-        return recorded.entry_of(ladder, name)["timing"]["step"].get("before_seconds")
+        once = cell([ladder], name, "before_seconds", ".1")
+        return text if once == DASH else f"{text} ({once})"
     passes = [one for rung in recorded.measured(ladder) for one in rung["passes"] if name in one]
     found = [one[name].get("before_seconds") for one in passes]
     found = [value for value in found if value is not None]
-    return (max if name == "cublaslt" else recorded.median)(found) if found else None
-
-
-def call_cell(ladder, name):
-    """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done before."""
-    timing = shapes_table.timing_of(ladder, name)
-    if timing is None:
-        return DASH
-    work = recorded.PRODUCTS.work_of(ladder["problem"]) / recorded.PRODUCTS.units * 1e6
-    rates = timing["step"]["tflops"]
-    times = {"median": "median", "low": "high", "high": "low"}
-    cell = recorded.plus_minus({key: work / rates[rate] for key, rate in times.items()}, 1)
-    seconds = before(ladder, name)
-    return cell if seconds is None else f"{cell} ({write_as(Quantity(seconds, 'time'), ['.1'])})"
+    if not found:
+        return text
+    seconds = (max if name == "cublaslt" else recorded.median)(found)
+    return f"{text} ({write_as(Quantity(seconds, 'time'), ['.1'])})"
 
 
 def calls(folder=None):
@@ -70,8 +61,7 @@ def calls(folder=None):
     ladders = shapes_table.first_ladders(runs)
     names = {name for ladder in ladders for name in recorded.all_names(ladder)}
     names = [*sorted(names, key=recorded.name_order), *OTHERS]
-    heads = {"cublas": "cuBLAS", "cublaslt": CUBLASLT}
-    rows = [["m x n x k", "GPU", *(heads.get(name, name) for name in names)]]
+    rows = [["m x n x k", "GPU", *(OTHERS.get(name, name) for name in names)]]
     for ladder in ladders:
         cells = [call_cell(ladder, name) for name in names]
         where = title(recorded.shape_of(ladder)), recorded.short_name(ladder["gpu"])
@@ -106,9 +96,9 @@ def rivals(folder=None):
         for gpu, shape in places:
             cards = found.get(shape, {}).get(gpu, [])[:1]
             head = f"{gpus[gpu]}, {title(shape)}: TFLOPS"
-            columns.append((head, cards, shapes_table.rate(0)))
-            columns.append(("of cuBLAS", cards, shapes_table.ratio("cublas")))
-        ladders = [ladder for _, cards, _ in columns[::2] for ladder in cards]
+            columns.append((head, [cards], "tflops", "±"))
+            columns.append(("of cuBLAS", [cards], "ratio", "±"))
+        ladders = [ladder for _, (cards,), *_ in columns[::2] for ladder in cards]
         names = list(dict.fromkeys(name for one in ladders for name in recorded.all_names(one)))
         rungs = [name for name in names if not is_rival(name)]
         top = recorded.TOP if recorded.TOP in rungs else max(rungs, default=None)

@@ -21,20 +21,21 @@ def usage(words, right):
 # --- variants, and programs at several shapes -----------------------------------------------
 
 
-def against(ladders, name):
-    """'1.0123 (5 of 5 passes faster)' for a variant, a dash for others."""
-    for pair in ladders[0]["neighbours"]:
-        if recorded.is_variant(name) and pair["upper"] == name:
-            faster = f"{pair['passes_faster']} of {pair['passes']} passes faster"
-            return f"{pair['paired_ratio']:.4f} ({faster})"
-    return DASH
+def against_rungs(ladder):
+    """{variant: '1.0123 (5 of 5 passes faster)'}"""
+    return {
+        pair["upper"]: f"{pair['paired_ratio']:.4f} "
+        f"({pair['passes_faster']} of {pair['passes']} passes faster)"
+        for pair in ladder["neighbours"]
+        if recorded.is_variant(pair["upper"])
+    }
 
 
 VARIANTS_COLUMNS = (
-    ("TFLOPS", shapes_table.rate(1)),
-    ("of cuBLAS", shapes_table.ratio("cublas")),
-    ("against its rung", against),
-    *shapes_table.SHARE_AND_CLOCK,
+    ("TFLOPS", "tflops", ".1", "±"),
+    ("of cuBLAS", "ratio", "±"),
+    ("tensor-core share", "share"),
+    ("SM clock", "clock"),
 )
 
 
@@ -48,9 +49,11 @@ def variants_block(library, words):
     ladder = library.with_variants(*commits)
     if ladder is None:
         return [NOTHING]
-    columns = [(head, [ladder], read) for head, read in VARIANTS_COLUMNS]
+    columns = [(head, [[ladder]], *how) for head, *how in VARIANTS_COLUMNS]
     names = names or recorded.all_names(ladder)
-    return table(shapes_table.rows(["program", "idea"], [ladder], names, columns))
+    rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
+    paired = {"program": "against its rung", **against_rungs(ladder)}
+    return table([[*row[:4], paired.get(row[0], DASH), *row[4:]] for row in rows])
 
 
 def shapes_block(library, words):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from bench.records import recorded
+
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
 DECIMALS = re.compile(r"\.[0-9]")
-PARTS = ("low", "high", "spread")
+PARTS = ("low", "high", "spread", "±")
 
 
 class ExpressionError(ValueError):
@@ -109,8 +111,13 @@ def format_of(words, quantity):
 def number(quantity, form):
     """A quantity without its unit."""
     values = {"value": quantity.value, "low": quantity.low, "high": quantity.high}
+    values["±"] = quantity.value
     if form.part == "spread":
         return " to ".join(number(quantity, replace(form, part=part)) for part in ("low", "high"))
+    if form.part == "±" and quantity.low is not None:
+        parts = {"median": quantity.value, "low": quantity.low, "high": quantity.high}
+        scaled = {part: value * form.unit.scale for part, value in parts.items()}
+        return recorded.plus_minus(scaled, form.decimals)
     value = values[form.part]
     if value is None:
         raise ExpressionError(f"there are no percentiles: '{form.part}' shows nothing")
@@ -120,6 +127,8 @@ def number(quantity, form):
 
 
 def write_as(quantity, words):
-    """The text of a quantity in the format of those words."""
+    """The text of a quantity in the format of those words: with its unit, but for a spread around it."""
     form = format_of(words, quantity)
+    if form.part == "±":
+        return number(quantity, form)
     return f"{number(quantity, form)} {form.unit.text}".strip()

@@ -24,7 +24,7 @@ from bench.records.vocabulary import (
     EXTRA_WAVEFRONTS,
     LIMITS,
 )
-from notes.tools import energy_figures, trace_figures
+from notes.tools import energy_figures, quantities, trace_figures
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 
 INPUTS = "normal"  # of all that is shown
@@ -60,6 +60,7 @@ CONTENDERS = {  # who is no rung, and the track beside whose rungs they are look
 
 AGAINST = "against"  # its rung, or of a rung the one below
 RATIO = "ratio"  # to the track's usual contender; ratio_to_cublaslt to another
+EARLY_RATIO = "early_ratio"  # the early launch's, to cuBLAS
 RATES = {"tflops": "rate", "gb_per_s": "throughput"}
 READ = {  # what stands in a ladder as it is: key, unit, kind
     "clock": ("sm_clock_ghz", 1e9, "clock"),
@@ -69,7 +70,7 @@ READ = {  # what stands in a ladder as it is: key, unit, kind
 }
 LIMITED = tuple(
     f"limited.{why}" for why in LIMITS
-)  # the share of a window that it lowered the clock
+)  # in which share of a window it slowed the clock
 TIMED = (*RATES, "time", "share", "cycles", *READ, *LIMITED)
 SECTOR_BYTES = 32
 COUNTED = {  # sums of ncu's metrics, scaled
@@ -95,9 +96,10 @@ def kind_of(figure):
             return prefix.rstrip(".")
     if figure in COUNTED or "__" in figure:
         return "counters"
-    if figure in (*TIMED, AGAINST, RATIO) or figure.startswith(f"{RATIO}_to_"):
+    timed = (*TIMED, AGAINST, RATIO, EARLY_RATIO)
+    if figure in timed or figure.startswith(f"{RATIO}_to_"):
         return "ladder"
-    known_ones = ", ".join((*TIMED, AGAINST, RATIO, *COUNTED))
+    known_ones = ", ".join((*timed, *COUNTED))
     raise ExpressionError(f"'{figure}' is no figure (notes/README.md), such as {known_ones}")
 
 
@@ -130,25 +132,31 @@ def of_times(ladder, timed, figure):
     return Quantity(known(timed.get(key), key) * unit, kind)
 
 
+def timing_of(ladder, subject):
+    """What was timed of a rung, or of whom rungs are compared with over all of them."""
+    if subject in CONTENDERS:
+        return {"step": known(ladder.get(subject), subject)}
+    timings = {rung["step"]: rung["timing"] for rung in recorded.measured(ladder)}
+    return known(timings.get(subject), subject)
+
+
 def of_ladder(ladder, request):
-    """A figure of times, or of who is faster."""
-    figure, name = request.figure, request.name
-    if name is None:
-        if figure not in TIMED:
-            raise ExpressionError(f"{request.subject} has no '{figure}'")
-        return of_times(ladder, ladder[request.subject], figure)
-    if figure == AGAINST:
-        pair = next((pair for pair in ladder["neighbours"] if pair["upper"] == name), None)
-        if pair is None:
-            raise ExpressionError(f"{name} stands above nothing in this run")
-        return Quantity(pair["paired_ratio"], "ratio")
-    timing = recorded.entry_of(ladder, name)["timing"]
+    """A figure of times, or of who is faster: paired, but for two contenders."""
+    subject, figure = request.subject, request.figure
+    timing, measure = timing_of(ladder, subject), recorded.measure_of(ladder)
     if figure in TIMED:
         return of_times(ladder, timing["step"], figure)
-    key = recorded.measure_of(ladder).ratio if figure == RATIO else figure
-    if timing.get(key) is None:
-        raise ExpressionError(f"{name} has no {key} in this run")
-    return Quantity(timing[key]["median"], "ratio", timing[key]["low"], timing[key]["high"])
+    if figure == AGAINST:
+        pairs = {pair["upper"]: pair["paired_ratio"] for pair in ladder["neighbours"]}
+        return Quantity(known(pairs.get(subject), f"what {subject} grows from"), "ratio")
+    key = measure.ratio if figure == RATIO else figure
+    if subject in CONTENDERS and figure != EARLY_RATIO:
+        other = timing_of(ladder, key.removeprefix(f"{RATIO}_to_"))
+        rates = [of_times(ladder, one["step"], measure.rate) for one in (timing, other)]
+        return quantities.divide(*rates)
+    found = recorded.early_ratio(timing) if figure == EARLY_RATIO else timing.get(key)
+    found = known(found, f"{key} of {subject}")
+    return Quantity(found["median"], "ratio", found["low"], found["high"])
 
 
 def of_counters(record, request):
@@ -157,11 +165,9 @@ def of_counters(record, request):
         entry = recorded.entry_of(record, request.name)
     elif request.subject == "cublas":
         beside = [step["cublas"] for step in record["steps"] if step.get("cublas")]
-        if not beside:
-            raise ExpressionError("cuBLAS was not counted beside these programs")
-        entry = beside[0]
+        entry = known(next(iter(beside), None), "cuBLAS")
     else:
-        raise ExpressionError(f"{request.subject} is not counted")
+        raise NotMeasured(f"{request.subject} is not counted")
     raw = ((request.figure,), 1, "bytes" if "bytes" in request.figure else "count")
     metrics, scale, kind = COUNTED.get(request.figure, raw)
     missing = [metric for metric in metrics if metric not in entry["counters"]]
@@ -250,13 +256,9 @@ def place_of(request):
     kind, found = kind_of(request.figure), {}
     for word in request.selectors:
         key = selected_by(word)
-        if key is None:
-            raise ExpressionError(f"'@{word}' says nothing: no shape, protocol, commit or GPU")
-        if key in found:
-            raise ExpressionError(f"two selectors say which {key}: '@{found[key]}' and '@{word}'")
-        if key not in ALLOWED[kind]:
-            of = " and ".join(ALLOWED[kind]) or "nothing"
-            raise ExpressionError(f"'{request.figure}': select no more than {of}")
+        if key in found or key not in ALLOWED[kind]:
+            of = ", ".join(ALLOWED[kind]) or "nothing"
+            raise ExpressionError(f"'@{word}': of {request.figure} select no more than one {of}")
         found[key] = word
     track = request.track
     shape = DEFAULT_SHAPES.get(kind, {}).get(track)

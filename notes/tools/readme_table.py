@@ -39,12 +39,14 @@ def linked(rows, steps):
 
 def table(ladder, steps, runs):
     """The whole table, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
-    columns = [("TFLOPS", [ladder], shapes_table.rate(0))]
     ratios = shapes_table.ratio_columns({recorded.shape_of(ladder): runs})
-    columns += [(head, runs[gpu], read) for head, gpu, read in ratios]
-    columns += [(head, [ladder], read) for head, read in shapes_table.SHARE_AND_CLOCK]
-    names = recorded.all_names(ladder)
-    rows = shapes_table.rows(["step", "idea"], [ladder], names, columns)
+    columns = [
+        ("TFLOPS", [[ladder]], "tflops", "±"),
+        *((head, [runs[gpu]], figure, "±") for head, gpu, figure in ratios),
+        ("tensor-core share", [[ladder]], "share"),
+        ("SM clock", [[ladder]], "clock"),
+    ]
+    rows = shapes_table.rows(["step", "idea"], [ladder], recorded.all_names(ladder), columns)
     return markdown.table(linked(rows, steps))
 
 

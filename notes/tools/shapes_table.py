@@ -1,15 +1,17 @@
 """Tables of programs in ladders, several GPUs side by side, and what was measured on what, when.
 
-The runs of a table are {shape: {GPU: its ladders, one of each card}}, the home GPU first. A column is
-a heading, ladders of one GPU's cards, and what reads a program's cell from them; rates are those of
-the first card, ratios the medians of all.
+The runs of a table are {shape: {GPU: its ladders, one of each card}}, the home GPU first. Rates are
+those of the first card, ratios the medians of all.
 """
 
 from __future__ import annotations
 
+import contextlib
+
 from bench.markdown import plain
 from bench.records import recorded
-from bench.records.vocabulary import EARLY, ratio_to
+from notes.tools import readings
+from notes.tools.quantities import ExpressionError, Quantity, write_as
 
 SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
@@ -25,7 +27,6 @@ CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences
     "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
     "second_opinion": ("other", None),  # its own name
 }
-OTHERS = ("cublas", "cublaslt")  # who has a column of ratios on every GPU
 
 # --- what was measured, on what, when -------------------------------------------------------
 
@@ -139,46 +140,7 @@ def first_ladders(runs):
     return [ladders[0] for of_gpu in runs.values() for ladders in of_gpu.values()]
 
 
-# --- cells ----------------------------------------------------------------------------------
-
-
-def timing_of(ladder, name):
-    """What was timed of a rung, or of whom rungs are compared with over all of them; or None."""
-    if name in CONTENDERS:
-        return {"step": ladder[name]} if name in ladder else None
-    timings = (rung["timing"] for rung in recorded.measured(ladder) if rung["step"] == name)
-    return next(timings, None)
-
-
-def rate(digits):
-    """What reads '801.2 ±1.3'."""
-
-    def read(ladders, name):
-        timing = timing_of(ladders[0], name) if ladders else None
-        rates = timing and timing["step"][recorded.measure_of(ladders[0]).rate]
-        return recorded.plus_minus(rates, digits)
-
-    return read
-
-
-def ratio(other):
-    """What reads '1.062 ±.002': paired with the other, over all cards; of a contender the quotient of
-    their rates."""
-
-    def paired(timing):
-        return recorded.early_ratio(timing) if other == EARLY else timing.get(ratio_to(other))
-
-    def read(ladders, name):
-        if name not in CONTENDERS:
-            return recorded.plus_minus(recorded.over_cards(ladders, name, paired), 3)
-        both = [timing_of(ladders[0], one) for one in (name, other)] if ladders else [None]
-        if None in both:
-            return DASH
-        key = recorded.measure_of(ladders[0]).rate
-        own, theirs = (timing["step"][key]["median"] for timing in both)
-        return "1" if name == other else f"{own / theirs:.3f}"
-
-    return read
+# --- rows of programs -----------------------------------------------------------------------
 
 
 def optional(value, digits, unit, scale=1):
@@ -186,38 +148,39 @@ def optional(value, digits, unit, scale=1):
     return DASH if value is None else f"{value * scale:.{digits}f} {unit}"
 
 
-def reading(key, *how):
-    """What reads what was recorded beside the time: '94.0 %', '1.60 GHz'."""
-
-    def read(ladders, name):
-        timing = timing_of(ladders[0], name)
-        return optional(timing and timing["step"][key], *how)
-
-    return read
-
-
-SHARE_AND_CLOCK = (
-    ("tensor-core share", reading("tensor_core_share", 1, "%", 100)),
-    ("SM clock", reading("sm_clock_ghz", 2, "GHz")),
-)
+def cell(ladders, name, figure, *form):
+    """A figure of a program, of several cards the median with the lowest and the highest, in that format;
+    a dash if it wasn't recorded."""
+    found = []
+    for ladder in ladders:
+        with contextlib.suppress(ExpressionError):
+            found.append(readings.of_ladder(ladder, readings.Request(name, figure)))
+    if not found:
+        return DASH
+    value = recorded.median([one.value for one in found])
+    if found[0].low is None:
+        return "1" if name in CONTENDERS and value == 1 else write_as(found[0], form)
+    low, high = min(one.low for one in found), max(one.high for one in found)
+    return write_as(Quantity(value, found[0].kind, low, high), form)
 
 
 def ratio_columns(runs):
-    """[(heading, GPU, what reads it)]: on the first GPU all ratios that any rung has; on the others
-    those to OTHERS, and the GPU's name."""
-    heads = {"cublas": "of cuBLAS", "cublaslt": f"of {CUBLASLT}", EARLY: "early launch, of cuBLAS"}
+    """[(heading, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those to
+    cuBLAS, and the GPU's name."""
+    heads = {
+        "ratio_to_cublas": "of cuBLAS",
+        "ratio_to_cublaslt": f"of {CUBLASLT}",
+        readings.EARLY_RATIO: "early launch, of cuBLAS",
+    }
     columns = []
     for place, (gpu, short) in enumerate(gpus_of(runs).items()):
         ladders = [ladder for of_gpu in runs.values() for ladder in of_gpu.get(gpu, ())]
-        timings = [rung["timing"] for one in ladders for rung in recorded.measured(one)]
-        for key, head in heads.items():
-            there = any(EARLY in one if key == EARLY else ratio_to(key) in one for one in timings)
-            if there and (place == 0 or key in OTHERS):
-                columns.append((f"{short}: {head}" if place else head, gpu, ratio(key)))
+        names = {name for ladder in ladders for name in recorded.all_names(ladder)}
+        for figure, head in heads.items():
+            there = any(cell(ladders, name, figure) != DASH for name in names)
+            if there and (place == 0 or figure != readings.EARLY_RATIO):
+                columns.append((f"{short}: {head}" if place else head, gpu, figure))
     return columns
-
-
-# --- rows of programs -----------------------------------------------------------------------
 
 
 def label_of(ladders, name):
@@ -238,20 +201,20 @@ def label_of(ladders, name):
 
 def rows(heads, ladders, names, columns):
     """A table of programs, its header first: those named, and whom they are compared with. Columns
-    are (heading, ladders, what reads a cell)."""
+    are (heading, the ladders of each GPU, figure, its format); all GPUs stand in one cell."""
     measure = recorded.measure_of(ladders[0])
     others = (measure.other, *measure.besides)
     names = [*names, *(name for name in others if any(name in one for one in ladders))]
     found = [[*heads, *(head for head, *_ in columns)]]
     for name in names:
-        cells = [read(of, name) for _, of, read in columns]
+        cells = [" / ".join(cell(of, name, *how) for of in gpus) for _, gpus, *how in columns]
         found.append([*label_of(ladders, name), *cells])
     return found
 
 
 def table(names, folder=recorded.RESULTS):
     """Some programs at several shapes: the rows of cells and the caption; None and what to say if
-    nothing is recorded. The ratios on all GPUs stand in one cell."""
+    nothing is recorded."""
     track = "".join({name[0] for name in names})
     measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
 
@@ -263,21 +226,12 @@ def table(names, folder=recorded.RESULTS):
         return None, NOTHING
     gpus = gpus_of(runs)
     where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
-    columns = []
+    columns, ladders = [], []
     for shape, of_gpu in runs.items():
         cards = [of_gpu.get(gpu, ()) for gpu in gpus]
-        read = ratio(measure.other)
-        columns += [
-            (title(shape), cards[0], rate(1)),
-            (
-                f"of {measure.other_name}{where}",
-                cards,
-                lambda cards, name, read=read: " / ".join(read(of, name) for of in cards),
-            ),
-        ]
-    ladders = [of[next(iter(of))][0] for of in runs.values()]
+        columns.append((title(shape), [cards[0][:1]], measure.rate, ".1", "±"))
+        columns.append((f"of {measure.other_name}{where}", cards, readings.RATIO, "±"))
+        ladders.append(cards[0][0])
     unit = measure.unit + " read and written" * (measure is recorded.MOVES)
-    return (
-        rows(["program", "idea"], ladders, names, columns),
-        f"{unit}, burst: medians; {SPREAD} {origins(runs)}",
-    )
+    found = rows(["program", "idea"], ladders, names, columns)
+    return found, f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
