@@ -108,7 +108,7 @@ NO_FIGURES = (
     "v07 emulator.naps",
     "v99 tflops",
     "v07-unheard-of tflops",
-    "cublas ratio",
+    "cublas against",
     "t02 tflops",
     "v01 share",
     "v07 joules",

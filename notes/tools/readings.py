@@ -12,7 +12,7 @@ import contextlib
 import operator
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -335,7 +335,11 @@ class Library:
         self.variants = variants
         self.used = []
         self.kinds = {}
-        self.home = recorded.home(folder)
+
+    @cached_property
+    def home(self):
+        """The GPU that is shown unless another is selected."""
+        return recorded.home(self.folder)
 
     def all_of(self, kind):
         """Every record of that kind; of traces those of a GPU."""

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Fills the README's results, between markers, from recorded ladders.
 
-Nobody types a figure by hand. `results` is the v track: without --results the newest finished burst
-run at 8192 x 8192 x 8192 in bench/results on the home GPU (recorded.home_of) is shown, beside it the
-ratios of that commit on other GPUs. A README need not have the others: `ampere` is the newest run of
-the a track at each of some shapes; a01, which computes something else, has a table of its own. `tma`
-is the same of the t track, with a table for t01. `sizes`, `calls` and `rivals` are those of
+`results` is the v track: without --results the newest finished burst run at 8192 x 8192 x 8192 in
+bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs. A
+README need not have the others: `ampere` and `tma` are the newest runs of the a and t tracks at some
+shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
 gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
@@ -19,7 +18,6 @@ from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from bench.records.vocabulary import ratio_to
 from notes.tools import gpu_tables, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
 
@@ -56,11 +54,11 @@ def cards_words(ladders):
     shared = [name for name in first if any(name in them for them in others)]
     if not shared:
         return ""
-    gpu = recorded.short_name(ladders[0]["gpu"])
-    words = f" {gpu}: the ratios of {shared[0]} to {shared[-1]} are medians of {len(ladders)} cards"
-    words += ", ± over all of them"
-    best = ratio_to("cublaslt")
-    top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get(best))
+    words = (
+        f" {recorded.short_name(ladders[0]['gpu'])}: the ratios of {shared[0]} to {shared[-1]} are "
+        f"medians of {len(ladders)} cards, ± over all of them"
+    )
+    top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get("ratio_to_cublaslt"))
     if top:
         words += f"; on the worst {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
     return f"{words}."
@@ -85,20 +83,17 @@ def captioned(rows, caption, words=2):
 
 
 def track_block(steps, track):
-    """The rungs of a track at several shapes, with what they are compared with below them."""
-    names = recorded.rung_names(steps, track)
-    found = []
-    for those in (
-        [name for name in names if name != APART[track]],
-        [name for name in names if name == APART[track]],
-    ):
-        rows, caption = shapes_table.table(those)
+    """The rungs of a track at several shapes, and what computes something else apart from them."""
+    names, found = recorded.rung_names(steps, track), []
+    for apart in (False, True):
+        rows, caption = shapes_table.table(
+            [name for name in names if (name == APART[track]) == apart]
+        )
         found.append(captioned(rows and linked(rows, steps), caption))
     return "\n\n".join(found)
 
 
-# Names of markers that a README need not have.
-BLOCKS = {
+BLOCKS = {  # what a README need not have, by its marker
     "ampere": lambda steps: track_block(steps, "a"),
     "tma": lambda steps: track_block(steps, "t"),
     "sizes": lambda _: captioned(*gpu_tables.sizes(), words=1),
@@ -107,7 +102,7 @@ BLOCKS = {
 }
 
 
-def fill(readme, name, text):
+def between(readme, name, text):
     """The README with `text` between the markers of that name. ValueError if they aren't there once
     each."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
@@ -118,44 +113,37 @@ def fill(readme, name, text):
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 
-def update(options):
-    """Writes or compares; returns the exit status."""
-    steps = options.readme.parent / "steps"
-    path = options.results or recorded.newest_headline()
-    text = block(recorded.load_rungs(path) if path else None, steps)
-    readme = options.readme.read_text(encoding="utf-8")
+def fill(readme, steps, results):
+    """The README with all of its tables filled."""
+    path = results or recorded.newest_headline()
+    ladder = recorded.load_rungs(path) if path else None
+    readme = between(readme, "results", block(ladder, steps))
+    for name, make in BLOCKS.items():
+        if f"<!-- {name}:" in readme:
+            readme = between(readme, name, make(steps))
+    return readme
+
+
+def update(program, pages, fill, check):
+    """Writes pages as fill(text) would have them, or compares; returns the exit status."""
+    status = 0
     try:
-        wanted = fill(readme, "results", text)
-        for name, make in BLOCKS.items():
-            if f"<!-- {name}:" in readme:
-                wanted = fill(wanted, name, make(steps))
-    except ValueError as error:
-        raise ValueError(f"{options.readme}: {error}") from error
-    words = "not what readme_table.py would write; run it", "results updated"
-    return put(options.readme, readme, wanted, options.check, words)
-
-
-def put(path, text, wanted, check, words):
-    """Writes what a page should say, or says that it does not; returns the exit status."""
-    if text == wanted:
-        return 0
-    if check:
-        print(f"{path}: {words[0]}", file=sys.stderr)
-        return 1
-    recorded.write_whole(path, wanted.encode("utf-8"))
-    print(f"{path}: {words[1]}")
-    return 0
-
-
-def status_of(program, action, *arguments):
-    """The exit status of an action; expected errors become one line and 2."""
-    try:
-        return action(*arguments)
+        for path in pages:
+            text = path.read_text(encoding="utf-8")
+            try:
+                wanted = fill(text)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
+            if wanted != text and check:
+                print(f"{path}: not what '{program}' would write; run it", file=sys.stderr)
+                status = 1
+            elif wanted != text:
+                recorded.write_whole(path, wanted.encode("utf-8"))
+                print(f"{path}: filled")
     except (OSError, ValueError) as error:
         print(f"{program}: {error}", file=sys.stderr)
-    except (KeyError, TypeError) as error:
-        print(f"{program}: the results lack or garble a field: {error!r}", file=sys.stderr)
-    return 2
+        return 2
+    return status
 
 
 def main():
@@ -167,7 +155,13 @@ def main():
     add("--results", metavar="FILE", type=Path, help="default: newest headline run")
     add("--readme", type=Path, default=recorded.ROOT / "README.md")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
-    return status_of("readme_table", update, parser.parse_args())
+    options = parser.parse_args()
+
+    def filled(text):
+        return fill(text, options.readme.parent / "steps", options.results)
+
+    program = "python3 -m notes.tools.readme_table"
+    return update(program, [options.readme], filled, options.check)
 
 
 if __name__ == "__main__":
