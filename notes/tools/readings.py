@@ -18,12 +18,7 @@ from typing import NamedTuple
 
 from bench import rungs
 from bench.records import recorded
-from bench.records.vocabulary import (
-    EMULATED_DIMENSIONS,
-    EMULATOR_COUNTS,
-    EXTRA_WAVEFRONTS,
-    LIMITS,
-)
+from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
 from notes.tools import energy_figures, quantities, trace_figures
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 
@@ -62,16 +57,6 @@ AGAINST = "against"  # its rung, or of a rung the one below
 RATIO = "ratio"  # to the track's usual contender; ratio_to_cublaslt to another
 EARLY_RATIO = "early_ratio"  # the early launch's, to cuBLAS
 RATES = {"tflops": "rate", "gb_per_s": "throughput"}
-READ = {  # what stands in a ladder as it is: key, unit, kind
-    "clock": ("sm_clock_ghz", 1e9, "clock"),
-    "watts": ("watts", 1, "power"),
-    "joules": ("joules", 1, "energy"),
-    "before_seconds": ("before_seconds", 1, "time"),
-}
-LIMITED = tuple(
-    f"limited.{why}" for why in LIMITS
-)  # in which share of a window it slowed the clock
-TIMED = (*RATES, "time", "share", "cycles", *READ, *LIMITED)
 SECTOR_BYTES = 32
 COUNTED = {  # sums of ncu's metrics, scaled
     "l2_bytes": (("lts__t_sectors_srcunit_tex.sum",), SECTOR_BYTES, "bytes"),
@@ -94,42 +79,39 @@ def kind_of(figure):
     for prefix in (EMULATED, trace_figures.PREFIX, energy_figures.PREFIX):
         if figure.startswith(prefix):
             return prefix.rstrip(".")
-    if figure in COUNTED or "__" in figure:
-        return "counters"
-    timed = (*TIMED, AGAINST, RATIO, EARLY_RATIO)
-    if figure in timed or figure.startswith(f"{RATIO}_to_"):
-        return "ladder"
-    known_ones = ", ".join((*timed, *COUNTED))
-    raise ExpressionError(f"'{figure}' is no figure (notes/README.md), such as {known_ones}")
+    return "counters" if figure in COUNTED or "__" in figure else "ladder"
 
 
-def known(value, key):
+def known(value, what):
     """The value, unless it was not recorded."""
     if value is None:
-        raise NotMeasured(f"{key} was not recorded in this run")
+        raise NotMeasured(f"the run has no '{what}' (notes/README.md lists all figures)")
     return value
 
 
-def of_times(ladder, timed, figure):
-    """A figure of what was timed of a program."""
+def of_times(ladder, timed):
+    """{figure: quantity} of what was timed of a program."""
     measure = recorded.measure_of(ladder)
-    rates = [timed[measure.rate][part] * measure.units for part in ("median", "low", "high")]
-    seconds = [measure.work_of(ladder["problem"]) / rate for rate in rates]
-    if figure in RATES:
-        if figure != measure.rate:
-            raise ExpressionError(f"these programs have {measure.rate}, not {figure}")
-        return Quantity(rates[0], RATES[figure], *rates[1:])
-    if figure == "time":
-        return Quantity(seconds[0], "time", seconds[2], seconds[1])
-    if figure == "share":
-        return Quantity(known(timed[measure.share], measure.share), "share")
-    if figure == "cycles":
-        return Quantity(seconds[0] * of_times(ladder, timed, "clock").value, "cycles")
-    if figure in LIMITED:
-        limits = known(timed.get("clock_limits"), "why the driver lowered the clock")
-        return Quantity(limits[figure.partition(".")[2]], "share")
-    key, unit, kind = READ[figure]
-    return Quantity(known(timed.get(key), key) * unit, kind)
+    work = measure.work_of(ladder["problem"])
+    median, low, high = (
+        timed[measure.rate][part] * measure.units for part in ("median", "low", "high")
+    )
+    clock = timed["sm_clock_ghz"] and timed["sm_clock_ghz"] * 1e9
+    limits = timed.get("clock_limits") or {}
+    single = {
+        "share": (timed[measure.share], "share"),
+        "clock": (clock, "clock"),
+        "cycles": (clock and work / median * clock, "cycles"),
+        "watts": (timed["watts"], "power"),
+        "joules": (timed["joules"], "energy"),
+        "before_seconds": (timed.get("before_seconds"), "time"),
+        **{f"limited.{why}": (share, "share") for why, share in limits.items()},
+    }
+    return {
+        measure.rate: Quantity(median, RATES[measure.rate], low, high),
+        "time": Quantity(work / median, "time", work / high, work / low),
+        **{name: Quantity(*both) for name, both in single.items() if both[0] is not None},
+    }
 
 
 def timing_of(ladder, subject):
@@ -144,58 +126,46 @@ def of_ladder(ladder, request):
     """A figure of times, or of who is faster: paired, but for two contenders."""
     subject, figure = request.subject, request.figure
     timing, measure = timing_of(ladder, subject), recorded.measure_of(ladder)
-    if figure in TIMED:
-        return of_times(ladder, timing["step"], figure)
-    if figure == AGAINST:
-        pairs = {pair["upper"]: pair["paired_ratio"] for pair in ladder["neighbours"]}
-        return Quantity(known(pairs.get(subject), f"what {subject} grows from"), "ratio")
     key = measure.ratio if figure == RATIO else figure
-    if subject in CONTENDERS and figure != EARLY_RATIO:
+    if key.startswith(RATIO) and subject in CONTENDERS:
         other = timing_of(ladder, key.removeprefix(f"{RATIO}_to_"))
-        rates = [of_times(ladder, one["step"], measure.rate) for one in (timing, other)]
-        return quantities.divide(*rates)
-    found = recorded.early_ratio(timing) if figure == EARLY_RATIO else timing.get(key)
-    found = known(found, f"{key} of {subject}")
-    return Quantity(found["median"], "ratio", found["low"], found["high"])
+        own, theirs = (of_times(ladder, one["step"])["time"] for one in (timing, other))
+        return quantities.divide(theirs, own)
+    if key.startswith(RATIO) or key == EARLY_RATIO:
+        found = recorded.early_ratio(timing) if key == EARLY_RATIO else timing.get(key)
+        found = known(found, f"{key} of {subject}")
+        return Quantity(found["median"], "ratio", found["low"], found["high"])
+    pairs = {pair["upper"]: pair["paired_ratio"] for pair in ladder["neighbours"]}
+    if figure == AGAINST:
+        return Quantity(known(pairs.get(subject), f"pair of {subject}"), "ratio")
+    return known(of_times(ladder, timing["step"]).get(figure), f"{figure} of {subject}")
 
 
 def of_counters(record, request):
     """A figure of the hardware's counters."""
-    if request.name:
-        entry = recorded.entry_of(record, request.name)
-    elif request.subject == "cublas":
-        beside = [step["cublas"] for step in record["steps"] if step.get("cublas")]
-        entry = known(next(iter(beside), None), "cuBLAS")
-    else:
-        raise NotMeasured(f"{request.subject} is not counted")
+    counted = {step["step"]: step for step in recorded.entries(record)}
+    beside = [step["cublas"] for step in counted.values() if step.get("cublas")]
+    counted["cublas"] = beside[0] if beside else None
+    counters = known(counted.get(request.subject), request.subject)["counters"]
     raw = ((request.figure,), 1, "bytes" if "bytes" in request.figure else "count")
     metrics, scale, kind = COUNTED.get(request.figure, raw)
-    missing = [metric for metric in metrics if metric not in entry["counters"]]
-    if missing:
-        raise ExpressionError(f"'{missing[0]}' was not counted in this run")
-    total = sum(known(entry["counters"][metric], metric) for metric in metrics)
+    total = sum(known(counters.get(metric), metric) for metric in metrics)
     return Quantity(total * scale, kind)
 
 
 def of_emulator(record, request):
     """A figure of the emulator's counts."""
-    for rung in (rung for ladder in record["ladders"] for rung in ladder["rungs"]):
-        if rung["step"] == request.subject and "failed" not in rung:
-            break
-    else:
-        raise ExpressionError(f"the emulator has counted nothing of {request.subject}")
-    sites = rung["emulator"]["shared_memory_accesses"]
+    rungs = {one["step"]: one for ladder in record["ladders"] for one in ladder["rungs"]}
+    rung = known(rungs.get(request.subject), request.subject)
+    found = known(rung.get("emulator"), f"result of {request.subject}")
+    sites = found["shared_memory_accesses"]
     counts = {
-        **rung["emulator"]["counts"],
-        **{name: rung["problem"][name] for name in EMULATED_DIMENSIONS if name in rung["problem"]},
+        **found["counts"],
+        **{name: rung["problem"].get(name) for name in EMULATED_DIMENSIONS},
         EXTRA_WAVEFRONTS: sum(site[EXTRA_WAVEFRONTS] for site in sites),
     }
     name = request.figure.removeprefix(EMULATED)
-    if name not in counts:
-        raise ExpressionError(
-            f"'{name}' is no count of the emulator; there are {', '.join(counts)}"
-        )
-    return Quantity(counts[name], "bytes" if name.endswith("_bytes") else "count")
+    return Quantity(known(counts.get(name), name), "bytes" if name.endswith("_bytes") else "count")
 
 
 ANSWERS = {
