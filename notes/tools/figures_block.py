@@ -50,50 +50,37 @@ OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes 
 RATE_OF_A_RUNG = {recorded.PRODUCTS: "tflops=.1", recorded.MOVES: "gb_per_s"}
 
 
-def request(subject, figure, selectors, track):
-    """A request of a cell: without the selectors that do not apply."""
-    allowed = {None, *readings.ALLOWED[readings.kind_of(figure)]}
-    kept = tuple(word for word in selectors if readings.selected_by(word) in allowed)
-    return Request(subject, figure, kept, track)
-
-
 def answers_of(requests, library, missing, ways=(lambda one: one.subject, lambda one: one)):
     """{request: quantity}: all from one record of a kind if one has them all; otherwise those of one
     program from one, or each from its own. What is missing there has none."""
     try:
         return readings.answer(requests, library, missing)
     except ExpressionError as error:
-        if not ways:
-            if isinstance(error, missing):
-                return {}
+        if not ways and not isinstance(error, missing):
             raise
     found, groups = {}, {}
-    for one in requests:
+    for one in requests if ways else ():
         groups.setdefault(ways[0](one), []).append(one)
     for group in groups.values():
         found |= answers_of(group, library, missing, ways[1:])
     return found
 
 
-def kind_of_cell(one):
-    """What only a run of both programs answers stands apart from what else is asked of a record."""
-    return readings.kind_of(one.figure), one.figure == readings.AGAINST and one.subject
-
-
 def rows_of(who, figures, selectors, library, missing):
     """[[quantity or None, ...], ...] of a group, a row for each program or quotient."""
     named = [one for one in "/".join(who).split("/") if recorded.NAME.fullmatch(one)]
-    track = named[0][0] if named else None
-    rows = {
-        one: [
-            [request(part, name, selectors, track) for part in one.split("/")] for name in figures
-        ]
-        for one in who
-    }
-    single = [cell[0] for cells in rows.values() for cell in cells if len(cell) == 1]
-    found = {}
-    for kind in dict.fromkeys(map(kind_of_cell, single)):
-        group = [one for one in single if kind_of_cell(one) == kind]
+
+    def request(subject, figure):
+        allowed = {None, *readings.ALLOWED[readings.kind_of(figure)]}
+        kept = tuple(word for word in selectors if readings.selected_by(word) in allowed)
+        return Request(subject, figure, kept, named[0][0] if named else None)
+
+    rows = [[[request(part, name) for part in one.split("/")] for name in figures] for one in who]
+    kinds, found = {}, {}
+    for one in (cell[0] for cells in rows for cell in cells if len(cell) == 1):
+        paired = one.figure == readings.AGAINST and one.subject  # only a run of both answers it
+        kinds.setdefault((readings.kind_of(one.figure), paired), []).append(one)
+    for group in kinds.values():
         found |= answers_of(group, library, missing)
 
     def value(cell):
@@ -104,7 +91,7 @@ def rows_of(who, figures, selectors, library, missing):
         both = readings.answer(cell, library)  # from one record
         return quantities.divide(*(both[one] for one in cell))
 
-    return [[value(cell) for cell in cells] for cells in rows.values()]
+    return [[value(cell) for cell in cells] for cells in rows]
 
 
 def written(values, words):
@@ -137,50 +124,43 @@ def head_of(name, unit, words, moves):
     return ", ".join(filter(None, (head, unit)))
 
 
-def name_of(subject):
-    """A program as a table names it."""
-    return "/".join(
-        f"`{one}`" if recorded.is_variant(one) else OTHERS.get(one, one)
-        for one in subject.split("/")
-    )
+def selector_text(word):
+    """A selector as a table shows it: '81920 × 256 × 256'."""
+    if readings.SHAPE.fullmatch(word):
+        return " × ".join(word.split("x"))
+    return f"`{word}`" if readings.COMMIT.fullmatch(word) else word
 
 
-def group_name(selectors):
-    """'8192³, sustained'"""
-
-    def word(one):
-        if not readings.SHAPE.fullmatch(one):
-            return f"`{one}`" if readings.COMMIT.fullmatch(one) else one
-        return " × ".join(one.split("x"))
-
-    return ", ".join(map(word, selectors))
-
-
-def cells_of(library, groups, who, columns, missing=(NotMeasured,)):
-    """(the names of all rows, their cells by column), the headings first."""
-    names, rows = [["shape", "program"]], []
-    for selectors in groups:
-        figures = [name for name, _ in columns]
-        for one, values in zip(who, rows_of(who, figures, selectors, library, missing)):
-            names.append([group_name(selectors), name_of(one)])
-            rows.append(values)
+def lines_of(library, groups, who, words, usual=False):
+    """The lines of a table: rows are programs at groups of selectors, columns are named in `words`, or
+    are the usual ones, of which some may be missing."""
+    missing = (ExpressionError,) if usual else (NotMeasured,)
+    named = [word.partition("=")[::2] for word in words]
+    figures = [name for name, _ in named]
+    values = [row for one in groups for row in rows_of(who, figures, one, library, missing)]
     quotients = ["/" in one for one in who] * len(groups)
     moves = any(one[0] == recorded.MOVING for one in who)
-    found = []
-    for (name, words), values in zip(columns, zip(*rows)):
-        own = [None if quotient else one for one, quotient in zip(values, quotients)]
-        unit, texts = written(own, words)
+    columns = []
+    if len(groups) > 1:
+        columns.append(["shape", *(", ".join(map(selector_text, g)) for g in groups for _ in who)])
+    labels = [
+        "/".join(f"`{one}`" if recorded.is_variant(one) else OTHERS.get(one, one) for one in parts)
+        for parts in (one.split("/") for one in who)
+    ]
+    columns.append(["program", *labels * len(groups)])
+    first = len(columns)
+    for (name, form), column in zip(named, zip(*values)):
+        form = form.split(",") if form else []
+        own = [None if quotient else one for one, quotient in zip(column, quotients)]
+        unit, texts = written(own, form)
         for place, quotient in enumerate(quotients):
             if quotient:
-                texts[place] = quantities.write_as(values[place], ["gain"])
-        found.append([head_of(name, unit, words, moves), *texts])
-    return [name if len(groups) > 1 else name[1:] for name in names], found
-
-
-def columns_of(words):
-    """[(figure, words of its format)] of 'tflops time=us,.2'."""
-    named = [word.partition("=")[::2] for word in words]
-    return [(name, form.split(",") if form else []) for name, form in named]
+                texts[place] = quantities.write_as(column[place], ["gain"])
+        if any(text != DASH for text in texts):
+            columns.append([head_of(name, unit, form, moves), *texts])
+        elif not usual:
+            raise ExpressionError(f"no program here has '{name}' (notes/README.md)")
+    return table(list(zip(*columns)), first)
 
 
 def block(library, words):
@@ -189,16 +169,7 @@ def block(library, words):
     if len(parts) != 3 or not all(parts[1:]) or not all(one[0] == "@" for one in parts[0]):
         raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
     groups = [tuple(group.replace("@", "").split(",")) for group in parts[0]] or [()]
-    names, cells = cells_of(library, groups, parts[1], columns_of(parts[2]))
-    return table([[*name, *row] for name, row in zip(names, zip(*cells))], len(names[0]))
-
-
-def below(name):
-    """The rung that it grows from, if that computes the same, or None; a variant's is its rung."""
-    if recorded.is_variant(name):
-        return recorded.rung_of(name)
-    found = rungs.find().get(name)
-    return found.below if found and found.below not in readings.APART else None
+    return lines_of(library, groups, *parts[1:])
 
 
 def rung_block(library, words):
@@ -213,8 +184,9 @@ def rung_block(library, words):
     if not any(map(readings.SHAPE.fullmatch, selectors)):
         selectors += ("x".join(map(str, readings.place_of(usual).shape)),)
     measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
-    columns = columns_of(OF_A_RUNG.format(rate=RATE_OF_A_RUNG[measure]).split())
-    who = [one for one in (below(name), name, measure.other) if one]
-    names, cells = cells_of(library, [selectors], who, columns, (ExpressionError,))
-    shown = [column for column in cells if any(cell != DASH for cell in column[1:])]
-    return table([[*name, *row] for name, row in zip(names, zip(*shown))], 1)
+    rung = rungs.find().get(name)
+    below = rung.below if rung else recorded.rung_of(name)
+    apart = set(readings.APART) - {name}
+    who = dict.fromkeys(one for one in (below, name, measure.other) if one and one not in apart)
+    columns = OF_A_RUNG.format(rate=RATE_OF_A_RUNG[measure])
+    return lines_of(library, [selectors], list(who), columns.split(), usual=True)

@@ -7,7 +7,7 @@ import json
 from bench.energy import budget
 from bench.markdown import plain, table
 from bench.records import recorded
-from notes.tools import figures_block, notes_captions, shapes_table
+from notes.tools import figures_block, shapes_table
 from notes.tools.shapes_table import DASH, NOTHING
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
@@ -214,7 +214,7 @@ def sources_block(library, words):
     """Which recorded results the figures of the page are from."""
     if words:
         raise usage(words, "sources")
-    return [f"- {text}" for text in notes_captions.captions(library)] or ["Nothing recorded."]
+    return [f"- {text}" for text in shapes_table.sources(library.used)] or ["Nothing recorded."]
 
 
 BLOCKS = {

@@ -39,11 +39,6 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-def plural(count, word):
-    """'1 round', '2 rounds'"""
-    return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
-
-
 def machine(gpu, *without):
     """A GPU, its power limit and the versions, but those left out."""
     limit = gpu.get("power_limit_watts")
@@ -56,29 +51,25 @@ def machine(gpu, *without):
     return ", ".join([gpu["name"], *(text for key, text in words.items() if key not in without)])
 
 
-def dated(record):
-    """'2025-01-31, commit `abc1234`'"""
-    return f"{record['date'][:10]}, commit `{record['commit']}`"
+def plural(count, one, several):
+    """'1 round', '2 rounds'"""
+    return f"{count} {one if count == 1 else several}"
 
 
 def made(record):
-    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`'"""
+    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`', of a ladder also how often."""
     problem = record["problem"]
-    return f"{problem['inputs']} inputs, seed {problem['seed']}; {dated(record)}"
-
-
-def sizes_of(record):
-    """'m = 8192, n = 8192, k = 8192'"""
-    problem = record["problem"]
-    return ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
+    words = f"{problem['inputs']} inputs, seed {problem['seed']}; " if "inputs" in problem else ""
+    words += f"{record['date'][:10]}, commit `{record['commit']}`"
+    if "rounds" not in record:
+        return words
+    passes, rounds = record["passes"], record["rounds"]
+    return f"{words}, {plural(passes, 'pass', 'passes')} of {plural(rounds, 'round', 'rounds')}"
 
 
 def origin(ladder):
     """On what and when it was measured."""
-    return (
-        f"{machine(ladder['gpu'])}; {made(ladder)}, {plural(ladder['passes'], 'pass')} "
-        f"of {plural(ladder['rounds'], 'round')}."
-    )
+    return f"{machine(ladder['gpu'])}; {made(ladder)}."
 
 
 def origins(runs):
@@ -97,6 +88,41 @@ def caption(runs, *words):
     shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
     protocol = first_ladders(runs)[0]["protocol"].capitalize()
     return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
+
+
+def source(record):
+    """What any record is of, on what, when."""
+    if record["kind"] == "emulated":
+        places = [
+            f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
+            for ladder in record["ladders"]
+        ]
+        return (
+            f"The emulator's counts, of one launch: {', '.join(places)}; policy {record['policy']}; "
+            f"{record['inputs']} inputs."
+        )
+    what, more, *without = {
+        "ladder": lambda: ("Times:", f"{record['protocol']} protocol"),
+        "counters": lambda: ("Counts:", f"ncu {record['ncu'] or 'unknown'}", "power"),
+        "trace": lambda: (
+            f"Trace of {record['step']}:",
+            "CTA {cta} of {ctas}".format_map(record["launch"]),
+            "power",
+            "cublas",
+        ),
+        "energy": lambda: (f"Energy: the parts of {record['rung']},", "", "cublas"),
+    }[record["kind"]]()
+    words = [machine(record["gpu"], *without), title(recorded.shape_of(record)), more, made(record)]
+    return f"{what} {'; '.join(filter(None, words))}."
+
+
+KINDS = ("ladder", "counters", "trace", "energy", "emulated")
+
+
+def sources(records):
+    """All records of a page: times, counts, traces, energy, the emulator, each in the order of time."""
+    used = sorted(records, key=lambda record: (KINDS.index(record["kind"]), record["date"]))
+    return list(dict.fromkeys(map(source, used)))
 
 
 # --- which runs -----------------------------------------------------------------------------
