@@ -23,8 +23,8 @@ from notes.tools import (
     energy_figures,
     expressions,
     note_blocks,
-    notes_captions,
     readings,
+    shapes_table,
 )
 
 # What is edited -> the field that the error names.
@@ -224,7 +224,7 @@ def test_blocks(folder):
         holds("\n".join(note_blocks.lines_of(library, words)), expected)
         rungs = ["v14", "v16"] if "picture" in words else ["v14"]
         same(sorted(record["rung"] for record in library.used), rungs)
-        require(notes_captions.captions(library)[0].startswith("Energy: the parts of v1"), words)
+        require(shapes_table.sources(library.used)[0].startswith("Energy: the parts of v1"), words)
     for words in (("joules", "v14"), ("budget",), ("picture", "v14")):
         library = readings.Library(folder)
         refused("write energy budget", note_blocks.lines_of, library, ("energy", *words))
