@@ -39,16 +39,16 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-def machine(gpu, *without):
-    """A GPU, its power limit and the versions, but those left out."""
+def machine(gpu):
+    """A GPU, its power limit and the versions, as far as they are known."""
     limit = gpu.get("power_limit_watts")
-    words = {
-        "power": f"power limit {'unknown' if limit is None else f'{limit:.0f} W'}",
-        "cuda": f"CUDA {gpu['cuda']}",
-        "cublas": f"cuBLAS {gpu.get('cublas')}",
-        "driver": f"driver {gpu['driver']}",
+    found = {
+        "power limit": limit and f"{limit:.0f} W",
+        "CUDA": gpu["cuda"],
+        "cuBLAS": gpu.get("cublas"),
+        "driver": gpu["driver"],
     }
-    return ", ".join([gpu["name"], *(text for key, text in words.items() if key not in without)])
+    return ", ".join([gpu["name"], *(f"{name} {value}" for name, value in found.items() if value)])
 
 
 def plural(count, one, several):
@@ -101,19 +101,15 @@ def source(record):
             f"The emulator's counts, of one launch: {', '.join(places)}; policy {record['policy']}; "
             f"{record['inputs']} inputs."
         )
-    what, more, *without = {
-        "ladder": lambda: ("Times:", f"{record['protocol']} protocol"),
-        "counters": lambda: ("Counts:", f"ncu {record['ncu'] or 'unknown'}", "power"),
-        "trace": lambda: (
-            f"Trace of {record['step']}:",
-            "CTA {cta} of {ctas}".format_map(record["launch"]),
-            "power",
-            "cublas",
-        ),
-        "energy": lambda: (f"Energy: the parts of {record['rung']},", "", "cublas"),
-    }[record["kind"]]()
-    words = [machine(record["gpu"], *without), title(recorded.shape_of(record)), more, made(record)]
-    return f"{what} {'; '.join(filter(None, words))}."
+    what, more = {
+        "ladder": ("Times:", "{protocol} protocol"),
+        "counters": ("Counts:", "ncu {ncu}"),
+        "trace": ("Trace of {step}:", "CTA {launch[cta]} of {launch[ctas]}"),
+        "energy": ("Energy: the parts of {rung},", ""),
+    }[record["kind"]]
+    shape = title(recorded.shape_of(record))
+    words = [machine(record["gpu"]), shape, more.format_map(record), made(record)]
+    return f"{what.format_map(record)} {'; '.join(filter(None, words))}."
 
 
 KINDS = ("ladder", "counters", "trace", "energy", "emulated")
