@@ -8,7 +8,7 @@ from bench.energy import budget
 from bench.markdown import plain, table
 from bench.records import recorded
 from notes.tools import figures_block, shapes_table
-from notes.tools.shapes_table import DASH, NOTHING
+from notes.tools.shapes_table import DASH, NOTHING, SHARE_AND_CLOCK
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 
@@ -21,24 +21,6 @@ def usage(words, right):
 # --- variants, and programs at several shapes -----------------------------------------------
 
 
-def against_rungs(ladder):
-    """{variant: '1.0123 (5 of 5 passes faster)'}"""
-    return {
-        pair["upper"]: f"{pair['paired_ratio']:.4f} "
-        f"({pair['passes_faster']} of {pair['passes']} passes faster)"
-        for pair in ladder["neighbours"]
-        if recorded.is_variant(pair["upper"])
-    }
-
-
-VARIANTS_COLUMNS = (
-    ("TFLOPS", "tflops", ".1", "±"),
-    ("of cuBLAS", "ratio", "±"),
-    ("tensor-core share", "share"),
-    ("SM clock", "clock"),
-)
-
-
 def variants_block(library, words):
     """Times of the rungs and variants named, or of all: of the newest standard run with variants, or
     of that of a commit (@1234abc)."""
@@ -49,11 +31,18 @@ def variants_block(library, words):
     ladder = library.with_variants(*commits)
     if ladder is None:
         return [NOTHING]
-    columns = [(head, [[ladder]], *how) for head, *how in VARIANTS_COLUMNS]
+    figures = (("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±"), *SHARE_AND_CLOCK)
+    columns = [(head, [[ladder]], *how) for head, *how in figures]
     names = names or recorded.all_names(ladder)
     rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
-    paired = {"program": "against its rung", **against_rungs(ladder)}
-    return table([[*row[:4], paired.get(row[0], DASH), *row[4:]] for row in rows])
+    rows[0].append("against its rung")
+    pairs = {pair["upper"]: pair for pair in ladder["neighbours"]}
+    for row in rows[1:]:
+        row.append(DASH)
+        if row[0] in pairs and recorded.is_variant(row[0]):
+            paired = "{paired_ratio:.4f} ({passes_faster} of {passes} passes faster)"
+            row[-1] = paired.format_map(pairs[row[0]])
+    return table(rows)
 
 
 def shapes_block(library, words):
@@ -154,23 +143,18 @@ COUNT_COLUMNS = (
 )
 
 
-def heads_and_cells(columns, parts):
-    """The headings of columns, and of each part its cells."""
-    heads = [head for head, *_ in columns]
-    return heads, [[cell(part.get(key), *how) for _, key, *how in columns] for part in parts]
-
-
 def part_rows(record):
     """What was measured of all parts, in the order in which they ran."""
-    heads, cells = heads_and_cells(PART_COLUMNS, record["parts"])
-    rows = [["part", "what it is", "watts", *heads, "°C"]]
-    for part, own in zip(record["parts"], cells):
+    rows = [["part", "what it is", "watts", *(head for head, *_ in PART_COLUMNS), "°C"]]
+    for part in record["parts"]:
         if "failed" in part:
-            own = [f"failed: {plain(part['failed'])}", *[DASH] * (len(heads) + 2)]
+            cells = [f"failed: {plain(part['failed'])}", *[DASH] * (len(rows[0]) - 2)]
         else:
             watts = f"{part['watts']:.1f} ± {part['watts_error']:.1f}"
-            own = [plain(part["what"]), watts, *own, cell(part["celsius"][1], ".0f")]
-        rows.append([plain(part["part"]), *own])
+            cells = [plain(part["what"]), watts]
+            cells += [cell(part[key], *how) for _, key, *how in PART_COLUMNS]
+            cells.append(cell(part["celsius"][1], ".0f"))
+        rows.append([plain(part["part"]), *cells])
     return rows
 
 
@@ -178,9 +162,11 @@ def counted_rows(record):
     """What ncu counted of one launch of some parts. Unsolvable if nothing was."""
     if not record.get("counted"):
         raise budget.Unsolvable("nothing was counted in this run")
-    parts = record["counted"]["parts"]
-    heads, cells = heads_and_cells(COUNT_COLUMNS, parts)
-    return [["part", *heads], *([part["part"], *own] for part, own in zip(parts, cells))]
+    rows = [["part", *(head for head, *_ in COUNT_COLUMNS)]]
+    for part in record["counted"]["parts"]:
+        cells = [cell(part.get(key), *how) for _, key, *how in COUNT_COLUMNS]
+        rows.append([part["part"], *cells])
+    return rows
 
 
 ENERGY_TABLES = {"budget": budget_rows, "fit": fit_rows, "parts": part_rows, "counts": counted_rows}

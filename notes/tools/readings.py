@@ -9,7 +9,6 @@ of these recorded.precedence() says which is taken.
 from __future__ import annotations
 
 import contextlib
-import operator
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -36,6 +35,7 @@ SELECTORS = {  # what a word selects: the first that it fits
     "shape": SHAPE.fullmatch,
     "gpu": re.compile(r"(?:gh|[abhl])[0-9]{2,3}").fullmatch,
 }
+WHOLE = {"trace": "GPU's trace", "energy": "whole energy run"}  # records that are of one rung each
 ALLOWED = {  # kind of record: what may be selected of it
     "ladder": tuple(SELECTORS),
     "counters": ("commit", "shape", "gpu"),
@@ -264,9 +264,13 @@ def compares(record, name):
 
 
 def fits(record, place, requests):
-    """Whether a ladder or counters are what a place asks for, and have results of all who are named.
-    Unless a commit is named they show the programs as they are today, beside the rungs that they grow
-    from, and no variants or rivals that nobody asks for."""
+    """Whether a record is what a place asks for, and has results of all who are named; an energy run
+    all that a budget needs. Unless a commit is named, ladders and counters show the programs as they
+    are today, beside the rungs that they grow from, and no variants or rivals that nobody asks for."""
+    if place.kind == "trace":
+        return record["step"] == requests[0].subject
+    if place.kind == "energy":
+        return record["rung"] == requests[0].subject and recorded.is_whole_energy(record)
     names = {one.name for one in requests if one.name}
     contenders = {one.subject for one in requests if not one.name}
     against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs_today()}
@@ -285,15 +289,6 @@ def fits(record, place, requests):
             and all(compares(record, name) for name in against)
         )
     )
-
-
-OF_ONE = {  # kinds whose records are of one rung each: what one is called, and which are the rung's
-    "trace": ("GPU's trace", lambda record, name: record["step"] == name),
-    "energy": (
-        "whole energy run",
-        lambda record, name: record["rung"] == name and recorded.is_whole_energy(record),
-    ),
-}
 
 
 class Library:
@@ -335,22 +330,16 @@ class Library:
         if place.kind == "emulator":
             return self.answered(recorded.load_record(self.folder / EMULATOR_COUNTS))
         there = [one for one in self.all_of(place.kind) if self.is_at(one, place)]
-        if place.kind in OF_ONE:
-            what, is_of = OF_ONE[place.kind]
-            name = requests[0].subject
-            why = f"no {what} of {name} is recorded"
-            found = [one for one in there if is_of(one, name)]
-            order = operator.itemgetter("date")
-        else:
-            found = [one for one in there if fits(one, place, requests)]
-            found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
-            order = recorded.precedence(found, self.home)
-            asked = ", ".join(dict.fromkeys(f"{one.subject} {one.figure}" for one in requests))
-            where = ", ".join(str(value) for value in place if value)
-            why = f"nothing recorded has {asked} in: {where}"
+        found = [one for one in there if fits(one, place, requests)]
         if not found:
-            raise ExpressionError(why)
-        return self.answered(max(found, key=order))
+            asked = ", ".join(dict.fromkeys(f"{one.subject} {one.figure}" for one in requests))
+            where = ", ".join(str(value) for value in place[1:] if value)
+            raise ExpressionError(
+                f"no {WHOLE.get(place.kind, place.kind)} of {asked} is recorded in: {where}"
+            )
+        if place.kind not in WHOLE:
+            found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
+        return self.answered(max(found, key=recorded.precedence(found, self.home)))
 
     def with_variants(self, commit=None):
         """The run whose variants a page shows, or None."""
@@ -371,7 +360,7 @@ def answer(requests, library, missing=()):
     groups, answers = {}, {}
     for request in requests:
         place = place_of(request)
-        alone = place.kind in OF_ONE and request.subject
+        alone = place.kind in WHOLE and request.subject
         groups.setdefault((place, alone), []).append(request)
     for (place, _), group in groups.items():
         record = library.find(place, group)

@@ -41,8 +41,7 @@ def table(ladder, steps, runs):
     columns = [
         ("TFLOPS", [[ladder]], "tflops", "±"),
         *((head, [runs[gpu]], figure, "±") for head, gpu, figure in ratios),
-        ("tensor-core share", [[ladder]], "share"),
-        ("SM clock", [[ladder]], "clock"),
+        *((head, [[ladder]], figure) for head, figure in shapes_table.SHARE_AND_CLOCK),
     ]
     rows = shapes_table.rows(["step", "idea"], [ladder], recorded.all_names(ladder), columns)
     return markdown.table(linked(rows, steps))

@@ -28,6 +28,8 @@ CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences
     "second_opinion": ("other", None),  # its own name
 }
 
+SHARE_AND_CLOCK = (("tensor-core share", "share"), ("SM clock", "clock"))  # columns: head, figure
+
 # --- what was measured, on what, when -------------------------------------------------------
 
 SPREAD = "± is half of the distance from the 10th to the 90th percentile."
