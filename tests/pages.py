@@ -103,33 +103,7 @@ def check_folder(folder, names, wrong):
     case(f"notes/README.md leads to every page of notes/{folder}", ", ".join(missing))
 
 
-def page(*chapters, first="# v07: x", rung="<!-- rung v07 -->\n<!-- end -->"):
-    """A made-up page."""
-    return "\n\n".join([first, rung, *(f"## {chapter}\n\ntext" for chapter in chapters), SOURCES])
-
-
-SOURCES = "<!-- sources -->\n<!-- end -->\n"
-
-
-def check_itself():
-    """What is wrong with made-up pages."""
-    good = page(*HEADINGS)
-    case("a whole page is right", wrong_with_rung("v07", good))
-    for what, note in {
-        "another title": page(*HEADINGS, first="# v08: x"),
-        "a chapter too few": page(*HEADINGS[:-1]),
-        "chapters in another order": page(*reversed(HEADINGS)),
-        "no table of the rung": page(*HEADINGS, rung=""),
-        "no sources": good.replace(SOURCES, ""),
-        "chapters in code alone": page("```\n" + "\n".join(f"## {h}" for h in HEADINGS) + "\n```"),
-        "nothing": "",
-    }.items():
-        case(f"a page with {what} is not", "" if wrong_with_rung("v07", note) else "nobody minds")
-    case("an empty page of an idea is not", "" if wrong_with_idea("x", "# x\n") else "nobody minds")
-
-
 def main():
-    check_itself()
     check_folder("rungs", rungs(), wrong_with_rung)
     check_folder("ideas", IDEAS, wrong_with_idea)
     return exit_status()

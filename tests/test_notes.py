@@ -33,14 +33,6 @@ OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 PREDICTION = re.compile(r"^(#+) Prediction$.*?(?=^(?!\1#)#+ |\Z)", re.DOTALL | re.MULTILINE)
 OF_TABLES = re.compile(r"(?:trace|energy|emulator)\.|__")
-SENTENCES = {  # how many figures are typed in these, and how many stand between markers
-    "It reaches 775\nTFLOPS.": (1, 0),
-    "12 GB/s at 1.59 GHz": (2, 0),
-    "## Prediction\n\n5 W\n\n### In numbers\n\n6 W\n\n## Measurement\n\n7 W\n": (1, 0),
-    "<!--=v07 tflops-->800 TFLOPS<!--/--> and `<!--=v07 clock-->801 TFLOPS<!--/-->`": (0, 1),
-    "48 KiB, 128 cycles, a limit of 700 W": (0, 0),
-    "<!-- rung v07 -->\n| 5 J |\n<!-- end -->\n": (0, 0),
-}
 
 
 def figures_of(note):
@@ -62,9 +54,6 @@ def check_pages():
         why += [f"{len(named)} in sentences"] if len(named) > MOST_ON_A_PAGE else []
         name = f"{path.relative_to(ROOT)} has at most {MOST_ON_A_PAGE} figures in sentences, none typed"
         case(name, "; ".join(why))
-    for text, wanted in SENTENCES.items():
-        found = tuple(map(len, figures_of(text)))
-        case(f"{wanted} typed and named in {text!r}", "" if found == wanted else f"found {found}")
 
 
 # --- expressions ----------------------------------------------------------------------------
@@ -92,38 +81,35 @@ TEXTS = {  # of made-up quantities
     (8e14, "rate", "spread"): REFUSED,
     (8e14, "rate", "loud"): REFUSED,
 }
-NO_FIGURES = (
-    "",
-    "v07",
-    "v07 speed",
-    "v07 tflops tflops",
-    "v07 tflops @8192 @4096",
-    "v07 tflops @8192x8192",
-    "v07 tflops @nowhere",
-    "v07 tflops @sustained @burst",
-    "v07 tflops @1234567",
-    "v07 tflops @b200",
-    "v07 dram_bytes @burst",
-    "v07 emulator.tma_loads @4096",
-    "v07 emulator.naps",
-    "v99 tflops",
-    "v07-unheard-of tflops",
-    "cublas against",
-    "t02 tflops",
-    "v01 share",
-    "v07 joules",
-    "v07 gb_per_s",
-    "v07 nobody__counted.sum",
-    "cublaslt dram_bytes",
-    "somebody tflops",
-    "__import__('os')",
-    "v07.tflops",
-    "v01 trace.gap",
-    "v07 trace.naps",
-    "v07 trace.gap @8192",
-    "v07 trace.gap @sustained",
-    "cublas trace.gap",
-)
+NO_FIGURES = {  # what is wrong with them
+    "no who and quantity": ("", "v07", "v07 tflops tflops", "v07.tflops", "__import__('os')"),
+    "an unknown quantity": (
+        "v07 speed",
+        "v07 emulator.naps",
+        "v07 trace.naps",
+        "v07 who__knows.sum",
+    ),
+    "an unknown program": ("v99 tflops", "v07-unheard-of tflops", "somebody tflops"),
+    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops", "v01 trace.gap"),
+    "a quantity that a run does not have": ("v01 share", "v07 joules", "v07 gb_per_s"),
+    "a quantity that a program cannot have": (
+        "cublas against",
+        "cublas trace.gap",
+        "cublaslt dram_bytes",
+    ),
+    "selectors of nothing, or two of one kind": (
+        "v07 tflops @nowhere",
+        "v07 tflops @8192 @4096",
+        "v07 tflops @8192x8192",
+        "v07 tflops @sustained @burst",
+    ),
+    "selectors that do not apply": (
+        "v07 dram_bytes @burst",
+        "v07 emulator.tma_loads @4096",
+        "v07 trace.gap @8192",
+        "v07 trace.gap @sustained",
+    ),
+}
 
 
 def text_or_error(function, *arguments):
@@ -180,19 +166,19 @@ def trace_examples():
 
 def check_expressions():
     """How quantities are written, what the records say, and what is no expression."""
-    cases = {
-        f"{value} as {form or 'usual'} of a {kind}": (
-            wanted,
-            text_or_error(quantities.write_as, quantities.Quantity(value, kind), form.split()),
-        )
-        for (value, kind, form), wanted in TEXTS.items()
-    }
-    text = expressions.Evaluator(readings.Library()).text
-    wanted = {**recorded_examples(), **trace_examples(), **dict.fromkeys(NO_FIGURES, REFUSED)}
-    cases |= {f"'{one}'": (text_, text_or_error(text, one)) for one, text_ in wanted.items()}
-    for name, (wanted, found) in cases.items():
+    for (value, kind, form), wanted in TEXTS.items():
+        quantity = quantities.Quantity(value, kind)
+        found = text_or_error(quantities.write_as, quantity, form.split())
         good = found.startswith(REFUSED) if wanted == REFUSED else found == wanted
-        case(f"{name}: {wanted}", "" if good else f"'{found}'")
+        case(f"{value} as {form or 'usual'} of a {kind}: {wanted}", "" if good else f"'{found}'")
+    text = expressions.Evaluator(readings.Library()).text
+    for expression, wanted in {**recorded_examples(), **trace_examples()}.items():
+        found = text_or_error(text, expression)
+        case(f"'{expression}': {wanted}", "" if found == wanted else f"'{found}'")
+    for wrong, those in NO_FIGURES.items():
+        found = {one: text_or_error(text, one) for one in those}
+        taken = [f"'{one}': {what}" for one, what in found.items() if not what.startswith(REFUSED)]
+        case(f"refused: {wrong}: {', '.join(map(repr, those))}", ", ".join(taken))
 
 
 # --- markers --------------------------------------------------------------------------------
@@ -201,33 +187,32 @@ ONE = "<!--=v07/v07 tflops as .0-->1<!--/-->"  # of every record
 RIGHT = f"text {ONE} and `<!--=v07-->9<!--/-->`\n\n```\n<!--=v07-->9<!--/-->\n```\n"
 WRONG = RIGHT.replace("1<!--/-->", "3<!--/-->")
 PINNED = "c413973"  # a run with variants that is not the newest
-BLOCKS = {  # what is in them; None: they are refused
+BLOCKS = {  # what is in them
     "rung v07": "| v06 |",
     "rung v07 @sustained": "| energy, J |",
     "figures @8192 @4096 : v07 v07/v06 cublaslt : tflops time=us ratio": "| cuBLASLt's best |",
     "hazard v07 no-wait-on-full": "v07: ",
     "agreement": "\nthe two runs agree within ",
     "variants v16 v16-late-place": "passes faster) |",
-    f"variants @{PINNED} v16": None,  # its row is put in below
     "variants @1234567": "Not recorded yet.",
     "shapes a01": "TFLOPS, burst: medians",
     "sources": "Nothing recorded",
-    "rung": None,
-    "rung v99": None,
-    "rung v07 @1234567": None,
-    "hazard v07 no-such-bug": None,
-    "hazard ../v07 x": None,
-    "figures v07 : tflops": None,
-    "figures : v99 : tflops": None,
-    "figures : v07 : speed": None,
-    "figures : v06/v07/v08 : tflops": None,
-    "figures @1234567 : v07 : tflops": None,
-    "variants @72badb8 @5147d2e": None,
-    "variants somebody": None,
-    "shapes ../v07": None,
-    "agreement v07": None,
-    "energy joules v14": None,
-    "sources of this": None,
+}
+NO_BLOCKS = {
+    "rung": ("", "v99", "v07 @1234567", "v07 4096"),
+    "hazard": ("v07 no-such-bug", "../v07 x"),
+    "figures": (
+        "v07 : tflops",
+        ": v99 : tflops",
+        ": v07 : speed",
+        ": v06/v07/v08 : tflops",
+        "@1234567 : v07 : tflops",
+    ),
+    "variants": ("@72badb8 @5147d2e", "somebody"),
+    "shapes": ("", "../v07"),
+    "agreement": ("v07",),
+    "energy": ("joules v14", "budget"),
+    "sources": ("of this",),
 }
 BROKEN = (
     "<!--=v07 tflops-->2\n",
@@ -239,12 +224,11 @@ BROKEN = (
 )
 
 
-def pinned_row():
-    """How v16's row in the variants of that commit begins."""
-    ladder = recorded.load_ladder(recorded.newest_variants(commit=PINNED))
-    assert ladder["commit"] == PINNED
-    entry = recorded.entry_of(ladder, "v16")
-    return f"| v16 | {entry['idea']} | {entry['timing']['step']['tflops']['median']:.1f} ±"
+def pinned():
+    """{block: how v16's row in it begins} of the variants of that commit."""
+    entry = recorded.entry_of(recorded.load_ladder(recorded.newest_variants(commit=PINNED)), "v16")
+    row = f"| v16 | {entry['idea']} | {entry['timing']['step']['tflops']['median']:.1f} ±"
+    return {f"variants @{PINNED} v16": row}
 
 
 def filled(note, *options):
@@ -269,20 +253,20 @@ def check_markers():
     ):
         *found, said = filled(note, *options)
         case(what, "" if tuple(found) == wanted else f"{found}: {said}")
-    refused = list(BROKEN)
-    for block, words in {**BLOCKS, f"variants @{PINNED} v16": pinned_row()}.items():
-        note = f"<!-- {block} -->\nold\n<!-- end -->\n"
-        if words is None:
-            refused.append(note)
-            continue
-        status, text, said = filled(note)
+    for block, words in {**BLOCKS, **pinned()}.items():
+        status, text, said = filled(f"<!-- {block} -->\nold\n<!-- end -->\n")
         good = status == 0 and words in text and "old" not in text
         good = good and filled(text, "--check")[:2] == (0, text)
         case(f"the block '{block}' is filled, and then right", "" if good else said or text)
         edited = text.replace("\n<!-- end", " edited\n<!-- end")
         found = filled(edited, "--check")[0], filled(edited)[:2]
         case(f"the block '{block}' is found edited", "" if found == (1, (0, text)) else str(found))
-    for note in refused:
+    refused = [
+        f"<!-- {kind} {words} -->\nold\n<!-- end -->\n".replace("  ", " ")
+        for kind, those in NO_BLOCKS.items()
+        for words in those
+    ]
+    for note in (*BROKEN, *refused):
         status, text, said = filled(note)
         good = status == 2 and text == note and "v07.md: line 1: " in said
         case(f"refused: {note!r}", "" if good else f"status {status}: {said}")
