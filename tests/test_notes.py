@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Every figure in the notes is traced to a recorded result.
+"""What make notes writes into a page is what the records say, and what it cannot write it refuses.
 
-In notes/rungs and notes/ideas no measurement is typed outside of markers, and what make notes writes
-between them is what the records say. (That all pages say so now is a case of tests/results.py.)
 Prints one line per case; exits 1 if any failed.
 """
 
@@ -10,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import statistics
 import sys
 import tempfile
@@ -22,39 +19,6 @@ from tools.emulated import ROOT, case, exit_status
 from bench import markdown
 from bench.records import recorded
 from notes.tools import expressions, notes_tables, quantities, readings
-
-NOTES = ROOT / "notes"
-
-# --- figures in sentences -------------------------------------------------------------------
-
-MOST_ON_A_PAGE = 6
-TYPED = re.compile(r"(?<![\w.,])[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])")
-OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-PREDICTION = re.compile(r"^(#+) Prediction$.*?(?=^(?!\1#)#+ |\Z)", re.DOTALL | re.MULTILINE)
-OF_TABLES = re.compile(r"(?:trace|energy|emulator)\.|__")
-
-
-def figures_of(note):
-    """(measured rates that are typed, but for code and predictions; the expressions) in a note's text."""
-    prose = "".join(part.text for part in markdown.segments(note) if part.kind == "text")
-    named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
-    prose = PREDICTION.sub("", COMMENT.sub("", markdown.FIGURE.sub("~", prose)))
-    typed = [" ".join(match[0].split()) for match in TYPED.finditer(prose)]
-    return [text for text in typed if text not in OF_DATASHEETS], named
-
-
-def check_pages():
-    """Sentences have few figures, none that only a table may show, and none that is typed into a page of
-    a rung or of an idea."""
-    for path in notes_tables.pages(NOTES):
-        typed, named = figures_of(path.read_text(encoding="utf-8"))
-        why = typed if path.parent.name in ("rungs", "ideas") else []
-        why += [text for text in named if OF_TABLES.search(text)]
-        why += [f"{len(named)} in sentences"] if len(named) > MOST_ON_A_PAGE else []
-        name = f"{path.relative_to(ROOT)} has at most {MOST_ON_A_PAGE} figures in sentences, none typed"
-        case(name, "; ".join(why))
-
 
 # --- expressions ----------------------------------------------------------------------------
 
@@ -292,7 +256,6 @@ def check_reports():
 
 
 def main():
-    check_pages()
     check_expressions()
     check_markers()
     check_reports()
