@@ -7,7 +7,7 @@ ExpressionError.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bench.records import recorded
 
@@ -99,10 +99,8 @@ def format_of(words, quantity):
         elif word in units:
             found["unit"] = units[word]
         else:
-            raise ExpressionError(
-                f"'{word}' is no unit of a {quantity.kind}, which has {', '.join(units)}, "
-                "and no format"
-            )
+            there = ", ".join(units)
+            raise ExpressionError(f"'{word}' is no unit of a {quantity.kind} ({there}), no format")
     usual = next(unit for unit in units.values() if abs(quantity.value) >= unit.least)
     unit = found.setdefault("unit", usual)
     return Format(**{"decimals": unit.decimals, **found})
@@ -110,25 +108,24 @@ def format_of(words, quantity):
 
 def number(quantity, form):
     """A quantity without its unit."""
-    values = {"value": quantity.value, "low": quantity.low, "high": quantity.high}
-    values["±"] = quantity.value
-    if form.part == "spread":
-        return " to ".join(number(quantity, replace(form, part=part)) for part in ("low", "high"))
-    if form.part == "±" and quantity.low is not None:
-        parts = {"median": quantity.value, "low": quantity.low, "high": quantity.high}
+    parts = {"median": quantity.value, "low": quantity.low, "high": quantity.high}
+    if quantity.low is None and form.part in ("low", "high", "spread"):
+        raise ExpressionError(f"there are no percentiles: '{form.part}' shows nothing")
+    if quantity.low is not None and form.part == "±":
         scaled = {part: value * form.unit.scale for part, value in parts.items()}
         return recorded.plus_minus(scaled, form.decimals)
-    value = values[form.part]
-    if value is None:
-        raise ExpressionError(f"there are no percentiles: '{form.part}' shows nothing")
-    value = (value - form.gain) * form.unit.scale
-    style = f"{'+' * form.gain}{',' * (abs(value) >= SEPARATED_FROM)}.{form.decimals}f"
-    return f"{value:{style}}".replace("-", "−")
+
+    def text(part):
+        value = (parts[part] - form.gain) * form.unit.scale
+        style = f"{'+' * form.gain}{',' * (abs(value) >= SEPARATED_FROM)}.{form.decimals}f"
+        return f"{value:{style}}".replace("-", "−")
+
+    shown = {"spread": ("low", "high"), "low": ("low",), "high": ("high",)}
+    return " to ".join(map(text, shown.get(form.part, ("median",))))
 
 
 def write_as(quantity, words):
     """The text of a quantity in the format of those words: with its unit, but for a spread around it."""
     form = format_of(words, quantity)
-    if form.part == "±":
-        return number(quantity, form)
-    return f"{number(quantity, form)} {form.unit.text}".strip()
+    unit = "" if form.part == "±" else form.unit.text
+    return f"{number(quantity, form)} {unit}".strip()
