@@ -211,8 +211,8 @@ class Place(NamedTuple):
     track: str
     shape: tuple | None
     protocol: str
-    commit: str | None
-    gpu: str | None
+    commit: str | None = None
+    gpu: str | None = None
 
 
 def selected_by(word):
@@ -263,7 +263,7 @@ def compares(record, name):
     return (name, below) in pairs and not recorded.is_outdated(record, below)
 
 
-def fits(record, place, requests):
+def fits(record, place, requests, shown=None):
     """Whether a record is what a place asks for, and has results of all who are named; an energy run
     all that a budget needs. Unless a commit is named, ladders and counters show the programs as they
     are today, beside the rungs that they grow from, and no variants or rivals that nobody asks for."""
@@ -285,7 +285,7 @@ def fits(record, place, requests):
         and (
             bool(place.commit)
             or not any(recorded.is_outdated(record, name) for name in names)
-            and (not timed or recorded.may_show(record, names))
+            and (not timed or (shown(record) if shown else recorded.may_show(record, names)))
             and all(compares(record, name) for name in against)
         )
     )
@@ -325,12 +325,13 @@ class Library:
             return place.gpu in record["gpu"]["name"].lower().split()
         return self.home.has(record)
 
-    def find(self, place, requests):
-        """The record that answers requests at a place. ExpressionError if none does."""
+    def find(self, place, requests, shown=None):
+        """The record that answers requests at a place; `shown` says of a ladder whether it may be. ExpressionError
+        if none does."""
         if place.kind == "emulator":
             return self.answered(recorded.load_record(self.folder / EMULATOR_COUNTS))
         there = [one for one in self.all_of(place.kind) if self.is_at(one, place)]
-        found = [one for one in there if fits(one, place, requests)]
+        found = [one for one in there if fits(one, place, requests, shown)]
         if not found:
             asked = ", ".join(dict.fromkeys(f"{one.subject} {one.figure}" for one in requests))
             where = ", ".join(str(value) for value in place[1:] if value)

@@ -126,27 +126,22 @@ def sources(records):
 # --- which runs -----------------------------------------------------------------------------
 
 
-def find(names, shapes, protocol="burst", track="v", kind=recorded.rungs_only, folder=None):
+def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
     """The runs of all of `names` at each shape at which there are any: of other GPUs and cards those
-    of the same commit."""
-    folder = folder or recorded.RESULTS
-
-    def has_all(ladder):
-        good = {rung["step"] for rung in recorded.measured(ladder)}
-        return good.issuperset(names) and kind(ladder)
-
-    def wanted(ladder):
-        there = ladder["protocol"] == protocol and not ladder["interrupted"]
-        there = there and recorded.tracks(ladder) == {track}
-        return there and has_all(ladder) and not any(recorded.is_outdated(ladder, n) for n in names)
-
+    of the same commit. `kind` says of a ladder whether it may be shown."""
+    library = readings.Library(folder or recorded.RESULTS)
+    requests = [readings.Request(name, "time") for name in names]
     runs = {}
+
+    def shown(ladder):
+        fits = kind(ladder) if kind else recorded.may_show(ladder, names)
+        return fits and readings.good_names(ladder).issuperset(names)
+
     for shape in shapes:
-        place = recorded.newest(
-            folder, "ladder", lambda one, at=shape: recorded.shape_of(one) == at and wanted(one)
-        )
-        if place:
-            runs[shape] = recorded.beside(recorded.load_ladder(place), folder, has_all)
+        with contextlib.suppress(ExpressionError):
+            place = readings.Place("ladder", track, shape, protocol)
+            ladder = library.find(place, requests, shown)
+            runs[shape] = recorded.beside(ladder, library.folder, shown)
     return runs
 
 
@@ -242,10 +237,7 @@ def table(names, folder=recorded.RESULTS):
     track = "".join({name[0] for name in names})
     measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
 
-    def kind(ladder):
-        return recorded.may_show(ladder, names)
-
-    runs = find(names, SHAPES[measure], track=track, kind=kind, folder=folder)
+    runs = find(names, SHAPES[measure], track=track, folder=folder)
     if not runs:
         return None, NOTHING
     gpus = gpus_of(runs)
