@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every rung and every idea has its page in notes/, with the headings that a page has; sentences have
-few figures, and in pages of rungs and ideas none is typed. (That what make notes writes is what the
+"""Every rung and every idea has its page in notes/, with the headings that a page has; sentences
+have few figures, and in pages of rungs and ideas none is typed. (That what make notes writes is what the
 records say is a case of tests/results.py.)
 
 Prints one line per case; exits 1 if any failed.
@@ -62,8 +62,8 @@ def wrong_with_idea(prose):
 
 
 def wrong_figures(prose, may_type):
-    """Figures that are too many, or that only a table may show, or measured rates that are typed, but
-    for code and predictions."""
+    """Figures that are too many, or that only a table may show, or measured rates that are typed,
+    but for code and predictions."""
     named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
     wrong = [text for text in named if OF_TABLES.search(text)]
     if len(named) > MOST_FIGURES:

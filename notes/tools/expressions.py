@@ -25,8 +25,8 @@ class Evaluator:
         self.library = library
 
     def text(self, expression):
-        """What stands for an expression, a quotient from one record. ExpressionError, quoting it, if
-        nothing can."""
+        """What stands for an expression, a quotient from one record. ExpressionError, quoting it,
+        if nothing can."""
         words = " ".join(expression.split())
         match = FIGURE.fullmatch(words)
         try:

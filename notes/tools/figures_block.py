@@ -51,8 +51,8 @@ RATE_OF_A_RUNG = {recorded.PRODUCTS: "tflops=.1", recorded.MOVES: "gb_per_s"}
 
 
 def answers_of(requests, library, missing, ways=(lambda one: one.subject, lambda one: one)):
-    """{request: quantity}: all from one record of a kind if one has them all; otherwise those of one
-    program from one, or each from its own. What is missing there has none."""
+    """{request: quantity}: all from one record if one has them all; otherwise those of one program
+    from one, or each from its own. What is missing there has none."""
     try:
         return readings.answer(requests, library, missing)
     except ExpressionError as error:
@@ -132,8 +132,8 @@ def selector_text(word):
 
 
 def lines_of(library, groups, who, words, usual=False):
-    """The lines of a table: rows are programs at groups of selectors, columns are named in `words`, or
-    are the usual ones, of which some may be missing."""
+    """The lines of a table: rows are programs at groups of selectors, columns are named in `words`,
+    or are the usual ones, of which some may be missing."""
     missing = (ExpressionError,) if usual else (NotMeasured,)
     named = [word.partition("=")[::2] for word in words]
     figures = [name for name, _ in named]
@@ -173,8 +173,8 @@ def block(library, words):
 
 
 def rung_block(library, words):
-    """The table of a rung beside the one below it and whom it is compared with. Counts are shown of no
-    other shape than times, and a dash for what was not recorded."""
+    """The table of a rung beside the one below it and whom it is compared with. Counts are shown of
+    no other shape than times, and a dash for what was not recorded."""
     name, *more = words or [""]
     if not recorded.NAME.fullmatch(name) or not all(word.startswith("@") for word in more):
         raise ValueError(f"'rung {' '.join(words)}': write rung v07, or rung v07 @4096")

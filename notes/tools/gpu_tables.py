@@ -74,7 +74,7 @@ def calls(folder=None):
 
 
 def rivals(folder=None):
-    """Other people's kernels beside the top of the ladder, track by track, at each shape on each GPU."""
+    """Other people's kernels beside the top of the ladder, track by track."""
     kind = recorded.has_rivals
     runs = {
         track: shapes_table.find((), RIVAL_SHAPES, track=track, kind=kind, folder=folder)

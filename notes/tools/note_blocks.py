@@ -22,8 +22,8 @@ def usage(words, right):
 
 
 def variants_block(library, words):
-    """Times of the rungs and variants named, or of all: of the newest standard run with variants, or
-    of that of a commit (@1234abc)."""
+    """Times of the rungs and variants named, or of all: of the newest standard run with variants,
+    or of that of a commit (@1234abc)."""
     commits = [word[1:] for word in words if word.startswith("@")]
     names = [word for word in words if not word.startswith("@")]
     if len(commits) > 1 or not all(map(recorded.NAME.fullmatch, names)):
@@ -88,8 +88,8 @@ DISAGREEMENT = "largest disagreement: "  # the line of the report from which on 
 
 
 def agreement_block(library, words):
-    """The end of what make compare said of two runs on one card. tests/test_compare.py compares that
-    file with the two records."""
+    """The end of what make compare said of two runs on one card. tests/test_compare.py compares
+    that file with the two records."""
     found = sorted(library.folder.glob("*-agreement.txt"))
     if words or not found:
         raise usage(words, f"agreement, and put a report of two runs in {library.folder}")

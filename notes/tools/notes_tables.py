@@ -20,8 +20,8 @@ from notes.tools import expressions, note_blocks, readings, readme_table
 
 
 def fill(note, library):
-    """The note with its single figures and its blocks filled; the blocks of sources at the end, when
-    all that was used is known. ValueError for a marker that isn't understood."""
+    """The note with its single figures and its blocks filled; the blocks of sources at the end,
+    when all that was used is known. ValueError for a marker that isn't understood."""
     library.used = []
     text_of = expressions.Evaluator(library).text
     parts = markdown.segments(note)

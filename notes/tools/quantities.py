@@ -61,7 +61,7 @@ UNITS = {  # of each kind, by the word that asks for it
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in base units (a second, a byte, a FLOP per second), and its percentiles if known."""
+    """A number in base units (a second, a byte, a FLOP per second), with percentiles if known."""
 
     value: float
     kind: str
@@ -125,7 +125,7 @@ def number(quantity, form):
 
 
 def write_as(quantity, words):
-    """The text of a quantity in the format of those words: with its unit, but for a spread around it."""
+    """The text of a quantity in the format of those words; with ± it has no unit."""
     form = format_of(words, quantity)
     unit = "" if form.part == "±" else form.unit.text
     return f"{number(quantity, form)} {unit}".strip()

@@ -1,7 +1,7 @@
 """Figures of recorded results by name, for the notes: `v07 tflops`, `v07 dram_bytes`, ...
 
-A request names who (a rung, a variant, cuBLAS), which figure, and where to look. Requests that stand
-in one expression and look in the same place are answered from one record, so that a quotient never
+A request names who (a rung, a variant, cuBLAS), which figure, and where to look. Requests that
+stand in one expression and look in the same place are answered from one record, so that a quotient never
 mixes two runs. Of the records that fit, one of the whole track goes before one of a part of it, and
 of these recorded.precedence() says which is taken.
 """
@@ -264,9 +264,9 @@ def compares(record, name):
 
 
 def fits(record, place, requests, shown=None):
-    """Whether a record is what a place asks for, and has results of all who are named; an energy run
-    all that a budget needs. Unless a commit is named, ladders and counters show the programs as they
-    are today, beside the rungs that they grow from, and no variants or rivals that nobody asks for."""
+    """Whether a record is what a place asks for, and has results of all who are named; an energy
+    run all that a budget needs. Unless a commit is named, ladders and counters show the programs as
+    they are today, beside the rungs that they grow from, and no variants or rivals unasked."""
     if place.kind == "trace":
         return record["step"] == requests[0].subject
     if place.kind == "energy":
@@ -326,8 +326,8 @@ class Library:
         return self.home.has(record)
 
     def find(self, place, requests, shown=None):
-        """The record that answers requests at a place; `shown` says of a ladder whether it may be. ExpressionError
-        if none does."""
+        """The record that answers requests at a place. `shown` says of a ladder whether it may.
+        ExpressionError if none does."""
         if place.kind == "emulator":
             return self.answered(recorded.load_record(self.folder / EMULATOR_COUNTS))
         there = [one for one in self.all_of(place.kind) if self.is_at(one, place)]

@@ -2,9 +2,9 @@
 """Fills the README's results, between markers, from recorded ladders.
 
 `results` is the v track: without --results the newest finished burst run at 8192 x 8192 x 8192 in
-bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs. A
-README need not have the others: `ampere` and `tma` are the newest runs of the a and t tracks at some
-shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
+bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs.
+A README need not have the others: `ampere` and `tma` are the newest runs of the a and t tracks at
+some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
 gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.

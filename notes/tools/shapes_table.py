@@ -100,8 +100,8 @@ def source(record):
             for ladder in record["ladders"]
         ]
         return (
-            f"The emulator's counts, of one launch: {', '.join(places)}; policy {record['policy']}; "
-            f"{record['inputs']} inputs."
+            f"The emulator's counts, of one launch: {', '.join(places)}; "
+            f"policy {record['policy']}; {record['inputs']} inputs."
         )
     what, more = {
         "ladder": ("Times:", "{protocol} protocol"),
@@ -118,7 +118,7 @@ KINDS = ("ladder", "counters", "trace", "energy", "emulated")
 
 
 def sources(records):
-    """All records of a page: times, counts, traces, energy, the emulator, each in the order of time."""
+    """All records of a page: times, counts, traces, energy, the emulator; each by date."""
     used = sorted(records, key=lambda record: (KINDS.index(record["kind"]), record["date"]))
     return list(dict.fromkeys(map(source, used)))
 
@@ -127,8 +127,8 @@ def sources(records):
 
 
 def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
-    """The runs of all of `names` at each shape at which there are any: of other GPUs and cards those
-    of the same commit. `kind` says of a ladder whether it may be shown."""
+    """The runs of all of `names` at each shape at which there are any: of other GPUs and cards
+    those of the same commit. `kind` says of a ladder whether it may be shown."""
     library = readings.Library(folder or recorded.RESULTS)
     requests = [readings.Request(name, "time") for name in names]
     runs = {}
@@ -168,8 +168,8 @@ def optional(value, digits, unit, scale=1):
 
 
 def cell(ladders, name, figure, *form):
-    """A figure of a program, of several cards the median with the lowest and the highest, in that format;
-    a dash if it wasn't recorded."""
+    """A figure of a program in that format, of several cards the median with the lowest and the
+    highest; a dash if it wasn't recorded."""
     found = []
     for ladder in ladders:
         with contextlib.suppress(ExpressionError):
@@ -184,8 +184,8 @@ def cell(ladders, name, figure, *form):
 
 
 def ratio_columns(runs):
-    """[(heading, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those to
-    cuBLAS, and the GPU's name."""
+    """[(heading, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those
+    to cuBLAS, and the GPU's name."""
     heads = {
         "ratio_to_cublas": "of cuBLAS",
         "ratio_to_cublaslt": f"of {CUBLASLT}",
