@@ -18,7 +18,7 @@ from tools.fake_rungs import holds, refused, require, run_cases, same, tests_in
 
 from bench.energy import budget, energy_limits
 from bench.records import recorded
-from notes.tools import energy_figures, expressions, note_blocks, notes_captions, readings
+from notes.tools import energy_figures, expressions, note_blocks, readings, shapes_table
 
 
 def close(found, wanted, tolerance, what):
@@ -180,7 +180,7 @@ def test_blocks(folder):
         library = readings.Library(folder)
         require(note_blocks.lines_of(library, one) != ["Not recorded yet."], one)
         same(sorted(record["rung"] for record in library.used), rungs)
-        require(notes_captions.captions(library)[0].startswith("Energy: the parts of v1"), one)
+        require(shapes_table.sources(library.used)[0].startswith("Energy: the parts of v1"), one)
     for one in (("joules", "v14"), ("budget",), ("picture", "v14")):
         refused("write energy budget", note_blocks.lines_of, library, ("energy", *one))
 
