@@ -4,6 +4,7 @@
 Without --results from the newest runs in bench/results, into plots/. With one file, what can be
 drawn from it alone; with two files, separated by a comma, the two side by side; both into
 build/plots/, unless --out says where. A picture that cannot be drawn says which recording is missing.
+With --ideas, what lies where, as plots/ideas.py asks, into ideas/ there.
 
 The same results give the same files, byte for byte, with the matplotlib in plots/requirements.txt.
 Exit status: 0 drawn, 2 bad usage or nothing to draw, 77 matplotlib isn't installed.
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 from bench.records import recorded
+from plots import ideas
 from plots.draw import (
     energy,
     ladder,
@@ -84,6 +86,9 @@ def plot(options):
     if pyplot is None:
         print("plot: needs matplotlib; 'make plots' sets it up", file=sys.stderr)
         return 77
+    if options.ideas:
+        ideas.draw(pyplot, runs, folder / "ideas")
+        return 0
     folder.mkdir(parents=True, exist_ok=True)
     drawn = [draw(pyplot, picture, runs, folder) for picture in pictures]
     if not any(drawn):
@@ -103,9 +108,10 @@ def main():
         help="one file, or two to lay side by side (default: the newest in bench/results)",
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
+    parser.add_argument("--ideas", action="store_true", help="draw what lies where")
     try:
         return plot(parser.parse_args())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, records.Missing) as error:
         print(f"plot: {error}", file=sys.stderr)
         return 2
 

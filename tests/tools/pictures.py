@@ -28,6 +28,13 @@ def same(found, wanted):
     require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
+def plot(*arguments, **environment):
+    """Runs plots/plot.py and returns its result with captured text."""
+    command = [sys.executable, "-m", "plots.plot", *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "env": {**os.environ, **environment}}
+    return subprocess.run(command, check=False, timeout=300, **how)
+
+
 def lacking(words, find, *arguments):
     """find(*arguments) raises an error that says so: what it is to find isn't recorded."""
     try:

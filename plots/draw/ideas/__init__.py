@@ -1,5 +1,16 @@
-"""The pictures of ideas, one module each: what lies where, as the project's own code says.
+"""The pictures of ideas: what lies where, as the project's own code says."""
 
-`NAME`; `PROBES`, whose answers it is drawn from; `data(answers, records)` picks what it shows out of
-them: plain numbers and texts, which are kept beside the picture; `draw(pyplot, data)`.
-"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`data(answers, records)` picks what it shows out of the probes' answers: plain numbers and
+    texts, which are kept beside the picture; `draw(pyplot, data)` draws that."""
+
+    name: str
+    data: Callable
+    draw: Callable
