@@ -65,7 +65,7 @@ def main():
         check_destination(out)
         book = site.Site(ROOT)
         book.make()
-        files = book.files()
+        files = book.written()
         write_site(files, out)
     except site.Broken as error:
         print("\n".join(f"book: {line}" for line in str(error).splitlines()), file=sys.stderr)
