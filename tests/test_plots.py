@@ -11,7 +11,6 @@ import copy
 import functools
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,25 +20,20 @@ RESULTS = ROOT / "bench" / "results"
 SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
-from tools import pictures
-from tools.pictures import check_png, check_texts, lacking, require, same, suffixed, texts_of
+from tools import fake_energy, pictures
+from tools.pictures import check_png, check_texts, lacking, plot, require, same, suffixed, texts_of
 
 from bench.records import recorded, traces
 
 
-def run(*arguments):
-    """Runs the program and returns its result with captured text."""
-    command = [sys.executable, "-m", "plots.plot", *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-
-
 @functools.cache
 def drawn():
-    """Everything drawn from what is recorded, once: (the folder that holds it, what it said)."""
+    """Everything drawn from what is recorded, once: what holds the folder, the folder, and what the
+    program said."""
     holder = tempfile.TemporaryDirectory()
-    result = run("--out", holder.name)
+    result = plot("--out", holder.name)
     same((result.returncode, result.stderr), (0, ""))
-    return holder, result.stdout
+    return holder, Path(holder.name), result.stdout
 
 
 def svg_of(path):
@@ -64,7 +58,7 @@ def files_of(shape):
     found = []
     for path in sorted(RESULTS.glob("*.json")):
         runs = recorded.records_of(path)
-        if len(runs) == 1 and runs[0]["kind"] == "ladder" and runs[0]["protocol"] == "burst":
+        if [(run["kind"], run.get("protocol")) for run in runs] == [("ladder", "burst")]:
             names = recorded.all_names(runs[0])
             if recorded.shape_of(runs[0]) == shape and names == track("v")[: len(names)]:
                 found.append(path)
@@ -80,16 +74,16 @@ def records_of(*runs, **others):
 
 def draw(picture, runs, folder):
     """Draws one picture in this process; returns its SVG and what it lacks."""
-    from plots import plot
+    from plots import plot as program
     from plots.draw import style
 
-    pyplot = plot.import_pyplot()
+    pyplot = program.import_pyplot()
     found = picture.find(runs)
     figure = picture.draw(pyplot, found, runs)
     png = style.save_both(figure, Path(folder), picture.NAME)
     pyplot.close(figure)
     check_png(png)
-    return svg_of(png), plot.notes_of(picture, found)
+    return svg_of(png), picture.notes(found) if hasattr(picture, "notes") else []
 
 
 def shows(picture, runs, folder, names, words=(), never=()):
@@ -107,8 +101,7 @@ def test_recorded(_):
     """All pictures of recorded runs are drawn, labelled and titled."""
     from plots.draw import records
 
-    holder, output = drawn()
-    folder = Path(holder.name)
+    _, folder, output = drawn()
     counters = records.load().counters(USUAL)
     names = {
         "ladder": track("v"),
@@ -120,45 +113,34 @@ def test_recorded(_):
         "sustained": ["cuBLAS"],
         "energy": ["tensor cores"],
     }
-    drawn_names = {f"trace-{recorded.trace_name(one)}" for one in recorded.all_traces()}
+    for name in ("sizes", "sustained", "energy"):
+        if f"{name}: not drawn: " in output:
+            del names[name]
     for name, labels in names.items():
-        if f"{name}: not drawn: " in output and name in ("sizes", "sustained", "energy"):
-            continue
-        drawn_names.add(name)
         require(f"{name}.png\n" in output, output)
         check_png(folder / f"{name}.png")
         words = (headline()["gpu"]["name"], "normal inputs", "2026-")
         check_texts(svg_of(folder / name), labels, words)
-    same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(drawn_names)))
+    names |= {f"trace-{recorded.trace_name(one)}": None for one in recorded.all_traces()}
+    same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(names)))
 
 
 def test_same_twice(folder):
     """The same results give the same files, byte for byte."""
-    same(run("--out", folder).returncode, 0)
-    for path in Path(drawn()[0].name).iterdir():
+    same(plot("--out", folder).returncode, 0)
+    for path in drawn()[1].iterdir():
         other = Path(folder) / path.name
         require(path.read_bytes() == other.read_bytes(), f"two drawings of {path.name} differ")
 
 
 def test_committed(_):
     """The pictures in plots/ say what the recorded runs say."""
-    for path in Path(drawn()[0].name).glob("*.svg"):
+    for path in drawn()[1].glob("*.svg"):
         there = ROOT / "plots" / path.name
         require(there.exists(), f"plots/{path.name} is missing ('make plots')")
         fresh, old = (texts_of(svg_of(file)) for file in (path, there))
         require(fresh == old, f"plots/{path.name} is of other results ('make plots')")
         check_png(there.with_suffix(".png"))
-
-
-def test_newest(_):
-    """The recorded sizes that are drawn are of one commit, and the sustained run is the newest."""
-    from plots.draw import records, sizes, sustained
-
-    runs = records.load()
-    same(len({run["commit"] for run in sizes.find(runs)}), 1)
-    there = [run for run in runs.ladders("v", "sustained") if recorded.shape_of(run) == USUAL]
-    pair = sustained.find(runs)
-    require(pair["sustained"] is there[-1], "another sustained run than the newest")
 
 
 def test_grey(_):
@@ -187,7 +169,7 @@ def test_traces(_):
 
     require(recorded.all_traces(), "none is recorded")
     for record in recorded.all_traces():
-        path = Path(drawn()[0].name) / f"trace-{recorded.trace_name(record)}.png"
+        path = drawn()[1] / f"trace-{recorded.trace_name(record)}.png"
         check_png(path)
         trace = traces.Trace(record)
         words = [record["idea"], f"CTA {trace.record['launch']['cta']} of", record["commit"]]
@@ -238,7 +220,7 @@ def test_chosen_trace(folder):
         change(made)
         path, out = Path(folder) / f"{name}.json", Path(folder) / name
         recorded.write_json(path, made)
-        result = run("--results", path, "--out", out)
+        result = plot("--results", path, "--out", out)
         if words is None:
             same((result.returncode, result.stderr.count("\n"), out.exists()), (2, 1, False))
             require("behind the trace's end" in result.stderr, result.stderr)
@@ -258,7 +240,7 @@ def test_one_file(folder):
     """From one chosen file comes what it holds; the rest says what is missing."""
     out = Path(folder) / "out"
     path = files_of((4096,) * 3)[-1]
-    result = run("--results", path, "--out", out)
+    result = plot("--results", path, "--out", out)
     same((result.returncode, result.stderr), (0, ""))
     same(sorted(path.name for path in out.iterdir()), suffixed(["ladder", "share-and-clock"]))
     names = recorded.all_names(recorded.load_ladder(path))
@@ -297,11 +279,11 @@ def test_refuses(folder):
     ):
         if text:
             garbled.write_text(text)
-        result = run("--results", ",".join(map(str, files)), "--out", out)
+        result = plot("--results", ",".join(map(str, files)), "--out", out)
         same((name, result.returncode, result.stderr.count("\n")), (name, 2, 1))
         require(result.stderr.startswith("plot: ") and name in result.stderr, result.stderr)
         require(not out.exists() or not list(out.iterdir()), f"{name}: wrote a file")
-    result = run("--results", large, "--out", garbled)  # a file where the folder should be
+    result = plot("--results", large, "--out", garbled)  # a file where the folder should be
     same((result.returncode, result.stderr.count("\n")), (2, 1))
 
 
@@ -357,28 +339,28 @@ def without_ratios(ladder):
 
 def test_ladder(folder):
     """The ladder: a failed rung is labelled, the best cuBLASLt is a line, and ratios have a panel."""
-    from plots.draw import ladder, share_and_clock
+    from plots.draw import share_and_clock, tracks
 
     run_of = headline()
     run_of["cublaslt"] = scaled(run_of, 1.025)["cublas"]
-    top = ladder.top_ratios([run_of])
+    top = tracks.top_ratios([run_of])
     same([name for _, name, _ in top], track("v")[-len(top) :])
     ratios = [f"{ratio['median']:.3f}" for _, _, ratio in top]
     best = f"best cuBLASLt, median: {run_of['cublaslt']['tflops']['median']:.0f} TFLOPS"
     words = [best, "the axis does"]
-    same(shows(ladder, records_of(run_of), folder, [*track("v"), *ratios], words), [])
+    same(shows(tracks.Ladder, records_of(run_of), folder, [*track("v"), *ratios], words), [])
     runs = records_of(without_ratios(run_of))
-    shows(ladder, runs, folder, track("v"), [best], ["the axis does"])
+    shows(tracks.Ladder, runs, folder, track("v"), [best], ["the axis does"])
     run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
     run_of["rungs"][3]["timing"]["step"].update(tensor_core_share=None, sm_clock_ghz=None)
     runs = records_of(run_of, chosen=True)
-    shows(ladder, runs, folder, [*track("v"), "failed"])
+    shows(tracks.Ladder, runs, folder, [*track("v"), "failed"])
     shows(share_and_clock, runs, folder, track("v"))
 
 
 def test_changes(folder):
     """Every rung's change of speed, share and clock stands in figures, and none on another."""
-    from plots import plot
+    from plots import plot as program
     from plots.draw import share_and_clock
 
     run_of = headline()
@@ -386,7 +368,7 @@ def test_changes(folder):
     known = [v for reading in readings for v in share_and_clock.changes(run_of, reading)[1:]]
     figures = [share_and_clock.percent(v, 0 if v > 100 else 1) for v in known if v is not None]
     shows(share_and_clock, records_of(run_of), folder, figures)
-    pyplot = plot.import_pyplot()
+    pyplot = program.import_pyplot()
     figure = share_and_clock.draw(pyplot, run_of, None)
     figure.draw_without_rendering()
     same(pictures.overlaps(figure.axes[2].texts, 0), [])
@@ -485,8 +467,6 @@ def test_roofline(folder):
 
 def test_energy(folder):
     """The energy budget, from a made-up run of the parts: every line of it, and every part."""
-    from tools import fake_energy
-
     from plots.draw import energy
 
     one = fake_energy.record()
@@ -506,7 +486,7 @@ def test_energy(folder):
 
 def test_other_gpu(folder):
     """The ladder and the sizes show the home GPU, and the ratios of the others and of all cards."""
-    from plots.draw import ladder, sizes
+    from plots.draw import sizes, tracks
 
     h100 = ("NVIDIA H100 80GB HBM3", "cccccccc", 80, 0.5)
     one = headline()
@@ -515,9 +495,9 @@ def test_other_gpu(folder):
     words = ["NVIDIA H200, 700 W: bf16 GEMM", "H200, 2 cards:", "of several cards: the median"]
     names = [f"{recorded.median(ratios):.3f}"]
     # A panel needs a ratio near 1.
-    shows(ladder, records_of(on(one, *h100), *cards), folder, names, words, ["H100:"])
+    shows(tracks.Ladder, records_of(on(one, *h100), *cards), folder, names, words, ["H100:"])
     words = ["H100:", "H100 is NVIDIA H100 80GB HBM3, 700 W"]
-    shows(ladder, records_of(on(one, *h100[:3]), *cards), folder, [], words)
+    shows(tracks.Ladder, records_of(on(one, *h100[:3]), *cards), folder, [], words)
     runs = []
     for size in SIZES:
         square = at(on(one, "NVIDIA H200", "a", 141), size)
@@ -532,7 +512,7 @@ def test_side_by_side(folder):
     from plots.draw import side_by_side
 
     out, files = Path(folder) / "out", files_of(USUAL)[:2]
-    result = run("--results", ",".join(map(str, files)), "--out", out)
+    result = plot("--results", ",".join(map(str, files)), "--out", out)
     same((result.returncode, result.stderr), (0, ""))
     same(sorted(path.name for path in out.iterdir()), suffixed(["side-by-side"]))
     runs = [recorded.load_ladder(path) for path in files]

@@ -44,6 +44,9 @@ RC = {
 # H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
 DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
 
+# Whom the rungs are compared with, as a picture names them: the last columns.
+OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
+
 COMPUTATIONS = {
     "gemm_bf16": "bf16 GEMM",
     "gemm_fp16": "fp16 GEMM",
@@ -183,37 +186,41 @@ def name_ticks(axes, names, places=None, **how):
     axes.set_xlim(-0.6, max(places, default=0) + 0.6)
 
 
+def others(ladder):
+    """{words: timing} of whom the rungs are compared with."""
+    return {words: ladder[side] for words, side in OTHERS.items() if side in ladder}
+
+
 def others_last(names, others):
     """The places of these columns, the last `others` of them apart: their names are long."""
     rungs = len(names) - others
     return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
 
 
-def plain_ticks(axis, candidates, low, high):
-    """Numbers in place of powers of ten."""
-    from matplotlib import ticker
-
-    axis.set_major_locator(ticker.FixedLocator([v for v in candidates if low <= v <= high]))
-    axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.set_minor_locator(ticker.NullLocator())
-
-
-def peak_tflops(records, ladder):
+def tensor_peak(records, ladder):
     """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
     gpu = ladder["gpu"]
     flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(gpu["compute_capability"])
     clock = records.highest_clock(gpu)
-    if flop is None or clock is None:
-        return None
-    return flop * gpu["sms"] * clock / 1e3, clock
+    return (flop * gpu["sms"] * clock / 1e3, clock) if flop and clock else None
 
 
-def peak_words(ladder, peak):
+def peak_of(records, ladder):
+    """The most that this GPU could do, in the unit of the rungs, or None."""
+    if recorded.measure_of(ladder) is recorded.PRODUCTS:
+        return (tensor_peak(records, ladder) or (None,))[0]
+    memory = records.memory_peak(ladder["gpu"])
+    return 1e-9 * memory if memory else None
+
+
+def peak_words(records, ladder):
     """What the peak line is, for the legend."""
+    if recorded.measure_of(ladder) is not recorded.PRODUCTS:
+        return "memory's peak by clock and bus width"
     kind = computation(ladder).partition(" ")[0]
+    peak, clock = tensor_peak(records, ladder)
     return (
-        f"dense {kind} peak at {peak[1]:.2f} GHz, the highest mean clock recorded: "
-        f"{peak[0]:.0f} TFLOPS"
+        f"dense {kind} peak at {clock:.2f} GHz, the highest mean clock recorded: {peak:.0f} TFLOPS"
     )
 
 
