@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from statistics import fmean
 
 from bench.records import recorded
 from notes.tools import shapes_table
@@ -103,23 +104,18 @@ def details(*records):
 
 def other_gpus(ladders):
     """Lines that say what the panels of other GPUs than the title's are of."""
-    return list(
-        dict.fromkeys(
-            f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}"
-            for one in ladders
-            if one["gpu"]["name"] != ladders[0]["gpu"]["name"]
-        )
-    )
+    others = [one for one in ladders if one["gpu"]["name"] != ladders[0]["gpu"]["name"]]
+    lines = [f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}" for one in others]
+    return list(dict.fromkeys(lines))
 
 
 def other_cards(records):
     """A line for each kind of GPU of which several cards were measured."""
     cards = {}
     for record in records:
-        cards.setdefault(recorded.short_name(record["gpu"]), {})[record["gpu"].get("card")] = None
-    return [
-        f"measured on {len(found)} cards of {gpu}" for gpu, found in cards.items() if len(found) > 1
-    ]
+        cards.setdefault(recorded.short_name(record["gpu"]), set()).add(record["gpu"].get("card"))
+    several = {gpu: len(found) for gpu, found in cards.items() if len(found) > 1}
+    return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
 
 
 def figure_of(pyplot, height, *grid, **how):
@@ -226,32 +222,22 @@ def peak_words(records, ladder):
 
 def apart(values, gap):
     """The values, in their order, moved as little as needed to be `gap` apart from each other."""
-    groups = []  # (sum of the wanted places, members): centred on the mean of what they wanted
-
-    def first_of(group):
-        total, members = group
-        return total / len(members) - gap * (len(members) - 1) / 2
-
-    for i in sorted(range(len(values)), key=lambda i: values[i]):
-        groups.append((values[i], [i]))
-        while len(groups) > 1:
-            (total, members), upper = groups[-2:]
-            if first_of(upper) - first_of(groups[-2]) >= gap * len(members):
-                break
-            groups[-2:] = [(total + upper[0], members + upper[1])]
-    places = [0.0] * len(values)
-    for group in groups:
-        for offset, i in enumerate(group[1]):
-            places[i] = first_of(group) + gap * offset
-    return places
+    order = sorted(range(len(values)), key=values.__getitem__)
+    groups = []  # of neighbours that touch: less the gaps between them, all are at the group's mean
+    for rank, i in enumerate(order):
+        groups.append([values[i] - gap * rank])
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    means = [fmean(group) for group in groups for _ in group]
+    places = {i: means[rank] + gap * rank for rank, i in enumerate(order)}
+    return [places[i] for i in range(len(values))]
 
 
 def within(values, gap):
     """The values, so near to the middle that labels which `apart` moves stay between 0 and 1: each
     leaves room for those that are below it, and for those above."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    places = [0.0] * len(values)
-    for below, i in enumerate(order):
+    places = list(values)
+    for below, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
         above = len(values) - 1 - below
         places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
     return places
