@@ -15,7 +15,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter, OrderedDict
 from pathlib import Path
 
@@ -62,14 +61,10 @@ def answer(probe, *arguments):
     return json.loads(said.stdout)
 
 
-@functools.cache
 def drawn():
-    """All pictures drawn once: what holds the folder, and where they are in it."""
+    """The folder in which all pictures were drawn."""
     build()
-    holder = tempfile.TemporaryDirectory()
-    result = plot("--ideas", "--out", holder.name)
-    same((result.returncode, result.stderr), (0, ""))
-    return holder, Path(holder.name) / "ideas"
+    return pictures.drawn("--ideas")[1] / "ideas"
 
 
 # ---------------------------------------------------------------------------- fragments
@@ -317,30 +312,17 @@ def test_l2_model(_):
         same((name, sum(wanted)), (name, 2 * size * size * 2))
 
 
-def test_reuse(_):
-    """What a wave needs and asks for, from the numbers of its rows and columns of tiles."""
-    shown = shown_in("tile-orders")
-    for order in shown["orders"].values():
-        tiles, workers = tiles_of(order), order["workers"]
-        m, n = order["tile_m"], order["tile_n"]
-        for i, (distinct, asked) in enumerate(zip(order["distinct_bytes"], order["asked_bytes"])):
-            part = tiles[i * workers : (i + 1) * workers]
-            rows, columns = ({tile[axis] for tile in part} for axis in (0, 1))
-            same(distinct, (len(rows) * m + len(columns) * n) * shown["size"] * 2)
-            same(asked, workers * (m + n) * shown["size"] * 2)
-
-
 # ---------------------------------------------------------------------------- pictures
 
 
 def svg_of(name, folder=None):
     """The text of a picture's SVG."""
-    return ((folder or drawn()[1]) / f"{name}.svg").read_text(encoding="utf-8")
+    return ((folder or drawn()) / f"{name}.svg").read_text(encoding="utf-8")
 
 
 def shown_in(name):
     """What is kept beside a picture that was drawn."""
-    return json.loads((drawn()[1] / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads((drawn() / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def styles_of(svg):
@@ -351,23 +333,21 @@ def styles_of(svg):
 def test_drawn(_):
     """All pictures are drawn, labelled and titled, each with what it shows beside it."""
     for name, (whole, parts) in SHOWN.items():
-        check_png(drawn()[1] / f"{name}.png")
+        check_png(drawn() / f"{name}.png")
         check_texts(svg_of(name), whole, parts)
     files = [*suffixed(SHOWN), *(f"{name}.json" for name in SHOWN)]
-    same(sorted(path.name for path in drawn()[1].iterdir()), sorted(files))
+    same(sorted(path.name for path in drawn().iterdir()), sorted(files))
 
 
 def test_same_twice(folder):
     """The same code gives the same files, byte for byte."""
-    same(plot("--ideas", "--out", folder).returncode, 0)
-    for path in drawn()[1].iterdir():
-        other = Path(folder) / "ideas" / path.name
-        require(path.read_bytes() == other.read_bytes(), f"two drawings of {path.name} differ")
+    drawn()
+    pictures.same_again(folder, "--ideas")
 
 
 def test_committed(_):
     """What is in plots/ideas is what the code says now."""
-    same(*(sorted(path.name for path in one.iterdir()) for one in (PICTURES, drawn()[1])))
+    same(*(sorted(path.name for path in one.iterdir()) for one in (PICTURES, drawn())))
     for name in SHOWN:
         for look in (texts_of, styles_of):
             fresh, old = look(svg_of(name)), look(svg_of(name, PICTURES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -33,6 +34,30 @@ def plot(*arguments, **environment):
     command = [sys.executable, "-m", "plots.plot", *map(str, arguments)]
     how = {"capture_output": True, "text": True, "env": {**os.environ, **environment}}
     return subprocess.run(command, check=False, timeout=300, **how)
+
+
+@functools.cache
+def drawn(*options):
+    """Everything that is recorded drawn once: (what holds the folder, the folder, what the program
+    said)."""
+    holder = tempfile.TemporaryDirectory()
+    result = plot("--out", holder.name, *options)
+    same((result.returncode, result.stderr), (0, ""))
+    return holder, Path(holder.name), result.stdout
+
+
+def same_again(folder, *options):
+    """Drawing the same anew gives the same files, byte for byte."""
+    same(plot("--out", folder, *options).returncode, 0)
+    first = drawn(*options)[1]
+    files = [path.relative_to(first) for path in first.rglob("*.*")]
+    same(files, [file for file in files if (Path(folder) / file).exists()])
+    differ = [
+        str(file)
+        for file in files
+        if (first / file).read_bytes() != (Path(folder) / file).read_bytes()
+    ]
+    same(differ, [])
 
 
 def lacking(words, find, *arguments):
