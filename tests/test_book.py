@@ -480,4 +480,4 @@ def test_finds_faults(folder):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(pictures.run_tests("book", pictures.tests_in(globals()), __file__, "book", "jinja2"))
+    sys.exit(pictures.run_tests("book", globals(), "book", "jinja2"))

@@ -26,7 +26,7 @@ SHOWN_WIDTH = 800
 MOST_COVERED = 0.15  # of a text by another one
 
 from tools import pictures
-from tools.pictures import check_png, check_texts, plot, require, same, suffixed, texts_of
+from tools.pictures import check_picture, plot, require, same, suffixed, svg_of, texts_of
 
 from bench.records import recorded
 
@@ -98,13 +98,6 @@ def place_in_c(lane, i, _half):
     return (lane >> 2) + (8 if i >= 2 else 0), lane % 4 * 2 + (i & 1)
 
 
-def test_mma(_):
-    """mma.m16n8k16: A, B and the sums as the manual draws them, each element once."""
-    expect_fragment("mma a", place_in_a)
-    expect_fragment("mma b", place_in_b)
-    expect_fragment("mma d", place_in_c)
-
-
 def place_in_d(thread, i, _half):
     """PTX ISA, wgmma: Register Fragments for D, m64nNk16."""
     warp, lane = divmod(thread, 32)
@@ -112,25 +105,34 @@ def place_in_d(thread, i, _half):
     return row, (i >> 2) * 8 + lane % 4 * 2 + (i & 1)
 
 
+def place_in_rows(lane, i, half):
+    """ldmatrix and stmatrix: register i holds row lane / 4 of matrix i, whose rows lanes name."""
+    return 8 * i + lane // 4, lane % 4 * 2 + half
+
+
+def place_in_columns(lane, i, half):
+    """The same, transposed."""
+    return 8 * i + lane % 4 * 2 + half, lane // 4
+
+
+def test_mma(_):
+    """mma.m16n8k16: A, B and the sums as the manual draws them, each element once."""
+    expect_fragment("mma a", place_in_a)
+    expect_fragment("mma b", place_in_b)
+    expect_fragment("mma d", place_in_c)
+
+
 def test_wgmma(_):
     """wgmma.m64nN: D as the manual draws it, for each N, each element once."""
     for n in (64, 128, 256):
-        same(answer("layouts")[f"wgmma d, n = {n}"]["columns"], n)
         expect_fragment(f"wgmma d, n = {n}", place_in_d)
 
 
 def test_matrix_moves(_):
-    """ldmatrix and stmatrix: register i holds row lane / 4 of matrix i, whose rows lanes name."""
-
-    def place(lane, i, half):
-        return 8 * i + lane // 4, lane % 4 * 2 + half
-
-    def transposed(lane, i, half):
-        return 8 * i + lane % 4 * 2 + half, lane // 4
-
-    expect_fragment("ldmatrix_x4", place)
-    expect_fragment("stmatrix_x4", place)
-    expect_fragment("ldmatrix_x4_trans", transposed)
+    """ldmatrix and stmatrix: rows of matrices as the manual draws them, each element once."""
+    expect_fragment("ldmatrix_x4", place_in_rows)
+    expect_fragment("stmatrix_x4", place_in_rows)
+    expect_fragment("ldmatrix_x4_trans", place_in_columns)
 
 
 # ---------------------------------------------------------------------------- banks
@@ -315,11 +317,6 @@ def test_l2_model(_):
 # ---------------------------------------------------------------------------- pictures
 
 
-def svg_of(name, folder=None):
-    """The text of a picture's SVG."""
-    return ((folder or drawn()) / f"{name}.svg").read_text(encoding="utf-8")
-
-
 def shown_in(name):
     """What is kept beside a picture that was drawn."""
     return json.loads((drawn() / f"{name}.json").read_text(encoding="utf-8"))
@@ -333,8 +330,7 @@ def styles_of(svg):
 def test_drawn(_):
     """All pictures are drawn, labelled and titled, each with what it shows beside it."""
     for name, (whole, parts) in SHOWN.items():
-        check_png(drawn() / f"{name}.png")
-        check_texts(svg_of(name), whole, parts)
+        check_picture(drawn() / f"{name}.png", whole, parts)
     files = [*suffixed(SHOWN), *(f"{name}.json" for name in SHOWN)]
     same(sorted(path.name for path in drawn().iterdir()), sorted(files))
 
@@ -350,11 +346,11 @@ def test_committed(_):
     same(*(sorted(path.name for path in one.iterdir()) for one in (PICTURES, drawn())))
     for name in SHOWN:
         for look in (texts_of, styles_of):
-            fresh, old = look(svg_of(name)), look(svg_of(name, PICTURES))
+            fresh, old = look(svg_of(drawn() / name)), look(svg_of(PICTURES / name))
             require(fresh == old, f"{name}.svg shows something else ('make plots')")
         old = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
         require(shown_in(name) == old, f"{name}.json is of other code ('make plots')")
-        check_png(PICTURES / f"{name}.png")
+        check_picture(PICTURES / f"{name}.png")
 
 
 def test_legible(_):
@@ -365,7 +361,7 @@ def test_legible(_):
 
     pyplot = import_pyplot()
     for picture in ideas.pictures():
-        name, svg = picture.name, svg_of(picture.name)
+        name, svg = picture.name, svg_of(drawn() / picture.name)
         figure = picture.draw(pyplot, shown_in(name))
         style.settle(figure)
         width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
@@ -428,4 +424,4 @@ def test_refuses(folder):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(pictures.run_tests("ideas", pictures.tests_in(globals()), __file__))
+    sys.exit(pictures.run_tests("ideas", globals()))

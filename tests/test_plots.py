@@ -19,24 +19,9 @@ SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
 from tools import fake_energy, pictures
-from tools.pictures import (
-    check_png,
-    check_texts,
-    drawn,
-    lacking,
-    plot,
-    require,
-    same,
-    suffixed,
-    texts_of,
-)
+from tools.pictures import check_picture, drawn, lacking, plot, require, same, suffixed
 
 from bench.records import recorded, traces
-
-
-def svg_of(path):
-    """The text of a picture's SVG."""
-    return path.with_suffix(".svg").read_text(encoding="utf-8")
 
 
 def headline():
@@ -70,26 +55,19 @@ def records_of(*runs, **others):
     return records.Records(runs, **{"chosen": False, **others})
 
 
-def draw(picture, runs, folder):
-    """Draws one picture in this process; returns its SVG and what it lacks."""
+def shows(picture, runs, folder, names, words=(), never=()):
+    """Draws one picture in this process, and looks for texts, for words in them, and for what must not
+    be there; returns its notes."""
     from plots import plot as program
     from plots.draw import style
 
     pyplot = program.import_pyplot()
     found = picture.find(runs)
     figure = picture.draw(pyplot, found, runs)
-    png = style.save_both(figure, Path(folder), picture.NAME)
+    path = style.save_both(figure, Path(folder), picture.NAME)
     pyplot.close(figure)
-    check_png(png)
-    return svg_of(png), picture.notes(found) if hasattr(picture, "notes") else []
-
-
-def shows(picture, runs, folder, names, words=(), never=()):
-    """Draws one picture, and looks for texts, for words in them, and for what must not be there."""
-    svg, notes = draw(picture, runs, folder)
-    check_texts(svg, names, words)
-    same([word for word in never if any(word in text for text in texts_of(svg))], [])
-    return notes
+    check_picture(path, names, words, never)
+    return picture.notes(found) if hasattr(picture, "notes") else []
 
 
 # ---------------------------------------------------------------------------- what is recorded
@@ -116,9 +94,8 @@ def test_recorded(_):
             del names[name]
     for name, labels in names.items():
         require(f"{name}.png\n" in output, output)
-        check_png(folder / f"{name}.png")
         words = (headline()["gpu"]["name"], "normal inputs", "2026-")
-        check_texts(svg_of(folder / name), labels, words)
+        check_picture(folder / f"{name}.png", labels, words)
     names |= {f"trace-{recorded.trace_name(one)}": None for one in recorded.all_traces()}
     same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(names)))
 
@@ -133,9 +110,9 @@ def test_committed(_):
     for path in drawn()[1].glob("*.svg"):
         there = ROOT / "plots" / path.name
         require(there.exists(), f"plots/{path.name} is missing ('make plots')")
-        fresh, old = (texts_of(svg_of(file)) for file in (path, there))
+        fresh, old = (pictures.texts_of(pictures.svg_of(file)) for file in (path, there))
         require(fresh == old, f"plots/{path.name} is of other results ('make plots')")
-        check_png(there.with_suffix(".png"))
+        check_picture(there)
 
 
 def test_grey(_):
@@ -165,13 +142,12 @@ def test_traces(_):
     require(recorded.all_traces(), "none is recorded")
     for record in recorded.all_traces():
         path = drawn()[1] / f"trace-{recorded.trace_name(record)}.png"
-        check_png(path)
         trace = traces.Trace(record)
         words = [record["idea"], f"CTA {trace.record['launch']['cta']} of", record["commit"]]
         words += ["multiplies", "waits", "starts loads", "writes results", "being filled", "empty"]
         words.append("emulated steps" if trace.exact else "cycles of the SM's clock")
         words.append("CPU emulator, policy" if trace.exact else record["gpu"]["name"])
-        check_texts(svg_of(path), rows_of(trace), words)
+        check_picture(path, rows_of(trace), words)
         # Of a GPU's trace the first fills are shown.
         fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
         done = sum(fill.done is not None and fill.done <= ring.shown_end(trace) for fill in fills)
@@ -211,7 +187,7 @@ def test_one_file(folder):
     found = sorted(path.name for path in Path(folder).iterdir())
     same(found, suffixed(["ladder", "share-and-clock"]))
     names = recorded.all_names(recorded.load_ladder(path))
-    check_texts(svg_of(Path(folder) / "ladder"), names, ["4096³"])
+    check_picture(Path(folder) / "ladder.png", names, ["4096³"])
     for words in (
         "roofline: not drawn: no counters",
         "sizes: not drawn: burst runs of the v track at 3 or more square sizes; recorded: 4096³",
@@ -410,7 +386,7 @@ def test_roofline(folder):
     same(shows(roofline, runs, folder, [*track("v"), "cuBLAS"], words), [])
     first["counters"]["dram__bytes_read.sum"] = None
     counters["steps"] = [first, {**last, "step": "v12"}]
-    _, notes = draw(roofline, records_of(ladder, counters), folder)
+    notes = shows(roofline, records_of(ladder, counters), folder, ["v12"])
     require(len(notes) == 1 and "v07" in notes[0] and "v12" not in notes[0], notes)
 
 
@@ -468,7 +444,7 @@ def test_side_by_side(folder):
     runs = [recorded.load_ladder(path) for path in files]
     names = [name for one in runs for name in recorded.all_names(one)]
     words = ["burst protocol", *(one["commit"] for one in runs)]
-    check_texts(svg_of(Path(folder) / "side-by-side"), [*names, "cuBLAS"], words)
+    check_picture(Path(folder) / "side-by-side.png", [*names, "cuBLAS"], words)
 
     def both(one, two):
         return records_of(one, two, chosen=True, files=((one,), (two,)))
@@ -509,4 +485,4 @@ def test_apart(_):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(pictures.run_tests("plots", pictures.tests_in(globals()), __file__))
+    sys.exit(pictures.run_tests("plots", globals()))

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools import emulated
+
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "venv"
 PYTHON = VENV / "bin" / "python"
@@ -96,6 +98,11 @@ def overlaps(texts, most):
     return found
 
 
+def svg_of(path):
+    """The text of a picture's SVG."""
+    return path.with_suffix(".svg").read_text(encoding="utf-8")
+
+
 def texts_of(svg):
     """All texts in a picture, in order."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
@@ -107,12 +114,10 @@ def check_png(path):
 
     pixels = image.imread(path)
     height, width = pixels.shape[:2]
-    same(width, WIDTH)
-    require(0.4 * WIDTH < height < WIDTH, f"{height} pixels high")
+    require(width == WIDTH and 0.4 * WIDTH < height < WIDTH, f"{width} by {height} pixels")
+    require(pixels[:, :, 3:].min(initial=1) == 1, "not opaque")
     colour = pixels[:, :, :3]
-    require(pixels.shape[2] == 3 or pixels[:, :, 3].min() == 1, "not opaque")
-    for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
-        require(colour[y, x].min() == 1, "the corners aren't white")
+    require(colour[:: height - 1, :: width - 1].min() == 1, "the corners aren't white")
     require(colour.std() > 0.1, f"blank? standard deviation {colour.std():.3f}")
     # Lines and letters everywhere: in every eighth of the height something is dark.
     for part in range(8):
@@ -121,48 +126,43 @@ def check_png(path):
     require(path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes")
 
 
-def check_texts(svg, names, words):
-    """Every rung is labelled, and the words stand somewhere."""
-    texts = texts_of(svg)
-    for name in names:
-        require(name in texts, f"{name} isn't labelled")
-    for word in words:
-        require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
+def check_picture(path, names=(), words=(), never=()):
+    """The PNG is one; in the SVG each name is a text, each word stands in one, and others in none."""
+    check_png(path.with_suffix(".png"))
+    texts = texts_of(svg_of(path))
+    same([name for name in names if name not in texts], [])
+    lacking_words = [word for word in words if not any(word in text for text in texts)]
+    require(not lacking_words, f"{lacking_words} isn't in {texts}")
+    same([word for word in never if any(word in text for text in texts)], [])
 
 
 class Skip(Exception):
     """What a test needs isn't there."""
 
 
-def case(subject, test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}"
+def run_case(name, test):
+    """Runs one test in a folder of its own."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
+        emulated.case(name)
     except Skip as why:
-        print(f"skip - {name}: {why}", flush=True)
-        return False
+        emulated.skip(name, str(why))
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
+        emulated.case(name, f"{type(error).__name__}: {error}".replace("\n", " "))
 
 
-def tests_in(names):
-    """The tests of a module, in their order."""
-    return [test for name, test in names.items() if name.startswith("test_")]
-
-
-def run_tests(subject, tests, program, folder="plots", needs="matplotlib"):
-    """All cases, with the libraries in that folder's requirements.txt; returns the exit status."""
+def run_tests(subject, module, folder="plots", needs="matplotlib"):
+    """The tests of a module, in their order, with the libraries in that folder's requirements.txt;
+    returns the exit status."""
     command = ["make", "-s", f"build/venv/{folder}.stamp"]
     made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
     if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
-        os.execv(PYTHON, [str(PYTHON), program])
+        os.execv(PYTHON, [str(PYTHON), module["__file__"]])
     if importlib.util.find_spec(needs) is None:
-        print(f"skip - {subject}: {folder}/requirements.txt could not be installed")
+        emulated.skip(subject, f"{folder}/requirements.txt could not be installed")
         return 0
-    failures = [case(subject, test) for test in tests]
-    return 1 if any(failures) else 0
+    for name, test in module.items():
+        if name.startswith("test_"):
+            run_case(f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}", test)
+    return emulated.exit_status()
