@@ -172,20 +172,6 @@ def accesses(rung):
     return list(answer(f"bank_conflicts-{rung}", *shape).values())
 
 
-def test_bank_counts(_):
-    """The ways that the emulator counted follow from the addresses that the lanes touched."""
-    for rung, ways in (("a03", 8), ("a04", 1), ("t02", 32), ("t03", 4)):
-        for site in accesses(rung):
-            together = 32 if site["bytes"] <= 4 else 128 // site["bytes"]
-            parts = [site["offsets"][i : i + together] for i in range(0, 32, together)]
-            passes = [passes_over(part, site["bytes"]) for part in parts]
-            same(max(passes), site["worst_ways"])
-            # All accesses of these lines are alike.
-            same(sum(passes) * site["instructions"], site["passes"])
-            same(len(parts) * site["instructions"], site["passes_needed"])
-        same((rung, max(site["worst_ways"] for site in accesses(rung))), (rung, ways))
-
-
 def test_bank_addresses(_):
     """The lanes touch what the instructions are for: rows of matrices, fragments, columns."""
     matrices = [128 * (lane % 16) + lane // 16 * 16 for lane in range(32)]
@@ -252,27 +238,20 @@ def test_rungs_lines(_):
     require("balanced_workers" not in source("v05"), "v05 starts fewer CTAs than tiles")
 
 
-def test_in_columns(_):
-    """v05 goes down column after column; v10 and v13 do within a group of rows, then the next."""
+def test_orders(_):
+    """v05 goes down column after column; v10 and v13 do within a group of rows, then the next; v11
+    goes from each tile to a neighbour. (tests/device has more of these orders.)"""
     rows = constant("v10", "GROUP")
     for rung, group in (("v05", 64), ("v10", rows), ("v13", rows)):
         every = [
             (first + m, n) for first in range(0, 64, group) for n in range(32) for m in range(group)
         ]
         same(tiles_of(orders()[rung]), every)
-
-
-def test_hilbert(_):
-    """v11 goes from each tile to a neighbour, and every fourth of a square is a square."""
     found = tiles_of(orders()["v11"])
-    for half in (found[: len(found) // 2], found[len(found) // 2 :]):  # D is two squares of tiles
-        for i in range(1, len(half)):
-            (m, n), (last_m, last_n) = half[i], half[i - 1]
-            same(abs(m - last_m) + abs(n - last_n), 1)
-    for side in (2, 4, 8, 16, 32):
-        for first in range(0, len(found), side * side):
-            part = found[first : first + side * side]
-            same(len({(m // side, n // side) for m, n in part}), 1)
+    half = len(found) // 2  # D is two squares of tiles
+    for i in (*range(1, half), *range(half + 1, len(found))):
+        (m, n), (last_m, last_n) = found[i], found[i - 1]
+        same(abs(m - last_m) + abs(n - last_n), 1)
 
 
 def modelled(order, size, capacity, backwards):
