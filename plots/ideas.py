@@ -18,7 +18,8 @@ ONE_TILE = {"a03": (256, 128, 64), "a04": (256, 128, 64), "t02": (32, 32, 0), "t
 
 
 def pictures():
-    """All of them; drawing needs matplotlib."""
+    """All of them, which need matplotlib, each as (name, data, draw): data(answers, records) picks what
+    it shows out of the probes' answers, plain numbers and texts; draw(pyplot, data) draws that."""
     from plots.draw.ideas import banks, fragments, tiles
 
     return (*fragments.PICTURES, *banks.PICTURES, *tiles.PICTURES)
@@ -42,10 +43,10 @@ def draw(pyplot, runs, folder):
     answers["tile_orders"] = (recorded.HEADLINE_SIZE, runs.headline()["gpu"]["sms"])
     answers = {probe: ask(probe, *arguments) for probe, arguments in answers.items()}
     folder.mkdir(parents=True, exist_ok=True)
-    for picture in pictures():
+    for name, data_of, draw_picture in pictures():
         # What is drawn is what a reader of the JSON gets: no tuples, no numbers as keys.
-        data = json.loads(json.dumps(picture.data(answers, runs)))
-        figure = picture.draw(pyplot, data)
-        print(style.save_both(figure, folder, picture.name))
+        data = json.loads(json.dumps(data_of(answers, runs)))
+        figure = draw_picture(pyplot, data)
+        print(style.save_both(figure, folder, name))
         pyplot.close(figure)
-        recorded.write_json(folder / f"{picture.name}.json", data)
+        recorded.write_json(folder / f"{name}.json", data)

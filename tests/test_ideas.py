@@ -339,9 +339,8 @@ def test_legible(_):
     from plots.plot import import_pyplot
 
     pyplot = import_pyplot()
-    for picture in ideas.pictures():
-        name, svg = picture.name, svg_of(drawn() / picture.name)
-        figure = picture.draw(pyplot, shown_in(name))
+    for name, _, draw in ideas.pictures():
+        figure, svg = draw(pyplot, shown_in(name)), svg_of(drawn() / name)
         style.settle(figure)
         width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
         sizes = [float(size) for size in re.findall(r"font(?:-size)?: [^;]*?([\d.]+)px", svg)]

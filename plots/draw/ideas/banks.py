@@ -7,7 +7,7 @@ import linecache
 
 from bench.records import recorded
 from plots.draw import style
-from plots.draw.ideas import Picture, cells
+from plots.draw.ideas import cells
 from plots.draw.records import Missing
 
 BANKS, BANK_BYTES = 32, 4
@@ -206,6 +206,6 @@ def draw_conflicts(pyplot, found):
 
 
 PICTURES = (
-    Picture("tma-swizzles", swizzles_data, draw_swizzles),
-    Picture("bank-conflicts", conflicts_data, draw_conflicts),
+    ("tma-swizzles", swizzles_data, draw_swizzles),
+    ("bank-conflicts", conflicts_data, draw_conflicts),
 )

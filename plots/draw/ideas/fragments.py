@@ -9,7 +9,7 @@ from __future__ import annotations
 from matplotlib.patches import ConnectionPatch
 
 from plots.draw import style
-from plots.draw.ideas import Picture, cells
+from plots.draw.ideas import cells
 
 LANE = 13  # the one to be shown: neither in the first row nor in the first column
 SIDE = 8  # of a matrix that ldmatrix moves
@@ -285,7 +285,7 @@ def draw_moves(pyplot, found):
 
 
 PICTURES = (
-    Picture("mma-fragments", mma_data, draw_mma),
-    Picture("wgmma-fragment", wgmma_data, draw_wgmma),
-    Picture("ldmatrix-stmatrix", moves_data, draw_moves),
+    ("mma-fragments", mma_data, draw_mma),
+    ("wgmma-fragment", wgmma_data, draw_wgmma),
+    ("ldmatrix-stmatrix", moves_data, draw_moves),
 )

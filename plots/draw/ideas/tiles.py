@@ -4,12 +4,13 @@ does the order save of the bytes from DRAM, by a model of the L2 and as counted?
 from __future__ import annotations
 
 import math
+from statistics import fmean
 
 import numpy as np
 
 from bench.records import recorded
 from plots.draw import bars, style
-from plots.draw.ideas import Picture, cells
+from plots.draw.ideas import cells
 
 ELEMENT_BYTES = 2  # of bf16
 
@@ -74,11 +75,6 @@ def orders_data(answers, records):
     return {"size": size, "gpu": gpu["name"], "sms": gpu["sms"], "orders": shown}
 
 
-def mean(values):
-    """The mean of a list that isn't empty."""
-    return sum(values) / len(values)
-
-
 def columns_of(tiles):
     """[(m, n, how many)]: these tiles as stretches of columns."""
     found = []
@@ -100,8 +96,8 @@ def draw_waves(axes, order):
         for m, n, count in columns_of(tiles) if shown or number % 2 else ():
             place = (n * width, m * height, width, count * height)
             cells.cell(axes, *place, facecolor=shade, linewidth=0)
-        x = mean([(n + 0.5) * width for _, n in tiles])
-        y = mean([(m + 0.5) * height for m, _ in tiles])
+        x = fmean([(n + 0.5) * width for _, n in tiles])
+        y = fmean([(m + 0.5) * height for m, _ in tiles])
         narrow = len(panels_of(tiles)[1]) < NARROW
         y += STAGGER * y * (number % 2) if narrow else 0
         how = {"fontweight": "bold", "zorder": 6, "bbox": {**style.CLEAR, "alpha": 0.8}}
@@ -138,7 +134,7 @@ def draw_panels(axes, order, size):
 def draw_order(axes, rung, order, size):
     """One order, with what a wave reads in words."""
     edge = EDGE * size
-    asked, distinct = mean(order["asked_bytes"]), mean(order["distinct_bytes"])
+    asked, distinct = fmean(order["asked_bytes"]), fmean(order["distinct_bytes"])
     facts = (
         f"{order['workers']} tiles of {order['tile_m']} × {order['tile_n']} at once:\n"
         f"{1e-6 * distinct:.0f} MB of A and B,\n"
@@ -314,6 +310,6 @@ def draw_l2(pyplot, found):
 
 
 PICTURES = (
-    Picture("tile-orders", orders_data, draw_orders),
-    Picture("tile-orders-l2", l2_data, draw_l2),
+    ("tile-orders", orders_data, draw_orders),
+    ("tile-orders-l2", l2_data, draw_l2),
 )
