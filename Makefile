@@ -252,7 +252,7 @@ plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
 ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
 	$(call build,probes)
-	@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.ideas $(PLOTS_OUT) $(ARGS)
+	@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.plot --ideas $(PLOTS_OUT) $(ARGS)
 endif
 
 notes:

@@ -66,15 +66,12 @@ $(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
 # The standalone programs, with the emulator's headers in the place of the device headers in them.
-$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \
-    tests/tools/standalone_emulated.py
+$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) tests/tools/standalone_emulated.py $< $@
+	$(Q)awk '/^\/\/ ---- / { device = sub("// ---- common/device/", ""); \
+	    if (device) print "#include \"device/" $$1 "\"" } !device' $< >$@
 $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
 $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
-DAMAGE := $(BUILD)/tests/standalone_shims/damage.o
-$(DAMAGE) $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
+$(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
-$(STANDALONE_EMULATED): %: %.o $(DAMAGE)
-$(STANDALONE_EMULATED): private WRAP := -Wl,--wrap=cudaMemcpy
-$(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
+$(STANDALONE_EMULATED) $(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
