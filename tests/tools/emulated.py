@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -77,8 +78,14 @@ class Shape:
         return "integers" if self.k else "bits"
 
 
+@cache
 def rungs() -> dict[str, Path]:
     return {file.stem.split("_")[0]: file for file in sorted((ROOT / "steps").glob("*.cu"))}
+
+
+@cache
+def source_of(rung: str) -> str:
+    return rungs()[rung].read_text()
 
 
 def constant(source: str, name: str, default: int = 1) -> int:
