@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
+from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
 FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
 NOTHING = ""  # what a run finds that ends well
 NOT_BUILT = "not built"
 
-JOBS = os.cpu_count() or 2
 LIMIT = 120  # seconds for one run
 
 REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
@@ -29,33 +25,6 @@ RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
 
 MULTIPROCESSORS = 4  # of the emulated device
 SEVERAL_TILES = "several tiles per CTA"
-
-failed_cases = 0
-
-
-def case(name: str, why: str = "") -> None:
-    """Prints one case, which passed if `why` is empty."""
-    global failed_cases
-    failed_cases += bool(why)
-    print(f"not ok - {name}: {why}" if why else f"ok - {name}", flush=True)
-
-
-def skip(name: str, why: str) -> None:
-    print(f"skip - {name}: {why}", flush=True)
-
-
-def exit_status() -> int:
-    return 1 if failed_cases else 0
-
-
-def in_parallel(function, items):
-    """The results in the order of the items, as many at a time as there are processors."""
-    pool = ThreadPoolExecutor(JOBS)
-    try:
-        yield from pool.map(function, items)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
 
 # ---------------------------------------------------------------- rungs and their shapes
 
