@@ -8,7 +8,8 @@ more tiles than CTAs, and, where a rung takes them, shapes that no tile divides.
 processes with the same inputs get the same bits; within a process the harness itself compares all
 launches. `sanitize`: compute-sanitizer finds no access out of bounds or to what was never written, no
 race in shared memory, no misused barrier. `standalone`: the rung as one file, compiled by nvcc alone,
-is verified by its own main.
+is verified by its own main. `trace`: a traced launch is right, and what its warps wrote down can be
+true.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ SCALARS = shapes_of(
 )
 for alpha, beta in itertools.product(("0", "1", "-2.5"), repeat=2):
     SCALARS += shapes_of(f"1000 260 520 --alpha {alpha} --beta {beta}")
+
+# Several tiles for each CTA, and more k-tiles than stages.
+TRACED = {
+    "v04": "2048 2048 1024",
+    "a02": "1024 1024 512",
+    "t08": "4096 4096",
+    **dict.fromkeys(("v07", "v12", "v16", "a05"), "4096 4096 1024"),
+}
 
 SANITIZER = tool("compute-sanitizer")
 WORK = BUILD / "tests" / "gpu_rungs"
@@ -161,6 +170,14 @@ def standalone(rung: str) -> Iterator[Case]:
         yield f"{name} at {' '.join(shape)}", [file, *shape], unverified
 
 
+def trace(rung: str) -> Iterator[Case]:
+    if rung in TRACED:
+        sizes = sizes_of(rung, TRACED[rung].split())[1]
+        program = BUILD / "trace" / "steps" / rung
+        command = [sys.executable, "-m", "bench.trace", program, "--out", WORK, *sizes]
+        yield f"{rung}'s trace on a GPU is whole", command, nothing
+
+
 def unverified(output: str) -> str:
     return "" if ": verified, " in output else "it does not say that it is verified"
 
@@ -179,6 +196,7 @@ KINDS = {
     "reproducible": (reproducible, "steps", "gives the same bits in two processes"),
     "sanitize": (sanitize, "steps", "under compute-sanitizer"),
     "standalone": (standalone, "standalone", "as a file of its own is verified"),
+    "trace": (trace, "trace/steps", "is traced on a GPU"),
 }
 
 
@@ -232,10 +250,11 @@ def main() -> int:
     if unknown := set(rungs) - set(emulated.rungs()):
         sys.exit(f"there is no rung {' '.join(unknown)}")
     WORK.mkdir(parents=True, exist_ok=True)
-    jobs = itertools.product(kinds, rungs)
-    for judged in in_parallel(lambda job: list(judge(*job)), jobs, AT_ONCE):
-        for show, name, why in judged:
-            show(name, why)
+    for kind in kinds:
+        at_once = 1 if kind == "trace" else AT_ONCE
+        for judged in in_parallel(lambda rung, kind=kind: list(judge(kind, rung)), rungs, at_once):
+            for show, name, why in judged:
+                show(name, why)
     return exit_status()
 
 
