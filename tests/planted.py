@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from tools import emulated, planted_reports
-from tools.emulated import BUILD, FIXED_POLICIES, JOBS, NO_RACE_DETECTOR, NOTHING, ROOT, case, skip
+from tools import BUILD, JOBS, ROOT, case, emulated, exit_status, in_parallel, planted_reports, skip
+from tools.emulated import FIXED_POLICIES, NO_RACE_DETECTOR, NOTHING
 from tools.planted_bugs import (
     Bug,
     Misfit,
@@ -184,13 +184,14 @@ class Findings:
     def run(self, how: str) -> None:
         """`how` is a fixed policy, or one of STEP, SEEDS and RACE."""
         program = BUILD / ("races" if how == RACE else "emulated") / "planted" / self.program
-        # More k-tiles than stages, and CTAs with several tiles: every barrier is used again; unless
-        # the bug names another edge.
-        shape = emulated.shapes(emulated.source_of(self.pair.rung))[self.pair.bug.edge]
-        policy = {STEP: "", RACE: "eager"}.get(how, "random" if how in SEEDS else how)
-        seed = int(how.split()[1]) if how in SEEDS else 0
-        at = None if how == STEP else shape
-        outcome = emulated.run(program, at, policy, seed, copy=self.pair.name)
+        words = [self.pair.name]
+        if how != STEP:
+            # More k-tiles than stages, and CTAs with several tiles: every barrier is used again;
+            # unless the bug names another edge.
+            shape = emulated.shapes(emulated.source_of(self.pair.rung))[self.pair.bug.edge]
+            policy = "random" if how in SEEDS else "eager" if how == RACE else how
+            words += emulated.arguments(shape, policy, SEEDS.index(how) + 1 if how in SEEDS else 0)
+        outcome = emulated.run(program, words)
         self.kinds[how], self.texts[how] = outcome.kind, outcome.text
 
     def run_counting(self, thorough: bool) -> None:
@@ -254,11 +255,11 @@ def judge(pairs: list[Pair], thorough: bool) -> list[Findings]:
     names = {pair.name: name for name, _, copies in programs for pair in copies}
     findings = [Findings(pair, names[pair.name]) for pair in pairs]
     build("emulated", [found.program for found in findings])
-    list(emulated.in_parallel(lambda found: found.run_counting(thorough), findings))
+    list(in_parallel(lambda found: found.run_counting(thorough), findings))
     if emulated.has_race_detector():
         racing = [found for found in findings if thorough or found.needs_race()]
         build("races", [found.program for found in racing])
-        list(emulated.in_parallel(lambda found: found.run(RACE), racing))
+        list(in_parallel(lambda found: found.run(RACE), racing))
     return findings
 
 
@@ -353,7 +354,7 @@ def main() -> int:
         page = PAGE.format(summary=summary(findings), table=table(findings))
         options.table.write_text(page)
     print(f"{summary(findings)}; {time.monotonic() - start:.0f} s")
-    return emulated.exit_status()
+    return exit_status()
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
+from tools import BUILD, JOBS, ROOT, case, exit_status, skip  # noqa: F401
 
 FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
@@ -153,11 +154,10 @@ def shapes(source: str) -> dict[str, Shape]:
 def fixed_addresses() -> list[str]:
     """ThreadSanitizers of before 2024 do not start where Linux draws many bits of an address."""
     command = ["setarch", platform.machine(), "-R"]
-    try:
-        works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
-    except OSError:
-        works = False
-    return command if works else []
+    found = shutil.which("setarch")
+    return (
+        command if found and not subprocess.run([*command, "true"], check=False).returncode else []
+    )
 
 
 FIXED_ADDRESSES = fixed_addresses()
@@ -166,11 +166,7 @@ FIXED_ADDRESSES = fixed_addresses()
 def has_race_detector() -> bool:
     """Whether the compiler comes with ThreadSanitizer: the Makefile asks the same."""
     command = ["g++", "-print-file-name=libtsan.so"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return False
-    return answer.startswith("/")
+    return subprocess.run(command, capture_output=True, check=False).stdout.startswith(b"/")
 
 
 NO_RACE_DETECTOR = "this compiler has no ThreadSanitizer"
@@ -204,32 +200,23 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
 
 
+def policy_options(policy: str, seed: int) -> list[str]:
+    """Random policies differ by their seeds."""
+    return ["--policy", policy, *(["--seed", str(seed)] if policy == "random" else [])]
+
+
 def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
     options = [*shape.options(), "--inputs", shape.exact_inputs(), "--protocol", "none"]
-    options += ["--policy", policy]
-    return [*options, "--seed", str(seed)] if policy == "random" else options
+    return [*options, *policy_options(policy, seed)]
 
 
-def run(
-    program: Path,
-    shape: Shape | None,
-    policy: str,
-    seed: int = 0,
-    options: Sequence[str] = (),
-    copy: str = "",
-) -> Outcome:
-    """Runs a program once; random policies differ by their seeds. `copy`: of a program that holds
-    several, the one to run. Without a shape it is the run of `make step`."""
+def run(program: Path, words: Sequence[object]) -> Outcome:
+    """Runs a program once. Without a shape among the words it is the run of `make step`."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    how = arguments(shape, policy, seed) if shape else []
-    command = [program, *([copy] if copy else []), *how, *options]
-    if "races" in program.parts:
-        command = [*FIXED_ADDRESSES, *command]
+    command = [*(FIXED_ADDRESSES if "races" in program.parts else []), program, *words]
+    how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LIMIT}
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False
-        )
+        return outcome_of(subprocess.run(command, check=False, **how))
     except subprocess.TimeoutExpired:
         return Outcome(f"no end after {LIMIT} s")
-    return outcome_of(result)
