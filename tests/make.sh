@@ -16,33 +16,23 @@ run() {
 
 # says NAME EXPRESSION: make succeeded and printed a line that matches.
 says() {
-    if [[ $status -ne 0 ]]; then
-        not_ok "$1" "exit status $status: $(head -n 1 $work/err)"
-    elif ! grep -qE -- "$2" $work/out; then
-        not_ok "$1" "no line matches $2"
-    else
-        ok "$1"
-    fi
+    why="exit status $status: $(head -n 1 $work/err $work/out)"
+    [[ $status -eq 0 ]] && grep -qE -- "$2" $work/out
+    is "$1" "$why" test $? -eq 0
 }
 
 # refuses NAME EXPRESSION: make failed with one line, and it matches.
 refuses() {
-    local lines
-    lines=$(cat $work/out $work/err | wc -l)
-    if [[ $status -eq 0 ]]; then
-        not_ok "$1" "it succeeded"
-    elif [[ $lines -ne 1 ]]; then
-        not_ok "$1" "$lines lines, not 1"
-    elif ! grep -qE -- "$2" $work/err; then
-        not_ok "$1" "it says: $(head -n 1 $work/err)"
-    else
-        ok "$1"
-    fi
+    why="exit status $status: $(cat $work/out $work/err)"
+    [[ $status -ne 0 && $(cat $work/out $work/err | wc -l) -eq 1 ]] && grep -qE -- "$2" $work/err
+    is "$1" "$why" test $? -eq 0
 }
 
+# The first verbs are those on a rung.
+verbs=(step races trace diff standalone sass resources sanitize)
 run
-for verb in step races trace diff standalone diffstat list ladder energy record compare emulated variants plots \
-    notes book test sass resources sanitize format clean; do
+for verb in "${verbs[@]}" diffstat list ladder energy record compare emulated variants rivals plots notes \
+    book test format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -80,15 +70,15 @@ says "make diff shows colours on a terminal" $'\033\[3[12]m'
 on_terminal diff N=2 NO_COLOR=1
 says "make diff NO_COLOR=1 marks words on a terminal" '\{\+'
 
-for verb in step races trace diff standalone sass resources sanitize; do
-    run $verb
+for verb in "${verbs[@]}"; do
+    run "$verb"
     refuses "make $verb asks which rung" 'which rung'
-    for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
-        run $verb N="$bad"
-        refuses "make $verb N='$bad' is refused" 'no rung'
-    done
-    run $verb 99
+    run "$verb" 99
     refuses "make $verb 99 is refused" 'no rung'
+done
+for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
+    run step N="$bad"
+    refuses "make step N='$bad' is refused" 'no rung'
 done
 
 # Dry runs with an nvcc that is none, in a build directory of their own: what it was built with is
@@ -154,11 +144,8 @@ done
 # A directory with everything on PATH but nvcc.
 bare=$PWD/$work/bin
 mkdir -p "$bare"
-IFS=: read -ra directories <<<"$PATH"
-for directory in "${directories[@]}"; do
-    for tool in bash gcc g++ git diff sed tail tr python3 nproc mkdir rm cat uname; do
-        [[ -x $directory/$tool && ! -e $bare/$tool ]] && ln -s "$directory/$tool" "$bare/$tool"
-    done
+for tool in bash gcc g++ git diff sed tail tr python3 nproc mkdir rm cat uname; do
+    ln -s "$(type -P $tool)" "$bare"
 done
 make_path=$(command -v make)
 
@@ -177,7 +164,7 @@ table bare_make <<EOF
 list|^v12 |make list needs no nvcc
 diff N=2|^v01 -> v02\$|make diff needs no nvcc
 EOF
-# The interpreter itself: what stands for it on PATH may be a script that needs more of PATH.
+# The interpreter itself: python3 on PATH may be a script that needs more of PATH.
 python=$(python3 -c 'import sys; print(sys.executable)')
 bare_make standalone N=7 PYTHON="$python"
 says "make standalone needs no nvcc, and says how to compile" "^$work/build/standalone/v07.cu: nvcc .* v07.cu$"
@@ -217,6 +204,7 @@ no GPU.*EMULATE=1|trace N=7 EMULATE=0 $without_gpu
 no GPU.*EMULATE=1|ladder EMULATE=0 $without_gpu
 no GPU|record $without_gpu
 no GPU|energy $without_gpu
+which clones|rivals $with_gpu
 no-python was not found: install Python 3.9|ladder PYTHON=no-python
 no-python was not found: install Python 3.9|trace N=7 PYTHON=no-python
 no-python was not found: install Python 3.9|plots PYTHON=no-python
