@@ -27,7 +27,6 @@ for patch in bench/variants/*.patch; do
     variant=$(basename "$patch" .patch)
     rung=${variant%%-*}
     tree=$work/$variant
-    log=build/variants/steps/$variant.ptxas.log
 
     is "$variant is the name of a variant" "write for instance v06-each-sm" \
         grep -qxE '[vat][0-9]{2}-[a-z0-9-]+' <<<"$variant"
@@ -39,23 +38,17 @@ for patch in bench/variants/*.patch; do
         not_ok "$variant applies" "$(head -n 1 <<<"$why"); repair the patch for the rung as it is now"
         continue
     fi
-    ok "$variant applies"
     why=$(changed "$tree" | grep -vE "steps/${rung}_|common/device/" | head -n 1)
     is "$variant changes its rung and device headers alone" "$why" test -z "$why"
     is "$variant goes by its own name" "no .name = \"$variant\" in its step record" \
         grep -qF ".name = \"$variant\"," "$tree/steps/${rung}_"*.cu
 
-    if ! find_nvcc >/dev/null; then
-        skip "$variant is built" "needs nvcc"
-    elif [[ ! -x build/variants/steps/$variant ]]; then
-        not_ok "$variant is built" "see what make variants says"
-    elif ! make -q "build/variants/steps/$variant.o" 2>/dev/null; then
-        not_ok "$variant is built" "something changed since it was; make variants"
-    elif ! grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$log" ||
-        why=$(grep -m 1 -iE 'warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)' "$log"); then
-        not_ok "$variant is built" "${why:-its ptxas log does not say that nothing spills}"
+    built=build/variants/steps/$variant
+    if find_nvcc >/dev/null; then
+        clean "$variant is built as a rung is" "$built" "$built.ptxas.log"
+        is "$variant is built anew" "something changed since; make variants" make -q "$built.o"
     else
-        ok "$variant is built"
+        skip "$variant is built" "needs nvcc"
     fi
 done
 
@@ -65,7 +58,6 @@ rebuilt() {
         sed -nE "s|.*echo 'nvcc bench/variants/([^']*)\\.patch'.*|\1|p" | sort
 }
 if ! find_nvcc >/dev/null; then
-    skip "variants are rebuilt when they must" "needs nvcc"
     finish
 fi
 same "a changed patch rebuilds its variant alone" \

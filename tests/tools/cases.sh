@@ -46,3 +46,16 @@ find_nvcc() {
     local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
     [[ -x $nvcc ]] && echo "$nvcc"
 }
+
+# fault_in LOG: what ptxas found wrong with a kernel, if anything.
+fault_in() {
+    grep -m 1 -iE 'warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)' "$1" ||
+        grep -q ' 0 bytes spill stores, 0 bytes spill loads' "$1" || echo "$1 counts no spills"
+}
+
+# clean NAME PROGRAM LOG: the program was built, and the log has no fault.
+clean() {
+    local fault="see what make says"
+    [[ -x $2 ]] && fault=$(fault_in "$3")
+    is "$1" "$fault" test -z "$fault"
+}
