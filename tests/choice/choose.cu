@@ -2,7 +2,7 @@
 //
 //   choose SMS MxNxK...
 //
-// For a GPU with so many multiprocessors: one line for each product, the product and the place of
+// For a GPU with SMS multiprocessors: one line for each product, the product and the place of
 // the kernel in KERNELS. RUNG is the rung's file, which is included as it is.
 
 // The rung's main function is never called.
