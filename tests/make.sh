@@ -271,34 +271,25 @@ rebuilt() {
 includers() {
     grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
 }
-number_of_rungs=$(find steps -name '*.cu' | wc -l)
-
-# rebuilds GOAL DIRECTORY WITH HEADER...: what make GOAL, built in the directory, compiles again for each
-# header; WITH is one that every rung includes.
+# rebuilds GOAL DIRECTORY LAUNCH HEADER...: what make GOAL, built in the directory, compiles again for
+# each header: what the compiler says includes it. That LAUNCH is v17's and v18's is known without it.
 rebuilds() {
-    local goal=$1 built=$2 with=$3 header
-    shift 3
+    local goal=$1 built=$2 launch=$3 header
     if [[ ! -x $built/v12 ]]; then
         skip "header changes rebuild what they must in $built" "the rungs are not built"
         return
     fi
     is "make $goal rebuilds nothing when nothing changed" "make -q says otherwise" make -q "$goal"
     same "a changed rung rebuilds itself alone in $built" "$(would "$goal" steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
-    for header; do
+    same "$launch rebuilds v17 and v18 alone in $built" "$(would "$goal" "$launch")" "$(ls steps/v1[78]_*.cu)"
+    for header in "${@:4}"; do
         same "$header rebuilds what includes it in $built" "$(rebuilt "$goal" "$header")" \
             "$(includers "$built" "$header")"
     done
-    # Both lists above come from the compiler. These two are known without it.
-    for header; do
-        [[ $header != "${DEPENDENT[$goal]}" ]] || same "$header rebuilds v17 and v18 alone in $built" \
-            "$(would "$goal" "$header")" "$(ls steps/v1[78]_*.cu)"
-    done
-    same "$with rebuilds every rung in $built" "$(rebuilt "$goal" "$with" | wc -l)" "$number_of_rungs"
 }
-declare -A DEPENDENT=([emulated]=common/emulator/device/dependent_launch.cuh
-    [rungs]=common/device/dependent_launch.cuh)
-rebuilds emulated build/emulated common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
-rebuilds rungs build/steps common/step.h common/device/*
+rebuilds emulated build/emulated common/emulator/device/dependent_launch.cuh \
+    common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
+rebuilds rungs build/steps common/device/dependent_launch.cuh common/step.h common/device/*
 
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {
@@ -310,7 +301,7 @@ if [[ -e build/standalone/v12.cu.d ]]; then
     same "device/dependent_launch.cuh writes v17's and v18's standalone files again, alone" \
         "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18'
     same "step.h writes every standalone file again" "$(rewritten common/step.h | wc -l)" \
-        "$number_of_rungs"
+        "$(find steps -name '*.cu' | wc -l)"
 else
     skip "header changes rewrite the standalone files they must" "they are not written"
 fi

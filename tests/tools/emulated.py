@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import BUILD, JOBS, ROOT, case, exit_status, skip  # noqa: F401
+from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
 FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
