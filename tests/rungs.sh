@@ -89,7 +89,7 @@ while IFS='|' read -r rung fault expression; do
     if make -s STEPS=$dir/steps BUILD=$dir/build "$object" >"$dir/$rung.out" 2>&1; then
         why="it was built"
     elif [[ -e $object ]]; then
-        why="its object was left behind"
+        why="it left an object"
     elif ! grep -qE "$expression" "${object%.o}.ptxas.log"; then
         why="for another reason: $(head -n 1 "$dir/$rung.out")"
     fi

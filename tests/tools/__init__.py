@@ -35,7 +35,7 @@ def exit_status() -> int:
 
 
 def in_parallel(function, items, jobs: int = JOBS):
-    """The results in the order of the items, so many at a time."""
+    """The results in the order of the items; `jobs` of them run at a time."""
     pool = ThreadPoolExecutor(jobs)
     try:
         yield from pool.map(function, items)

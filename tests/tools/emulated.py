@@ -154,10 +154,8 @@ def shapes(source: str) -> dict[str, Shape]:
 def fixed_addresses() -> list[str]:
     """ThreadSanitizers of before 2024 do not start where Linux draws many bits of an address."""
     command = ["setarch", platform.machine(), "-R"]
-    found = shutil.which("setarch")
-    return (
-        command if found and not subprocess.run([*command, "true"], check=False).returncode else []
-    )
+    works = shutil.which("setarch") and subprocess.run([*command, "true"], check=False)
+    return command if works and works.returncode == 0 else []
 
 
 FIXED_ADDRESSES = fixed_addresses()
