@@ -99,7 +99,23 @@ for spelling in N=all all; do
     is "make standalone $spelling writes every rung" "see $work/out" \
         test "$(grep -c '^python3 -m standalone.write steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
+tools=$work/tools # of a toolkit; they do nothing
+mkdir -p $tools/bin
+ln -s /bin/true $tools/bin/cuobjdump
+ln -s /bin/true $tools/bin/compute-sanitizer
 table planned <<EOF
+emulated|echo 'link $work/plan/emulated/v18'
+variants|echo 'link $work/plan/variants/steps/v06-each-sm'
+sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
+resources 7|c\+\+filt <$work/plan/steps/v07.ptxas.log
+sanitize 7 CUDA_HOME=$tools|compute-sanitizer --tool
+energy|-m bench.energy.measure --program $work/plan/energy/parts
+record|-m bench.record *\$
+plots|-m plots.plot
+notes|-m notes.tools.notes_tables
+test|^bash tests/run.sh
+format|/clang-format -i
+clean|^rm -rf $work/plan\$
 trace N=7 EMULATE=1 ARGS='--cta 3'|-m bench.trace $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3\$
 trace 7 EMULATE=0|-m bench.trace $work/plan/trace/steps/v07 |make trace traces on the GPU
 step N=t2 EMULATE=0|^$work/plan/steps/t02 *\$
