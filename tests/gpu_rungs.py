@@ -234,11 +234,9 @@ def judge(kind: str, rung: str) -> Iterator[tuple[Callable, str, str]]:
         if result.returncode == 2 and "of GPU memory and" in result.stdout:
             yield skip, name, last
             continue
-        why = (
-            f"exit status {result.returncode}: {last}"
-            if result.returncode
-            else wrong(result.stdout)
-        )
+        why = f"exit status {result.returncode}: {last}"
+        if result.returncode == 0:
+            why = wrong(result.stdout)
         if why:
             print(result.stdout)
         yield case, name, why
