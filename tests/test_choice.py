@@ -34,9 +34,9 @@ def variants():
 
 def choice(program, sms, shape):
     """The variant that takes the kernel that the model takes."""
-    command = [BUILD / "tests" / "choice" / program, str(sms), shape]
+    command = [BUILD / "tests" / "choice" / program, str(sms), *shape.split("x")]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return variants()[int(said.split()[1])]
+    return variants()[int(said)]
 
 
 def measured():
