@@ -30,7 +30,9 @@ END
 
 # refuses NAME EXPRESSION ARGUMENT...: make rivals fails with status 2 and one line, and it matches.
 refuses() {
-    attempt make --no-print-directory RIVALS_IN="$work" rivals "${@:3}"
+    local output status
+    output=$(make --no-print-directory RIVALS_IN="$work" rivals "${@:3}" 2>&1)
+    status=$?
     if [[ $status -eq 2 && $(wc -l <<<"$output") -eq 1 && $output =~ $2 ]]; then
         ok "$1"
     else
@@ -46,8 +48,8 @@ git_there() { git -C "$clone" -c user.name=tests -c user.email=tests@localhost "
 git_there init -q && git_there add . && git_there -c commit.gpgsign=false commit -qm stand-in
 program=$work/steps/v-fast-cu-12
 if find_nvcc >/dev/null; then
-    attempt make RIVALS_IN="$work" FAST_CU="$clone" "$program"
-    judge "an adapter is built from a clone"
+    is "an adapter is built from a clone" "see what make says" \
+        make RIVALS_IN="$work" FAST_CU="$clone" "$program"
     commit=$(git_there rev-parse --short HEAD)
     is "its program names the clone's commit" "--help lacks 'commit $commit'" \
         grep -qF "commit $commit" <("$program" --help)
