@@ -180,7 +180,7 @@ races:
 	$(call build,$(BUILD)/races/$(RUNG))
 	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
 
-# The program that traces is one of its own; the script behind it needs Python and nothing else.
+# The program that traces is one of its own; the script that runs it needs Python and nothing else.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 trace:
 	$(call build,$(TRACED))
@@ -246,13 +246,13 @@ record:
 compare:
 	@$(PYTHON) -m bench.records.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
-# What lies where is not recorded but asked of the code; it is drawn if no results are named.
+# What lies where is not recorded: the code itself says it. It is drawn if no results are named.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
 ifeq ($(RESULTS)$(findstring --results,$(ARGS)),)
 	$(call build,probes)
-	@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.ideas $(PLOTS_OUT) $(ARGS)
+	@BUILD=$(BUILD) $(BUILD)/venv/bin/python -m plots.plot --ideas $(PLOTS_OUT) $(ARGS)
 endif
 
 notes:

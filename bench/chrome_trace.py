@@ -9,6 +9,8 @@ Format, the JSON object form.)
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from bench.records import traces
 from bench.records.schema import require
 
@@ -18,11 +20,6 @@ STATES = {"filled": "filled", "full": "full", "read": "multiplied"}
 PER_NANOSECOND = 1000  # the viewer's unit is a thousand nanoseconds
 
 
-def ts(time):
-    """A time of the trace as the viewer counts it."""
-    return time / PER_NANOSECOND
-
-
 def meta(kind, pid, tid, name):
     """The name of a process or of a thread."""
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
@@ -30,36 +27,22 @@ def meta(kind, pid, tid, name):
 
 def slice_of(pid, tid, name, begin, end, **arguments):
     """Something with a length, or an instant if it has none."""
-    event = {"name": name, "pid": pid, "tid": tid, "ts": ts(begin), "args": arguments}
+    event = {"name": name, "pid": pid, "tid": tid, "ts": begin / PER_NANOSECOND, "args": arguments}
     if end > begin:
-        return {"ph": "X", "dur": ts(end - begin), **event}
+        return {"ph": "X", "dur": (end - begin) / PER_NANOSECOND, **event}
     return {"ph": "i", "s": "t", **event}
-
-
-def flight(identity, name, begin, end, arguments):
-    """Something on its way: its begin and its end."""
-    both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
-    return [
-        {"ph": "b", "ts": ts(begin), "args": arguments, **both},
-        {"ph": "e", "ts": ts(end), **both},
-    ]
-
-
-# --- what the slices are called ---------------------------------------------------------------
 
 
 def title(trace, event):
     """'wait full[2]', 'load a[2]', 'barrier 1'."""
-    if event.what in ("load", "store"):
-        return f"{event.what} {trace.name(event.other)}"
-    if event.what in traces.ON_MBARRIERS:
-        return f"{event.what} {trace.name(event.address)}"
     if event.what == "multiply":
         return f"start wgmmas on {trace.name(event.address)}"
     if event.what == "barrier":
         return f"barrier {event.value}"
-    if event.address and event.what in traces.TOUCHES:
-        return f"{event.what} {trace.name(event.address)}"
+    place = event.other if event.what in ("load", "store") else event.address
+    named = event.what in ("store", *traces.ON_MBARRIERS)
+    if named or (place and event.what in traces.TOUCHES):
+        return f"{event.what} {trace.name(place)}"
     return event.what
 
 
@@ -77,93 +60,71 @@ def arguments(trace, event):
     return found
 
 
-# --- the parts --------------------------------------------------------------------------------
-
-
-def ring_events(trace):
-    """A track per stage."""
-    found = []
+def tracks(trace):
+    """A track for each stage, and one for each warp. What a group of wgmmas takes is asynchronous:
+    other things go on."""
     for number, stage in enumerate(traces.stages(trace)):
-        found.append(meta("thread_name", RING, number, stage.name))
+        yield meta("thread_name", RING, number, stage.name)
         for state, begin, end in traces.states(stage, trace.end):
-            found.append(slice_of(RING, number, STATES[state], begin, end))
-    return found
-
-
-def warp_events(trace):
-    """A track per warp. What a group of wgmmas takes is asynchronous: other things go on."""
-    found = []
+            yield slice_of(RING, number, STATES[state], begin, end)
     for warp in trace.warps:
-        found.append(meta("thread_name", WARPS, warp.number, trace.title(warp)))
+        yield meta("thread_name", WARPS, warp.number, trace.title(warp))
         for event in warp.events:
-            name = title(trace, event)
-            found.append(
-                slice_of(
-                    WARPS, warp.number, name, event.begin, event.end, **arguments(trace, event)
-                )
-            )
-    return found
+            what = (title(trace, event), event.begin, event.end)
+            yield slice_of(WARPS, warp.number, *what, **arguments(trace, event))
 
 
 def flights(trace):
-    """Loads, stores and wgmmas on their way: (name, begin, end, arguments)."""
-    found = []
+    """Loads, stores and wgmmas on their way: (name, begin, end or None, arguments)."""
     for stage in traces.stages(trace):
-        for number, fill in enumerate(stage.fills):
-            end = trace.end if fill.landed is None else fill.landed
-            found.append((f"fill of {stage.name}", fill.begin, end, {"number": number + 1}))
+        for number, fill in enumerate(stage.fills, 1):
+            yield f"fill of {stage.name}", fill.begin, fill.landed, {"number": number}
     for warp in trace.warps:
-        for event, done in zip(warp.of("multiply"), traces.completion(trace, warp)):
-            end = trace.end if done is None else done
+        for event, done in traces.multiplications(trace, warp):
             words = {"by": trace.title(warp), "a": trace.name(event.address)}
-            found.append(("wgmmas", event.begin, end, words))
+            yield "wgmmas", event.begin, done, words
     for warp, tile, begin, done in traces.stores(trace):
-        end = trace.end if done is None else done
-        found.append((f"store of {trace.name(tile)}", begin, end, {"by": trace.title(warp)}))
-    return sorted(found, key=lambda one: one[1:3])
+        yield f"store of {trace.name(tile)}", begin, done, {"by": trace.title(warp)}
 
 
 def export(trace):
     """The whole file, as an object."""
+    record = trace.record
     events = [
-        meta("process_name", pid, 0, f"{name}, CTA {trace.record['launch']['cta']}")
+        meta("process_name", pid, 0, f"{name}, CTA {record['launch']['cta']}")
         for pid, name in PROCESSES.items()
     ]
-    events += ring_events(trace) + warp_events(trace)
-    for identity, one in enumerate(flights(trace)):
-        events += flight(identity, *one)
-    unit = trace.record["time"]["unit"]
+    events += tracks(trace)
+    moves = [(*one[:2], trace.end if one[2] is None else one[2], one[3]) for one in flights(trace)]
+    for identity, (name, begin, end, words) in enumerate(sorted(moves, key=lambda one: one[1:3])):
+        both = {"cat": "copies", "id": identity, "name": name, "pid": COPIES, "tid": 0}
+        events.append({"ph": "b", "ts": begin / PER_NANOSECOND, "args": words, **both})
+        events.append({"ph": "e", "ts": end / PER_NANOSECOND, **both})
     return {
         "traceEvents": events,
         "displayTimeUnit": "ns",
         "otherData": {
-            "step": trace.record["step"],
-            "time": f"1 ns in the viewer stands for one of the {unit}",
-            "commit": trace.record["commit"],
-            "date": trace.record["date"],
-            "machine": trace.record["gpu"]["name"] if trace.record["gpu"] else "CPU emulator",
+            "step": record["step"],
+            "time": f"1 ns in the viewer stands for one of the {record['time']['unit']}",
+            "commit": record["commit"],
+            "date": record["date"],
+            "machine": record["gpu"]["name"] if record["gpu"] else "CPU emulator",
         },
     }
-
-
-# --- whether a viewer would show all of it -----------------------------------------------------
 
 
 def check(viewer):
     """Invalid, saying where, unless the slices of each track lie side by side or inside of each other:
     a viewer would show others wrongly."""
-    open_until = {}
+    open_until = defaultdict(list)  # of each track: the ends of the slices around the next one
     slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
-    ends = {id(one): round((one["ts"] + one["dur"]) * PER_NANOSECOND) for one in slices}
     for one in sorted(slices, key=lambda one: (one["ts"], -one["dur"])):
-        track, begin, end = (
-            (one["pid"], one["tid"]),
-            round(one["ts"] * PER_NANOSECOND),
-            ends[id(one)],
-        )
-        stack = open_until.setdefault(track, [])
-        while stack and stack[-1] <= begin:
-            stack.pop()
+        begin = round(one["ts"] * PER_NANOSECOND)
+        end = round((one["ts"] + one["dur"]) * PER_NANOSECOND)
+        track = (one["pid"], one["tid"])
+        around = open_until[track]
+        while around and around[-1] <= begin:
+            around.pop()
         why = f"'{one['name']}' at {begin} overlaps with the slice before it"
-        require(not stack or end <= stack[-1], f"track {track}", why)
-        stack.append(end)
+        require(not around or end <= around[-1], f"track {track}", why)
+        around.append(end)

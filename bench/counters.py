@@ -2,9 +2,9 @@
 """Counts what built rungs and variants ask of the hardware, with Nsight Compute (ncu).
 
 Each program runs once under ncu. Of its kernel and, where it multiplies, of cuBLAS's in the same
-process the last launch is recorded: the one on the inputs asked for, not on small integers. The clocks are left alone. ncu
-empties the caches before each launch and repeats it until all counters are read, so these are
-counts of one launch that begins cold; its time would mean nothing and is not recorded.
+process the last launch is recorded: the one on the inputs asked for, not on small integers. The clocks
+are left alone. ncu empties the caches before each launch and repeats it until all counters are read,
+so these are counts of one launch that begins cold; its time would mean nothing and is not recorded.
 bench/results/README.md describes the file.
 
 Exit status: 0 all counted, 1 one failed (or two do not belong together), 2 bad usage, 77 this
@@ -13,12 +13,10 @@ machine cannot run them, 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -53,18 +51,11 @@ INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it
 
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = argparse.ArgumentParser(
-        description="Count what built rungs ask of the hardware, with Nsight Compute.",
-        epilog="Exit status: 0 all counted, 1 one failed, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    selection.add_selection(add)
-    add("--device", type=int, default=0, metavar="I")
-    add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
-    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
-    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    parser = selection.parser(__doc__)
+    selection.add_selection(parser.add_argument)
+    selection.add_results(parser.add_argument)
+    named = "default: ncu on PATH or in /usr/local/cuda/bin"
+    parser.add_argument("--ncu", metavar="PROGRAM", help=named)
     return parser
 
 
@@ -80,11 +71,9 @@ def track_of(programs):
 
 def find_ncu(named):
     """Where ncu is. UsageError if a named one isn't there, CannotRun if there is none."""
-    found = shutil.which(named or "ncu") or (
-        None if named else shutil.which("/usr/local/cuda/bin/ncu")
-    )
-    if found:
-        return found
+    for program in [named] if named else ["ncu", "/usr/local/cuda/bin/ncu"]:
+        if shutil.which(program):
+            return shutil.which(program)
     if named:
         raise selection.UsageError(f"--ncu: {named} is no program")
     raise process.CannotRun(f"ncu was not found: {INSTALL}")
@@ -103,13 +92,10 @@ def known_metrics(ncu, timeout):
 
 def command_of(options, path, json_path):
     """The command line of one program under ncu."""
-    moves = options.measure is recorded.MOVES
     pairs = {
-        **{f"--{dimension}": value for dimension, value in options.shape.items()},
-        "--inputs": options.inputs,
-        "--seed": options.seed,
+        **rung_run.problem_words(options),
         "--protocol": "none",
-        "--check": "full" if moves else "sample",
+        "--check": "full" if options.measure is recorded.MOVES else "sample",
         "--device": options.device,
         "--json": json_path,
     }
@@ -134,30 +120,30 @@ def number(text):
 
 
 def launches_of(output):
-    """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns)."""
+    """Every launch that ncu reports, in order: a list of (kernel's name, map of its columns). 'void
+    gemm<3>(CUtensorMap_st, int)' is called gemm."""
     rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
-    heads = [index for index, row in enumerate(rows) if "Kernel Name" in row]
-    if not heads:
+    while rows and "Kernel Name" not in rows[0]:
+        del rows[0]
+    if not rows:
         raise process.RungFailed("ncu reported no kernel")
-    header = rows[heads[0]]
-    launches = []
-    for row in rows[heads[0] + 2 :]:  # below the header stands a row of units
-        if len(row) == len(header):
-            columns = dict(zip(header, row))
-            launches.append((bare_name(columns["Kernel Name"]), columns))
-    return launches
+    launches = [  # below the header stands a row of units
+        dict(zip(rows[0], row)) for row in rows[2:] if len(row) == len(rows[0])
+    ]
+    names = (columns["Kernel Name"].removeprefix("void ") for columns in launches)
+    return list(zip((re.split(r"[<(]", name)[0].strip() for name in names), launches))
 
 
-def bare_name(kernel):
-    """'gemm' for 'void gemm<3>(CUtensorMap_st, int)'."""
-    return re.split(r"[<(]", kernel.removeprefix("void "))[0].strip()
-
-
-def counters_of(launches, wanted, what):
-    """The counters of the last launch whose kernel is wanted."""
-    found = [launch for launch in launches if wanted(launch[0])]
+def counters_of(launches, of_cublas):
+    """The counters of the last launch of a kernel of cuBLAS, or of the rung's own, plain gemm."""
+    found = []
+    for kernel, columns in launches:
+        own, named = kernel in RUNG_KERNELS, any(part in kernel for part in CUBLAS_KERNELS)
+        if (named and not own) if of_cublas else own:
+            found.append((kernel, columns))
     if not found:
-        raise process.RungFailed(f"ncu reported no launch of {what}")
+        whose = "cuBLAS's" if of_cublas else "its"
+        raise process.RungFailed(f"ncu reported no launch of {whose} kernel")
     kernel, columns = found[-1]
     return {
         "kernel": kernel,
@@ -186,34 +172,28 @@ def count(options, name, path, folder):
         raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
     run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
     launches = launches_of(output)
-    record = {"step": name, "idea": run["idea"]}
-    record.update(counters_of(launches, lambda kernel: kernel in RUNG_KERNELS, "its kernel"))
+    record = {"step": name, "idea": run["idea"], **counters_of(launches, of_cublas=False)}
     if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
-        record["cublas"] = counters_of(launches, is_cublas, "cuBLAS's kernel")
+        record["cublas"] = counters_of(launches, of_cublas=True)
     return run, record
 
 
-def is_cublas(kernel):
-    """True for the name of a kernel of cuBLAS; the rungs' is plain gemm."""
-    return kernel not in RUNG_KERNELS and any(part in kernel for part in CUBLAS_KERNELS)
-
-
 def count_all(options, programs):
-    """All programs in turn: (the first one's JSON or None, the records)."""
+    """All programs in turn: (the first one's JSON or None, the records). CannotRun if the first one
+    says so."""
     first, records = None, []
     with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
         for name, path in programs:
             try:
                 run, record = count(options, name, path, Path(folder))
-            except process.CannotRun as error:
-                if not records:
-                    raise
-                record = {"step": name, "failed": f"exit status 77: {error}"}
-            except process.RungFailed as error:
-                record = {"step": name, "failed": str(error)}
-            else:
                 first = first or run
                 merge.require_same(first, run)
+            except (process.CannotRun, process.RungFailed) as error:
+                cannot = isinstance(error, process.CannotRun)
+                if cannot and not records:
+                    raise
+                words = f"exit status 77: {error}" if cannot else str(error)
+                record = {"step": name, "failed": words}
             records.append(record)
             print(line_of(record), file=sys.stderr)
     return first, records
@@ -234,25 +214,20 @@ def line_of(record):
 def version_of(ncu):
     """The last line of `ncu --version`, or None."""
     try:
-        result = subprocess.run(
-            [ncu, "--version"], check=False, capture_output=True, text=True, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        _, output, _ = process.execute([ncu, "--version"], 60)
+    except process.RungFailed:
         return None
-    return process.last_line(result.stdout) or None
+    return process.last_line(output) or None
 
 
 def record_of(options, first, records, date):
     """The whole file's content."""
-    shared = merge.identity(first)
     return {
         "schema": recorded.SCHEMA,
         "kind": "counters",
-        "gpu": shared["gpu"],
-        "commit": shared["commit"],
+        **merge.identity(first),
         "date": recorded.as_date(date),
         "ncu": version_of(options.ncu),
-        "problem": shared["problem"],
         "metrics": list(METRICS),
         "steps": records,
     }
@@ -262,8 +237,6 @@ def counters_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
     selection.check_size(options)
-    if options.device < 0:
-        raise selection.UsageError("--device: an index from 0 upwards is wanted")
     programs = selection.find_programs(options.build, options.steps)
     track = track_of(programs)
     options.measure = shapes.measure_of_track(track)
@@ -284,11 +257,5 @@ def counters_main(arguments):
     return 1 if any("failed" in record for record in records) else 0
 
 
-def main():
-    """Turns the errors that are expected into one line and an exit status."""
-    statuses = {selection.UsageError: 2, merge.Mismatch: 1, OSError: 1}
-    return process.expected("counters", lambda: counters_main(sys.argv[1:]), statuses)
-
-
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("counters", counters_main, dict.fromkeys((merge.Mismatch, OSError), 1))

@@ -11,14 +11,13 @@ Exit status: 0 done (or equal), 1 a rung failed or a count differs, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import sys
 import tempfile
 from pathlib import Path
 
-from bench import emulated_ladder, process
+from bench import emulated_ladder, process, selection
 from bench.records import recorded
 from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
 
@@ -101,20 +100,16 @@ def update(options):
     return 0
 
 
-def main(arguments=None):
-    """Parses the command line; expected errors become one line."""
-    parser = argparse.ArgumentParser(
-        description="Record what the emulator counts of every rung.", allow_abbrev=False
-    )
+def main(arguments):
+    """The whole program; returns its exit status."""
+    parser = selection.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, help="default: build")
     parser.add_argument("--record", metavar="FILE", type=Path, default=RECORD)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 on a difference"
     )
-    options = parser.parse_args(arguments)
-    statuses = {emulated_ladder.selection.UsageError: 2, OSError: 1, ValueError: 1}
-    return process.expected("emulated_counts", lambda: update(options), statuses)
+    return update(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("emulated_counts", main, {OSError: 1, ValueError: 1})

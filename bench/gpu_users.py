@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import time
 
 from bench import process
 from bench.records import recorded
+
+QUERY = ("--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader", "-i")
+SECONDS = 60  # that it may take to answer
 
 
 class Busy(Exception):
     """Another process uses the GPU, and nobody said that it may."""
 
 
-def visible(device):
-    """What nvidia-smi calls the device of that number: CUDA_VISIBLE_DEVICES may rename it."""
-    names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
-    return names[device] if device < len(names) and names[device] else str(device)
+def add_options(add):
+    """What Users takes of the command line beside --device."""
+    add(
+        "--share-gpu",
+        action="store_true",
+        help="record even if another process uses the GPU; the JSON says so",
+    )
+    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
 
 
 def as_process(line):
@@ -30,25 +35,6 @@ def as_process(line):
     return {**{key: text.strip() or "unknown" for key, text in words.items()}, "seen": seen}
 
 
-def ask(program, device):
-    """(the processes that use the GPU, None), or (None, why that isn't known)."""
-    found = shutil.which(program)
-    if found is None:
-        return None, f"{program} was not found"
-    query = "--query-compute-apps=pid,process_name,used_memory"
-    command = [found, query, "--format=csv,noheader", "-i", visible(device)]
-    try:
-        result = subprocess.run(
-            command, check=False, capture_output=True, text=True, errors="replace", timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return None, f"{program}: {error}"
-    if result.returncode != 0:
-        said = process.last_line(result.stderr) or process.last_line(result.stdout)
-        return None, f"{program}: exit status {result.returncode}: {said}"
-    return [as_process(line) for line in result.stdout.splitlines() if "," in line], None
-
-
 def described(one):
     """'process 4711 (python3, 1234 MiB)'"""
     return f"process {one['pid']} ({one['name']}, {one['memory']})"
@@ -58,14 +44,24 @@ class Users:
     """The processes that were seen beside the ladder."""
 
     def __init__(self, options):
-        self.program, self.device = options.nvidia_smi, options.device
+        # What nvidia-smi calls the device of that number: CUDA_VISIBLE_DEVICES may rename it.
+        names = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[options.device :]
+        device = (names or [""])[0].strip() or str(options.device)
+        self.command = [options.nvidia_smi, *QUERY, device]
         self.allowed = options.share_gpu
         self.found, self.why_not = {}, None
 
     def look(self):
         """Looks once; returns those that weren't seen before."""
-        processes, self.why_not = ask(self.program, self.device)
-        new = [one for one in processes or [] if one["pid"] not in self.found]
+        self.why_not = None
+        try:
+            status, output, errors = process.execute(self.command, SECONDS)
+            if status != 0:
+                raise process.RungFailed(process.explain(status, output, errors))
+        except process.RungFailed as error:
+            output, self.why_not = "", f"nvidia-smi: {error}"
+        found = [as_process(line) for line in output.splitlines() if "," in line]
+        new = [one for one in found if one["pid"] not in self.found]
         self.found.update((one["pid"], one) for one in new)
         return new
 

@@ -23,7 +23,6 @@ not belong together or somebody else uses the GPU, 2 bad usage, 74 its output co
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -36,25 +35,17 @@ from bench.process import CannotRun, DoesNotTake, RungFailed
 from bench.progress import Progress
 from bench.records import merge, recorded
 from bench.records.merge import Mismatch
-from bench.selection import UsageError
-from bench.tasks import FIRST_RUNGS, make_plan, make_tasks, shapes_of, tracks_of
+from bench.records.vocabulary import BOTH
 
 # --- the command line -----------------------------------------------------------------------
 
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
-    parser = argparse.ArgumentParser(
-        description="Run the built rungs, interleaved with each other and with cuBLAS.",
-        epilog="Exit status: 0 all verified, 1 a rung failed or somebody else uses the GPU, "
-        "2 bad usage, 77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
+    parser = selection.parser(__doc__)
     add = parser.add_argument
     selection.add_selection(add)
-    selection.add_sizes(add, ", squares, models, all")
-    tracks = (*FIRST_RUNGS, "all")
-    add("--track", choices=tracks, default="v", help="which rungs (default: v)")
+    selection.add_ladders(add, "v", ", squares, models, all")
     add(
         "--protocol",
         choices=(*recorded.PROTOCOLS, "both"),
@@ -78,31 +69,21 @@ def make_parser():
         "every rung that multiplies (default: 64, of its heuristic; 0: none; all: every "
         "configuration that it can run)",
     )
-    add("--device", type=int, default=0, metavar="I")
-    add("--timeout", type=selection.positive, default=600, metavar="S", help="seconds per process")
-    add(
-        "--share-gpu",
-        action="store_true",
-        help="record even if another process uses the GPU; the JSON says so",
-    )
-    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
-    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
-    add("--dry-run", action="store_true", help="print the plan and run nothing")
+    selection.add_results(add)
+    gpu_users.add_options(add)
     return parser
 
 
 def print_plan(options, tasks):
     """What --dry-run shows."""
-    plan = make_plan(tasks, options.passes)
+    plan = selection.make_plan(tasks, options.passes)
     last = None
     for entry in plan:
         if len(tasks) > 1 and entry.task is not last:
             print(entry.task.title)
         found = {"winner": {"algorithm": "<the fastest>"}} if entry.task is last else None
         last = entry.task
-        words = rung_run.command_of(
-            last.options, entry.path, entry.index, "<temporary file>", found
-        )
+        words = rung_run.command_of(last.options, entry, "<temporary file>", found)
         print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
     where = options.out or recorded.RESULTS / f"<gpu>-{name_words(tasks)}-<date>.json"
     print(f"{len(plan)} runs, then {where}")
@@ -120,144 +101,173 @@ class Collected:
         self.failures = {}
         self.not_taken = {}
         self.heuristics = None  # what the search among cuBLASLt's algorithms found
-        self.interrupted = False
 
     def without(self, name):
         """True if no more runs of that rung are of use."""
         return name in self.failures or name in self.not_taken
 
+    def unfinished(self, passes):
+        """True if there are runs to come that are of use."""
+        return any(len(runs) < passes and not self.without(one) for one, runs in self.runs.items())
 
-class Measured:
-    """What has been measured so far of all ladders."""
 
-    def __init__(self, tasks):
+class Ladders:
+    """All ladders that are asked for: their runs, and what has been measured so far."""
+
+    def __init__(self, options, tasks, users):
+        self.options, self.tasks, self.users = options, tasks, users
         self.date = time.gmtime()
-        self.one_track = len({task.track for task in tasks}) == 1
         self.ladders = {}  # of each task that was begun
-        self.first_run = None
-        self.interrupted = False
         self.dropped = {}  # tasks whose runs did not belong together, and why
+        self.first_run = None
         self.cannot_run = None  # what the first rung said that this machine cannot run
+        self.interrupted = False
+        self.progress = Progress()
+        self.last = None  # the entry that ran last
+        self.folder = None  # of what the rungs write
+        self.partial = None  # the path of what is finished
+        self.keeps = not (options.out and recorded.is_written_to(options.out))
 
-    def of(self, task):
-        """What belongs to that ladder."""
-        return self.ladders.setdefault(task, Collected(task))
+    def json_path(self, entry):
+        """Where a run's program writes."""
+        return self.folder / f"{entry.name}-{entry.index}.json"
 
-    def add(self, task, run):
-        """Keeps a run if it belongs to the others."""
+    def start(self, entry):
+        """The command line of a run. Before a pass begins, says who else has come to use the GPU."""
+        last, self.last = self.last, entry
+        if last and (last.task, last.index) != (entry.task, entry.index):
+            for one in self.users.look():
+                self.progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
+        of_task = self.ladders.setdefault(entry.task, Collected(entry.task))
+        options = entry.task.options
+        return rung_run.command_of(options, entry, self.json_path(entry), of_task.heuristics)
+
+    def finish(self, entry, running):
+        """Notes how a run ended, in words, and whether it was its rung's last. 77 of the very first run
+        of a single track ends it all."""
+        task, name = entry.task, entry.name
+        collected = self.ladders[task]
+
+        def check(run):
+            rung_run.check_timed(task.options, name, run, collected.heuristics)
+
+        try:
+            run = rung_run.result_of(name, running, self.json_path(entry), check)
+            self.add(run, collected)
+            outcome = outcome_of(run)
+        except CannotRun as error:
+            if self.progress.done == 0 and len({one.track for one in self.tasks}) == 1:
+                raise
+            self.cannot_run = self.cannot_run or str(error)
+            collected.failures[name] = outcome = f"exit status 77: {error}"
+        except DoesNotTake as error:
+            outcome = f"does not take this shape: {error}"
+            refusals = collected.failures if collected.runs[name] else collected.not_taken
+            refusals[name] = outcome if collected.runs[name] else str(error)
+        except RungFailed as error:
+            collected.failures[name] = outcome = str(error)
+        if name in collected.failures:
+            self.progress.note(f"{entry.label} FAILED: {outcome}")
+        self.keep()
+        return outcome, collected.without(name)
+
+    def add(self, run, collected):
+        """Keeps a run. Mismatch unless it belongs to the others."""
         self.first_run = self.first_run or run
         merge.require_same(self.first_run, run, ("gpu", "commit"))
-        runs = self.of(task).runs
-        merge.require_same(next((r for those in runs.values() for r in those), run), run)
-        runs[run["step"]].append(run)
-        of_task = self.of(task)
-        of_task.heuristics = of_task.heuristics or run["timing"].get("heuristics")
+        known = [one for runs in collected.runs.values() for one in runs]
+        merge.require_same((known or [run])[0], run)
+        collected.runs[run["step"]].append(run)
+        collected.heuristics = collected.heuristics or run["timing"].get("heuristics")
 
-    def interrupt(self, passes, stopped=True):
-        """Marks it, and the ladder that isn't finished; or takes the marks away."""
-        self.interrupted = stopped
-        for collected in self.ladders.values():
-            collected.interrupted = stopped and any(
-                len(runs) < passes and not collected.without(name)
-                for name, runs in collected.runs.items()
-            )
+    def measure(self):
+        """Runs all of them; what is finished stays also after a Ctrl-C. Mismatch if nothing was."""
+        plan = selection.make_plan(self.tasks, self.options.passes)
+        with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+            self.folder = Path(folder)
+            try:
+                timeout = self.options.timeout
+                rung_run.run_all(plan, self.start, self.finish, self.progress, timeout)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                self.progress.note("interrupted: keeping the runs that are finished")
+            except Mismatch as error:
+                task, _ = self.ladders.popitem()
+                if not any(any(one.runs.values()) for one in self.ladders.values()):
+                    self.remove_partial()
+                    raise
+                self.dropped[task] = str(error)
+            finally:
+                self.progress.close()
 
-    def drop_last(self, error):
-        """Takes away the ladder in which runs did not belong together; raises the error again if
-        there is no other."""
-        task, _ = self.ladders.popitem()
-        if not any(any(collected.runs.values()) for collected in self.ladders.values()):
-            raise error
-        self.dropped[task] = str(error)
+    # The file.
 
-    def failed(self):
-        """True if any rung failed."""
-        return any(collected.failures for collected in self.ladders.values())
+    def record(self, stopped):
+        """The record of what there is, or None."""
+        return merge.combine_run(self.tasks, self, self.users, stopped)
+
+    def path(self):
+        """Where it goes."""
+        words = name_words(self.tasks)
+        name = recorded.file_name(self.first_run["gpu"], words, self.date)
+        return self.options.out or recorded.RESULTS / name
+
+    def keep(self):
+        """Writes what is finished, as an interrupted run beside the record's path: all that is left of
+        a ladder that is killed. Says once that it cannot be written."""
+        run = self.record(stopped=True) if self.keeps else None
+        if run is None:
+            return
+        try:
+            self.partial = self.path().with_name(f"{self.path().name}.partial")
+            recorded.write_json(self.partial, run)
+        except OSError as error:
+            self.keeps = False
+            self.progress.note(f"WARNING: what is finished is not kept on the way: {error}")
+
+    def remove_partial(self):
+        """Takes it away."""
+        if self.partial:
+            self.partial.unlink(missing_ok=True)
+
+    def write(self, run):
+        """Writes and prints the record. RuntimeError if it cannot be read again: that has to be known
+        now."""
+        path = self.path()
+        recorded.write_json(path, run)
+        self.remove_partial()
+        tables.print_run(run)
+        print(f"recorded in {path}")
+        try:
+            if not recorded.is_written_to(path):
+                recorded.load_record(path)
+        except ValueError as error:
+            raise RuntimeError(f"it is kept, but not as it should be: {error}") from error
+
+    def report(self):
+        """Writes and prints what there is; returns the exit status."""
+        run = self.record(self.interrupted)
+        if run:
+            self.write(run)
+        elif self.cannot_run and not self.interrupted:
+            raise CannotRun(self.cannot_run)
+        else:
+            print("ladder: no rung has a result; nothing is written", file=sys.stderr)
+        for task, why in self.dropped.items():
+            print(f"ladder: stopped at {task.title}: {why}", file=sys.stderr)
+        if self.interrupted:
+            return process.INTERRUPTED
+        failed = any(collected.failures for collected in self.ladders.values())
+        return 1 if run is None or failed or self.dropped else 0
 
 
 def outcome_of(run):
     """A run in a few words, for the log."""
     timing, measure = run["timing"], recorded.measure_of(run)
-    rate = timing[measure.work] / recorded.median(timing["step"]["seconds"]) / measure.units
-    ratio = recorded.median(merge.round_ratios(run))
+    own, other = timing["step"]["seconds"], timing[measure.other]["seconds"]
+    rate = timing[measure.work] / recorded.median(own) / measure.units
+    ratio = recorded.median([theirs / step for theirs, step in zip(other, own)])
     return f"{rate:.1f} {measure.unit}, {ratio:.3f} of {measure.other_name}"
-
-
-def run_one(entry, measured, progress, folder):
-    """One entry of the plan: its outcome in words. A failure is noted; 77 of the very first run ends
-    the ladder."""
-    task, name = entry.task, entry.name
-    collected = measured.of(task)
-    try:
-        run = rung_run.run_rung(task.options, entry, folder, collected.heuristics)
-        outcome = outcome_of(run)
-        measured.add(task, run)
-        return outcome
-    except CannotRun as error:
-        if progress.done == 0 and measured.one_track:
-            raise
-        measured.cannot_run = measured.cannot_run or str(error)
-        outcome = f"exit status 77: {error}"
-    except DoesNotTake as error:
-        outcome = f"does not take this shape: {error}"
-        if not collected.runs[name]:
-            collected.not_taken[name] = str(error)
-            return outcome
-    except RungFailed as error:
-        outcome = str(error)
-    collected.failures[name] = outcome
-    progress.note(f"{progress.where(entry)} FAILED: {outcome}")
-    return outcome
-
-
-def look_around(entry, last, users, progress):
-    """Before a pass begins, says who else has come to use the GPU."""
-    if last is None or (entry.task, entry.index) == (last.task, last.index):
-        return
-    for one in users.look():
-        progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
-
-
-def run_plan(plan, measured, users, progress, folder, keep):
-    """All runs in order, without the rungs that failed on the way; keep() is called after each."""
-    last = None
-    while plan:
-        entry = plan[0]
-        look_around(entry, last, users, progress)
-        progress.running(plan)
-        began = time.monotonic()
-        outcome = run_one(entry, measured, progress, folder)
-        collected = measured.of(entry.task)
-        rest = [
-            other
-            for other in plan[1:]
-            if other.task is not entry.task or not collected.without(other.name)
-        ]
-        progress.dropped(len(plan) - 1 - len(rest))
-        progress.finished(entry, time.monotonic() - began, outcome, rest)
-        keep(measured, progress)
-        plan, last = rest, entry
-
-
-def measure(options, tasks, users, keep):
-    """Runs all ladders and returns what was measured, also after a Ctrl-C."""
-    measured = Measured(tasks)
-    plan = make_plan(tasks, options.passes)
-    progress = Progress(len(plan), titles=len(tasks) > 1)
-    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-        try:
-            run_plan(plan, measured, users, progress, Path(folder), keep)
-        except KeyboardInterrupt:
-            measured.interrupt(options.passes)
-            progress.note("interrupted: keeping the runs that are finished")
-        except Mismatch as error:
-            measured.drop_last(error)
-        finally:
-            progress.close()
-    return measured
-
-
-# --- the file --------------------------------------------------------------------------------
 
 
 def name_words(tasks):
@@ -273,84 +283,15 @@ def name_words(tasks):
     return "-".join([shape, *protocols, *(tracks if tracks != ["v"] else []), *others])
 
 
-def path_of(options, tasks, run, date):
-    """Where the record goes."""
-    name = recorded.file_name(run["gpu"], name_words(tasks), date)
-    return options.out or recorded.RESULTS / name
-
-
-class Partial:
-    """What is finished, as an interrupted run beside the record's path: all that is left of a ladder
-    that is killed."""
-
-    def __init__(self, options, tasks, users):
-        self.options, self.tasks, self.users = options, tasks, users
-        self.path = None
-        self.works = not (options.out and recorded.is_written_to(options.out))
-
-    def keep(self, measured, progress):
-        """Writes it anew; says once that it cannot be written."""
-        passes = self.options.passes
-        measured.interrupt(passes)
-        run = merge.combine_run(self.tasks, measured, self.users)
-        measured.interrupt(passes, stopped=False)
-        if run is None or not self.works:
-            return
-        path = path_of(self.options, self.tasks, run, measured.date)
-        try:
-            self.path = path.with_name(f"{path.name}.partial")
-            recorded.write_json(self.path, run)
-        except OSError as error:
-            self.works = False
-            progress.note(f"WARNING: what is finished is not kept on the way: {error}")
-
-    def remove(self):
-        """Takes it away."""
-        if self.path:
-            self.path.unlink(missing_ok=True)
-
-
-def check_again(path):
-    """RuntimeError if what was just written cannot be read again: that has to be known now."""
-    if recorded.is_written_to(path):
-        return
-    try:
-        recorded.load_record(path)
-    except ValueError as error:
-        raise RuntimeError(f"it is kept, but not as it should be: {error}") from error
-
-
-def report(options, tasks, measured, users, partial):
-    """Writes and prints what there is; returns the exit status."""
-    run = merge.combine_run(tasks, measured, users)
-    if run is None and measured.cannot_run and not measured.interrupted:
-        raise CannotRun(measured.cannot_run)
-    if run is None:
-        print("ladder: no rung has a result; nothing is written", file=sys.stderr)
-    else:
-        path = path_of(options, tasks, run, measured.date)
-        recorded.write_json(path, run)
-        partial.remove()
-        tables.print_run(run)
-        print(f"recorded in {path}")
-        check_again(path)
-    for task, why in measured.dropped.items():
-        print(f"ladder: stopped at {task.title}: {why}", file=sys.stderr)
-    if measured.interrupted:
-        return process.INTERRUPTED
-    return 1 if run is None or measured.failed() or measured.dropped else 0
-
-
 def ladder_main(arguments):
     """The whole program; returns its exit status."""
     options = make_parser().parse_args(arguments)
-    if options.device < 0:
-        raise UsageError("--device: an index from 0 upwards is wanted")
     selection.check_destination(options.out)
     if options.validate:
-        shapes_of(options, tracks_of(options))
+        selection.shapes_of(options, selection.tracks_of(options), shapes.of_options)
         return 0
-    tasks = make_tasks(options)
+    protocols = BOTH if options.protocol == "both" else (options.protocol,)
+    tasks = selection.make_tasks(options, protocols, first=selection.FIRST_RUNGS)
     if options.dry_run:
         print_plan(options, tasks)
         return 0
@@ -358,21 +299,12 @@ def ladder_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    partial = Partial(options, tasks, users)
-    try:
-        measured = measure(options, tasks, users, partial.keep)
-    except Mismatch:
-        partial.remove()
-        raise
+    ladders = Ladders(options, tasks, users)
+    ladders.measure()
     process.ignore_signals()
-    return report(options, tasks, measured, users, partial)
-
-
-def main():
-    """Turns the errors that are expected into one line and an exit status."""
-    statuses = {UsageError: 2, Mismatch: 1, gpu_users.Busy: 1, OSError: 1, RuntimeError: 1}
-    return process.expected("ladder", lambda: ladder_main(sys.argv[1:]), statuses)
+    return ladders.report()
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    errors = (Mismatch, gpu_users.Busy, OSError, RuntimeError)
+    process.run_as("ladder", ladder_main, dict.fromkeys(errors, 1))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 BAD_USAGE = 2
@@ -17,6 +18,11 @@ INTERRUPTED = 130
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 STOP_SECONDS = 10  # how long an interrupted rung may take to end by itself
+POLL_SECONDS = 0.02
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be done: exit status 2."""
 
 
 class CannotRun(Exception):
@@ -45,24 +51,18 @@ def stop(process, seconds=STOP_SECONDS):
 
 
 def last_line(text):
-    """The last line that isn't blank, or an empty string."""
+    """The last line that isn't blank, without what a terminal obeys, or an empty string."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return printable(lines[-1]) if lines else ""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in (lines or [""])[-1])
 
 
-def printable(line):
-    """What a program said, without what a terminal obeys."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-
-
-def complaint(output, errors):
-    """Why a rung failed, in its own words: its WRONG line, else its last line on stderr."""
-    wrong = [line.strip() for line in output.splitlines() if line.startswith("WRONG")]
-    return (
-        printable(wrong[0])
-        if wrong
-        else last_line(errors) or last_line(output) or "it printed nothing"
-    )
+def complaint(output, errors, name=None):
+    """Why a program failed, in its own words: its WRONG line, else the last line on stderr that begins
+    with its name (a report of the emulator's goes on after it), else its last line."""
+    said = [line for line in output.splitlines() if line.startswith("WRONG")][:1]
+    said += [line for line in errors.splitlines() if name and line.startswith(f"{name}: ")][-1:]
+    found = [*map(last_line, said), last_line(errors), last_line(output), "it printed nothing"]
+    return next(line for line in found if line)
 
 
 def die_with(parent):
@@ -72,47 +72,75 @@ def die_with(parent):
         os.kill(os.getpid(), signal.SIGKILL)  # the parent ended before that
 
 
-def start(command, output, errors):
-    """Starts a rung in a session of its own: a Ctrl-C at the terminal is ours to pass on."""
-    parent = os.getpid()
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            start_new_session=True,
-            preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 (no program here has threads)
-        )
-    except OSError as error:
-        raise RungFailed(f"cannot start {command[0]}: {error.strerror}") from error
-
-
 def scratch():
     """A temporary file for what a rung prints; odd bytes in it are no reason to fail."""
     return tempfile.TemporaryFile("w+", errors="replace")
 
 
-def execute(command, timeout):
-    """Runs one rung to its end and returns (exit status, stdout, stderr)."""
-    with scratch() as output, scratch() as errors:
-        process = start(command, output, errors)
+class Running:
+    """A program, from its start to what it printed: one that could not be started has ended. It has a
+    session of its own: a Ctrl-C at the terminal is ours to pass on."""
+
+    def __init__(self, command, timeout):
+        parent = os.getpid()
+        self.began, self.timeout = time.monotonic(), timeout
+        self.output, self.errors = scratch(), scratch()
+        self.process, self.failed = None, None
         try:
-            status = process.wait(timeout=timeout)
-        except subprocess.TimeoutExpired as error:
-            raise RungFailed(f"not finished after {timeout} s") from error
-        finally:
-            stop(process)
-        output.seek(0)
-        errors.seek(0)
-        return status, output.read(), errors.read()
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self.output,
+                stderr=self.errors,
+                start_new_session=True,
+                preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 (no program here has threads)
+            )
+        except OSError as error:
+            self.failed = f"cannot start {command[0]}: {error.strerror}"
+
+    def seconds(self):
+        """How long it has run."""
+        return time.monotonic() - self.began
+
+    def has_ended(self):
+        """True once it has, or is to be ended since it takes too long."""
+        ended = self.failed or self.process.poll() is not None
+        if not ended and self.seconds() > self.timeout:
+            self.failed = f"not finished after {self.timeout} s"
+        return bool(ended or self.failed)
+
+    def stop(self):
+        """Ends it if it still runs."""
+        if self.process:
+            stop(self.process)
+
+    def result(self):
+        """(exit status, stdout, stderr) of a program that has ended. RungFailed if it did not by
+        itself."""
+        self.stop()
+        with self.output, self.errors:
+            if self.failed:
+                raise RungFailed(self.failed)
+            self.output.seek(0)
+            self.errors.seek(0)
+            return self.process.returncode, self.output.read(), self.errors.read()
 
 
-def explain(status, output, errors):
+def execute(command, timeout):
+    """Runs one program to its end and returns (exit status, stdout, stderr)."""
+    running = Running(command, timeout)
+    try:
+        while not running.has_ended():
+            time.sleep(POLL_SECONDS)
+        return running.result()
+    finally:
+        running.stop()
+
+
+def explain(status, output, errors, name=None):
     """The reason to record for a rung that did not exit 0."""
-    if status < 0:
-        return f"killed by {signal.Signals(-status).name}: {complaint(output, errors)}"
-    return f"exit status {status}: {complaint(output, errors)}"
+    how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    return f"{how}: {complaint(output, errors, name)}"
 
 
 def catch_signals():
@@ -156,3 +184,9 @@ def ended(main):
             print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
         return status or OUTPUT_LOST
     return status
+
+
+def run_as(name, main, statuses):
+    """The whole of a program whose main() takes the words of the command line: it exits."""
+    statuses = {UsageError: BAD_USAGE, **statuses}
+    sys.exit(ended(lambda: expected(name, lambda: main(sys.argv[1:]), statuses)))

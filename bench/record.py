@@ -8,8 +8,7 @@
 Each run is a program of its own, with its own progress, and its file lies in bench/results when it
 ends: an interrupt or a deadline leaves the files of those before. The order is that of what is
 missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
-and `python3 -m notes.tools.readme_table` bring them to the pages. Nothing but Python's standard library is
-needed.
+and `python3 -m notes.tools.readme_table` bring them to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage,
 77 this machine cannot run them, 130 interrupted.
@@ -17,7 +16,6 @@ Exit status: 0 all recorded or left out, 1 one failed or there was no time left 
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import subprocess
 import sys
@@ -25,7 +23,7 @@ import time
 from dataclasses import dataclass
 
 from bench import process, selection
-from bench.process import CANNOT_RUN_HERE
+from bench.process import CANNOT_RUN_HERE, UsageError
 from bench.records import recorded
 
 BENCH = recorded.ROOT / "bench"
@@ -73,16 +71,8 @@ class Run:
 RUNS = (
     Run("burst", "all rungs at 8192 cubed", f"{BURST} {OF_ALL}"),
     Run("burst4096", "all rungs at 4096 cubed", f"{BURST} {OF_ALL} --size 4096"),
-    Run(
-        "sustained",
-        "the rungs at the power limit, with joules",
-        f"{SUSTAINED} {OF_ALL}",
-    ),
-    Run(
-        "sustained4096",
-        "the same at 4096 cubed",
-        f"{SUSTAINED} {OF_ALL} --size 4096",
-    ),
+    Run("sustained", "the rungs at the power limit, with joules", f"{SUSTAINED} {OF_ALL}"),
+    Run("sustained4096", "the same at 4096 cubed", f"{SUSTAINED} {OF_ALL} --size 4096"),
     Run(
         "rivals",
         "other people's kernels beside the rungs",
@@ -132,32 +122,26 @@ RUNS = (
         "v16-one-in-flight,v16-late-place,v16-warp-stores,v16-blocks-apart,v16-plain-stores",
     ),
 )
+NAMES = ", ".join(run.name for run in RUNS)
 
 
 def make_parser():
     """The options."""
-    parser = argparse.ArgumentParser(
-        description="Record what the README, the notes and the pictures quote.",
-        epilog="Exit status: 0 all recorded, 1 one failed or had no time, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
-    names = ", ".join(run.name for run in RUNS)
+    parser = selection.parser(__doc__)
     add = parser.add_argument
-    add("--only", metavar="NAME,...", help=f"of {names} (default: all)")
+    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
     add("--list", action="store_true", help="print the runs and their commands; run nothing")
     add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
-    add("--device", type=int, default=0, metavar="I", help="which GPU (default: 0)")
+    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
     return parser
 
 
 def chosen(only):
     """The runs of those names, in the order of RUNS. UsageError for a name that is none."""
-    wanted = [run.name for run in RUNS] if only is None else only.split(",")
-    unknown = sorted(set(wanted) - {run.name for run in RUNS})
+    wanted = NAMES.split(", ") if only is None else only.split(",")
+    unknown = sorted(set(wanted) - set(NAMES.split(", ")))
     if unknown:
-        known = ", ".join(run.name for run in RUNS)
-        raise selection.UsageError(f"--only: no run is called '{unknown[0]}'; there are {known}")
+        raise UsageError(f"--only: no run is called '{unknown[0]}'; there are {NAMES}")
     return [run for run in RUNS if run.name in wanted]
 
 
@@ -197,25 +181,20 @@ def record(runs, deadline=None, device=0):
     return ended
 
 
-def main():
+def record_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args()
-    try:
-        runs = chosen(options.only)
-    except selection.UsageError as error:
-        print(f"record: {error}", file=sys.stderr)
-        return 2
+    options = make_parser().parse_args(arguments)
+    runs = chosen(options.only)
     if options.list:
         for run in runs:
-            print(
-                f"{run.name:14} {run.what}\n{'':14} python3 -m {run.program} {run.options}".rstrip()
-            )
+            command = f"python3 -m {run.program} {run.options}".rstrip()
+            print(f"{run.name:14} {run.what}\n{'':14} {command}")
         return 0
     try:
         ended = record(runs, options.deadline, options.device)
     except KeyboardInterrupt:
         print("record: interrupted; what was finished is in bench/results", file=sys.stderr)
-        return 130
+        raise
     if "cannot run here" in ended.values():
         return CANNOT_RUN_HERE
     good = all(how == "recorded" or how.startswith("left out") for how in ended.values())
@@ -223,4 +202,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("record", record_main, {})

@@ -12,7 +12,6 @@ Exit status: 0 written (or equal), 1 what is recorded differs, 2 something is mi
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import re
@@ -22,10 +21,10 @@ import sys
 import time
 from pathlib import Path
 
-from bench import process
+from bench import process, rungs, selection
+from bench.process import UsageError
 from bench.records import recorded
 
-SCHEMA = 1
 FOLDER = recorded.RESULTS / "resources"
 COMMON = recorded.ROOT / "common"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -46,10 +45,6 @@ extern const unsigned long shared_storage_bytes;
 const unsigned long shared_storage_bytes = sizeof({type});
 """
 PROBED = re.compile(r"^shared_storage_bytes:\s*\.(?:quad|xword|8byte)\s+(\d+)", re.MULTILINE)
-
-
-class Missing(Exception):
-    """Something that is needed is not there: exit status 2."""
 
 
 def newest():
@@ -94,14 +89,14 @@ def kernels(log):
 
 
 def output_of(*command, text=None):
-    """What a program printed. Missing, naming it, if it failed."""
+    """What a program printed. UsageError, naming it, if it failed."""
     try:
         done = subprocess.run(
             command, input=text, capture_output=True, text=True, check=True, cwd=recorded.ROOT
         )
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", "") or str(error)
-        raise Missing(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
+        raise UsageError(f"{command[0]} failed: {said.strip().splitlines()[0]}") from error
     return done.stdout
 
 
@@ -118,32 +113,29 @@ def shared_storage(rung, kernel):
     probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), type=f"SharedStorage{parameters}")
     size = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
     if size is None:
-        raise Missing(f"{rung.name}: the compiler did not say how large its SharedStorage is")
+        raise UsageError(f"{rung.name}: the compiler did not say how large its SharedStorage is")
     return int(size[1])
 
 
-def sizes_of(rung, found, known):
-    """The size of SharedStorage by kernel. What is `known` of the same code holds still."""
-    if known and known["digest"] == digest(rung):
-        return {one["name"]: one["shared_storage_bytes"] for one in known["kernels"]}
-    return {name: shared_storage(rung, name) for name in {one["name"] for one in found}}
-
-
 def resources_of(rung, build, known):
-    """What is to be recorded of a rung; `known` is what was recorded last, or None."""
-    name = rung.name.partition("_")[0]
-    log = build / "steps" / f"{name}.ptxas.log"
+    """What is to be recorded of a rung; `known` is what was recorded last, or None: the size of
+    SharedStorage holds still if the code is the same."""
+    log = build / "steps" / f"{rung.name}.ptxas.log"
     if not log.exists():
-        raise Missing(f"{log} is not there: run 'make rungs' first")
-    if any(source.stat().st_mtime > log.stat().st_mtime for source in sources(rung)):
-        raise Missing(f"{log} is older than what {name} is made of: run 'make rungs' again")
+        raise UsageError(f"{log} is not there: run 'make rungs' first")
+    if any(source.stat().st_mtime > log.stat().st_mtime for source in sources(rung.path)):
+        raise UsageError(f"{log} is older than what {rung.name} is made of: run 'make rungs' again")
     found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
     if not found:
-        raise Missing(f"{log} names no kernel")
-    sizes = sizes_of(rung, found, known)
+        raise UsageError(f"{log} names no kernel")
+    sizes = {}
+    if known and known["digest"] == digest(rung.path):
+        sizes = {one["name"]: one["shared_storage_bytes"] for one in known["kernels"]}
     for one in found:
+        if one["name"] not in sizes:
+            sizes[one["name"]] = shared_storage(rung.path, one["name"])
         one["shared_storage_bytes"] = sizes[one["name"]]
-    return {"digest": digest(rung), "kernels": found}
+    return {"digest": digest(rung.path), "kernels": found}
 
 
 def nvcc_version():
@@ -152,62 +144,41 @@ def nvcc_version():
     nvcc = shutil.which("nvcc") or home / "bin" / "nvcc"
     version = re.search(r"\bV([0-9.]+)", output_of(str(nvcc), "--version"))
     if version is None:
-        raise Missing(f"{nvcc} does not say which version it is")
+        raise UsageError(f"{nvcc} does not say which version it is")
     return version[1]
 
 
-def record(build):
-    """All rungs."""
-    rungs = sorted((recorded.ROOT / "steps").glob("[vat][0-9][0-9]_*.cu"))
-    old = newest()
-    known = old["rungs"] if old else {}
-    names = [rung.name.partition("_")[0] for rung in rungs]
-    return {
-        "schema": SCHEMA,
-        "kind": "resources",
-        "cuda": nvcc_version(),
-        "date": recorded.as_date(time.gmtime()),
-        "rungs": {
-            name: resources_of(rung, build, known.get(name)) for name, rung in zip(names, rungs)
-        },
-    }
-
-
-def check(made):
-    """Says which rungs differ from what the same compiler is recorded to have said."""
-    old = newest()
-    if old is None or old["cuda"] != made["cuda"]:
-        raise Missing(f"nothing is recorded with CUDA {made['cuda']}")
-    differ = [name for name in made["rungs"] if old["rungs"].get(name) != made["rungs"][name]]
-    if differ:
-        names = ", ".join(differ)
-        print(f"resources: {names}: not what is recorded; run bench/resources.py", file=sys.stderr)
-    return 1 if differ else 0
-
-
 def update(options):
-    """Writes or compares; returns the exit status."""
-    made = record(options.build)
-    if options.check:
-        return check(made)
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / f"nvcc-{made['cuda']}.json"
-    recorded.write_json(path, made)
-    print(path.relative_to(recorded.ROOT))
-    return 0
+    """Writes, or says which rungs differ from what the same compiler is recorded to have said; returns
+    the exit status."""
+    old, cuda = newest() or {"cuda": None, "rungs": {}}, nvcc_version()
+    made = {
+        name: resources_of(rung, options.build, old["rungs"].get(name))
+        for name, rung in rungs.find().items()
+    }
+    if not options.check:
+        date = recorded.as_date(time.gmtime())
+        record = {"schema": 1, "kind": "resources", "cuda": cuda, "date": date, "rungs": made}
+        FOLDER.mkdir(exist_ok=True)
+        path = FOLDER / f"nvcc-{cuda}.json"
+        recorded.write_json(path, record)
+        print(path.relative_to(recorded.ROOT))
+        return 0
+    if old["cuda"] != cuda:
+        raise UsageError(f"nothing is recorded with CUDA {cuda}")
+    names = ", ".join(name for name in made if old["rungs"].get(name) != made[name])
+    if names:
+        print(f"resources: {names}: not what is recorded; run bench/resources.py", file=sys.stderr)
+    return 1 if names else 0
 
 
-def main():
-    """Parses the command line; expected errors become one line and exit status 2."""
-    parser = argparse.ArgumentParser(
-        description="Record registers, shared memory and spills of every rung.", allow_abbrev=False
-    )
+def resources_main(arguments):
+    """The whole program; returns its exit status."""
+    parser = selection.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
-    options = parser.parse_args()
-    missing = {OSError: 2, ValueError: 2, Missing: 2}
-    return process.expected("resources", lambda: update(options), missing)
+    return update(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("resources", resources_main, {OSError: 2, ValueError: 2})

@@ -1,10 +1,24 @@
-"""One run of one rung: its command line, and its JSON, checked."""
+"""Runs of rungs: their command lines, their JSON, checked, and many of them in a plan's order."""
 
 from __future__ import annotations
 
+import time
+
 from bench import process
 from bench.process import CannotRun, DoesNotTake, RungFailed
-from bench.records import recorded, schema
+from bench.records import figures, recorded, schema
+
+
+def words_of(program, pairs):
+    """A command line of options and their values; None is no value, and the option is left out."""
+    given = [pair for pair in pairs.items() if pair[1] is not None]
+    return [str(program)] + [str(word) for pair in given for word in pair]
+
+
+def problem_words(options):
+    """The options that say what to compute, and on what."""
+    shape = {f"--{name}": value for name, value in options.shape.items()}
+    return {**shape, "--inputs": options.inputs, "--seed": options.seed}
 
 
 def heuristic_options(options, heuristics):
@@ -18,55 +32,35 @@ def heuristic_options(options, heuristics):
     return {"--algorithm": heuristics["winner"]["algorithm"]}
 
 
-def turn_of(options, index):
-    """In each pass another contender begins: what runs first finds the chip cooler than what runs
-    last. A burst and a call have a pause before each."""
-    return {"--turn": index} if options.protocol == "sustained" else {}
-
-
-def command_of(options, path, index, json_path, heuristics=None):
-    """The command line of one run of one rung."""
-    moves = options.measure is recorded.MOVES
-    check = options.check or ("full" if index == 0 or moves else "sample")
+def command_of(options, entry, json_path, heuristics=None):
+    """The command line of one timed run of one rung. In each pass of a sustained ladder another
+    contender begins: what runs first finds the chip cooler than what runs last. A burst and a call
+    have a pause before each."""
+    full = entry.index == 0 or options.measure is recorded.MOVES
     pairs = {
-        **{f"--{name}": value for name, value in options.shape.items()},
-        "--inputs": options.inputs,
-        "--seed": options.seed,
+        **problem_words(options),
         "--protocol": options.protocol,
         "--rounds": options.rounds,
-        **turn_of(options, index),
-        "--check": check,
+        "--turn": entry.index if options.protocol == "sustained" else None,
+        "--check": options.check or ("full" if full else "sample"),
         "--device": options.device,
         **heuristic_options(options, heuristics),
         "--json": json_path,
     }
-    return words_of(path, pairs)
+    return words_of(entry.path, pairs)
 
 
-def require_taken(name, status, output, errors):
-    """DoesNotTake, in its own words, if a rung refused the shape; bad usage is something else."""
-    if status == process.BAD_USAGE and "--help says more" not in errors:
-        raise DoesNotTake(process.complaint(output, errors).removeprefix(f"{name}: "))
-
-
-def run_rung(options, entry, folder, heuristics=None):
-    """One run of one rung: its JSON, checked. `heuristics` is what an earlier program of the ladder
-    found, or None. Raises RungFailed, CannotRun or DoesNotTake."""
-    name = entry.name
-    json_path = folder / f"{name}-{entry.index}.json"
-    command = command_of(options, entry.path, entry.index, json_path, heuristics)
-    status, output, errors = process.execute(command, options.timeout)
+def result_of(name, running, json_path, check):
+    """What a rung that has ended wrote, checked. Raises RungFailed, CannotRun or DoesNotTake, in its
+    own words: it refused the shape if it doesn't point to --help."""
+    status, output, errors = running.result()
+    words = process.complaint(output, errors, name)
     if status == process.CANNOT_RUN_HERE:
-        raise CannotRun(process.complaint(output, errors))
-    require_taken(name, status, output, errors)
+        raise CannotRun(words)
+    if status == process.BAD_USAGE and "--help says more" not in errors:
+        raise DoesNotTake(words.removeprefix(f"{name}: "))
     if status != 0:
-        raise RungFailed(process.explain(status, output, errors))
-
-    def check(run):
-        check_run(options, name, run)
-        check_timing(options, run["timing"])
-        check_heuristics(options, run["timing"], heuristics)
-
+        raise RungFailed(process.explain(status, output, errors, name))
     return written(json_path, check)
 
 
@@ -82,64 +76,59 @@ def written(json_path, check):
     return run
 
 
-def words_of(program, pairs):
-    """A command line of options and their values; None is no value, and the option is left out."""
-    given = [pair for pair in pairs.items() if pair[1] is not None]
-    return [str(program)] + [str(word) for pair in given for word in pair]
+def check_run(options, name, run, form=schema.PROGRAM):
+    """ValueError unless `run` is whole, verified and what was asked."""
+    form(run, "")
+    asked = {**options.shape, "inputs": options.inputs, "seed": options.seed, "step": name}
+    problem = {**run["problem"], "step": run["step"]}
+    found = {key: problem.get(key) for key in asked}
+    if found != asked:
+        raise ValueError(f"it ran {found}, asked was {asked}")
 
 
-def check_run(options, name, run):
-    """ValueError, KeyError or TypeError unless `run` is whole, verified and what was asked."""
-    if (run["schema"], run["kind"], run["step"]) != (recorded.SCHEMA, "step", name):
-        raise ValueError(f"schema {run['schema']}, kind {run['kind']}, step {run['step']}")
-    asked = dict(options.shape, inputs=options.inputs, seed=options.seed)
-    problem = {key: run["problem"][key] for key in asked}
-    if recorded.measure_of(run) is not options.measure:
-        raise ValueError("it has a k, or lacks one")
-    if problem != asked:
-        raise ValueError(f"it ran {problem}, asked was {asked}")
-    if run["verification"]["verified"] is not True:
-        raise ValueError("exit status 0, but not verified")
-    for form, key in (
-        (schema.VERIFICATION, "verification"),
-        (schema.text, "idea"),
-        (schema.COMMIT, "commit"),
-        (schema.date, "date"),
-        (schema.GPU, "gpu"),
-    ):
-        form(run[key], key)
-
-
-def check_timing(options, timing):
-    """ValueError, KeyError or TypeError unless all contenders have all their times."""
-    if timing["protocol"] != options.protocol or timing["interrupted"]:
-        raise ValueError("interrupted, or timed by another protocol")
-    measure = options.measure
-    for name in dict.fromkeys(("step", measure.other, *measure.contenders(timing))):
-        contender = timing[name]
-        seconds = contender["seconds"]
-        if len(seconds) != options.rounds or not all(0 < value < 3600 for value in seconds):
+def check_timed(options, name, run, heuristics):
+    """The same of a timed run, of whose ladder an earlier one has found these heuristics, or None."""
+    check_run(options, name, run, schema.TIMED)
+    timing, measure = run["timing"], options.measure
+    if timing["protocol"] != options.protocol:
+        raise ValueError("timed by another protocol")
+    for contender in ("step", *measure.contenders(timing)):
+        seconds = timing[contender]["seconds"]
+        if len(seconds) != options.rounds or max(seconds) >= 3600:
             raise ValueError(f"{options.rounds} times expected, found {seconds}")
-        for key in measure.readings:
-            if not isinstance(contender.get(key), (int, float, type(None))):
-                raise TypeError(f"{key} is {contender[key]!r}")
-    if not timing[measure.work] > 0:
-        raise ValueError(f"{measure.work} is {timing[measure.work]}")
-
-
-def check_heuristics(options, timing, heuristics):
-    """ValueError, KeyError or TypeError unless the algorithm that was asked for is beside the rung."""
     if not heuristic_options(options, heuristics):
         return
     found = timing["heuristics"]
-    winner = found["winner"]
     if "cublaslt" not in timing:
         raise ValueError("cuBLASLt was not timed")
     if heuristics is None:
-        there = found["returned"] + found.get("enumerated", 0)
-        if winner not in found["timed"] or len(found["timed"]) > there or not winner["algorithm"]:
-            raise ValueError(f"cuBLASLt: {winner} of {there}, {len(found['timed'])} timed")
-        return
-    if winner["algorithm"] != heuristics["winner"]["algorithm"]:
-        wanted = heuristics["winner"]
-        raise ValueError(f"beside it ran {winner['name']}, asked was {wanted['name']}")
+        schema.HEURISTICS(found, "timing.heuristics")
+        figures.check_heuristics(found, "timing.heuristics")
+    elif found["winner"]["algorithm"] != heuristics["winner"]["algorithm"]:
+        wanted = heuristics["winner"]["name"]
+        raise ValueError(f"beside it ran {found['winner']['name']}, asked was {wanted}")
+
+
+def run_all(plan, start, finish, progress, timeout, jobs=1):
+    """Runs a plan's entries in their order, so many at a time: start(entry) is a command line, and
+    finish(entry, what ran) says in words how it ended, and whether no more runs of its rung are of use
+    in its task."""
+    waiting, running = list(plan), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                entry = waiting.pop(0)
+                running[entry] = process.Running(start(entry), timeout)
+                progress.running(list(running), waiting)
+            for entry in [entry for entry, one in running.items() if one.has_ended()]:
+                one = running.pop(entry)
+                seconds = one.seconds()
+                outcome, useless = finish(entry, one)
+                if useless:
+                    same = (entry.task, entry.name)
+                    waiting = [other for other in waiting if (other.task, other.name) != same]
+                progress.finished(entry, seconds, outcome, [*running, *waiting])
+            time.sleep(process.POLL_SECONDS)
+    finally:
+        for one in running.values():
+            one.stop()

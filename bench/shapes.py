@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from bench.process import UsageError
 from bench.records.vocabulary import MOVES, MOVING, PRODUCTS
-from bench.selection import DEFAULT_MOVED_SIZE, DEFAULT_SIZE, UsageError
 
+DEFAULT_SIZE = 8192
+DEFAULT_MOVED_SIZE = 32768
 SQUARES = (512, 1024, 2048, 4096, 8192, 16384)
 MOVED_SQUARES = (*SQUARES, DEFAULT_MOVED_SIZE)
 # m tokens, k features in, n features out: the layers of an 8B and a 70B model, few tokens at once,

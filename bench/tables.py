@@ -26,24 +26,26 @@ def columns_of(ladder, measure):
     ratios to the others)."""
 
     def reading(key, digits, unit, scale=1):
-        return lambda contender, _: cell(contender[key], digits, unit, scale)
+        return lambda contender, _: cell(contender.get(key), digits, unit, scale)
+
+    def ratio(other):
+        return lambda _, ratios: of_ratio(ratios.get(recorded.ratio_to(other)))
 
     columns = [
-        (
-            f"{measure.unit} (p10 to p90)",
-            lambda contender, _: recorded.spread(contender[measure.rate], 1),
-        ),
-        (f"of {measure.other_name} (p10 to p90)", ratio_column(measure.other)),
+        (f"{measure.unit} (p10 to p90)", lambda one, _: recorded.spread(one[measure.rate], 1)),
+        (f"of {measure.other_name} (p10 to p90)", ratio(measure.other)),
     ]
     if "cublaslt" in ladder:
-        columns.append(("of cuBLASLt (p10 to p90)", ratio_column("cublaslt")))
+        columns.append(("of cuBLASLt (p10 to p90)", ratio("cublaslt")))
     if any(EARLY in rung["timing"] for rung in recorded.measured(ladder)):
-        columns.append(("early launch over usual, time", ratio_column(EARLY)))
+        columns.append(("early launch over usual, time", ratio(EARLY)))
     if ladder["protocol"] == "call":
         work = measure.work_of(ladder["problem"]) / measure.units
-        columns.append(("a call", lambda one, _: cell(work / rate_of(one, measure), 2, " µs", 1e6)))
-        columns.append(("before", lambda one, _: cell(one.get("before_seconds"), 4, " s")))
-        return columns
+        return [
+            *columns,
+            ("a call", lambda one, _: cell(work / one[measure.rate]["median"], 2, " µs", 1e6)),
+            ("before", reading("before_seconds", 4, " s")),
+        ]
     columns.append((measure.share.split("_")[0], reading(measure.share, 1, " %", 100)))
     columns.append(("clock", reading("sm_clock_ghz", 3, " GHz")))
     if ladder[measure.other]["watts"] is not None:
@@ -52,26 +54,14 @@ def columns_of(ladder, measure):
     return columns
 
 
-def rate_of(contender, measure):
-    """Its median."""
-    return contender[measure.rate]["median"]
+def of_ratio(ratio):
+    """A ratio's cell; there may be none, and of a contender to itself it is a word."""
+    return ratio if isinstance(ratio, str) else recorded.spread(ratio, 3) if ratio else "-"
 
 
 def energy(contender, _):
     """Joules of one launch: a few, or a thousandth."""
     return "-" if contender["joules"] is None else f"{contender['joules']:.3g} J"
-
-
-def ratio_column(other):
-    """The ratio to that one."""
-
-    def column(_, ratios):
-        ratio = ratios.get(recorded.ratio_to(other))
-        if ratio is None:
-            return "-"
-        return ratio if isinstance(ratio, str) else recorded.spread(ratio, 3)
-
-    return column
 
 
 def table_row(rung, columns):
@@ -86,14 +76,13 @@ def other_rows(ladder, measure, columns):
     """Those whom the rungs are compared with, over all rounds of the rungs that they ran beside."""
     rows = []
     for name in measure.contenders(ladder):
-        words = OTHERS[name]
-        if "name" in ladder[name]:
-            words = (words[0], ladder[name]["name"])
+        who, words = OTHERS[name]
+        words = ladder[name].get("name", words)
         if name == "cublaslt" and "heuristics" in ladder:
             winner = ladder["heuristics"]["winner"]["name"]
-            words = (words[0], f"{recorded.best_of_cublaslt([ladder])}: {winner}")
+            words = f"{recorded.best_of_cublaslt([ladder])}: {winner}"
         itself = {recorded.ratio_to(name): "1"}
-        rows.append([*words, *(column(ladder[name], itself) for _, column in columns)])
+        rows.append([who, words, *(column(ladder[name], itself) for _, column in columns)])
     return rows
 
 
@@ -103,15 +92,6 @@ def print_aligned(rows):
     widths = [max(len(row[i]) for row in full) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
-
-
-def neighbour_line(pair):
-    """'v08 faster than v07: yes (1.012, in 5 of 5 passes)'."""
-    verdict = "yes" if pair["faster"] else "NO"
-    passes = f"in {pair['passes_faster']} of {pair['passes']} passes"
-    return f"{pair['upper']} faster than {pair['lower']}: {verdict} " + (
-        f"(paired ratio {pair['paired_ratio']:.4f}, {passes})"
-    )
 
 
 def print_ladder(ladder):
@@ -127,59 +107,50 @@ def print_ladder(ladder):
     rows = [table_row(rung, columns) for rung in ladder["rungs"]]
     print_aligned([header, *rows, *other_rows(ladder, measure, columns)])
     for pair in ladder["neighbours"]:
-        print(neighbour_line(pair))
+        verdict = "yes" if pair["faster"] else "NO"
+        passes = f"in {pair['passes_faster']} of {pair['passes']} passes"
+        said = f"{verdict} (paired ratio {pair['paired_ratio']:.4f}, {passes})"
+        print(f"{pair['upper']} faster than {pair['lower']}: {said}")
     for one in ladder["does_not_take"]:
         print(f"{one['step']} does not take this shape: {one['why']}")
-    if ladder["wide_spread"]["steps"]:
-        print(f"WARNING: {spread_warning(ladder['wide_spread'], measure)}")
-
-
-def spread_warning(wide, measure):
-    """'the spread is wide (...): v04 (2.9 %)'"""
-    steps = ", ".join(f"{name} ({(s - 1) * 100:.1f} %)" for name, s in wide["steps"].items())
-    limit = f"{(wide['limit'] - 1) * 100:.0f} % between p10 and p90 of the ratio"
-    return f"the spread is wide (over {limit} to {measure.other_name}): {steps}"
-
-
-def at_a_glance_rows(ladders):
-    """Median ratios of several ladders of one track and protocol: a row per rung, a column per
-    shape."""
-    names = dict.fromkeys(name for ladder in ladders for name in recorded.all_names(ladder))
-    rows = [["rung", *(recorded.shape_text(ladder) for ladder in ladders)]]
-    for name in sorted(names, key=recorded.name_order):
-        rows.append([name, *(glance(ladder, name) for ladder in ladders)])
-    if any("cublaslt" in ladder for ladder in ladders):
-        rows.append(["cuBLASLt", *map(glance_at_cublaslt, ladders)])
-    return rows
-
-
-def glance_at_cublaslt(ladder):
-    """How much faster its best algorithm is than cuBLAS's choice."""
-    if "cublaslt" not in ladder:
-        return "-"
-    return f"{ladder['cublaslt']['tflops']['median'] / ladder['cublas']['tflops']['median']:.3f}"
+    wide = ladder["wide_spread"]
+    if wide["steps"]:
+        steps = ", ".join(f"{name} ({(s - 1) * 100:.1f} %)" for name, s in wide["steps"].items())
+        limit = f"{(wide['limit'] - 1) * 100:.0f} % between p10 and p90 of the ratio"
+        print(f"WARNING: the spread is wide (over {limit} to {measure.other_name}): {steps}")
 
 
 def glance(ladder, name):
-    """A rung's median ratio, or why there is none."""
+    """A rung's median ratio; of cuBLASLt how much faster its best is than cuBLAS's choice."""
+    if name == "cuBLASLt" and "cublaslt" in ladder:
+        rates = [ladder[one]["tflops"]["median"] for one in ("cublaslt", "cublas")]
+        return f"{rates[0] / rates[1]:.3f}"
+    if name not in recorded.all_names(ladder):
+        return "-"
+    rung = recorded.entry_of(ladder, name)
     ratio = recorded.measure_of(ladder).ratio
-    for rung in ladder["rungs"]:
-        if rung["step"] == name:
-            return "FAILED" if "failed" in rung else f"{rung['timing'][ratio]['median']:.3f}"
-    return "-"
+    return "FAILED" if "failed" in rung else f"{rung['timing'][ratio]['median']:.3f}"
 
 
 def print_at_a_glance(ladders):
-    """All ladders of each track and protocol in one table, where there are several shapes."""
+    """Median ratios of all ladders of each track and protocol in one table, where there are several
+    shapes: a row per rung, a column per shape."""
     groups = {}
     for ladder in ladders:
         computation = ladder["problem"]["computation"]
         groups.setdefault((computation, ladder["protocol"]), []).append(ladder)
     for (computation, protocol), group in groups.items():
-        if len(group) > 1:
-            other = recorded.measure_of(group[0]).other_name
-            print(f"\n{computation}, {protocol}: median ratio to {other}")
-            print_aligned(at_a_glance_rows(group))
+        if len(group) == 1:
+            continue
+        other = recorded.measure_of(group[0]).other_name
+        print(f"\n{computation}, {protocol}: median ratio to {other}")
+        names = {name for ladder in group for name in recorded.all_names(ladder)}
+        rows = sorted(names, key=recorded.name_order)
+        rows += ["cuBLASLt"] if any("cublaslt" in ladder for ladder in group) else []
+        print_aligned(
+            [["rung", *map(recorded.shape_text, group)]]
+            + [[name, *(glance(ladder, name) for ladder in group)] for name in rows]
+        )
 
 
 def print_run(run):

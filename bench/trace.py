@@ -22,28 +22,28 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 from bench import chrome_trace, process, selection
 from bench.records import recorded, schema, traces
+from bench.records.neighbours import pairwise
 
-SCHEMA = schema.SCHEMAS["trace"]
 FILLS = 40  # of the ring: what a picture can show
-MARGIN = 32  # fills more than wanted, before it is known which are whole
 LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
-TILE_IN_LINE = re.compile(r"\bsmem\.(\w+)")
-INIT_IN_LINE = re.compile(r"(\w+)(?:\[\w+\])?\.init\(|init\(&?(?:\w+\.)*(\w+)")
-COPIED = ("gpu", "problem", "verification")  # from what the program wrote
+IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
+COPIED = ("step", "idea", "commit", "date", "gpu", "problem", "verification")
 WRITTEN = 1
 BAD_USAGE = 2
 
 
-# --- the program ------------------------------------------------------------------------------
-
-
 def run_program(program, options, answer):
-    """Runs the traced rung, which prints what it has to say; returns its exit status."""
-    command = [str(program), *options, "--json", str(answer)]
+    """Runs the traced rung, which prints what it has to say; returns its exit status. The emulator
+    traces under one policy; lazy lets everything be seen in flight."""
+    named = any(option.startswith("--policy") for option in options) or "--help" in options
+    policy = ["--policy=lazy"] if program.parent.name == "emulated" and not named else []
+    command = [str(program), *options, *policy, "--json", str(answer)]
     try:
         return subprocess.run(command, check=False).returncode
     except OSError as error:
@@ -51,30 +51,19 @@ def run_program(program, options, answer):
         return WRITTEN
 
 
-def with_policy(program, options):
-    """The emulator traces under one policy; lazy lets everything be seen in flight."""
-    emulated = program.parent.name == "emulated"
-    named = any(option.startswith("--policy") for option in options)
-    return options if named or not emulated or "--help" in options else [*options, "--policy=lazy"]
-
-
 # --- names ------------------------------------------------------------------------------------
 
 
 def source_lines(step):
-    """The lines of the rung's source, from number 1 on; empty if it isn't there."""
+    """The lines of the rung's source from number 1 on, without indentation and comments; none if it
+    isn't there."""
     files = sorted((recorded.ROOT / "steps").glob(f"{step}_*.cu"))
-    return ["", *files[0].read_text(encoding="utf-8").splitlines()] if files else []
-
-
-def line_of(lines, number):
-    """A line of the source without its indentation and its comment."""
-    text = lines[number] if 0 < number < len(lines) else ""
-    return text.partition("//")[0].strip()
+    lines = files[0].read_text(encoding="utf-8").splitlines() if files else []
+    return {n: line.partition("//")[0].strip() for n, line in enumerate(lines, 1)}
 
 
 def laid_out(rows):
-    """What the kernel said about its shared memory, and the events that are left."""
+    """What the kernel said about its shared memory."""
     shared = [
         {
             "name": LAYOUT_NAMES[chr(row["value"])],
@@ -88,166 +77,118 @@ def laid_out(rows):
     return sorted(shared, key=lambda one: one["address"])
 
 
-def guessed(rows, lines, end):
+def guessed(rows, lines):
     """The same of a kernel with static shared memory, which says nothing: names from its source,
     sizes from where the next thing begins."""
     found = {}
     for row in rows:
-        text = line_of(lines, row["line"])
+        name = IN_SHARED_MEMORY.search(lines.get(row["line"], ""))
         if row["what"] == "init":
-            name = INIT_IN_LINE.search(text)
-            found[row["address"]] = name[1] or name[2] if name else "mbarrier"
+            found[row["address"]] = name[1] if name else "mbarrier"
         elif row["what"] in ("load", "store"):
-            name = TILE_IN_LINE.search(text)
             found[row["other"]] = name[1] if name else "tile"
+    end = max((max(row["address"], row["other"]) for row in rows), default=0) + 1024
     addresses = sorted(found)
-    sizes = [after - one for one, after in zip(addresses, [*addresses[1:], end])]
     return [
-        {"name": found[one], "address": one, "bytes": max(size, 1), "count": 1}
-        for one, size in zip(addresses, sizes)
+        {"name": found[one], "address": one, "bytes": max(after - one, 1), "count": 1}
+        for one, after in zip(addresses, [*addresses[1:], end])
     ]
 
 
-# --- events -----------------------------------------------------------------------------------
+# --- the record -------------------------------------------------------------------------------
 
 
-def rows_of(warp):
-    """A warp's events as the program wrote them."""
-    names = ("what", "begin", "end", "line", "address", "other", "value", "extra")
-    return [dict(zip(names, row)) for row in zip(*(warp[name] for name in names))]
+def rows_of(table, names):
+    """The rows of a table that is stored as columns."""
+    return [dict(zip(names, row)) for row in zip(*(table[name] for name in names))]
+
+
+def coded(rows, names, kind):
+    """Rows as columns of numbers; the first column's names become numbers."""
+    first, *others = kind._fields
+    table = {first: [names.index(row[first]) for row in rows]}
+    return {**table, **{name: [int(row[name]) for row in rows] for name in others}}
 
 
 def in_order(rows):
     """The events in the order of time. What was touched stands before the event that wrote it down.
     It has only an end: it began when the one before it ended."""
     found, touched = [], []
-    for row in rows:
-        if row["what"] in traces.TOUCHES:
+    for row in [*rows, None]:
+        if row and row["what"] in traces.TOUCHES:
             touched.append(row)
-            continue
-        found += [*sorted(touched, key=lambda one: one["end"]), row]
-        touched = []
-    found += sorted(touched, key=lambda one: one["end"])
-    before = None
-    for row in found:
-        if row["what"] in traces.TOUCHES and row["begin"] == row["end"] and before is not None:
-            row["begin"] = before
-        before = row["end"]
+        else:
+            found += [*sorted(touched, key=lambda one: one["end"]), *([row] if row else [])]
+            touched = []
+    for before, row in pairwise(found):
+        if row["what"] in traces.TOUCHES and row["begin"] == row["end"]:
+            row["begin"] = before["end"]
     return found
 
 
-def coded(rows, names, columns, first):
-    """Rows as columns of numbers; the first column's names become numbers."""
-    table = {name: [row[name] for row in rows] for name in columns}
-    table[first] = [names.index(name) for name in table[first]]
-    return table
-
-
-def whole_until(warps, rows):
-    """When the first warp had no more room for events; None if none of them ran out."""
-    full = [events[-1]["end"] for warp, events in zip(warps, rows) if warp["not_kept"] and events]
-    return min(full, default=None)
-
-
-def starts_of_fills(rows):
-    """When fills of the ring begin, as far as events alone tell."""
-    for what in ("expect", "copy"):
-        starts = [[row["end"] for row in events if row["what"] == what] for events in rows]
-        if any(starts):
-            return max(starts, key=len)
-    return []
-
-
-def cut(rows, end):
-    """The events that end by then."""
-    return [[row for row in events if row["end"] <= end] for events in rows]
-
-
-# --- the record -------------------------------------------------------------------------------
-
-
-def clocks_of(answer):
-    """How long both clocks of a GPU were read; the emulator has no two."""
-    clocks = answer["trace"]["clocks"]
-    known = answer["gpu"] is not None
-    return {name: clocks[name] if known else 0 for name in ("cycles", "nanoseconds")}
-
-
-def record_of(answer, rows, end, shared, lines):
-    """The record with these events, up to that time."""
-    trace = answer["trace"]
-    landed = [row for events in rows for row in events if row["what"] == "landed"]
-    events = [[r for r in one if r["what"] not in ("landed", "layout")] for one in rows]
-    used = sorted({row["line"] for one in events for row in one if row["line"]})
-    operations = [
-        dict(zip(traces.OPERATION_COLUMNS, row))
-        for row in zip(*(trace["operations"][name] for name in traces.OPERATION_COLUMNS))
-    ]
-    operations = [{**one, "own": int(one["own"])} for one in operations if one["happened"] <= end]
-    warps = [
-        {"warp": warp["warp"], "events": coded(one, traces.WHATS, traces.COLUMNS, "what")}
-        for warp, one in zip(trace["warps"], events)
-    ]
-    all_events = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
+def record_of(answer, warps, end):
+    """The record of what the program wrote, with these events of the warps, up to that time."""
+    trace, on_gpu = answer["trace"], answer["gpu"] is not None
+    lines = source_lines(answer["step"])
+    kept = [[row for row in rows if row["end"] <= end] for rows in warps]
+    told = [[row for row in rows if row["what"] not in ("landed", "layout")] for rows in kept]
+    landed = [row for rows in kept for row in rows if row["what"] == "landed"]
+    used = sorted({row["line"] for rows in told for row in rows if row["line"]})
+    operations = rows_of(trace["operations"], traces.Operation._fields)
+    operations = [one for one in operations if one["happened"] <= end]
+    clocks = trace["clocks"] if on_gpu else {"cycles": 0, "nanoseconds": 0, "sm": None}
+    everything = [row for rows in warps for row in rows]
+    written = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
     return {
-        "schema": SCHEMA,
+        "schema": schema.SCHEMAS["trace"],
         "kind": "trace",
-        "step": answer["step"],
-        "idea": answer["idea"],
-        "commit": answer["commit"],
-        "date": answer["date"],
         **{name: answer[name] for name in COPIED},
         "time": {
             "unit": trace["time_unit"],
             "policy": trace["policy"],
             "end": end,
-            **clocks_of(answer),
+            "cycles": clocks["cycles"],
+            "nanoseconds": clocks["nanoseconds"],
         },
         "launch": {name: trace[name] for name in ("grid", "block", "block_index", "cta", "ctas")},
-        "sm": None if answer["gpu"] is None else trace["clocks"]["sm"],
-        "shared": shared,
-        "source": {str(number): line_of(lines, number) for number in used},
+        "sm": clocks["sm"],
+        "shared": laid_out(everything) or guessed(everything, lines),
+        "source": {str(number): lines.get(number, "") for number in used},
         "whats": list(traces.WHATS),
         "operation_kinds": list(traces.OPERATIONS),
-        "warps": warps,
-        "operations": coded(operations, traces.OPERATIONS, traces.OPERATION_COLUMNS, "kind"),
+        "warps": [
+            {"warp": warp["warp"], "events": coded(rows, traces.WHATS, traces.Event)}
+            for warp, rows in zip(trace["warps"], told)
+        ],
+        "operations": coded(operations, traces.OPERATIONS, traces.Operation),
         "landed": {
             "barrier": [row["address"] for row in landed],
             "after": [row["begin"] for row in landed],
             "by": [row["end"] for row in landed],
         },
-        "events_left_out": all_events - sum(map(len, rows)),
+        "events_left_out": written - sum(map(len, kept)),
     }
 
 
 def end_of_fills(record, wanted):
     """When so many fills of the ring were over; the trace's end if there are no more."""
     trace = traces.Trace(record)
-    fills = sorted(
-        (fill for stage in traces.stages(trace) for fill in stage.fills), key=lambda f: f.begin
-    )
-    if len(fills) <= wanted:
-        return trace.end
-    ends = [fill.done or fill.landed for fill in fills[:wanted]]
-    return max((end for end in ends if end is not None), default=trace.end)
+    fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
+    first = sorted(fills, key=lambda fill: fill.begin)[:wanted]
+    ends = [fill.done or fill.landed for fill in first if fill.landed is not None]
+    return max(ends, default=trace.end) if len(fills) > wanted else trace.end
 
 
 def make_record(answer, wanted):
-    """The record of the first `wanted` fills of the ring, from what the program wrote."""
-    lines = source_lines(answer["step"])
-    rows = [in_order(rows_of(warp)) for warp in answer["trace"]["warps"]]
-    last = max((row["end"] for events in rows for row in events), default=0)
-    end = whole_until(answer["trace"]["warps"], rows)
-    end = last if end is None else end
-    starts = starts_of_fills(rows)
-    if len(starts) > wanted + MARGIN:
-        end = min(end, starts[wanted + MARGIN])
-    everything = [row for events in rows for row in events]
-    behind = max((max(row["address"], row["other"]) for row in everything), default=0) + 1024
-    shared = laid_out(everything) or guessed(everything, lines, behind)
-    record = record_of(answer, cut(rows, end), end, shared, lines)
-    sooner = end_of_fills(record, wanted)
-    return record_of(answer, cut(rows, sooner), sooner, shared, lines)
+    """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for all
+    warps where the first had no more room for events."""
+    names = (*traces.Event._fields,)
+    told = answer["trace"]["warps"]
+    warps = [in_order(rows_of(warp, names)) for warp in told]
+    ends = [rows[-1]["end"] for rows in warps if rows]
+    full = [rows[-1]["end"] for warp, rows in zip(told, warps) if warp["not_kept"] and rows]
+    end = min(full, default=max(ends, default=0))
+    return record_of(answer, warps, end_of_fills(record_of(answer, warps, end), wanted))
 
 
 # --- what is said -----------------------------------------------------------------------------
@@ -261,21 +202,10 @@ def print_summary(record):
     print(f"kept       {fills} fills of the ring, {trace.end} {unit}")
     if record["events_left_out"]:
         print(f"left out   {record['events_left_out']} later events; --fills keeps more")
-    for names, what in alike(
-        [(trace.title(w), f"{len(w.events)} events{shares(trace, w)}") for w in trace.warps]
-    ):
-        print(f"{names}: {what}")
-
-
-def alike(told):
-    """Neighbours of whom the same is told become one line: 'warp 1 to warp 31'."""
-    found = []
-    for name, what in told:
-        if found and found[-1][2] == what:
-            found[-1][1] = name
-        else:
-            found.append([name, name, what])
-    return [(one if one == last else f"{one} to {last}", what) for one, last, what in found]
+    told = [(f"{len(w.events)} events{shares(trace, w)}", trace.title(w)) for w in trace.warps]
+    for what, alike in groupby(told, key=lambda one: one[0]):
+        _, names = zip(*alike)
+        print(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {what}")
 
 
 def shares(trace, warp):
@@ -283,45 +213,35 @@ def shares(trace, warp):
     nothing."""
     if trace.exact or not trace.end:
         return ""
-    long = {}
+    long = Counter()
     for kind, begin, end in traces.spans(trace, warp):
-        long[kind] = long.get(kind, 0) + end - begin
+        long[kind] += end - begin
     return "; " + ", ".join(f"{kind} {100 * t / trace.end:.0f} %" for kind, t in long.items())
-
-
-def write_record(record, folder):
-    """Writes the record; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{recorded.trace_name(record)}.json"
-    recorded.write_json(path, record)
-    return path
-
-
-def write_viewer(record, folder):
-    """Writes what a trace viewer opens; returns its path."""
-    viewer = chrome_trace.export(traces.Trace(record))
-    chrome_trace.check(viewer)
-    text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    path = folder / f"{recorded.trace_name(record)}.perfetto.json"
-    recorded.write_whole(path, text.encode("utf-8"))
-    return path
 
 
 def write_all(record, options):
     """Writes the files, and says what they are for."""
-    path = write_record(record, options.out)
+    viewer = chrome_trace.export(traces.Trace(record))
+    chrome_trace.check(viewer)
+    text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / f"{recorded.trace_name(record)}.json"
+    recorded.write_json(path, record)
     print(f"{path}  (make plots RESULTS={path} draws it)")
-    path = write_viewer(record, options.out)
+    path = path.with_suffix(".perfetto.json")
+    recorded.write_whole(path, text.encode("utf-8"))
     print(f"{path}  (open it in https://ui.perfetto.dev or chrome://tracing)")
     if options.keep:
-        print(f"{write_record(record, recorded.TRACES)}  (kept: make plots draws it)")
+        path = recorded.TRACES / f"{recorded.trace_name(record)}.json"
+        recorded.write_json(path, record)
+        print(f"{path}  (kept: make plots draws it)")
 
 
 def trace(options, rest):
     """Runs, converts, checks, writes; returns the exit status."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
-        status = run_program(options.program, with_policy(options.program, rest), answer)
+        status = run_program(options.program, rest, answer)
         if status != 0 or not answer.exists():
             return status
         answer = recorded.parse(answer.read_text(encoding="utf-8"))

@@ -12,7 +12,6 @@ read, 77 a library isn't installed.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -28,23 +27,16 @@ except ModuleNotFoundError as error:
 
 
 def write_site(files, out):
-    """Writes all files into a new folder beside `out`, and puts it in its place."""
+    """Writes all files into a new folder, and puts it in the place of the old one."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as holder:
+        fresh = Path(holder) / "fresh"
         for place, data in files.items():
-            path = fresh / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        fresh.chmod(0o755)
-        old = fresh.with_name(f"{fresh.name}.old")
+            (fresh / place).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / place).write_bytes(data)
         if out.exists():
-            out.rename(old)
+            out.rename(Path(holder) / "old")
         fresh.rename(out)
-        shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
 
 
 def check_destination(out):
@@ -65,7 +57,7 @@ def main():
         check_destination(out)
         book = site.Site(ROOT)
         book.make()
-        files = book.files()
+        files = book.written()
         write_site(files, out)
     except site.Broken as error:
         print("\n".join(f"book: {line}" for line in str(error).splitlines()), file=sys.stderr)

@@ -39,11 +39,7 @@ RUNG_PROBES := $(PROBED_RUNGS:%=$(BUILD)/probes/bank_conflicts-%)
 OTHER_PROBES := $(patsubst plots/probes/%.cu,$(BUILD)/probes/%,$(wildcard plots/probes/*.cu))
 PROBES := $(RUNG_PROBES) $(OTHER_PROBES)
 $(OTHER_PROBES:%=%.o) $(BUILD)/probes/bank_conflicts.o: $(BUILD)/probes/%.o: $$(wildcard plots/probes/$$*.c*)
-# No kernel: nobody listens to its accesses.
-$(BUILD)/probes/l2_model.o: plots/probes/l2_model.cpp $(BUILD)/emulated-flags
-	$(host)
 $(RUNG_PROBES): $(BUILD)/probes/bank_conflicts-%: $(BUILD)/emulated/%.o $(BUILD)/probes/bank_conflicts.o
-$(BUILD)/probes/tile_orders: $(BUILD)/probes/l2_model.o
 # These objects take the place of the harness' measure.o.
 $(EMULATED_TRACED_PROGRAMS): $(EMULATED_TRACE_MEASURE)
 $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES): %: %.o

@@ -15,7 +15,7 @@ $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o $(ENERGY_TEST)-kernels.o: $(BU
 # bank conflicts, bytes, addresses. In build/races/ ThreadSanitizer does.
 # -no-pie: fixed addresses, so that addr2line finds the lines of the report's addresses.
 $(KERNELS) $(RUNG_PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
-	$(call run,link $@,$(CXX) -no-pie $(WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lm)
+	$(call run,link $@,$(CXX) -no-pie -o $@ $(filter %.o,$^) $(filter %.a,$^) -lm)
 $(RACE_PROGRAMS) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emulated/%.o \
     $(EMULATED_HARNESS) $(EMULATOR_RACES) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -fsanitize=thread -o $@ $^ -lm)

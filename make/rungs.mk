@@ -43,7 +43,7 @@ $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
 	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90a) $(NVCCFLAGS) $(DEPS) -MT $@ \
 	    -ptx $< -o $@)
 
-# A traced rung is the rung's source behind a header that gives other functions to the names that it
+# A traced rung is the rung's source after a header that gives other functions to the names that it
 # calls. The warps of a warpgroup do the same: one of the four is traced.
 TRACE_FLAGS = -include trace/hooks.cuh \
     -DTRACE_WARPS=$(if $(shell grep -l 'device/wgmma\.cuh' $(SOURCE)),4,1) \

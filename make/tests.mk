@@ -50,11 +50,14 @@ $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 $(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
 $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
-# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/.
+# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/. The test has
+# a step_main of its own, which calls the program's.
 ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
 $(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
 $(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
-$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o
+$(ENERGY_TEST)-program.o: bench/energy/energy.c $(BUILD)/emulated-flags
+	$(call cc,-Dstep_main=energy_main -Ibench $(EMULATOR_INCLUDE) $(ALL_DEPS))
+$(ENERGY_TEST): $(ENERGY_TEST)-kernels.o $(ENERGY_TEST)-program.o $(BUILD)/emulated/$(ENERGY_RUNG).o
 $(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp
 
 # EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
@@ -63,15 +66,12 @@ $(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
 # The standalone programs, with the emulator's headers in the place of the device headers in them.
-$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/% \
-    tests/tools/standalone_emulated.py
+$(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) tests/tools/standalone_emulated.py $< $@
+	$(Q)awk '/^\/\/ ---- / { device = sub("// ---- common/device/", ""); \
+	    if (device) print "#include \"device/" $$1 "\"" } !device' $< >$@
 $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
 $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
-DAMAGE := $(BUILD)/tests/standalone_shims/damage.o
-$(DAMAGE) $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
+$(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
-$(STANDALONE_EMULATED): %: %.o $(DAMAGE)
-$(STANDALONE_EMULATED): private WRAP := -Wl,--wrap=cudaMemcpy
-$(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
+$(STANDALONE_EMULATED) $(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

@@ -50,9 +50,10 @@ LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublas
 # -fsanitize=thread, so that the compiler announces every load and store; without libtsan the
 # emulator itself listens to them. No pass may join neighbouring accesses or take a 16-byte one apart:
 # bank conflicts are counted by them. The emulator's own cuda_runtime.h and the like stand before any
-# others, and common/emulator/device/ before common/device/.
+# others, and common/emulator/device/ before common/device/. Nothing asks for floating-point
+# exceptions: -fno-trapping-math lets loops that convert numbers become vector code.
 EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
-EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing \
+EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing -fno-trapping-math \
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) -Werror $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \

@@ -4,6 +4,7 @@
 Without --results from the newest runs in bench/results, into plots/. With one file, what can be
 drawn from it alone; with two files, separated by a comma, the two side by side; both into
 build/plots/, unless --out says where. A picture that cannot be drawn says which recording is missing.
+With --ideas, what lies where, as plots/ideas.py asks, into ideas/ there.
 
 The same results give the same files, byte for byte, with the matplotlib in plots/requirements.txt.
 Exit status: 0 drawn, 2 bad usage or nothing to draw, 77 matplotlib isn't installed.
@@ -16,10 +17,9 @@ import sys
 from pathlib import Path
 
 from bench.records import recorded
+from plots import ideas
 from plots.draw import (
     energy,
-    ladder,
-    multiples,
     records,
     ring,
     roofline,
@@ -28,13 +28,16 @@ from plots.draw import (
     sizes,
     style,
     sustained,
+    tracks,
 )
 
-PICTURES = (ladder, share_and_clock, roofline, sizes, sustained, *multiples.PICTURES, energy)
+PICTURES = (tracks.Ladder, share_and_clock, roofline, sizes, sustained)
+PICTURES += (tracks.Shapes("a"), tracks.Shapes("t"), energy)
 
 
 def draw(pyplot, picture, runs, folder):
-    """Draws one picture if it can be, and says so; True if it was drawn."""
+    """Draws one picture if it can be, and says so, and what it could have shown as well, if that were
+    recorded; True if it was drawn."""
     try:
         found = picture.find(runs)
     except records.Missing as missing:
@@ -43,14 +46,9 @@ def draw(pyplot, picture, runs, folder):
     figure = picture.draw(pyplot, found, runs)
     print(style.save_both(figure, folder, picture.NAME))
     pyplot.close(figure)
-    for note in notes_of(picture, found):
+    for note in picture.notes(found) if hasattr(picture, "notes") else ():
         print(f"{picture.NAME}: {note}")
     return True
-
-
-def notes_of(picture, found):
-    """What the picture could have shown as well, if that were recorded."""
-    return picture.notes(found) if hasattr(picture, "notes") else []
 
 
 def import_pyplot():
@@ -67,29 +65,26 @@ def import_pyplot():
     return pyplot
 
 
-def pictures_for(runs, files):
-    """What is drawn: of a trace its picture alone; of two files the two side by side."""
-    rings = ring.pictures(runs)
-    if runs.chosen and rings and not runs.runs:
-        return rings
-    return (*PICTURES, *rings) if files < 2 else (side_by_side,)
-
-
 def plot(options):
     """Draws everything that can be drawn; returns the exit status."""
     runs = records.load(options.results)
     folder = options.out or recorded.ROOT / ("build/plots" if options.results else "plots")
-    pictures = pictures_for(runs, len(options.results))
+    pictures = ring.pictures(runs)  # of a trace alone its picture
+    if not pictures or runs.runs or not runs.chosen:
+        pictures = (*PICTURES, *pictures) if len(options.results) < 2 else (side_by_side,)
     pyplot = import_pyplot()
     if pyplot is None:
         print("plot: needs matplotlib; 'make plots' sets it up", file=sys.stderr)
         return 77
+    if options.ideas:
+        ideas.draw(pyplot, runs, folder / "ideas")
+        return 0
     folder.mkdir(parents=True, exist_ok=True)
     drawn = [draw(pyplot, picture, runs, folder) for picture in pictures]
-    if not any(drawn):
-        print("plot: no picture can be drawn from these results", file=sys.stderr)
-        return 2
-    return 0
+    if any(drawn):
+        return 0
+    print("plot: no picture can be drawn from these results", file=sys.stderr)
+    return 2
 
 
 def main():
@@ -103,9 +98,10 @@ def main():
         help="one file, or two to lay side by side (default: the newest in bench/results)",
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="where to write")
+    parser.add_argument("--ideas", action="store_true", help="draw what lies where")
     try:
         return plot(parser.parse_args())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, records.Missing) as error:
         print(f"plot: {error}", file=sys.stderr)
         return 2
 

@@ -14,97 +14,73 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMON = ROOT / "common"
-PIECES = ROOT / "standalone"
-LICENSE = ROOT / "LICENSE"
 CONTRACT = "step.h"
+# The part of it that a program without the harness needs lies between these.
+CONTRACT_BEGIN, CONTRACT_END = "/* What a rung computes.", "/* Runs the program around a rung."
 WIDTH = 100  # columns of a line
 
-# What of the contract a program without the harness needs, by how each declaration begins.
-CONTRACT_PARTS = (
-    "enum computation {",
-    "enum { LARGEST_DIMENSION = 1 << 30 };",
-    "typedef struct problem {",
-    "typedef struct step {",
-)
-
-# The pieces of the program around a rung, by what it computes, and the type of the factors.
+# The pieces of the program around a rung, by what it computes, and what ELEMENT, TO_ELEMENT and
+# FROM_ELEMENT are in them.
+BF16 = {"ELEMENT": "bf16", "TO_ELEMENT": "__float2bfloat16", "FROM_ELEMENT": "__bfloat162float"}
+FP16 = {"ELEMENT": "fp16", "TO_ELEMENT": "__float2half", "FROM_ELEMENT": "__half2float"}
 PROGRAMS = {
-    "GEMM_BF16": (("start", "product", "gemm", "main"), "bf16"),
-    "GEMM_FP16": (("start", "product", "gemm", "main"), "fp16"),
-    "ADDMM_FP16": (("start", "product", "addmm", "main"), "fp16"),
-    "ADD_ONE_INT32": (("start", "words", "add_one", "main"), ""),
-    "TRANSPOSE_FP32": (("start", "words", "transpose", "main"), ""),
+    "GEMM_BF16": (("start", "product", "gemm", "main"), BF16),
+    "GEMM_FP16": (("start", "product", "gemm", "main"), FP16),
+    "ADDMM_FP16": (("start", "product", "addmm", "main"), FP16),
+    "ADD_ONE_INT32": (("start", "words", "add_one", "main"), {}),
+    "TRANSPOSE_FP32": (("start", "words", "transpose", "main"), {}),
 }
-# ELEMENT, TO_ELEMENT and FROM_ELEMENT in a piece.
-ELEMENTS = {
-    "bf16": ("bf16", "__float2bfloat16", "__bfloat162float"),
-    "fp16": ("fp16", "__float2half", "__half2float"),
+RECORD = {  # lines of a step record
+    "name": '"([^"]+)"',
+    "idea": '"([^"]+)"',
+    "computes": r"(\w+)",
+    "min_compute_capability": r"(\d+)",
+    "max_compute_capability": r"(\d+)",
 }
+EVERY_LATER = "999"  # the max_compute_capability of what every later GPU runs
 
 # What nvcc defines: of a condition, its branch is taken.
 DEFINED = ("__CUDACC__", "__cplusplus")
+CONDITION = re.compile(r"^#(?P<word>ifdef|ifndef) (?P<name>\w+)$")
+INCLUDE = re.compile(r'^#include (?:"(?P<own>[^"]+)"|<[^>]+>)$')
 
 # nvcc warns of what is in the main file and not used; of what is included it does not.
 QUIETLY = [
     "// A rung uses part of its headers: no warning that the rest is not used.",
     "#pragma nv_diagnostic push",
     "#pragma nv_diag_suppress 177",
+    "",
 ]
-LOUDLY = "#pragma nv_diagnostic pop"
-
-RUNG_TITLE = "the rung: "
-
-INCLUDE = re.compile(r'^#include (?:"(?P<own>[^"]+)"|(?P<system><[^>]+>))$')
-CONDITION = re.compile(r"^#(?P<word>ifdef|ifndef) (?P<name>\w+)$")
-EVERY_LATER = 999  # the max_compute_capability of what every later GPU runs
+LOUDLY = ["#pragma nv_diagnostic pop", ""]
 
 
 class NotStandalone(Exception):
     """What is wrong with a source, and where."""
 
 
-# ---------------------------------------------------------------- reading sources
-
-
-@dataclass(frozen=True)
-class Record:
+def read_record(source: str, where: str) -> dict[str, str]:
     """What of a rung's step record shapes its file."""
-
-    name: str
-    idea: str
-    computes: str
-    min_capability: int
-    max_capability: int
-
-
-def read_record(source: str, where: str) -> Record:
-    def value(key: str, pattern: str) -> str:
+    record = {}
+    for key, pattern in RECORD.items():
         found = re.search(rf"^    \.{key} =\s*{pattern},$", source, re.MULTILINE)
         if not found:
             raise NotStandalone(f"{where}: its step record has no line .{key} = {pattern},")
-        return found.group(1)
-
-    texts = (value("name", '"([^"]+)"'), value("idea", '"([^"]+)"'), value("computes", r"(\w+)"))
-    capabilities = (int(value(f"{end}_compute_capability", r"(\d+)")) for end in ("min", "max"))
-    return Record(*texts, *capabilities)
+        record[key] = found[1]
+    if record["computes"] not in PROGRAMS:
+        raise NotStandalone(f"{where}: there is no program for {record['computes']}")
+    return record
 
 
 def compiled_lines(source: str, where: str) -> list[str]:
     """The lines that nvcc compiles: without include guards and the other branch of a condition."""
     lines = []
     branches: list[bool] = []  # of the conditions around a line, whether this branch is taken
-    guard = None
     for line in source.splitlines():
         condition = CONDITION.match(line)
-        if line == "#pragma once" or (guard and line == f"#define {guard}"):
-            continue
         if condition and condition["name"].endswith("_H"):
-            guard = condition["name"]
             branches.append(True)
         elif condition and condition["name"] in DEFINED:
             branches.append(condition["word"] == "ifdef")
@@ -114,162 +90,120 @@ def compiled_lines(source: str, where: str) -> list[str]:
             branches.pop()
         elif re.match(r"#\s*(if|elif)", line):
             raise NotStandalone(f"{where}: whether nvcc takes this branch is not known: {line}")
-        elif all(branches):
+        elif all(branches) and not re.match(r"#pragma once$|#define \w+_H$", line):
             lines.append(line)
     return lines
 
 
-def contract(lines: list[str]) -> list[str]:
-    """The parts of the contract that a rung and a main of its own need."""
-    parts = []
-    text = "\n".join(line for line in lines if line not in ('extern "C" {', "}"))
-    for beginning in CONTRACT_PARTS:
-        matching = [part for part in declarations(text) if beginning in part.splitlines()]
-        if len(matching) != 1:
-            raise NotStandalone(f"common/{CONTRACT}: {len(matching)} declarations {beginning}")
-        parts += [*matching[0].splitlines(), ""]
-    return parts
-
-
-def declarations(text: str) -> list[str]:
-    """What blank lines outside of braces separate."""
-    found = [""]
-    for part in re.split(r"\n{2,}", text):
-        inside = found[-1].count("{") > found[-1].count("}")
-        found[-1:] = [f"{found[-1]}\n\n{part}"] if inside else [found[-1], part]
-    return found
-
-
-# ---------------------------------------------------------------- putting the file together
-
-
 def trimmed(lines: list[str]) -> list[str]:
     """The lines without blank ones at either end, and with one at most where some were taken out."""
-    text = "\n".join(lines).strip("\n")
-    return re.sub(r"\n{3,}", "\n\n", text).splitlines()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n")).splitlines()
 
 
-@dataclass
-class Section:
-    title: str
-    lines: list[str]
+class File:
+    """A rung's file: the sections, the project's own headers first, each behind those that it builds
+    on, and the system's headers, which stand above all."""
 
-    def text(self) -> list[str]:
-        return [f"// ---- {self.title} ".ljust(WIDTH, "-"), "", *trimmed(self.lines), ""]
+    def __init__(self, rung: Path):
+        source = rung.read_text()
+        self.record = read_record(source, rung.name)
+        self.sections: list[tuple[str, list[str]]] = []  # title, lines
+        self.system: set[str] = set()
+        self.headers: list[str] = []
+        *lines, last = source.splitlines()
+        name = self.record["name"]
+        main = f"int main(int argc, char **argv) {{ return step_main(&{name}, argc, argv); }}"
+        if last != main:  # which hands the record to the harness
+            raise NotStandalone(f"{rung.name}: its last line is not {main}")
+        code = trimmed(self.without_includes(lines))
+        around = self.program()
+        licence = (ROOT / "LICENSE").read_text().splitlines()
+        self.rung_at = len(self.sections)  # of the sections
+        self.sections += [
+            (f"the rung: steps/{rung.name}", code),
+            ("the program around it", around),
+            ("licence", [f"// {line}".rstrip() for line in licence]),
+        ]
 
-
-@dataclass
-class Headers:
-    """The project's own headers, each behind those that it builds on, and the system's."""
-
-    sections: list[Section] = field(default_factory=list)
-    system: set[str] = field(default_factory=set)
-    names: list[str] = field(default_factory=list)
-
-    def taken_from(self, lines: list[str]) -> list[str]:
-        """Adds what the lines include; returns the others."""
+    def without_includes(self, lines: list[str]) -> list[str]:
+        """Takes in what the lines include; returns the others."""
         rest = []
         for line in lines:
             include = INCLUDE.match(line)
             if include and include["own"]:
-                self.add(include["own"])
+                self.take_in(include["own"])
             elif include:
                 self.system.add(line)
             else:
                 rest.append(line)
         return rest
 
-    def add(self, name: str) -> None:
-        if name in self.names:
+    def take_in(self, name: str) -> None:
+        """Adds a header of the project, once."""
+        if name in self.headers:
             return
-        self.names.append(name)
+        self.headers.append(name)
         title = f"common/{name}"
-        lines = self.taken_from(compiled_lines((COMMON / name).read_text(), title))
-        self.sections.append(Section(title, contract(lines) if name == CONTRACT else lines))
+        lines = self.without_includes(compiled_lines((ROOT / "common" / name).read_text(), title))
+        if name == CONTRACT:
+            text = "\n".join(lines)
+            lines = text[text.index(CONTRACT_BEGIN) : text.index(CONTRACT_END)].splitlines()
+        self.sections.append((title, trimmed(lines)))
 
+    def program(self) -> list[str]:
+        """The program around the rung: its pieces, with the rung's own names."""
+        pieces, element = PROGRAMS[self.record["computes"]]
+        words = {"RUNG": self.record["name"], **element}
+        lines: list[str] = []
+        for piece in pieces:
+            text = (ROOT / "standalone" / f"{piece}.cu").read_text()
+            text = re.sub(r"\b[A-Z_]+\b", lambda word: words.get(word[0], word[0]), text)
+            lines += [*trimmed(self.without_includes(text.splitlines())), ""]
+        return lines[:-1]
 
-def piece(name: str, record: Record, element: str) -> list[str]:
-    """A piece of the program, with the rung's own names."""
-    words = {"RUNG": record.name}
-    if element:
-        words.update(zip(("ELEMENT", "TO_ELEMENT", "FROM_ELEMENT"), ELEMENTS[element]))
-    text = (PIECES / f"{name}.cu").read_text()
-    return re.sub(r"\b[A-Z_]+\b", lambda word: words.get(word[0], word[0]), text).splitlines()
+    def target(self) -> tuple[str, str]:
+        """nvcc's options for the GPUs that the rung runs on, and what they are called."""
+        number = self.record["min_compute_capability"]
+        gpus = f"compute capability {number[:-1]}.{number[-1]}"
+        if self.record["max_compute_capability"] == EVERY_LATER:
+            return f"-arch=sm_{number}", f"{gpus} or later"
+        # Instructions of one architecture alone need the `a`. With -arch=sm_90a, nvcc 13.0 compiles
+        # for compute_90 as well, which does not have them.
+        return f"-gencode=arch=compute_{number}a,code=sm_{number}a", gpus
 
+    def opening(self, contents: list[int]) -> list[str]:
+        """The file's first comment. `contents` are the sections' first lines."""
+        options, gpus = self.target()
+        name = self.record["name"]
+        shape = "M N K" if "product" in PROGRAMS[self.record["computes"]][0] else "M N"
+        titles = [title for title, _ in self.sections]
+        return [
+            f"// {name} of gemm-ladder: {self.record['idea']}. All in one file:",
+            "//",
+            f"//     nvcc -std=c++20 {options} -o {name} {name}.cu",
+            f"//     ./{name}",
+            "//",
+            "// Compiling it takes the CUDA Toolkit 12.8 or later; running it, an NVIDIA GPU of",
+            f"// {gpus}. It compares the result with a plain kernel's, bit for bit, then",
+            f"// times a few launches. ./{name} {shape} does so at another shape. Exit status: 0 if the",
+            "// result is right; 1 if it is wrong, or a call failed; 2 for a shape that the rung does not",
+            "// take or that does not fit in memory; 77 if this machine cannot run it.",
+            "//",
+            f"// `make standalone N={name}` wrote it. In it, from line",
+            *[f"//   {line:4d}  {title}" for line, title in zip(contents, titles)],
+            "",
+        ]
 
-def program(record: Record, headers: Headers) -> list[str]:
-    """The program around a rung."""
-    if record.computes not in PROGRAMS:
-        raise NotStandalone(f"{record.name}: there is no program for {record.computes}")
-    pieces, element = PROGRAMS[record.computes]
-    lines: list[str] = []
-    for name in pieces:
-        lines += [*trimmed(headers.taken_from(piece(name, record, element))), ""]
-    return lines
-
-
-def target(record: Record) -> tuple[str, str]:
-    """nvcc's options for the GPUs that a rung runs on, and what they are called."""
-    number = record.min_capability
-    gpus = f"compute capability {number // 10}.{number % 10}"
-    if record.max_capability == EVERY_LATER:
-        return f"-arch=sm_{number}", f"{gpus} or later"
-    # Instructions of one architecture alone need the `a`. With -arch=sm_90a, nvcc 13.0 compiles
-    # for compute_90 as well, which does not have them.
-    return f"-gencode=arch=compute_{number}a,code=sm_{number}a", gpus
-
-
-def opening(record: Record, contents: list[tuple[int, str]]) -> list[str]:
-    """The file's first comment. `contents` are the sections' first lines and titles."""
-    options, gpus = target(record)
-    name = record.name
-    shape = "M N K" if "product" in PROGRAMS[record.computes][0] else "M N"
-    return [
-        f"// {name} of gemm-ladder: {record.idea}. All in one file:",
-        "//",
-        f"//     nvcc -std=c++20 {options} -o {name} {name}.cu",
-        f"//     ./{name}",
-        "//",
-        "// Compiling it takes the CUDA Toolkit 12.8 or later; running it, an NVIDIA GPU of",
-        f"// {gpus}. It compares the result with a plain kernel's, bit for bit, then",
-        f"// times a few launches. ./{name} {shape} does so at another shape. Exit status: 0 if the",
-        "// result is right; 1 if it is wrong, or a call failed; 2 for a shape that the rung does not",
-        "// take or that does not fit in memory; 77 if this machine cannot run it.",
-        "//",
-        f"// `make standalone N={name}` wrote it. In it, from line",
-        *[f"//   {line:4d}  {title}" for line, title in contents],
-        "",
-    ]
-
-
-def standalone(path: Path) -> tuple[str, list[str]]:
-    """The text of the file for a rung, and the headers that are in it."""
-    source = path.read_text()
-    record = read_record(source, path.name)
-    headers = Headers()
-    *lines, last = source.splitlines()
-    main = f"int main(int argc, char **argv) {{ return step_main(&{record.name}, argc, argv); }}"
-    if last != main:  # which hands the record to the harness
-        raise NotStandalone(f"{path.name}: its last line is not {main}")
-    rung = headers.taken_from(lines)
-    around = program(record, headers)
-    licence = [f"// {line}".rstrip() for line in LICENSE.read_text().splitlines()]
-    sections = [
-        *headers.sections,
-        Section(f"{RUNG_TITLE}steps/{path.name}", rung),
-        Section("the program around it", around),
-        Section("licence", licence),
-    ]
-
-    lines = [*sorted(headers.system), "", *QUIETLY, ""]
-    unnumbered = opening(record, [(0, section.title) for section in sections])
-    contents = []
-    for section in sections:
-        if section.title.startswith(RUNG_TITLE):
-            lines += [LOUDLY, ""]
-        contents.append((len(unnumbered) + len(lines) + 1, section.title))
-        lines += section.text()
-    return "\n".join([*opening(record, contents), *lines[:-1]]) + "\n", headers.names
+    def text(self) -> str:
+        """All of it."""
+        lines = [*sorted(self.system), "", *QUIETLY]
+        contents = []
+        above = len(self.opening([0] * len(self.sections)))
+        for number, (title, body) in enumerate(self.sections):
+            lines += LOUDLY if number == self.rung_at else []
+            contents.append(above + len(lines) + 1)
+            lines += [f"// ---- {title} ".ljust(WIDTH, "-"), "", *body, ""]
+        return "\n".join([*self.opening(contents), *lines])
 
 
 def write(path: Path, text: str) -> None:
@@ -285,12 +219,12 @@ def main(arguments: list[str]) -> int:
         return 2
     rung, output, *more = map(Path, arguments)
     try:
-        text, headers = standalone(rung)
-        for path in more:  # one that is gone is no error
-            used = [f"common/{name}" for name in headers]
+        file = File(rung)
+        for path in more:  # a header that is gone is no error
+            used = [f"common/{name}" for name in file.headers]
             empty = "".join(f"{header}:\n" for header in used)
             write(path, f"{output}: {' '.join(used)}\n{empty}")
-        write(output, text)
+        write(output, file.text())
     except (NotStandalone, OSError) as error:
         print(f"writing {output}: {error}", file=sys.stderr)
         return 1

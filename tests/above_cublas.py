@@ -33,20 +33,22 @@ SWEEP_USUAL = (0.99, 1.01, 0.93)
 def runs_of(step, shape, protocol, folder=recorded.RESULTS):
     """{GPU: ladders of the commit measured last there, one of each card} with a rung at a shape
     (m, n, k), the home GPU first. KeyError if there are none."""
-    found = {}
-    for _, ladder in recorded.all_ladders(folder):
+
+    def wanted(ladder):
         good = {rung["step"] for rung in recorded.measured(ladder)}
         fits = recorded.shape_of(ladder) == shape and ladder["protocol"] == protocol
         fits = fits and not ladder["interrupted"] and recorded.rungs_only(ladder)
-        if fits and step in good and not recorded.is_outdated(ladder, step):
-            found.setdefault(ladder["gpu"]["name"], []).append(ladder)
+        return fits and step in good and not recorded.is_outdated(ladder, step)
+
+    home, found = recorded.home(folder), {}
+    for ladder in filter(wanted, (one for _, one in recorded.all_ladders(folder))):
+        found.setdefault(ladder["gpu"]["name"], []).append(ladder)
     if not found:
         raise KeyError(f"{step} is not recorded at {shape}, {protocol}")
-    home = recorded.home(folder)
     for gpu, ladders in found.items():
         ladders.sort(key=recorded.precedence(ladders, home), reverse=True)
-        cards = {one["gpu"].get("card"): one for one in reversed(ladders)}
-        found[gpu] = [one for one in cards.values() if one["commit"] == ladders[0]["commit"]]
+        newest = [one for one in ladders if one["commit"] == ladders[0]["commit"]]
+        found[gpu] = list({one["gpu"].get("card"): one for one in reversed(newest)}.values())
     return dict(sorted(found.items(), key=lambda pair: not home.has(pair[1][0])))
 
 

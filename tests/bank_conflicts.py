@@ -33,35 +33,31 @@ COUNTED = {"a03": ((4096, 4096, 4096), (256, 128, 64))}
 COUNTED |= dict.fromkeys(("t02", "t03", "t08"), ((8192, 8192), (64, 64)))
 
 
-def sites(rung: str, shape: emulated.Shape) -> list[dict]:
+def sites(rung: str, *shape: int) -> list[dict]:
     """The lines of source that read or write shared memory, as the rung's program counts them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
-        command = [emulated.BUILD / "emulated" / rung, *emulated.arguments(shape, "eager", 0)]
-        subprocess.run([*command, "--json", path], capture_output=True, check=True)
+        arguments = emulated.arguments(emulated.Shape(*shape), "eager", 0)
+        command = [emulated.BUILD / "emulated" / rung, *arguments, "--json", path]
+        subprocess.run(command, capture_output=True, check=True)
         return json.loads(path.read_text())["emulator"]["shared_memory_accesses"]
 
 
 def extra(rung: str, *shape: int) -> int:
     """The extra wavefronts of all accesses."""
-    return sum(site["extra_wavefronts"] for site in sites(rung, emulated.Shape(*shape)))
+    return sum(site["extra_wavefronts"] for site in sites(rung, *shape))
 
 
 def conflicts(rung: str) -> str:
     """What is wrong with the counts of one rung. Every access of a line has the same ways."""
-    found = sites(rung, emulated.Shape(*((64, 96) if rung[0] == "t" else (256, 256, 128))))
-    for kind, wanted in zip(("read", "write"), WAYS.get(rung, (1, 1)), strict=True):
-        of_kind = [site for site in found if site["access"] == kind]
-        if not of_kind:
-            return f"no {kind} of shared memory was counted"
-        worst = max(site["worst_ways"] for site in of_kind)
-        if worst != wanted:
-            return f"the worst {kind} has {worst} ways, not {wanted}"
-        for site in of_kind:
-            needed = site["wavefronts"] - site["extra_wavefronts"]
-            if site["wavefronts"] != site["worst_ways"] * needed:
-                return f"{kind} in line {site['line']}: {site['wavefronts']} for {needed}"
-    return ""
+    worst = {"read": 0, "write": 0}
+    for site in sites(rung, *((64, 96) if rung[0] == "t" else (256, 256, 128))):
+        worst[site["access"]] = max(worst[site["access"]], site["worst_ways"])
+        needed = site["wavefronts"] - site["extra_wavefronts"]
+        if site["wavefronts"] != site["worst_ways"] * needed:
+            return f"{site['access']} in line {site['line']}: {site['wavefronts']} for {needed}"
+    wanted = WAYS.get(rung, (1, 1))
+    return "" if tuple(worst.values()) == wanted else f"the worst have {worst}, not {wanted}"
 
 
 def recorded_counts(rung: str) -> str:
@@ -70,8 +66,7 @@ def recorded_counts(rung: str) -> str:
     path = recorded.newest_with([rung], shape, "counters")
     if path is None:
         return "no counters of it are recorded"
-    steps = recorded.load_record(path)["steps"]
-    counters = next(step for step in steps if step["step"] == rung)["counters"]
+    counters = recorded.entry_of(recorded.load_record(path), rung)["counters"]
     m, n, *k = (whole // part for whole, part in zip(shape, tile, strict=True))
     expected = one = extra(rung, *tile)
     for k_tiles in k:  # each but the first adds the same
@@ -82,22 +77,16 @@ def recorded_counts(rung: str) -> str:
     return "" if good else f"{counters[COUNTER]} were counted, {expected} expected"
 
 
-def attempt(compare, rung: str) -> str:
-    """What compare(rung) says, also if the rung cannot be run."""
-    try:
-        return compare(rung)
-    except (OSError, subprocess.CalledProcessError) as error:
-        return str(error)
-
-
 def main() -> int:
-    for rung in emulated.rungs():
-        if rung[0] == "t" or (rung[0] == "a" and rung >= "a03"):
-            reads, writes = WAYS.get(rung, (1, 1))
-            name = f"{rung} has {reads}-way reads and {writes}-way writes"
-            case(name, attempt(conflicts, rung))
-        if rung in COUNTED:
-            case(f"{rung} has as many as a GPU counted", attempt(recorded_counts, rung))
+    rungs = [rung for rung in emulated.rungs() if rung[0] == "t" or "a03" <= rung < "b"]
+    name = "{} has {}-way reads and {}-way writes"
+    rows = [(name.format(rung, *WAYS.get(rung, (1, 1))), conflicts, rung) for rung in rungs]
+    rows += [(f"{rung} has as many as a GPU counted", recorded_counts, rung) for rung in COUNTED]
+    for name, compare, rung in rows:
+        try:
+            case(name, compare(rung))
+        except (OSError, subprocess.CalledProcessError) as error:
+            case(name, str(error))
     return emulated.exit_status()
 
 

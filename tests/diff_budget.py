@@ -7,10 +7,8 @@ Without an argument this is a test. With --table it prints the figures (`make di
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-import tools  # noqa: F401 (finds the packages)
+from tools import case, exit_status
 
 from bench import rungs
 
@@ -33,10 +31,9 @@ LONGER = {
 
 def changed(below, rung):
     """Lines removed from `below` plus lines added in `rung`, as diff counts them."""
-    command = ["diff", str(below), str(rung)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(["diff", below, rung], capture_output=True, text=True, check=False)
     if result.returncode > 1:
-        sys.exit(f"{' '.join(command)} failed: {result.stderr.strip()}")
+        sys.exit(f"diff failed: {result.stderr.strip()}")
     return sum(line.startswith(("<", ">")) for line in result.stdout.splitlines())
 
 
@@ -79,34 +76,27 @@ def contradiction(rung, usual):
     return "" if first == wanted else f"its first line is '{first}', its record says '{wanted}'"
 
 
-def case(name, why):
-    """Prints one case; `why` is empty if it passed. Returns whether it did."""
-    print(f"not ok - {name}: {why}" if why else f"ok - {name}")
-    return not why
-
-
 def test(rows):
-    good = case("there are rungs", "" if rows else "steps/ has none")
+    case("there are rungs", "" if rows else "steps/ has none")
     numbered_below = {}  # the last rung seen, by track
     for rung, lines, difference in rows:
         name = rung.name
         usual = numbered_below.get(name[0])
-        good &= case(f"{name} says the same everywhere", contradiction(rung, usual))
+        case(f"{name} says the same everywhere", contradiction(rung, usual))
         numbered_below[name[0]] = name
         most = LONGER[name][0] if name in LONGER else MAX_LINES
         why = f"{lines} lines" if lines > most else ""
-        good &= case(f"{name} has at most {most} lines", why)
-        if difference is None or name in EXCEPTIONS:
-            continue
-        why = f"{difference} lines changed" if difference > MAX_CHANGED else ""
-        good &= case(f"{name} changes at most {MAX_CHANGED} lines", why)
-    return good
+        case(f"{name} has at most {most} lines", why)
+        if difference is not None and name not in EXCEPTIONS:
+            why = f"{difference} lines changed" if difference > MAX_CHANGED else ""
+            case(f"{name} changes at most {MAX_CHANGED} lines", why)
+    return exit_status()
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--table"]:
         print_table(measure())
     elif not sys.argv[1:]:
-        sys.exit(0 if test(measure()) else 1)
+        sys.exit(test(measure()))
     else:
         sys.exit("usage: diff_budget.py [--table]")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The machine code of the energy run's parts (build/energy/parts.cu.o, made by make) multiplies.
+"""The program of the energy run is built wherever there is nvcc, and the machine code of its parts
+(build/energy/parts.cu.o) multiplies.
 
 The emulator runs the source and cannot see what ptxas leaves out: a wgmma whose sums nobody reads
 is removed, and the part does a fraction of its work in a fraction of the time. Here the kernels'
@@ -11,26 +12,20 @@ import pathlib
 import re
 import shutil
 import struct
+import subprocess
 import sys
 
-OBJECT = pathlib.Path(__file__).resolve().parent.parent / "build/energy/parts.cu.o"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCKS, BK, MMA_K = 2, 64, 16  # of bench/energy/parts.cu
 # Kernel -> columns of the wgmmas with which it multiplies a block by 16 columns of A; none: it does
 # not multiply.
 ALL = (200,)
 COLUMNS = {
-    "Whole": ALL,
-    "NoStore": ALL,
-    "NoDram": ALL,
-    "NoLoads": ALL,
-    "MultiplyAlone": ALL,
+    **dict.fromkeys(("Whole", "NoStore", "NoDram", "NoLoads", "MultiplyAlone"), ALL),
+    "MultiplyARegisters": ALL,
     "MultiplyN104": (104, 96),
     "MultiplyN40": (40,) * 5,
-    "MultiplyARegisters": ALL,
-    "LoadsPaced": (),
-    "LoadsL2": (),
-    "LoadsL2Apart": (),
-    "Waiting": (),
+    **dict.fromkeys(("LoadsPaced", "LoadsL2", "LoadsL2Apart", "Waiting"), ()),
 }
 KERNEL = re.compile(r"\.text\.\S*part_kernelINS_\d+([A-Za-z][A-Za-z0-9]*)EEE")
 
@@ -42,24 +37,15 @@ HGMMA = (0x9F0, 0xDF0)  # with A in shared memory, and in registers
 CUDA = 190  # e_machine of an ELF file with machine code for a GPU
 
 
-def elves(data):
-    """Where machine code for a GPU begins in an object file of the host's."""
-    found = [match.start() for match in re.finditer(b"\x7fELF", data)]
-    return [at for at in found if struct.unpack_from("<H", data, at + 18)[0] == CUDA]
-
-
 def sections(data, elf):
     """(name, content) of each section of the ELF file at `elf`. (System V ABI: ELF-64 headers.)"""
     (table,) = struct.unpack_from("<Q", data, elf + 40)
     size, count, names = struct.unpack_from("<3H", data, elf + 58)
-    headers = [
-        struct.unpack_from("<2I4Q", data, elf + table + size * index) for index in range(count)
-    ]
+    headers = [struct.unpack_from("<2I4Q", data, elf + table + size * i) for i in range(count)]
     strings = elf + headers[names][4]
     for name, _, _, _, offset, length in headers:
         end = data.index(b"\0", strings + name)
-        text = data[strings + name : end].decode()
-        yield text, data[elf + offset : elf + offset + length]
+        yield data[strings + name : end].decode(), data[elf + offset : elf + offset + length]
 
 
 def columns_of(code):
@@ -69,18 +55,19 @@ def columns_of(code):
 
 
 def kernels(data):
-    """Kernel -> the columns of its HGMMAs."""
-    found = {}
-    for elf in elves(data):
-        for name, content in sections(data, elf):
-            match = KERNEL.match(name)
-            if match:
-                found[match[1]] = columns_of(content)
-    return found
+    """Kernel -> the columns of its HGMMAs, of an object file of the host's with GPU code in it."""
+    starts = [match.start() for match in re.finditer(b"\x7fELF", data)]
+    elves = [at for at in starts if struct.unpack_from("<H", data, at + 18)[0] == CUDA]
+    named = ((KERNEL.match(name), code) for elf in elves for name, code in sections(data, elf))
+    return {match[1]: columns_of(code) for match, code in named if match}
 
 
 def complaint(wanted, found):
     """Why these HGMMAs cannot do the kernel's work; '' if they can."""
+    if wanted is None:
+        return "how it multiplies is not said in this test"
+    if found is None:
+        return "not found"
     if not wanted:
         return f"{len(found)} HGMMAs in a part that does not multiply" if found else ""
     others = sorted(set(found) - set(wanted))
@@ -93,30 +80,30 @@ def complaint(wanted, found):
     return ""
 
 
-def have_nvcc():
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc") or os.access(f"{home}/bin/nvcc", os.X_OK)
-
-
 def main():
-    if not OBJECT.exists():
-        name = "energy: machine code of the parts"
-        nvcc = have_nvcc()
-        print(f"not ok - {name}: {OBJECT} is missing: make" if nvcc else f"skip - {name}: no nvcc")
-        return 1 if nvcc else 0
-    found = kernels(OBJECT.read_bytes())
-    good = True
-    for name in sorted({*COLUMNS, *found}):
-        if name not in found:
-            why = ": not found"
-        elif name not in COLUMNS:
-            why = ": how it multiplies is not said in this test"
-        else:
-            why = complaint(COLUMNS[name], found[name])
-            why = f": {why}" if why else ""
-        print(f"{'not ok' if why else 'ok'} - energy: {name} multiplies as it says{why}")
-        good &= not why
-    return 0 if good else 1
+    built = "energy: its program is built from today's sources"
+    nvcc = f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin/nvcc"
+    if not shutil.which("nvcc") and not os.access(nvcc, os.X_OK):
+        print(f"skip - {built}: no nvcc")
+        return 0
+    made = subprocess.run(
+        ["make", "--no-print-directory", "build/energy/parts"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if made.returncode:
+        why = [line for line in made.stderr.splitlines() if "rror" in line]
+        print(f"not ok - {built}: {why[0] if why else made.stderr[-200:]}")
+        return 1
+    print(f"ok - {built}")
+    found = kernels((ROOT / "build/energy/parts.cu.o").read_bytes())
+    why = {name: complaint(COLUMNS.get(name), found.get(name)) for name in {*COLUMNS, *found}}
+    for name in sorted(why):
+        case = f"energy: {name} multiplies as it says"
+        print(f"not ok - {case}: {why[name]}" if why[name] else f"ok - {case}")
+    return 1 if any(why.values()) else 0
 
 
 if __name__ == "__main__":

@@ -16,33 +16,23 @@ run() {
 
 # says NAME EXPRESSION: make succeeded and printed a line that matches.
 says() {
-    if [[ $status -ne 0 ]]; then
-        not_ok "$1" "exit status $status: $(head -n 1 $work/err)"
-    elif ! grep -qE -- "$2" $work/out; then
-        not_ok "$1" "no line matches $2"
-    else
-        ok "$1"
-    fi
+    why="exit status $status: $(head -n 1 $work/err $work/out)"
+    [[ $status -eq 0 ]] && grep -qE -- "$2" $work/out
+    is "$1" "$why" test $? -eq 0
 }
 
 # refuses NAME EXPRESSION: make failed with one line, and it matches.
 refuses() {
-    local lines
-    lines=$(cat $work/out $work/err | wc -l)
-    if [[ $status -eq 0 ]]; then
-        not_ok "$1" "it succeeded"
-    elif [[ $lines -ne 1 ]]; then
-        not_ok "$1" "$lines lines, not 1"
-    elif ! grep -qE -- "$2" $work/err; then
-        not_ok "$1" "it says: $(head -n 1 $work/err)"
-    else
-        ok "$1"
-    fi
+    why="exit status $status: $(cat $work/out $work/err)"
+    [[ $status -ne 0 && $(cat $work/out $work/err | wc -l) -eq 1 ]] && grep -qE -- "$2" $work/err
+    is "$1" "$why" test $? -eq 0
 }
 
+# The first verbs are those on a rung.
+verbs=(step races trace diff standalone sass resources sanitize)
 run
-for verb in step races trace diff standalone diffstat list ladder energy record compare emulated variants plots \
-    notes book test sass resources sanitize format clean; do
+for verb in "${verbs[@]}" diffstat list ladder energy record compare emulated variants rivals plots notes \
+    book test format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -80,15 +70,15 @@ says "make diff shows colours on a terminal" $'\033\[3[12]m'
 on_terminal diff N=2 NO_COLOR=1
 says "make diff NO_COLOR=1 marks words on a terminal" '\{\+'
 
-for verb in step races trace diff standalone sass resources sanitize; do
-    run $verb
+for verb in "${verbs[@]}"; do
+    run "$verb"
     refuses "make $verb asks which rung" 'which rung'
-    for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
-        run $verb N="$bad"
-        refuses "make $verb N='$bad' is refused" 'no rung'
-    done
-    run $verb 99
+    run "$verb" 99
     refuses "make $verb 99 is refused" 'no rung'
+done
+for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
+    run step N="$bad"
+    refuses "make step N='$bad' is refused" 'no rung'
 done
 
 # Dry runs with an nvcc that is none, in a build directory of their own: what it was built with is
@@ -109,7 +99,23 @@ for spelling in N=all all; do
     is "make standalone $spelling writes every rung" "see $work/out" \
         test "$(grep -c '^python3 -m standalone.write steps/' $work/out)" -eq "$(find steps -name '*.cu' | wc -l)"
 done
+tools=$work/tools # of a toolkit; they do nothing
+mkdir -p $tools/bin
+ln -s /bin/true $tools/bin/cuobjdump
+ln -s /bin/true $tools/bin/compute-sanitizer
 table planned <<EOF
+emulated|echo 'link $work/plan/emulated/v18'
+variants|echo 'link $work/plan/variants/steps/v06-each-sm'
+sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
+resources 7|c\+\+filt <$work/plan/steps/v07.ptxas.log
+sanitize 7 CUDA_HOME=$tools|compute-sanitizer --tool
+energy|-m bench.energy.measure --program $work/plan/energy/parts
+record|-m bench.record *\$
+plots|-m plots.plot
+notes|-m notes.tools.notes_tables
+test|^bash tests/run.sh
+format|/clang-format -i
+clean|^rm -rf $work/plan\$
 trace N=7 EMULATE=1 ARGS='--cta 3'|-m bench.trace $work/plan/trace/emulated/v07 --out $work/plan/trace --cta 3\$
 trace 7 EMULATE=0|-m bench.trace $work/plan/trace/steps/v07 |make trace traces on the GPU
 step N=t2 EMULATE=0|^$work/plan/steps/t02 *\$
@@ -154,11 +160,8 @@ done
 # A directory with everything on PATH but nvcc.
 bare=$PWD/$work/bin
 mkdir -p "$bare"
-IFS=: read -ra directories <<<"$PATH"
-for directory in "${directories[@]}"; do
-    for tool in bash gcc g++ git diff sed tail tr python3 nproc mkdir rm cat uname; do
-        [[ -x $directory/$tool && ! -e $bare/$tool ]] && ln -s "$directory/$tool" "$bare/$tool"
-    done
+for tool in bash gcc g++ git diff sed tail tr python3 nproc mkdir rm cat uname; do
+    ln -s "$(type -P $tool)" "$bare"
 done
 make_path=$(command -v make)
 
@@ -177,7 +180,7 @@ table bare_make <<EOF
 list|^v12 |make list needs no nvcc
 diff N=2|^v01 -> v02\$|make diff needs no nvcc
 EOF
-# The interpreter itself: what stands for it on PATH may be a script that needs more of PATH.
+# The interpreter itself: python3 on PATH may be a script that needs more of PATH.
 python=$(python3 -c 'import sys; print(sys.executable)')
 bare_make standalone N=7 PYTHON="$python"
 says "make standalone needs no nvcc, and says how to compile" "^$work/build/standalone/v07.cu: nvcc .* v07.cu$"
@@ -217,6 +220,7 @@ no GPU.*EMULATE=1|trace N=7 EMULATE=0 $without_gpu
 no GPU.*EMULATE=1|ladder EMULATE=0 $without_gpu
 no GPU|record $without_gpu
 no GPU|energy $without_gpu
+which clones|rivals $with_gpu
 no-python was not found: install Python 3.9|ladder PYTHON=no-python
 no-python was not found: install Python 3.9|trace N=7 PYTHON=no-python
 no-python was not found: install Python 3.9|plots PYTHON=no-python
@@ -283,34 +287,25 @@ rebuilt() {
 includers() {
     grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
 }
-number_of_rungs=$(find steps -name '*.cu' | wc -l)
-
-# rebuilds GOAL DIRECTORY WITH HEADER...: what make GOAL, built in the directory, compiles again for each
-# header; WITH is one that every rung includes.
+# rebuilds GOAL DIRECTORY LAUNCH HEADER...: what make GOAL, built in the directory, compiles again for
+# each header: what the compiler says includes it. That LAUNCH is v17's and v18's is known without it.
 rebuilds() {
-    local goal=$1 built=$2 with=$3 header
-    shift 3
+    local goal=$1 built=$2 launch=$3 header
     if [[ ! -x $built/v12 ]]; then
         skip "header changes rebuild what they must in $built" "the rungs are not built"
         return
     fi
     is "make $goal rebuilds nothing when nothing changed" "make -q says otherwise" make -q "$goal"
     same "a changed rung rebuilds itself alone in $built" "$(would "$goal" steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
-    for header; do
+    same "$launch rebuilds v17 and v18 alone in $built" "$(would "$goal" "$launch")" "$(ls steps/v1[78]_*.cu)"
+    for header in "${@:4}"; do
         same "$header rebuilds what includes it in $built" "$(rebuilt "$goal" "$header")" \
             "$(includers "$built" "$header")"
     done
-    # Both lists above come from the compiler. These two are known without it.
-    for header; do
-        [[ $header != "${DEPENDENT[$goal]}" ]] || same "$header rebuilds v17 and v18 alone in $built" \
-            "$(would "$goal" "$header")" "$(ls steps/v1[78]_*.cu)"
-    done
-    same "$with rebuilds every rung in $built" "$(rebuilt "$goal" "$with" | wc -l)" "$number_of_rungs"
 }
-declare -A DEPENDENT=([emulated]=common/emulator/device/dependent_launch.cuh
-    [rungs]=common/device/dependent_launch.cuh)
-rebuilds emulated build/emulated common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
-rebuilds rungs build/steps common/step.h common/device/*
+rebuilds emulated build/emulated common/emulator/device/dependent_launch.cuh \
+    common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
+rebuilds rungs build/steps common/device/dependent_launch.cuh common/step.h common/device/*
 
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {
@@ -322,7 +317,7 @@ if [[ -e build/standalone/v12.cu.d ]]; then
     same "device/dependent_launch.cuh writes v17's and v18's standalone files again, alone" \
         "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18'
     same "step.h writes every standalone file again" "$(rewritten common/step.h | wc -l)" \
-        "$number_of_rungs"
+        "$(find steps -name '*.cu' | wc -l)"
 else
     skip "header changes rewrite the standalone files they must" "they are not written"
 fi

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Every rung and every idea has its page in notes/, with the headings that a page has.
+"""Every rung and every idea has its page in notes/, with the headings that a page has; sentences
+have few figures, and in pages of rungs and ideas none is typed. (That what make notes writes is what the
+records say is a case of tests/results.py.)
 
 Prints one line per case; exits 1 if any failed.
 """
@@ -8,13 +10,11 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-from tools.emulated import case, exit_status, rungs
+from tools.emulated import ROOT, case, exit_status, rungs
 
 from bench import markdown
+from notes.tools import notes_tables
 
 NOTES = ROOT / "notes"
 HEADINGS = (
@@ -27,44 +27,24 @@ HEADINGS = (
     "Hazards",
 )
 LAST = "Sources"  # may follow them: where the figures are from
-IDEAS = (
-    "shared-memory-banks-and-swizzles",
-    "matrix-descriptors",
-    "fragments",
-    "ldmatrix-and-stmatrix",
-    "tma-and-tensor-maps",
-    "mbarrier-and-phases",
-    "proxies-and-fences",
-    "clusters",
-    "setmaxnreg",
-    "tile-order-and-the-l2",
-    "power-and-clocks",
-    "how-to-measure",
-    "ptxas-warnings",
-)
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
 SHORTEST = 100  # words of an idea's page
+LINK = re.compile(r"\]\((rungs|ideas)/([\w-]+)\.md\)")
+
+MOST_FIGURES = 6  # in the sentences of a page
+TYPED = re.compile(r"(?<![\w.,])[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])")
+OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+PREDICTION = re.compile(r"^(#+) Prediction$.*?(?=^(?!\1#)#+ |\Z)", re.DOTALL | re.MULTILINE)
+OF_TABLES = re.compile(r"(?:trace|energy|emulator)\.|__")
 
 
-def prose_of(note):
-    """A note without code and without what make notes writes."""
-    return "".join(part.text for part in markdown.segments(note) if part.kind == "text")
-
-
-def sections(note):
-    """[(level, heading, text up to the next heading)] of a note; the heading's level is 1 to 6."""
-    text = prose_of(note)
-    found = list(HEADING.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
-    return [(len(m[1]), m[2], text[m.end() : end]) for m, end in zip(found, ends)]
-
-
-def wrong_with_rung(name, note):
+def wrong_with_rung(name, note, prose):
     """What a rung's page lacks; empty if nothing."""
-    found = sections(note)
-    if not found or found[0][0] != 1 or not found[0][1].startswith(f"{name}: "):
+    (level, first), *found = HEADING.findall(prose) or [("", "")]
+    if level != "#" or not first.startswith(f"{name}: "):
         return f"the first heading is not '# {name}: ...'"
-    chapters = [heading for level, heading, _ in found if level == 2]
+    chapters = [heading for level, heading in found if level == "##"]
     if chapters not in ([*HEADINGS], [*HEADINGS, LAST]):
         return f"its chapters are {', '.join(chapters) or 'none'}, not {', '.join(HEADINGS)}"
     if not re.search(rf"^<!-- rung {name}( @\w+)* -->$", note, re.MULTILINE):
@@ -74,64 +54,51 @@ def wrong_with_rung(name, note):
     return ""
 
 
-def wrong_with_idea(_name, note):
+def wrong_with_idea(prose):
     """What an idea's page lacks."""
-    found = sections(note)
-    if not found or found[0][0] != 1:
+    if not prose.startswith("# "):
         return "it does not begin with a heading"
-    if len(prose_of(note).split()) < SHORTEST:
-        return "there is next to nothing in it"
-    return ""
+    return "there is next to nothing in it" if len(prose.split()) < SHORTEST else ""
 
 
-def check_folder(folder, names, wrong):
-    """Every name has its page, as it should be, to which notes/README.md leads; and there are no
-    other pages."""
-    for name in names:
-        path = NOTES / folder / f"{name}.md"
-        try:
-            why = (
-                wrong(name, path.read_text(encoding="utf-8")) if path.exists() else "it is missing"
-            )
-        except ValueError as error:
-            why = str(error)
-        case(f"{path.relative_to(ROOT)} is a page", why)
-    strangers = sorted({path.stem for path in (NOTES / folder).glob("*.md")} - set(names))
-    case(f"notes/{folder} holds no page beside the list", ", ".join(strangers))
-    index = (NOTES / "README.md").read_text(encoding="utf-8")
-    missing = [name for name in names if f"]({folder}/{name}.md)" not in index]
-    case(f"notes/README.md leads to every page of notes/{folder}", ", ".join(missing))
+def wrong_figures(prose, may_type):
+    """Figures that are too many, or that only a table may show, or measured rates that are typed,
+    but for code and predictions."""
+    named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
+    wrong = [text for text in named if OF_TABLES.search(text)]
+    if len(named) > MOST_FIGURES:
+        wrong.append(f"{len(named)} figures in sentences, more than {MOST_FIGURES}")
+    prose = PREDICTION.sub("", COMMENT.sub("", markdown.FIGURE.sub("~", prose)))
+    typed = [" ".join(match[0].split()) for match in TYPED.finditer(prose)]
+    return wrong + [text for text in typed if text not in OF_DATASHEETS and not may_type]
 
 
-def page(*chapters, first="# v07: x", rung="<!-- rung v07 -->\n<!-- end -->"):
-    """A made-up page."""
-    return "\n\n".join([first, rung, *(f"## {chapter}\n\ntext" for chapter in chapters), SOURCES])
-
-
-SOURCES = "<!-- sources -->\n<!-- end -->\n"
-
-
-def check_itself():
-    """What is wrong with made-up pages."""
-    good = page(*HEADINGS)
-    case("a whole page is right", wrong_with_rung("v07", good))
-    for what, note in {
-        "another title": page(*HEADINGS, first="# v08: x"),
-        "a chapter too few": page(*HEADINGS[:-1]),
-        "chapters in another order": page(*reversed(HEADINGS)),
-        "no table of the rung": page(*HEADINGS, rung=""),
-        "no sources": good.replace(SOURCES, ""),
-        "chapters in code alone": page("```\n" + "\n".join(f"## {h}" for h in HEADINGS) + "\n```"),
-        "nothing": "",
-    }.items():
-        case(f"a page with {what} is not", "" if wrong_with_rung("v07", note) else "nobody minds")
-    case("an empty page of an idea is not", "" if wrong_with_idea("x", "# x\n") else "nobody minds")
+def check_page(path):
+    """A page is what its folder says, and has the figures that it may have."""
+    note, folder = path.read_text(encoding="utf-8"), path.parent.name
+    prose = "".join(part.text for part in markdown.segments(note) if part.kind == "text")
+    if folder == "rungs":
+        case(f"{path.relative_to(ROOT)} is a page", wrong_with_rung(path.stem, note, prose))
+    if folder == "ideas":
+        case(f"{path.relative_to(ROOT)} is a page", wrong_with_idea(prose))
+    wrong = wrong_figures(prose, folder not in ("rungs", "ideas"))
+    case(f"{path.relative_to(ROOT)} has few figures, none typed", "; ".join(wrong))
 
 
 def main():
-    check_itself()
-    check_folder("rungs", rungs(), wrong_with_rung)
-    check_folder("ideas", IDEAS, wrong_with_idea)
+    pages = notes_tables.pages(NOTES)
+    linked = set(LINK.findall((NOTES / "README.md").read_text(encoding="utf-8")))
+    there = {(path.parent.name, path.stem) for path in pages if path.parent.parent == NOTES}
+    of_rungs = {("rungs", name) for name in rungs()}
+    for what, missing in (
+        ("every rung has its page", of_rungs - there),
+        ("every page of a rung is of one", {one for one in there if one[0] == "rungs"} - of_rungs),
+        ("notes/README.md leads to every page of a rung or an idea", there - linked),
+        ("notes/README.md leads to no other", linked - there),
+    ):
+        case(what, ", ".join("/".join(one) for one in sorted(missing)))
+    for path in pages:
+        check_page(path)
     return exit_status()
 
 

@@ -2,19 +2,14 @@
 """The PTX of each rung (build/ptx/, made by make) holds the instructions that its idea names.
 
 A rung keeps what the rungs below it taught, so the table says only where an instruction appears
-(FROM) and, where that means something, where it is left behind again (UNTIL, inclusive); one that
-comes back has another span. In all other rungs of the track the instruction must be absent.
+(FROM) and, where that means something, the last one that has it (UNTIL); one that comes back has
+another span. In all other rungs of the track the instruction must be absent.
 """
 
-import os
-import pathlib
 import re
-import shutil
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAST = {"v": 18, "a": 6, "t": 8}
-RUNGS = [f"{track}{number:02}" for track in LAST for number in range(1, LAST[track] + 1)]
+from tools import BUILD, case, emulated, exit_status, have_nvcc, skip
 
 # (rungs, what, regular expression that some line of PTX must match). Rungs are FROM-UNTIL, FROM- to
 # the top of the track, or one; t00 is none of its track.
@@ -64,9 +59,6 @@ TABLE = [
     ("t00", "words moved past TMA", r"(ld|st)\.global"),
 ]
 
-# (rungs, what, expression, at least so many lines): a ring has full and empty barriers.
-COUNTS = [("v04-", "full and empty barriers", r"mbarrier\.init", 2)]
-
 
 def instructions(text):
     """The lines of PTX without blank ones, comments (with -lineinfo they quote the source) and places
@@ -76,8 +68,7 @@ def instructions(text):
 
 
 def matches(lines, expression):
-    pattern = re.compile(expression)
-    return sum(pattern.search(line) is not None for line in lines)
+    return [line for line in lines if re.search(expression, line)]
 
 
 def has(spans, name):
@@ -87,32 +78,20 @@ def has(spans, name):
     return any(within) if mine else None
 
 
-def cases(name, lines):
-    """(what the rung does, why it does not or "") for every row that says something about it."""
+def test_rung(name, lines):
     for spans, what, expression in TABLE:
         expected = has(spans, name)
         if expected is not None:
-            right = (matches(lines, expression) > 0) == expected
+            right = bool(matches(lines, expression)) == expected
             found = f"{'none' if expected else 'some'} found: {expression}"
-            yield f"{'has' if expected else 'lacks'} {what}", "" if right else found
-    for spans, what, expression, least in COUNTS:
-        if has(spans, name):
-            count = matches(lines, expression)
-            found = f"{count} of {least} found: {expression}"
-            yield f"has {what}", "" if count >= least else found
-    for what, wrong in (
-        ("makes no policy in a loop that loads", policies_in_loads(lines)),
-        ("reconverges before aligned barriers", unconverged(lines)),
-    ):
-        yield what, wrong[0].strip() if wrong else ""
-
-
-def test_rung(name, lines):
-    """Prints the rung's cases; returns whether all are good."""
-    found = list(cases(name, lines))
-    for what, why in found:
-        print(f"not ok - {name} {what}: {why}" if why else f"ok - {name} {what}")
-    return not any(why for _, why in found)
+            case(f"{name} {'has' if expected else 'lacks'} {what}", "" if right else found)
+    if has("v04-", name):  # a ring has full and empty barriers
+        made = len(matches(lines, r"mbarrier\.init"))
+        case(f"{name} has full and empty barriers", "" if made > 1 else f"{made} are initialised")
+    wrong = policies_in_loads(lines)
+    case(f"{name} makes no policy in a loop that loads", "".join(wrong[:1]).strip())
+    wrong = unconverged(lines)
+    case(f"{name} reconverges before aligned barriers", "".join(wrong[:1]).strip())
 
 
 def loops(lines):
@@ -130,7 +109,7 @@ def policies_in_loads(lines):
         inner = any(first <= a and b <= last and (a, b) != (first, last) for a, b in loops(lines))
         body = lines[first:last]
         if not inner and matches(body, r"bulk\.tensor\S*shared::cluster\S*L2::cache_hint"):
-            found += [line for line in body if "createpolicy" in line]
+            found += matches(body, "createpolicy")
     return found
 
 
@@ -149,23 +128,16 @@ def unconverged(lines):
     return found
 
 
-def have_nvcc():
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return shutil.which("nvcc") or os.access(f"{home}/bin/nvcc", os.X_OK)
-
-
 def main():
-    good = True
-    for name in RUNGS:
-        file = ROOT / "build" / "ptx" / f"{name}.ptx"
+    for name in emulated.rungs():
+        file = BUILD / "ptx" / f"{name}.ptx"
         if file.exists():
-            good &= test_rung(name, instructions(file.read_text()))
+            test_rung(name, instructions(file.read_text()))
         elif not have_nvcc():
-            print(f"skip - {name}: its PTX needs nvcc")
+            skip(name, "its PTX needs nvcc")
         else:
-            print(f"not ok - {name}: {file.relative_to(ROOT)} was not built")
-            good = False
-    return 0 if good else 1
+            case(name, f"{file} was not built")
+    return exit_status()
 
 
 if __name__ == "__main__":

@@ -6,24 +6,10 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 unset FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
 
-work=$PWD/build/tests/rivals
+work=$PWD/build/tests/rivals clone=$PWD/build/tests/rivals/clone
 rm -rf "$work"
-mkdir -p "$work/steps" "$work/clone/examples/matmul"
-
-# refuses NAME EXPRESSION ARGUMENT...: make rivals fails with status 2 and one line, and it matches.
-refuses() {
-    local name=$1 expression=$2 said status
-    shift 2
-    said=$(make --no-print-directory RIVALS_IN="$work" rivals "$@" 2>&1)
-    status=$?
-    if [[ $status -eq 2 && $(wc -l <<<"$said") -eq 1 && $said =~ $expression ]]; then
-        ok "$name"
-    else
-        not_ok "$name" "exit status $status: $said"
-    fi
-}
-
-cat >"$work/clone/examples/matmul/matmul_12.cuh" <<'END'
+mkdir -p "$work/steps" "$clone/examples/matmul"
+cat >"$clone/examples/matmul/matmul_12.cuh" <<'END'
 namespace M12 {
 constexpr int SPACE_LEN = 128;
 template <int BM, int BN, int BK, int QSIZE>
@@ -42,25 +28,32 @@ void createHilbert(int, int, int, int *) {}
 } // namespace M12
 END
 
+# refuses NAME EXPRESSION ARGUMENT...: make rivals fails with status 2 and one line, and it matches.
+refuses() {
+    local output status
+    output=$(make --no-print-directory RIVALS_IN="$work" rivals "${@:3}" 2>&1)
+    status=$?
+    if [[ $status -eq 2 && $(wc -l <<<"$output") -eq 1 && $output =~ $2 ]]; then
+        ok "$1"
+    else
+        not_ok "$1" "exit status $status: $output"
+    fi
+}
 refuses "without a clone it says what to give" 'FAST_CU=folder .* CUTE_GEMM=folder'
 refuses "a folder that is no clone is rejected" 'FAST_CU=steps is no clone' FAST_CU=steps
 # Until it is a repository of its own, git would name our commit.
-refuses "a folder inside of a repository is rejected" 'is no clone' FAST_CU="$work/clone"
+refuses "a folder inside of a repository is rejected" 'is no clone' FAST_CU="$clone"
 
-git_there() { git -C "$work/clone" -c user.name=tests -c user.email=tests@localhost "$@"; }
+git_there() { git -C "$clone" -c user.name=tests -c user.email=tests@localhost "$@"; }
 git_there init -q && git_there add . && git_there -c commit.gpgsign=false commit -qm stand-in
-commit=$(git_there rev-parse --short HEAD)
 program=$work/steps/v-fast-cu-12
-
-if ! find_nvcc >/dev/null; then
-    skip "an adapter is built from a clone" "needs nvcc"
-    finish
-fi
-if said=$(make RIVALS_IN="$work" FAST_CU="$work/clone" "$program" 2>&1) && [[ -x $program ]]; then
-    ok "an adapter is built from a clone"
+if find_nvcc >/dev/null; then
+    is "an adapter is built from a clone" "see what make says" \
+        make RIVALS_IN="$work" FAST_CU="$clone" "$program"
+    commit=$(git_there rev-parse --short HEAD)
+    is "its program names the clone's commit" "--help lacks 'commit $commit'" \
+        grep -qF "commit $commit" <("$program" --help)
 else
-    not_ok "an adapter is built from a clone" "$(grep -m 1 -E 'error|\*\*\*' <<<"$said")"
+    skip "an adapter is built from a clone" "needs nvcc"
 fi
-is "its program names the clone's commit" "--help lacks 'commit $commit'" \
-    grep -qF "commit $commit" <("$program" --help)
 finish

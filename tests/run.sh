@@ -45,53 +45,22 @@ done
 shift $((OPTIND - 1))
 [[ $jobs =~ ^[1-9][0-9]?$ ]] || usage
 
-# wanted NAME WORD...: true if no word is given, or one is part of the name.
-wanted() {
-    local name=$1 word
-    shift
-    [[ $# -eq 0 ]] && return 0
-    for word; do [[ $name == *"$word"* ]] && return 0; done
-    return 1
-}
-
-# The programs that make builds from the sources matching $1, with $2 added to their names.
-programs() {
-    local source
-    for source in $1; do
-        [[ -e $source ]] && echo "build/${source%.*}$2"
-    done
-}
-
-host_tests=() gpu_tests=() timed_tests=()
-# list_tests WORD...: sorts the tests into these by their names. They hold no blanks.
+# The names hold no blanks. The two that take longest come first.
 list_tests() {
-    local test
-    # shellcheck disable=SC2046
-    for test in $(programs 'tests/unit/test_*.c' '') $(programs 'tests/unit-gpu/test_*.c' '') \
-        $(programs 'tests/emulator/test_*.cpp' '') $(programs 'tests/device/test_*.cpp' '') \
-        $(programs 'tests/device/test_*.cu' -emulated) $(programs 'tests/device/test_*.cu' -gpu) \
-        $(programs 'tests/gpu/test_*.c' '') tests/*.sh tests/*.py; do
-        if [[ $test == tests/run.sh || $test == *'*'* ]] || ! wanted "$test" "$@"; then continue; fi
-        case $test in
-        build/tests/gpu/*) timed_tests+=("$test") ;;
-        *-gpu | tests/gpu_*) gpu_tests+=("$test") ;;
-        *) host_tests+=("$test") ;;
+    local source
+    for source in tests/planted.py tests/emulated_rungs.py tests/{unit,unit-gpu,gpu}/test_*.c \
+        tests/{emulator,device}/test_*.cpp tests/device/test_*.cu tests/*.sh tests/*.py; do
+        case $source in
+        tests/run.sh) ;;
+        *.cu) printf '%s\n' "build/${source%.cu}"{-emulated,-gpu} ;;
+        *.c | *.cpp) echo "build/${source%.*}" ;;
+        *) [[ ! -e $source ]] || echo "$source" ;;
         esac
-    done
-}
-
-# needs_nvcc TEST: true if the test is a program that only nvcc's toolkit can build.
-needs_nvcc() {
-    [[ $1 == build/tests/unit-gpu/* || $1 == build/tests/gpu/* || $1 == *-gpu ]]
+    done | awk '!seen[$0]++'
 }
 
 have_nvcc() {
     command -v nvcc >/dev/null || [[ -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]
-}
-
-# case_count KIND LOG: how many lines of that kind.
-case_count() {
-    grep -c "^$1 - " "$2"
 }
 
 log_of() {
@@ -103,11 +72,12 @@ log_of() {
 run_one() {
     local test=$1 log status command began=$SECONDS
     log=$(log_of "$test")
-    if [[ ! -e $test ]] && needs_nvcc "$test" && ! have_nvcc; then
-        echo "skip - $test: building it needs the CUDA Toolkit" >"$log"
-        return
-    elif [[ ! -e $test ]]; then
-        echo "not ok - $test: it was not built; make says why" >"$log"
+    if [[ ! -e $test ]]; then
+        case $(have_nvcc || echo none):$test in
+        none:build/tests/unit-gpu/* | none:build/tests/gpu/* | none:*-gpu)
+            echo "skip - $test: building it needs the CUDA Toolkit" ;;
+        *) echo "not ok - $test: it was not built; make says why" ;;
+        esac >"$log"
         return
     fi
     case $test in
@@ -123,7 +93,7 @@ run_one() {
     trap "kill $! 2>/dev/null" INT TERM
     wait $!
     status=$?
-    # The lines added here stand on their own even if the log does not end with a newline.
+    # What is added here begins a line even if the log does not end with a newline.
     if [[ $status -eq 124 || $status -eq 137 ]]; then
         printf '\nnot ok - %s: killed after %s s, or for memory\n' "$test" "$LIMIT" >>"$log"
     elif [[ $status -gt 128 ]]; then
@@ -138,7 +108,7 @@ run_one() {
     echo $((SECONDS - began)) >"${log%.log}.seconds"
 }
 
-# run_all JOBS TEST...: so many at a time.
+# run_all JOBS TEST...: at most JOBS at a time.
 run_all() {
     local limit=$1 test
     shift
@@ -155,7 +125,7 @@ passed=0 failed=0 skipped=0
 report() {
     local test=$1 log ok bad skip
     log=$(log_of "$test")
-    ok=$(case_count ok "$log") bad=$(case_count 'not ok' "$log") skip=$(case_count skip "$log")
+    ok=$(grep -c '^ok - ' "$log") bad=$(grep -c '^not ok - ' "$log") skip=$(grep -c '^skip - ' "$log")
     printf '%-36s %4d ok %4d not ok %4d skipped %5s s\n' "${test#build/}" "$ok" "$bad" "$skip" \
         "$(cat "${log%.log}.seconds" 2>/dev/null || echo 0)"
     if [[ $verbose -eq 1 ]]; then
@@ -166,15 +136,20 @@ report() {
     passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
-list_tests "$@"
+shopt -s nullglob
+host_tests=() gpu_tests=() timed_tests=() # of the tests with one of the words in their names
+for test in $(list_tests | grep -F "$(printf '%s\n' "$@")"); do
+    case $test in
+    build/tests/gpu/*) timed_tests+=("$test") ;;
+    *-gpu | tests/gpu_*) gpu_tests+=("$test") ;;
+    *) host_tests+=("$test") ;;
+    esac
+done
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
-run_all 1 ${gpu_tests[@]+"${gpu_tests[@]}"} &
-run_all "$jobs" ${host_tests[@]+"${host_tests[@]}"} # the GPU's are one of these jobs
-run_all 1 ${timed_tests[@]+"${timed_tests[@]}"}
-for test in ${host_tests[@]+"${host_tests[@]}"} ${gpu_tests[@]+"${gpu_tests[@]}"} \
-    ${timed_tests[@]+"${timed_tests[@]}"}; do
-    report "$test"
-done
+run_all 1 "${gpu_tests[@]}" &
+run_all "$jobs" "${host_tests[@]}" # the GPU's are one of these jobs
+run_all 1 "${timed_tests[@]}"
+for test in "${host_tests[@]}" "${gpu_tests[@]}" "${timed_tests[@]}"; do report "$test"; done
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/tests/summary
 [[ $failed -eq 0 && $passed -gt 0 ]]

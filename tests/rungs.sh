@@ -11,23 +11,10 @@ if ! find_nvcc >/dev/null; then
     finish
 fi
 
-# says_not NAME EXPRESSION: the log has no such line.
-says_not() {
-    is "$1" "$(grep -m 1 -iE "$2" "$log")" not grep -qiE "$2" "$log"
-}
-
 for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
     log=build/steps/$rung.ptxas.log
-    is "$rung is built" "see what make says" test -x "build/steps/$rung"
-    is "$rung has a ptxas log" "$log is empty or missing" test -s "$log"
-    [[ -s $log ]] || continue
-    says_not "$rung: no warnings" warning
-    says_not "$rung: no C75xx" 'C75[0-9][0-9]'
-    says_not "$rung: no spills, nothing in local memory" '[1-9][0-9]* bytes (spill|stack)'
-    # That the log says nothing of spills is not enough.
-    is "$rung: ptxas counted its spills" "no such line in $log" \
-        grep -q ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$log"
+    clean "$rung is built without a warning, C75xx, a spill or local memory" "build/steps/$rung" "$log"
     # The a track runs on every GPU from sm_80 on.
     wanted=sm_90a
     [[ $rung == a* ]] && wanted='sm_80 sm_86 sm_89 sm_90'
@@ -102,7 +89,7 @@ while IFS='|' read -r rung fault expression; do
     if make -s STEPS=$dir/steps BUILD=$dir/build "$object" >"$dir/$rung.out" 2>&1; then
         why="it was built"
     elif [[ -e $object ]]; then
-        why="its object was left behind"
+        why="it left an object"
     elif ! grep -qE "$expression" "${object%.o}.ptxas.log"; then
         why="for another reason: $(head -n 1 "$dir/$rung.out")"
     fi

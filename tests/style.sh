@@ -4,38 +4,16 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 . tests/tools/cases.sh
 
-# check NAME TOOL COMMAND...: ok if the command succeeds; what it said stands above a failure.
+# check NAME COMMAND...: ok if the command succeeds; above a failure is what it said.
 check() {
-    local name=$1
-    shift
-    if "$@" 2>&1; then ok "$name"; else not_ok "$name" "see above; make format may repair it"; fi
+    if "${@:2}" 2>&1; then ok "$1"; else not_ok "$1" "see above; make format may repair it"; fi
 }
 
 bin=build/venv/bin
-
-# check_formats SOURCE...: one run for all; it names what it would change, as SOURCE:LINE:COLUMN.
-check_formats() {
-    local source said status good=() bad=()
-    said=$($bin/clang-format --dry-run --Werror "$@" 2>&1)
-    status=$?
-    for source; do
-        if [[ $'\n'$said == *$'\n'"$source:"* ]]; then bad+=("$source"); else good+=("$source"); fi
-    done
-    [[ $status -eq 0 ]] || echo "$said"
-    if [[ $status -ne 0 && ${#bad[@]} -eq 0 ]]; then
-        not_ok "clang-format" "exit status $status, and it names none of $# sources"
-        return
-    fi
-    for source in "${good[@]+"${good[@]}"}"; do ok "clang-format $source"; done
-    for source in "${bad[@]+"${bad[@]}"}"; do
-        not_ok "clang-format $source" "see above; make format may repair it"
-    done
-}
-
 if make -s build/venv/tests.stamp >/dev/null 2>&1; then
     mapfile -t sources < <(find steps common bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
         -o -name '*.cuh' -o -name '*.cpp' | sort)
-    check_formats "${sources[@]}"
+    check "clang-format of ${#sources[@]} sources" $bin/clang-format --dry-run --Werror "${sources[@]}"
     check "ruff check" $bin/ruff check --quiet .
     check "ruff format" $bin/ruff format --quiet --check .
 else
@@ -44,9 +22,7 @@ else
 fi
 
 if command -v shellcheck >/dev/null; then
-    for script in .ci/run tests/*.sh tests/tools/*.sh; do
-        check "shellcheck $script" shellcheck -x -e SC2317 "$script" # each_rung calls functions by name
-    done
+    check shellcheck shellcheck -x .ci/run tests/*.sh tests/tools/*.sh
 else
     skip shellcheck "install shellcheck"
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of bench/ with fake rungs: small scripts that write a made-up JSON.
+"""Tests of bench/ with fake rungs: one ladder, its file, and what pages show of it.
 
 Needs no GPU. Prints one line per case; exits 1 if any failed.
 """
@@ -28,11 +28,6 @@ from notes.tools import readme_table, shapes_table
 FLOP = 2 * SIZE**3
 
 
-def steps_of(ladder):
-    """The names of what was tried."""
-    return [rung["step"] for rung in ladder["rungs"]]
-
-
 def pairs_of(ladder):
     """The names of its neighbours."""
     return [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
@@ -42,7 +37,6 @@ def test_merge(folder):
     """Samples, medians, quantiles, ratios and neighbours against figures worked out by hand."""
     house = House(folder, v01={"speed": 0.5}, v02={"speed": 0.8}, v03={"speed": 0.6})
     result = house.ladder()
-    same(result.returncode, 0)
     ladder = house.result()
     same((ladder["schema"], ladder["kind"], ladder["interrupted"]), (2, "ladder", False))
     same((ladder["commit"], ladder["gpu"]["name"]), ("abc1234", "Fake GPU 1"))
@@ -73,18 +67,15 @@ def test_order(folder):
     """Passes begin elsewhere and alternate direction; only the first checks in full, unless --check
     says otherwise; --dry-run prints every command and runs none."""
     house = House(folder, v01={}, v02={}, v03={})
-    result = house.ladder("--dry-run")
-    same((result.returncode, house.calls(), house.out.exists()), (0, [], False))
-    lines = result.stdout.splitlines()
-    same(len(lines), 10)
-    require(lines[0].startswith("pass 1:") and "v02" in lines[3], lines)
-    holds(lines[0], "--check full")
-    holds(lines[3], "--check sample")
-    same(house.ladder().returncode, 0)
+    lines = house.ladder("--dry-run").stdout.splitlines()
+    same((len(lines), house.calls(), house.out.exists()), (10, [], False))
+    holds(lines[0], "pass 1:", "--check full")
+    holds(lines[3], "v02", "--check sample")
+    house.ladder()
     names = [call.split()[0] for call in house.calls()]
     same(names, ["v01", "v02", "v03", "v02", "v01", "v03", "v03", "v01", "v02"])
     same([call.split()[1] for call in house.calls()], ["full"] * 3 + ["sample"] * 6)
-    same(house.ladder("--steps", "3,v1", "--check", "full", "--passes", "1").returncode, 0)
+    house.ladder("--steps", "3,v1", "--check", "full", "--passes", "1")
     same(house.calls()[9:], ["v01 full", "v03 full"])
 
 
@@ -101,9 +92,9 @@ def test_variants(folder):
     """Variants of a second build directory run after their rung and are compared with it; the README
     refuses them, and a name that is in both directories is refused."""
     house, build = variant_house(folder)
-    same(house.ladder(*build).returncode, 0)
+    house.ladder(*build)
     ladder = house.result()
-    same(steps_of(ladder), ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"])
+    same(recorded.all_names(ladder), ["v01", "v01-x", "v02", "v02-a", "v02-b-2", "v10"])
     wanted = [("v01", "v01-x"), ("v01", "v02"), ("v02", "v02-a"), ("v02", "v02-b-2")]
     same(pairs_of(ladder), [*wanted, ("v02", "v10")])
     close(ladder["neighbours"][3]["paired_ratio"], 0.5)
@@ -111,35 +102,43 @@ def test_variants(folder):
     readme.write_text("<!-- results:begin -->\n<!-- results:end -->\n")
     result = run(*README_TABLE, "--readme", readme, "--results", house.out)
     same((result.returncode, "variants" in result.stderr), (2, True))
-    same(house.ladder(*build, "--steps", "2-a,v1", "--passes", "1").returncode, 0)
-    same((steps_of(house.result()), pairs_of(house.result())), (["v01", "v02-a"], []))
+    house.ladder(*build, "--steps", "2-a,v1", "--passes", "1")
+    ladder = house.result()
+    same((recorded.all_names(ladder), pairs_of(ladder)), (["v01", "v02-a"], []))
     house.refuses(" ".join((*build, "--steps 2-a,v1,a01")))
-    same(house.ladder("--build", str(house.folder)).returncode, 0)  # the same one twice
+    house.ladder("--build", str(house.folder), "--passes", "1")  # the same one twice
     house.add("v01-x", {})
-    house.refuses(" ".join(build))
-    holds(house.ladder(*build).stderr, "v01-x is built in more than one")
+    holds(house.ladder(*build, status=2).stderr, "v01-x is built in more than one")
 
 
 def test_tracks(folder):
-    """Without --steps a ladder is one track, from the first rung of its common computation on."""
-    house = House(folder, v01={}, a01={}, a02={}, a03={"speed": 1.5}, t01={})
+    """Without --steps a ladder is one track, from the first rung of its common computation on; fp16
+    rungs have cuBLAS with fp16 sums beside it, and rungs with other sums among them."""
+    a02 = {"a02": {"fp16_sums": True}, "a02-fp32-sums": {"fp16_sums": False}}
+    house = House(folder, v01={}, a01={}, **a02, a03={"fp16_sums": True, "speed": 4.0}, t01={})
     for words, names in (
         ("", ["v01"]),
-        ("--track a", ["a02", "a03"]),
         ("--steps a01", ["a01"]),
+        ("--track a", ["a02", "a02-fp32-sums", "a03"]),
     ):
-        same(house.ladder("--passes", "1", *words.split()).returncode, 0)
-        same(steps_of(house.result()), names)
-    house.refuses("--track x")
+        result = house.ladder("--passes", "1", *words.split())
+        same(recorded.all_names(house.result()), names)
+    ladder = house.result()
+    holds(result.stdout, "with fp16 sums")
+    same([rung["fp16_sums"] for rung in ladder["rungs"]], [True, False, True])
+    require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
+    close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
+    close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
+    close(ladder["cublas_fp16_sums"]["tensor_core_share"], 1.0)
 
 
 def test_moves(folder):
-    """The rungs of the t track have no k and no sample; GB/s and the ratio to a copy are told."""
+    """The rungs of the t track have no k and no sample; GB/s and the ratio to a copy are told, and the
+    README's table has them, t01 apart."""
     house = House(folder, v01={}, t01={}, t02={"speed": 0.5}, t03={"speed": 0.75})
     result = house.ladder("--track", "t")
-    same((result.returncode, result.stderr.count("FAILED")), (0, 0))
     ladder = house.result()
-    same(steps_of(ladder), ["t02", "t03"])
+    same(recorded.all_names(ladder), ["t02", "t03"])
     same({key: ladder["problem"][key] for key in "mn"}, {"m": SIZE, "n": SIZE})
     require("k" not in ladder["problem"] and "cublas" not in ladder, ladder["problem"])
     timing = ladder["rungs"][1]["timing"]
@@ -156,25 +155,17 @@ def test_moves(folder):
     holds(run(*plan).stdout, "--m 32768 --n 32768 --inputs")
     refused = run(*plan, "--k", "4")
     same((refused.returncode, "there is no k" in refused.stderr), (2, True))
-
-
-def test_fp16_sums(folder):
-    """cuBLAS with fp16 sums is recorded beside cuBLAS, where a rung has it; rungs with other sums may
-    be in the same ladder."""
-    behaviours = {
-        "a02": {"fp16_sums": True},
-        "a02-fp32-sums": {"fp16_sums": False},
-        "a03": {"fp16_sums": True, "speed": 4.0},
-    }
-    house = House(folder, **behaviours)
-    result = house.ladder("--track", "a")
-    same((result.returncode, "with fp16 sums" in result.stdout), (0, True))
-    ladder = house.result()
-    same([rung["fp16_sums"] for rung in ladder["rungs"]], [True, False, True])
-    require("cublas_fp16_sums" not in ladder["rungs"][1]["timing"], "of a rung with fp32 sums")
-    close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
-    close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
-    close(ladder["cublas_fp16_sums"]["tensor_core_share"], 1.0)
+    results = house.folder / "results"
+    results.mkdir()
+    for name in ("t01", "t02"):
+        out = ("--out", str(results / f"{name}.json"))
+        house.ladder("--steps", name, "--size", "32768", "--passes", "1", *out)
+    rows, caption = shapes_table.table(["t02"], results)
+    same(rows[0], ["program", "idea", "32768²", "of device copy"])
+    same([row[0] for row in rows[1:]], ["t02", "copy", "other"])
+    same((rows[1][3], rows[2][3], rows[3][1]), ("0.500 ±.001", "1", "somebody"))
+    require(caption.startswith("GB/s read and written"), caption)
+    same(shapes_table.table(["t02", "t03"], results)[0], None)
 
 
 def test_headline(folder):
@@ -195,7 +186,8 @@ def test_headline(folder):
         house = House(folder / name, **rungs)
         results = house.folder / "results"
         results.mkdir()
-        house.ladder("--passes", "1", "--size", "8192", "--out", str(results / "one.json"))
+        words = ("--passes", "1", "--size", "8192", "--out", str(results / "one.json"))
+        house.ladder(*words, status=int("failed" in name))
         ladder = recorded.load_ladder(results / "one.json")
         same((name, recorded.newest_headline(results, steps) is not None), (name, wanted))
         same((name, recorded.newest_variants(results) is not None), (name, "variants" in name))
@@ -205,6 +197,123 @@ def test_headline(folder):
     (folder / "whole" / "results" / "two.json").write_bytes(counters.read_bytes())
     require(recorded.newest_headline(folder / "whole" / "results", steps), "counters disturb it")
 
+
+def test_failing(folder):
+    """Wrong, crashing, hanging and silent rungs, and those whose JSON is none, are noted; the others
+    are still measured."""
+    texts = ("{", "NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
+    behaviours = {
+        "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
+        "v03": ({"crash": True}, "SIGABRT"),
+        "v04": ({"exit": 77, "stderr": "needs something else"}, "77: needs something else"),
+        "v05": ({"verified": False}, "verification.verified"),
+        "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
+        **{f"v{10 + index}": ({"json": text}, "JSON") for index, text in enumerate(texts)},
+    }
+    bad = {name: behaviour for name, (behaviour, _) in behaviours.items()}
+    house = House(folder, v01={}, **bad, v20={})
+    house.ladder("--timeout", "2", status=1)
+    rungs = {rung["step"]: rung for rung in house.result()["rungs"]}
+    for name, (_, why) in behaviours.items():
+        holds(rungs[name]["failed"], why)
+    same([len(rungs[name]["passes"]) for name in ("v01", "v20")], [3, 3])
+    same(house.result()["neighbours"], [])
+    same([call for call in house.calls() if "v02" in call], ["v02 full"])
+
+
+def test_nothing(folder):
+    """Without a result, or with runs of different GPUs or commits, no file is written, and it is said
+    why; 77 of the first rung ends the ladder."""
+    for index, (status, said, calls, rungs) in enumerate(
+        (
+            (77, "v01: no GPU found", 1, {"v01": {"exit": 77, "stderr": "v01: no GPU found"}}),
+            (1, "m=256 is too small", 1, {"v01": {"exit": 2, "stderr": "m=256 is too small"}}),
+            (1, "differ in gpu", 2, {"v01": {}, "v02": {"gpu": "Fake GPU 2"}}),
+            (1, "def5678", 2, {"v01": {}, "v02": {"commit": "def5678"}}),
+        )
+    ):
+        house = House(Path(folder) / str(index), **rungs)
+        result = house.ladder(status=status)
+        holds(result.stderr, said)
+        require(status != 77 or result.stderr == f"{said}\n", result.stderr)
+        same((len(house.calls()), house.out.exists(), house.left_over()), (calls, False, []))
+
+
+def test_killed(folder):
+    """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 1})
+    house.out.write_text("an older record")
+    house.interrupted(4, signal.SIGKILL)
+    kept = house.folder / "out.json.partial"
+    same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
+    same(recorded.load_record(kept)["interrupted"], True)
+    same([len(rung["passes"]) for rung in recorded.load_ladder(kept)["rungs"]], [2, 1])
+    deadline = time.monotonic() + 10
+    program = str(house.folder / "steps" / "v02").encode()
+    while any(program in one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline")):
+        require(time.monotonic() < deadline, "the rung runs on")
+        time.sleep(0.05)
+    house.add("v02", {})
+    house.ladder()
+    same(house.left_over(), [])  # the next one takes it away
+
+
+def test_bad_usage(folder):
+    """Everything that can be known beforehand is refused with exit 2 and nothing run."""
+    house = House(folder, v01={}, t02={})
+    words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
+    words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
+    words += f"|--build {folder}/nowhere|--out {folder}/nowhere/out.json|--out {folder}"
+    words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
+    words += "|--sizes 8 --size 8|--sizes 8 --k 8|--sizes 8x9|--sizes 8x9x7 --track t|--track a"
+    words += "|--track b|--heuristics 65|--heuristics -1|--heuristics any|--unknown"
+    house.refuses(*words.split("|"))
+    same(house.left_over(), [])
+
+
+def test_destinations(folder):
+    """--out replaces a file where links lead, writes to a device or pipe, and refuses a socket."""
+    house = House(folder, v01={})
+    device, pipe, link = (house.folder / name for name in ("device", "pipe", "link"))
+    device.symlink_to("/dev/null")
+    os.mkfifo(pipe)
+    link.symlink_to("out.json")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    words = ("--passes", "1", "--heuristics", "0", "--out")
+    for out in (device, pipe, link):
+        same((out.name, house.ladder(*words, str(out)).stderr.count("\n")), (out.name, 1))
+    require(device.is_char_device() and pipe.is_fifo() and link.is_symlink(), "replaced")
+    same(json.loads(os.read(reader, 65536))["kind"], "run")
+    os.close(reader)
+    recorded.load_record(house.out)
+    same(sorted(house.left_over()), ["device", "link", "pipe"])
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(house.folder / "socket"))
+        house.refuses(f"--out {folder}/socket")
+
+
+def test_unwritable(folder):
+    """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
+    house = House(folder, v01={})
+    limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
+    result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
+    same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
+    holds(result.stdout, f"File too large: '{house.out}'")
+    for command in (
+        house.command("--passes", "1"),
+        [sys.executable, "-m", "bench.records.compare", str(house.out), str(house.out)],
+        [sys.executable, "-m", "bench.record", "--list"],
+    ):
+        pipes = {"stderr": subprocess.PIPE, "text": True, "timeout": 60}
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(command, check=False, stdout=full, **pipes)
+        require(result.returncode not in (0, 120), f"{command} exits with {result.returncode}")
+        said = result.stderr.splitlines()[-1]
+        require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
+    recorded.load_record(house.out)  # it was written all the same
+
+
+# --- the pages --------------------------------------------------------------------------------
 
 NOTE = """text
 <!-- variants v02-a v01 v09-z -->
@@ -238,12 +347,8 @@ def test_notes(folder):
     said = "1.1250 (3 of 3 passes faster)", "not in this run", "Times: Fake GPU 1"
     holds("\n".join(lines), *said)
     require("old" not in lines and lines[-1] == "end", lines)
-    begin, end = "<!-- variants -->\n", "<!-- end -->\n"
-    for note in (begin, end, end + begin, begin + begin + end, NOTE.replace("sources", "sauce")):
-        path, command = notes_command(folder, note, "--variants", house.out)
-        result = run(*command)
-        same((note, result.returncode, path.read_text()), (note, 2, note))
-        require("note.md" in result.stderr and "Traceback" not in result.stderr, result.stderr)
+    path, command = notes_command(folder, NOTE.replace("sources", "sauce"), "--variants", house.out)
+    same((run(*command).returncode, path.read_text()), (2, NOTE.replace("sources", "sauce")))
 
 
 def test_shapes_table(folder):
@@ -252,10 +357,9 @@ def test_shapes_table(folder):
     results = Path(folder) / "results"
     results.mkdir()
     square = ("--size", "4096", "--passes", "1")
-    same(house.ladder("--track", "a", *square, "--out", str(results / "1.json")).returncode, 0)
+    house.ladder("--track", "a", *square, "--out", str(results / "1.json"))
     house.add("a02", {"fp16_sums": True, "speed": 7.0})
-    of_one = ("--steps", "a02", *square, "--out", str(results / "2.json"))
-    same(house.ladder(*of_one).returncode, 0)
+    house.ladder("--steps", "a02", *square, "--out", str(results / "2.json"))
     note = "<!-- shapes a02 a03 -->\n<!-- end -->\n"
     path, command = notes_command(folder, note, "--results", results)
     same(run(*command).returncode, 0)
@@ -267,157 +371,11 @@ def test_shapes_table(folder):
     holds(path.read_text(), "| cuBLAS | fp16 sums |", "commit `abc1234`, 1 pass of 2 rounds")
 
 
-def test_moves_table(folder):
-    """The README's table of the t track, with t01 apart."""
-    house = House(folder, t01={}, t02={"speed": 0.5})
-    (Path(folder) / "results").mkdir()
-    for name in ("t01", "t02"):
-        out = str(Path(folder) / "results" / f"{name}.json")
-        words = ("--steps", name, "--size", "32768", "--passes", "1", "--out", out)
-        same(house.ladder(*words).returncode, 0)
-    rows, caption = shapes_table.table(["t02"], Path(folder) / "results")
-    same(rows[0], ["program", "idea", "32768²", "of device copy"])
-    same([row[0] for row in rows[1:]], ["t02", "copy", "other"])
-    same((rows[1][3], rows[2][3], rows[3][1]), ("0.500 ±.001", "1", "somebody"))
-    require(caption.startswith("GB/s read and written"), caption)
-    same(shapes_table.table(["t02", "t03"], Path(folder) / "results")[0], None)
-
-
-def test_failing(folder):
-    """Wrong, crashing, hanging and silent rungs, and those whose JSON is none, are noted; the others
-    are still measured."""
-    texts = ("{", "NaN", "[]", "null", '{"schema": 1, "kind": "step", "step": "v01"}', "")
-    behaviours = {
-        "v02": ({"exit": 1, "stderr": "v02: wrong result"}, "exit status 1: v02: wrong result"),
-        "v03": ({"crash": True}, "SIGABRT"),
-        "v04": ({"exit": 77, "stderr": "needs something else"}, "77: needs something else"),
-        "v05": ({"verified": False}, "not verified"),
-        "v06": ({"sleep_in_call": 0}, "not finished after 2 s"),
-        **{f"v{10 + index}": ({"json": text}, "JSON") for index, text in enumerate(texts)},
-    }
-    bad = {name: behaviour for name, (behaviour, _) in behaviours.items()}
-    house = House(folder, v01={}, **bad, v20={})
-    result = house.ladder("--timeout", "2")
-    same((result.returncode, "Traceback" in result.stderr), (1, False))
-    rungs = {rung["step"]: rung for rung in house.result()["rungs"]}
-    for name, (_, why) in behaviours.items():
-        holds(rungs[name]["failed"], why)
-    same([len(rungs[name]["passes"]) for name in ("v01", "v20")], [3, 3])
-    same(house.result()["neighbours"], [])
-    same([call for call in house.calls() if "v02" in call], ["v02 full"])
-
-
-def test_nothing(folder):
-    """Without a result, or with runs of different GPUs or commits, no file is written, and it is said
-    why; 77 of the first rung ends the ladder."""
-    for index, (status, said, calls, rungs) in enumerate(
-        (
-            (77, "v01: no GPU found", 1, {"v01": {"exit": 77, "stderr": "v01: no GPU found"}}),
-            (1, "m=256 is too small", 1, {"v01": {"exit": 2, "stderr": "m=256 is too small"}}),
-            (1, "differ in gpu", 2, {"v01": {}, "v02": {"gpu": "Fake GPU 2"}}),
-            (1, "def5678", 2, {"v01": {}, "v02": {"commit": "def5678"}}),
-        )
-    ):
-        house = House(Path(folder) / str(index), **rungs)
-        result = house.ladder()
-        same((result.returncode, len(house.calls())), (status, calls))
-        holds(result.stderr, said)
-        require(status != 77 or result.stderr == f"{said}\n", result.stderr)
-        same((house.out.exists(), house.left_over()), (False, []))
-
-
-def test_interrupt(folder):
-    """Ctrl-C keeps the runs that are finished, marks the file and ends the rung under way; before any
-    has finished nothing is written."""
-    house = House(folder, v01={}, v02={"sleep_in_call": 1})
-    began = time.monotonic()
-    result = house.interrupted(4, signal.SIGINT)  # v01, v02, v01, then v02 sleeps
-    require(time.monotonic() - began < 40, "it waited for the rung that slept")
-    same((result.returncode, house.left_over()), (130, []))
-    same([len(rung["passes"]) for rung in house.result()["rungs"]], [2, 1])
-    same((house.result()["interrupted"], "INTERRUPTED" in result.stdout), (True, True))
-    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
-    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
-
-
-def test_killed(folder):
-    """SIGKILL keeps the runs that are finished, beside the file, and ends the rung under way."""
-    house = House(folder, v01={}, v02={"sleep_in_call": 1})
-    house.out.write_text("an older record")
-    house.interrupted(4, signal.SIGKILL)
-    kept = house.folder / "out.json.partial"
-    same((house.out.read_text(), house.left_over()), ("an older record", [kept.name]))
-    same(recorded.load_record(kept)["interrupted"], True)
-    same([len(rung["passes"]) for rung in recorded.load_ladder(kept)["rungs"]], [2, 1])
-    deadline = time.monotonic() + 10
-    program = str(house.folder / "steps" / "v02").encode()
-    while any(program in one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline")):
-        require(time.monotonic() < deadline, "the rung runs on")
-        time.sleep(0.05)
-    house.add("v02", {})
-    same((house.ladder().returncode, house.left_over()), (0, []))  # the next one takes it away
-
-
-def test_bad_usage(folder):
-    """Everything that can be known beforehand is refused with exit 2 and nothing run."""
-    house = House(folder, v01={})
-    words = "--size 0|--size -8|--size 8x|--size 99999999999|--size=|--m 256|--steps v02"
-    words += "|--steps banana|--steps=|--steps v01-missing|--steps v01-UPPER|--steps x01"
-    words += f"|--build {folder}/nowhere|--out {folder}/nowhere/out.json|--out {folder}"
-    words += f"|--protocol none|--inputs zeros|--seed -1|--seed {2**64}|--passes 0|--device -1"
-    house.refuses(*words.split("|"), "--unknown")
-    same(house.left_over(), [])
-
-
-def test_destinations(folder):
-    """--out replaces a file where links lead, writes to a device or pipe, and refuses a socket."""
-    house = House(folder, v01={})
-    device, pipe, link = (house.folder / name for name in ("device", "pipe", "link"))
-    device.symlink_to("/dev/null")
-    os.mkfifo(pipe)
-    link.symlink_to("out.json")
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    words = ("--passes", "1", "--heuristics", "0", "--out")
-    for out in (device, pipe, link):
-        result = house.ladder(*words, str(out))
-        same((out.name, result.returncode, result.stderr.count("\n")), (out.name, 0, 1))
-    require(device.is_char_device() and pipe.is_fifo() and link.is_symlink(), "replaced")
-    same(json.loads(os.read(reader, 65536))["kind"], "run")
-    os.close(reader)
-    recorded.load_record(house.out)
-    same(sorted(house.left_over()), ["device", "link", "pipe"])
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(house.folder / "socket"))
-        house.refuses(f"--out {folder}/socket")
-
-
-def test_unwritable(folder):
-    """What cannot be written leaves nothing behind, one line, and an exit status that says so."""
-    house = House(folder, v01={})
-    limited = ["bash", "-c", 'ulimit -f 2; exec 2>&1; exec "$@" | cat; exit ${PIPESTATUS[0]}', "-"]
-    result = run(*limited, *house.command("--rounds", "20", "--heuristics", "0"))
-    same((result.returncode, house.left_over(), house.out.exists()), (1, [], False))
-    holds(result.stdout, f"File too large: '{house.out}'")
-    for command in (
-        house.command("--passes", "1"),
-        [sys.executable, "-m", "bench.records.compare", str(house.out), str(house.out)],
-        [sys.executable, "-m", "bench.record", "--list"],
-    ):
-        with open("/dev/full", "w") as full:
-            result = subprocess.run(
-                command, check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
-            )
-        require(result.returncode not in (0, 120), f"{command} exits with {result.returncode}")
-        said = result.stderr.splitlines()[-1]
-        require("Traceback" not in result.stderr and "No space left" in said, result.stderr)
-    recorded.load_record(house.out)  # it was written all the same
-
-
 def test_readme_table(folder):
     """The README's table is filled from a record; --check sees any difference; a README without
     markers and a file that is no ladder are refused."""
     house = House(folder, v01={"speed": 0.5}, v02={"exit": 1, "stderr": "a|b"})
-    house.ladder()
+    house.ladder(status=1)
     readme = house.folder / "README.md"
     readme.write_text("top\n<!-- results:begin -->\nold\n<!-- results:end -->\nend\n")
     command = [*README_TABLE, "--readme", readme, "--results", house.out]
@@ -449,13 +407,13 @@ def test_escapes(folder):
         v04={"gpu": "<b>H100</b>"},
         **{"v01-x": {"idea": LIVE}},
     )
-    house.ladder("--passes", "1")
+    house.ladder("--passes", "1", status=1)
     failed = {rung["step"]: rung["failed"] for rung in house.result()["rungs"] if "failed" in rung}
     same(failed["v02"], f"exit status 1: {LIVE}\\x1b[1m")
     require("idea" in failed["v03"] and "gpu.name" in failed["v04"], failed)
     path, command = notes_command(folder, NOTE, "--variants", house.out)
     same(run(*command).returncode, 0)
-    house.ladder("--passes", "1", "--steps", "v01,v02")
+    house.ladder("--passes", "1", "--steps", "v01,v02", status=1)
     text = "\n".join(readme_table.block(house.result(), house.folder, house.folder).splitlines())
     for shown in (path.read_text(), text):
         require(f"| v01 | {SHOWN} |" in shown and "<script>" not in shown, shown)

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COMPARE = ("-m", "bench.records.compare")
 RESULTS = ROOT / "bench" / "results"
+TWICE = "nvidia-h200-8192x8192x8192-burst-20261121"
 
 from tools.fake_rungs import House, close, holds, require, run, run_cases, same, tests_in
 
@@ -21,143 +22,117 @@ from bench.records import compare as compared
 from bench.records import recorded
 
 
-def ladder(folder, name, *words, **rungs):
+def ladder(folder, name, *words, status=0, **rungs):
     """Records a ladder of these rungs; returns its path."""
     house = House(Path(folder) / name, **rungs)
-    house.ladder(*words)
+    house.ladder(*words, status=status)
     return house.out
 
 
-def compare(old, new):
-    """Runs the comparison."""
+def compare(old, new, *texts, status=0):
+    """Runs the comparison, which ends so and prints every text; what it printed."""
     result = run(sys.executable, *COMPARE, str(old), str(new))
-    require("Traceback" not in result.stderr, result.stderr)
-    return result
-
-
-def says(result, *texts):
-    """Every text is in what it printed."""
-    holds(result.stdout, *texts)
-
-
-def refuses(old, new, *texts):
-    """Exit status 2 and one line with these texts."""
-    result = compare(old, new)
-    same((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1))
-    holds(result.stderr, *texts)
+    same((result.returncode, result.stderr.count("\n")), (status, int(status == 2)))
+    holds(result.stdout or result.stderr, *texts)
+    return result.stdout
 
 
 def test_agree(folder):
     """Two equal runs agree, and the report says within what."""
     old = ladder(folder, "old", v01={}, v02={"speed": 0.8})
     new = ladder(folder, "new", v01={"speed": 1.003}, v02={"speed": 0.8})
-    result = compare(old, new)
-    same(result.returncode, 0)
-    says(
-        result,
+    said = compare(
+        old,
+        new,
         "v01   1.0000  1.0030  1.0030   1.0030 to 1.0030",
         "256x256x256 burst: ratio to cuBLAS (passes 3 and 3, and the rounds in them, drawn anew)",
         "largest disagreement: v01 0.30 %, v02 0.00 %",
         "the two runs agree within 0.30 % (v01 at 256x256x256 burst)",
         "no regression over 1 %",
     )
-    require("differ" not in result.stdout, result.stdout)
+    require("differ" not in said, said)
 
 
 def test_regression(folder):
-    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1."""
+    """A rung that is over 1 % slower is named, at its shape, and the exit status is 1; other GPUs and
+    commits are told, and what they measured is compared all the same."""
     sizes = ("--sizes", "256,512")
-    old = ladder(folder, "old", *sizes, v01={}, v02={}, v03={})
-    new = ladder(folder, "new", *sizes, v01={"speed": 0.991}, v02={"speed": 0.98}, v03={"speed": 2})
-    result = compare(old, new)
-    same(result.returncode, 1)
-    says(result, "REGRESSION over 1 %: v02 at 256x256x256 burst: 0.9800 of what it was")
-    says(result, "REGRESSION over 1 %: v02 at 512x512x512 burst", "faster")
-    require("v01 at" not in result.stdout, result.stdout)
+    changed = {"gpu": "Fake GPU 2", "commit": "def5678"}
+    rungs = {"v01": {"speed": 0.991}, "v02": {"speed": 0.98}, "v03": {"speed": 2}}
+    rungs = {name: {**behaviour, **changed} for name, behaviour in rungs.items()}
+    said = compare(
+        ladder(folder, "old", *sizes, v01={}, v02={}, v03={}),
+        ladder(folder, "new", *sizes, **rungs),
+        "REGRESSION over 1 %: v02 at 256x256x256 burst: 0.9800 of what it was",
+        "REGRESSION over 1 %: v02 at 512x512x512 burst",
+        "faster",
+        "the GPUs differ in name: Fake GPU 1 and Fake GPU 2",
+        "the commits differ: abc1234 and def5678",
+        status=1,
+    )
+    require("v01 at" not in said, said)
 
 
 def test_lost(folder):
     """A rung that has no result any more is a regression; one that is new or gone is told."""
-    old = ladder(folder, "old", v01={}, v02={}, v03={}, v04={}, v06={"exit": 1})
+    rungs = {"v01": {}, "v02": {}, "v03": {}, "v04": {}, "v06": {"exit": 1}}
     behaviours = {"v02": {"exit": 1, "stderr": "broken"}, "v03": {"multiple": 512}}
-    new = ladder(folder, "new", v01={}, v05={}, v06={}, **behaviours)
-    result = compare(old, new)
-    same(result.returncode, 1)
-    says(
-        result,
+    compare(
+        ladder(folder, "old", status=1, **rungs),
+        ladder(folder, "new", status=1, v01={}, v05={}, v06={}, **behaviours),
         "REGRESSION: v02 at 256x256x256 burst failed: exit status 1: broken",
         "REGRESSION: v03 at 256x256x256 burst does not take this shape",
         "v04 is in OLD alone",
         "v05 is in NEW alone",
         "v06: OLD failed: exit status 1",
+        status=1,
     )
 
 
-def test_origins(folder):
-    """Other GPUs and commits are told; what they measured is compared all the same."""
-    old = ladder(folder, "old", v01={})
-    new = ladder(folder, "new", v01={"gpu": "Fake GPU 2", "commit": "def5678"})
-    result = compare(old, new)
-    same(result.returncode, 0)
-    says(result, "the GPUs differ in name: Fake GPU 1 and Fake GPU 2")
-    says(result, "the commits differ: abc1234 and def5678")
-
-
 def test_foreign(folder):
-    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs."""
+    """Other shapes, inputs, seeds or protocols are not compared, and it is said what differs; what only
+    one file has is named, and the rest compared."""
     old = ladder(folder, "old", v01={}, t02={})
     for index, (words, said) in enumerate(
         (
-            (("--size", "512"), "m: 256 and 512"),
-            (("--inputs", "uniform"), "inputs: normal and uniform"),
-            (("--seed", "2"), "seed: 1 and 2"),
-            (("--protocol", "sustained"), "protocol: burst and sustained"),
-            (("--track", "t"), "computation: gemm_bf16 and transpose_fp32"),
+            ("--size 512", "m: 256 and 512"),
+            ("--inputs uniform", "inputs: normal and uniform"),
+            ("--seed 2", "seed: 1 and 2"),
+            ("--protocol sustained", "protocol: burst and sustained"),
+            ("--track t", "computation: gemm_bf16 and transpose_fp32"),
         )
     ):
-        new = ladder(folder, f"new{index}", *words, v01={}, t02={})
-        refuses(old, new, "no ladder in common", said)
-
-
-def test_part(folder):
-    """What only one file has is named; the rest is compared."""
-    old = ladder(folder, "old", "--protocol", "both", v01={})
-    new = ladder(folder, "new", "--sizes", "256,512", v01={})
-    result = compare(old, new)
-    same(result.returncode, 0)
-    says(result, "256x256x256 sustained is in OLD alone", "512x512x512 burst is in NEW alone")
+        new = ladder(folder, f"new{index}", *words.split(), v01={}, t02={})
+        compare(old, new, "no ladder in common", said, status=2)
+    old = ladder(folder, "both", "--protocol", "both", v01={})
+    new = ladder(folder, "sizes", "--sizes", "256,512", v01={})
+    said = "256x256x256 sustained is in OLD alone", "512x512x512 burst is in NEW alone"
+    compare(old, new, *said)
 
 
 def test_broken(folder):
     """A file that is missing, cut short, of another kind or edited is refused by name."""
     good = ladder(folder, "good", v01={})
     bad = Path(folder) / "bad.json"
-    refuses(good, bad, "bad.json: No such file")
-    bad.write_text(good.read_text()[:-20])
-    refuses(good, bad, "bad.json: ", "cut short")
-    bad.write_text(good.read_text().replace('"seed": 1', '"seed": "one"'))
-    refuses(bad, good, "bad.json: ladders[0].problem.seed")
-    bad.write_bytes(min(RESULTS.glob("*-counters-*.json")).read_bytes())
-    refuses(good, bad, "bad.json: no times")
-    bad.write_text("[" * 100_000)
-    refuses(good, bad, "bad.json: ", "nested too deeply")
+    compare(good, bad, "bad.json: No such file", status=2)
+    for text, said in (
+        (good.read_text()[:-20], "cut short"),
+        (good.read_text().replace('"seed": 1', '"seed": "one"'), "ladders[0].problem.seed"),
+        (min(RESULTS.glob("*-counters-*.json")).read_text(), "no times"),
+        ("[" * 100_000, "nested too deeply"),
+    ):
+        bad.write_text(text)
+        compare(good, bad, "bad.json: ", said, status=2)
     same(run(sys.executable, *COMPARE, str(good)).returncode, 2)
 
 
-def test_old_files(_):
-    """Ladders of schema 1 are compared as well, and with themselves they agree."""
+def test_old_files(folder):
+    """Ladders of schema 1 are compared as well: with themselves they agree."""
     for path in RESULTS.glob("same-card/*.json"):
-        result = compare(path, path)
-        same(result.returncode, 0)
-        says(result, "the two runs agree within 0.00 %")
-
-
-def test_old_and_new(folder):
-    """A file of schema 1 and one of schema 2 are compared."""
+        compare(path, path, "the two runs agree within 0.00 %")
     new = ladder(folder, "new", "--size", "8192", v01={}, v02={})
-    old = max(RESULTS.glob("*8192x8192x8192-burst-2026*.json"))
-    result = compare(old, new)
-    says(result, "8192x8192x8192 burst: ratio to cuBLAS", "v12 is in OLD alone", "the GPUs differ")
+    said = "8192x8192x8192 burst: ratio to cuBLAS", "v05 is in OLD alone", "the GPUs differ"
+    compare(RESULTS / "same-card" / f"{TWICE}-a399c21.json", new, *said)
 
 
 def ratio(*passes):
@@ -179,19 +154,14 @@ def test_interval(_):
     one_pass = ratio([0.9, 1.0, 1.1])
     close(compared.interval(one_pass, ratio([1.0]))[0], 1 / 1.1)
     change = compared.Change("v01", "x", 1.0, 0.98, 0.95, 1.01)
-    require("measure again" in compared.remark(change), compared.remark(change))
-
-
-TWICE = "nvidia-h200-8192x8192x8192-burst-20261121"
+    holds(change.remark(), "measure again")
 
 
 def test_recorded_agreement(_):
     """Two burst runs on one GPU agree within 0.5 % per rung, and the recorded report says so."""
-    paths = [RESULTS / f"{TWICE}T{clock}Z.json" for clock in ("200243", "200407")]
-    result = run(sys.executable, *COMPARE, *map(str, paths))
-    same(result.returncode, 0)
-    same((RESULTS / f"{TWICE}-agreement.txt").read_text(), result.stdout)
-    found = re.findall(r"(v[0-9]{2}) ([0-9.]+) %[,\n]", result.stdout.split("disagreement:")[1])
+    said = compare(*(RESULTS / f"{TWICE}T{clock}Z.json" for clock in ("200243", "200407")))
+    same((RESULTS / f"{TWICE}-agreement.txt").read_text(), said)
+    found = re.findall(r"(v[0-9]{2}) ([0-9.]+) %[,\n]", said.split("disagreement:")[1])
     same(len(found), 12)
     for name, percent in found:
         require(float(percent) <= 0.5, f"{name}: {percent} %")

@@ -64,17 +64,11 @@ class House(fake_rungs.House):
     def usual(self, more):
         return ("--ncu", str(self.folder / "ncu"), "--size", "256", "--out", str(self.out))
 
-    def count(self, status, *more):
-        """Counts, which ends with that status: what it said."""
-        result = self.ladder(*more)
-        same((result.returncode, "Traceback" in result.stderr), (status, False))
-        return result.stderr
-
 
 def test_counts(folder):
     """The last launch of each kernel is recorded; what ncu doesn't know or have is null."""
     house = House(folder, **{"v02": {}, "v01": {}, "v01-a": {}})
-    house.count(0)
+    house.ladder()
     record = house.record()
     same((record["schema"], record["kind"], record["ncu"]), (1, "counters", "Version 1.2.3"))
     same((record["gpu"]["name"], record["commit"]), ("Fake GPU 1", "abc1234"))
@@ -87,10 +81,7 @@ def test_counts(folder):
     same(step["counters"]["lts__t_requests_srcunit_tex.sum"], None)  # n/a
     same(step["counters"]["dram__bytes_write.sum"], None)  # not known
     same(list(step["counters"]), record["metrics"])
-    same(
-        [command.split()[command.split().index("--check") + 1] for command in house.commands()],
-        ["sample"] * 3,
-    )
+    same([call.split()[1] for call in house.calls()], ["sample"] * 3)
     (house.folder / "results").mkdir()  # and they fill a note's table, cuBLAS below them
     house.out.rename(house.folder / "results" / "counters.json")
     note = house.folder / "note.md"
@@ -119,7 +110,7 @@ def test_kernels(folder):
         )
     ):
         house = House(Path(folder) / str(index), kernels=kernels, known=known, **{rung: {}})
-        said = house.count(0 if wanted else 1, "--steps", rung)
+        said = house.ladder("--steps", rung, status=0 if wanted else 1).stderr
         same(house.out.exists(), wanted is not None)
         if wanted:
             step = house.record()["steps"][0]
@@ -135,7 +126,7 @@ def test_kernels(folder):
 def test_failing(folder):
     """A program that fails is noted; the others are still counted."""
     house = House(folder, v01={}, v02={"exit": 1}, v03={})
-    house.count(1)
+    house.ladder(status=1)
     steps = house.record()["steps"]
     same(["failed" in step for step in steps], [False, True, False])
     holds(steps[1]["failed"], "error code (1)")
@@ -153,25 +144,16 @@ def test_refuses(folder):
         )
     ):
         house = House(Path(folder) / str(index), **how)
-        holds(house.count(status), said)
+        holds(house.ladder(status=status).stderr, said)
         require(not house.out.exists(), "a file was written")
 
 
 def test_bad_usage(folder):
     """What can be known beforehand is refused with exit 2."""
+    words = f"--size 0|--m 256|--steps v02|--build {folder}/nowhere|--ncu {folder}/nowhere"
+    words += f"|--out {folder}|--device -1|--protocol burst|--steps t02 --k 4 --size 8"
     house = House(folder, v01={}, t02={})
-    house.refuses(
-        "--size 0",
-        "--m 256",
-        "--steps v02",
-        f"--build {folder}/nowhere",
-        f"--ncu {folder}/nowhere",
-        f"--out {folder}",
-        "--device -1",
-        "--protocol burst",
-        "--steps t02 --k 4 --size 8",
-        "--steps t02,v01",
-    )
+    house.refuses(*words.split("|"), "--steps t02,v01")
     require(not house.out.exists(), "a file was written")
 
 

@@ -63,7 +63,8 @@ def store():
         house = House(Path(holder.name) / card, **rungs, **rivals)
         for name, *words in RUNS[card]:
             steps = () if "--steps" in words else ("--steps", ",".join(speeds))
-            house.ladder(*words, *steps, "--out", str(results / f"{card}-{name}.json"))
+            out = str(results / f"{card}-{name}.json")
+            house.ladder(*words, *steps, "--out", out, status=int("v-broken" in str(words)))
     return holder, results
 
 

@@ -8,12 +8,9 @@ line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import copy
-import functools
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,30 +18,10 @@ RESULTS = ROOT / "bench" / "results"
 SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
-from tools import pictures
-from tools.pictures import check_png, check_texts, lacking, require, same, suffixed, texts_of
+from tools import fake_energy, pictures
+from tools.pictures import check_picture, drawn, lacking, plot, require, same, suffixed
 
 from bench.records import recorded, traces
-
-
-def run(*arguments):
-    """Runs the program and returns its result with captured text."""
-    command = [sys.executable, "-m", "plots.plot", *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-
-
-@functools.cache
-def drawn():
-    """Everything drawn from what is recorded, once: (the folder that holds it, what it said)."""
-    holder = tempfile.TemporaryDirectory()
-    result = run("--out", holder.name)
-    same((result.returncode, result.stderr), (0, ""))
-    return holder, result.stdout
-
-
-def svg_of(path):
-    """The text of a picture's SVG."""
-    return path.with_suffix(".svg").read_text(encoding="utf-8")
 
 
 def headline():
@@ -64,7 +41,7 @@ def files_of(shape):
     found = []
     for path in sorted(RESULTS.glob("*.json")):
         runs = recorded.records_of(path)
-        if len(runs) == 1 and runs[0]["kind"] == "ladder" and runs[0]["protocol"] == "burst":
+        if [(run["kind"], run.get("protocol")) for run in runs] == [("ladder", "burst")]:
             names = recorded.all_names(runs[0])
             if recorded.shape_of(runs[0]) == shape and names == track("v")[: len(names)]:
                 found.append(path)
@@ -78,26 +55,19 @@ def records_of(*runs, **others):
     return records.Records(runs, **{"chosen": False, **others})
 
 
-def draw(picture, runs, folder):
-    """Draws one picture in this process; returns its SVG and what it lacks."""
-    from plots import plot
+def shows(picture, runs, folder, names, words=(), never=()):
+    """Draws one picture in this process, and looks for texts, for words in them, and for what must not
+    be there; returns its notes."""
+    from plots import plot as program
     from plots.draw import style
 
-    pyplot = plot.import_pyplot()
+    pyplot = program.import_pyplot()
     found = picture.find(runs)
     figure = picture.draw(pyplot, found, runs)
-    png = style.save_both(figure, Path(folder), picture.NAME)
+    path = style.save_both(figure, Path(folder), picture.NAME)
     pyplot.close(figure)
-    check_png(png)
-    return svg_of(png), plot.notes_of(picture, found)
-
-
-def shows(picture, runs, folder, names, words=(), never=()):
-    """Draws one picture, and looks for texts, for words in them, and for what must not be there."""
-    svg, notes = draw(picture, runs, folder)
-    check_texts(svg, names, words)
-    same([word for word in never if any(word in text for text in texts_of(svg))], [])
-    return notes
+    check_picture(path, names, words, never)
+    return picture.notes(found) if hasattr(picture, "notes") else []
 
 
 # ---------------------------------------------------------------------------- what is recorded
@@ -107,8 +77,7 @@ def test_recorded(_):
     """All pictures of recorded runs are drawn, labelled and titled."""
     from plots.draw import records
 
-    holder, output = drawn()
-    folder = Path(holder.name)
+    _, folder, output = drawn()
     counters = records.load().counters(USUAL)
     names = {
         "ladder": track("v"),
@@ -120,45 +89,30 @@ def test_recorded(_):
         "sustained": ["cuBLAS"],
         "energy": ["tensor cores"],
     }
-    drawn_names = {f"trace-{recorded.trace_name(one)}" for one in recorded.all_traces()}
+    for name in ("sizes", "sustained", "energy"):
+        if f"{name}: not drawn: " in output:
+            del names[name]
     for name, labels in names.items():
-        if f"{name}: not drawn: " in output and name in ("sizes", "sustained", "energy"):
-            continue
-        drawn_names.add(name)
         require(f"{name}.png\n" in output, output)
-        check_png(folder / f"{name}.png")
         words = (headline()["gpu"]["name"], "normal inputs", "2026-")
-        check_texts(svg_of(folder / name), labels, words)
-    same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(drawn_names)))
+        check_picture(folder / f"{name}.png", labels, words)
+    names |= {f"trace-{recorded.trace_name(one)}": None for one in recorded.all_traces()}
+    same(sorted(path.name for path in folder.iterdir()), sorted(suffixed(names)))
 
 
 def test_same_twice(folder):
     """The same results give the same files, byte for byte."""
-    same(run("--out", folder).returncode, 0)
-    for path in Path(drawn()[0].name).iterdir():
-        other = Path(folder) / path.name
-        require(path.read_bytes() == other.read_bytes(), f"two drawings of {path.name} differ")
+    pictures.same_again(folder)
 
 
 def test_committed(_):
     """The pictures in plots/ say what the recorded runs say."""
-    for path in Path(drawn()[0].name).glob("*.svg"):
+    for path in drawn()[1].glob("*.svg"):
         there = ROOT / "plots" / path.name
         require(there.exists(), f"plots/{path.name} is missing ('make plots')")
-        fresh, old = (texts_of(svg_of(file)) for file in (path, there))
+        fresh, old = (pictures.texts_of(pictures.svg_of(file)) for file in (path, there))
         require(fresh == old, f"plots/{path.name} is of other results ('make plots')")
-        check_png(there.with_suffix(".png"))
-
-
-def test_newest(_):
-    """The recorded sizes that are drawn are of one commit, and the sustained run is the newest."""
-    from plots.draw import records, sizes, sustained
-
-    runs = records.load()
-    same(len({run["commit"] for run in sizes.find(runs)}), 1)
-    there = [run for run in runs.ladders("v", "sustained") if recorded.shape_of(run) == USUAL]
-    pair = sustained.find(runs)
-    require(pair["sustained"] is there[-1], "another sustained run than the newest")
+        check_picture(there)
 
 
 def test_grey(_):
@@ -187,14 +141,13 @@ def test_traces(_):
 
     require(recorded.all_traces(), "none is recorded")
     for record in recorded.all_traces():
-        path = Path(drawn()[0].name) / f"trace-{recorded.trace_name(record)}.png"
-        check_png(path)
+        path = drawn()[1] / f"trace-{recorded.trace_name(record)}.png"
         trace = traces.Trace(record)
         words = [record["idea"], f"CTA {trace.record['launch']['cta']} of", record["commit"]]
         words += ["multiplies", "waits", "starts loads", "writes results", "being filled", "empty"]
         words.append("emulated steps" if trace.exact else "cycles of the SM's clock")
         words.append("CPU emulator, policy" if trace.exact else record["gpu"]["name"])
-        check_texts(svg_of(path), rows_of(trace), words)
+        check_picture(path, rows_of(trace), words)
         # Of a GPU's trace the first fills are shown.
         fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
         done = sum(fill.done is not None and fill.done <= ring.shown_end(trace) for fill in fills)
@@ -202,67 +155,39 @@ def test_traces(_):
         same((record["step"], done), (record["step"], wanted))
 
 
-def on_a_gpu(record):
-    """A made-up record: the same trace as if a GPU had written it."""
-    gpu = dict.fromkeys(("power_limit_watts", "driver", "cuda", "cublas"))
-    record["gpu"] = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": 132, **gpu}
-    record["time"].update(unit="SM cycles", policy=None, cycles=1700, nanoseconds=1000)
-    for column in record["operations"].values():
-        del column[:]
+def test_chosen_trace(folder):
+    """From a trace that is named its picture alone, also from one without a ring."""
+    from plots.draw import ring
 
-
-def without_ring(record):
-    """A made-up record: warps that neither load nor wait, as where there is no shared memory."""
+    record = next(one for one in recorded.all_traces() if one["gpu"])
+    name = f"trace-{recorded.trace_name(record)}"
+    path = recorded.TRACES / f"{recorded.trace_name(record)}.json"
+    result = plot("--results", path, "--out", folder)
+    same((result.returncode, result.stderr, result.stdout.count("\n")), (0, "", 1))
+    same(sorted(file.name for file in Path(folder).iterdir()), suffixed([name]))
+    # Warps that neither load nor wait, as where there is no shared memory.
+    made = copy.deepcopy(record)
     codes = {traces.WHATS.index(what) for what in ("multiply", "multiply wait", "write")}
-    for warp in record["warps"]:
+    for warp in made["warps"]:
         events = warp["events"]
         kept = [i for i, what in enumerate(events["what"]) if what in codes]
         warp["events"] = {name: [column[i] for i in kept] for name, column in events.items()}
+    rows = rows_of(traces.Trace(made))
+    shows(ring.Picture(made), records_of(), folder, rows, ["cycles of the SM's clock"], ["stage 0"])
 
 
-def damaged(record):
-    """A made-up record: an event that ends too late."""
-    record["warps"][0]["events"]["end"][0] = record["time"]["end"] + 1
-
-
-def test_chosen_trace(folder):
-    """From a trace that is named its picture alone: a GPU's, one without a ring, no damaged one."""
-    found = recorded.all_traces()
-    emulated = next(one for one in found if recorded.trace_name(one) == "v07-emulator")
-    for name, change, words in (
-        ("trace-v07-nvidia-h200", on_a_gpu, ["at about 1.70 GHz", "NVIDIA H200; bf16"]),
-        ("trace-v07-emulator", without_ring, ["emulated steps"]),
-        ("damaged", damaged, None),
-    ):
-        made = copy.deepcopy(emulated)
-        change(made)
-        path, out = Path(folder) / f"{name}.json", Path(folder) / name
-        recorded.write_json(path, made)
-        result = run("--results", path, "--out", out)
-        if words is None:
-            same((result.returncode, result.stderr.count("\n"), out.exists()), (2, 1, False))
-            require("behind the trace's end" in result.stderr, result.stderr)
-            continue
-        same((result.returncode, result.stderr, result.stdout.count("\n")), (0, "", 1))
-        same(sorted(file.name for file in out.iterdir()), suffixed([name]))
-        check_png(out / f"{name}.png")
-        svg = svg_of(out / name)
-        check_texts(svg, rows_of(traces.Trace(made)), words)
-        same("stage 0" in texts_of(svg), made["gpu"] is not None)
-
-
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- chosen files
 
 
 def test_one_file(folder):
     """From one chosen file comes what it holds; the rest says what is missing."""
-    out = Path(folder) / "out"
     path = files_of((4096,) * 3)[-1]
-    result = run("--results", path, "--out", out)
+    result = plot("--results", path, "--out", folder)
     same((result.returncode, result.stderr), (0, ""))
-    same(sorted(path.name for path in out.iterdir()), suffixed(["ladder", "share-and-clock"]))
+    found = sorted(path.name for path in Path(folder).iterdir())
+    same(found, suffixed(["ladder", "share-and-clock"]))
     names = recorded.all_names(recorded.load_ladder(path))
-    check_texts(svg_of(out / "ladder"), names, ["4096³"])
+    check_picture(Path(folder) / "ladder.png", names, ["4096³"])
     for words in (
         "roofline: not drawn: no counters",
         "sizes: not drawn: burst runs of the v track at 3 or more square sizes; recorded: 4096³",
@@ -276,68 +201,54 @@ def test_one_file(folder):
 def test_refuses(folder):
     """What can't be read or drawn is one line on stderr, exit 2, no file."""
     out, garbled = Path(folder) / "out", Path(folder) / "garbled.json"
-    large, small = files_of(USUAL)[0], files_of((4096,) * 3)[0]
-    timing = copy.deepcopy(headline())
-    del timing["rungs"][0]["timing"]["step"]["tflops"]["median"]
-    typed = {**headline(), "rungs": 7}
-    for name, files, text in (
+    large, small, counters = (
+        files_of(USUAL)[0],
+        files_of((4096,) * 3)[0],
+        recorded.newest_counters(),
+    )
+    for words, files, text in (
         ("garbled.json", [garbled], None),
-        ("garbled.json", [garbled], "{"),
-        ("garbled.json", [garbled], '{"kind": "step"}'),
         ("garbled.json", [garbled], '{"kind": "ladder", "schema": 99}'),
-        ("garbled.json", [garbled], '{"kind": "ladder", "schema": 1}'),
-        ("garbled.json", [garbled], json.dumps({**headline(), "rungs": [{"step": "v01"}]})),
-        ("garbled.json", [garbled], json.dumps(timing)),
-        ("garbled.json", [garbled], json.dumps(typed)),
         ("garbled.json", [garbled], json.dumps(headline())[:5000]),
-        ("no picture can be drawn", [recorded.newest_counters()], None),
+        ("no picture can be drawn", [counters], None),
         ("not side by side: shape 8192³ in one, 4096³ in the other", [large, small], None),
-        ("one of these files has none", [large, recorded.newest_counters()], None),
+        ("one of these files has none", [large, counters], None),
         ("side by side go two files, not 3", [large] * 3, None),
+        ("garbled.json", [large], "{"),  # a file where the folder should be
     ):
         if text:
             garbled.write_text(text)
-        result = run("--results", ",".join(map(str, files)), "--out", out)
-        same((name, result.returncode, result.stderr.count("\n")), (name, 2, 1))
-        require(result.stderr.startswith("plot: ") and name in result.stderr, result.stderr)
-        require(not out.exists() or not list(out.iterdir()), f"{name}: wrote a file")
-    result = run("--results", large, "--out", garbled)  # a file where the folder should be
-    same((result.returncode, result.stderr.count("\n")), (2, 1))
+        result = plot(
+            "--results", ",".join(map(str, files)), "--out", garbled if text == "{" else out
+        )
+        same((words, result.returncode, result.stderr.count("\n")), (words, 2, 1))
+        require(result.stderr.startswith("plot: ") and words in result.stderr, result.stderr)
+        require(not out.exists() or not list(out.iterdir()), f"{words}: wrote a file")
 
 
 # ---------------------------------------------------------------------------- made-up runs
 
 
-def scaled(ladder, factor, **changes):
-    """A made-up ladder: the same, so many times as fast."""
+def like(ladder, factor=1, size=None, ratio=1, gpu=(), **changes):
+    """A made-up ladder: the same, so many times as fast, at another square size, with so much of the
+    ratios to cuBLASLt, on another GPU."""
     ladder = {**copy.deepcopy(ladder), **changes}
-    timings = [rung["timing"]["step"] for rung in recorded.measured(ladder)]
-    for timing in (*timings, ladder["cublas"]):
+    ladder["gpu"].update(gpu)
+    if size:
+        ladder["problem"].update(m=size, n=size, k=size)
+    timings = [rung["timing"] for rung in recorded.measured(ladder)]
+    for timing in (*(timing["step"] for timing in timings), ladder["cublas"]):
         for key in timing["tflops"]:
             timing["tflops"][key] *= factor
-    return ladder
-
-
-def at(ladder, size):
-    """A made-up ladder: the same at another square size."""
-    ladder = copy.deepcopy(ladder)
-    ladder["problem"].update(m=size, n=size, k=size)
-    return ladder
-
-
-def on(ladder, name, card, memory, ratio=1):
-    """A made-up ladder: the same on another GPU or card, with so much of the ratios."""
-    ladder = copy.deepcopy(ladder)
-    ladder["gpu"].update(name=name, card=card, memory_bytes=memory * 10**9)
-    for rung in recorded.measured(ladder):
+    for timing in timings:
         for key in ("median", "low", "high"):
-            rung["timing"]["ratio_to_cublaslt"][key] *= ratio
+            timing["ratio_to_cublaslt"][key] *= ratio
     return ladder
 
 
 def sustained_of(ladder):
     """A made-up sustained run of the same rungs, with joules."""
-    ladder = scaled(ladder, 0.83, protocol="sustained")
+    ladder = like(ladder, 0.83, protocol="sustained")
     timings = [rung["timing"]["step"] for rung in recorded.measured(ladder)]
     for timing in (*timings, ladder["cublas"]):
         timing.update(joules=700 * 1.1 / timing["tflops"]["median"], watts=700.0)
@@ -357,40 +268,38 @@ def without_ratios(ladder):
 
 def test_ladder(folder):
     """The ladder: a failed rung is labelled, the best cuBLASLt is a line, and ratios have a panel."""
-    from plots.draw import ladder, share_and_clock
+    from plots.draw import share_and_clock, tracks
 
     run_of = headline()
-    run_of["cublaslt"] = scaled(run_of, 1.025)["cublas"]
-    top = ladder.top_ratios([run_of])
+    run_of["cublaslt"] = like(run_of, 1.025)["cublas"]
+    top = tracks.top_ratios([run_of])
     same([name for _, name, _ in top], track("v")[-len(top) :])
     ratios = [f"{ratio['median']:.3f}" for _, _, ratio in top]
     best = f"best cuBLASLt, median: {run_of['cublaslt']['tflops']['median']:.0f} TFLOPS"
     words = [best, "the axis does"]
-    same(shows(ladder, records_of(run_of), folder, [*track("v"), *ratios], words), [])
+    same(shows(tracks.Ladder, records_of(run_of), folder, [*track("v"), *ratios], words), [])
     runs = records_of(without_ratios(run_of))
-    shows(ladder, runs, folder, track("v"), [best], ["the axis does"])
+    shows(tracks.Ladder, runs, folder, track("v"), [best], ["the axis does"])
     run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
     run_of["rungs"][3]["timing"]["step"].update(tensor_core_share=None, sm_clock_ghz=None)
     runs = records_of(run_of, chosen=True)
-    shows(ladder, runs, folder, [*track("v"), "failed"])
+    shows(tracks.Ladder, runs, folder, [*track("v"), "failed"])
     shows(share_and_clock, runs, folder, track("v"))
 
 
 def test_changes(folder):
     """Every rung's change of speed, share and clock stands in figures, and none on another."""
-    from plots import plot
     from plots.draw import share_and_clock
+    from plots.plot import import_pyplot
 
     run_of = headline()
     readings = (*share_and_clock.READINGS, "tflops")
     known = [v for reading in readings for v in share_and_clock.changes(run_of, reading)[1:]]
     figures = [share_and_clock.percent(v, 0 if v > 100 else 1) for v in known if v is not None]
     shows(share_and_clock, records_of(run_of), folder, figures)
-    pyplot = plot.import_pyplot()
-    figure = share_and_clock.draw(pyplot, run_of, None)
+    figure = share_and_clock.draw(import_pyplot(), run_of, None)
     figure.draw_without_rendering()
     same(pictures.overlaps(figure.axes[2].texts, 0), [])
-    pyplot.close(figure)
 
 
 def test_sustained(folder):
@@ -411,7 +320,7 @@ def test_sustained(folder):
         ({"gpu": {**burst["gpu"], "card": "0a1b2c3d"}}, ["measured apart, on two cards"]),
     ):
         shows(sustained, records_of(burst, {**made, **later}), folder, names, words)
-    new = scaled(burst, 1.1, commit="7654321", date="2027-01-02T00:00:00Z")
+    new = like(burst, 1.1, commit="7654321", date="2027-01-02T00:00:00Z")
     few = sustained_of(new)
     few["rungs"] = few["rungs"][-3:]
     found = sustained.find(records_of(burst, made, new, few))
@@ -424,7 +333,7 @@ def test_sizes(folder):
     """Curves over sizes, with ratios where they are recorded; two sizes are too few."""
     from plots.draw import sizes
 
-    runs = [at(scaled(headline(), f), size) for f, size in zip((0.8, 0.97, 1), SIZES)]
+    runs = [like(headline(), f, size) for f, size in zip((0.8, 0.97, 1), SIZES)]
     names = [*sizes.CHOSEN, track("v")[-1], "cuBLAS", "2048", "8192"]
     words = [runs[0]["gpu"]["name"], "burst protocol", "of cuBLASLt,"]
     shows(sizes, records_of(*runs), folder, names, words)
@@ -437,30 +346,28 @@ def test_sweep(_):
     """Sizes: all of the newest commit with enough sizes and rungs, even where a newer run is."""
     from plots.draw import sizes
 
-    def sweep(commit, date, names):
-        ladders = [
-            at(scaled(headline(), 1, commit=commit, date=date, rounds=1), size) for size in SIZES
-        ]
-        for ladder in ladders:
+    def sweep(day, names):
+        found = []
+        for size in SIZES:
+            date = f"2027-01-0{day}T00:00:00Z"
+            ladder = like(headline(), 1, size, commit=f"000000{day}", date=date, rounds=1)
             ladder["rungs"] = [rung for rung in ladder["rungs"] if rung["step"] in names]
-        return tuple(ladders)
+            found.append(ladder)
+        return found
 
-    old = sweep("0000001", "2027-01-01T00:00:00Z", track("v"))
-    new = sweep("0000002", "2027-01-02T00:00:00Z", (*sizes.CHOSEN, "v18"))
-    few = sweep("0000003", "2027-01-03T00:00:00Z", ("v04", "v18"))
-    long = (scaled(headline(), 1, commit="0000002", date="2027-01-02T00:00:00Z"),)
+    old, new = sweep(1, track("v")), sweep(2, (*sizes.CHOSEN, "v18"))
+    few = sweep(3, ("v04", "v18"))
+    long = [like(headline(), commit="0000002", date="2027-01-02T00:00:00Z")]
     for files, wanted in (
         ((old, new), new),
-        ((old, new, long), (*new[:2], *long)),  # of the same commit, with more rounds
+        ((old, new, long), [*new[:2], *long]),  # of the same commit, with more rounds
         ((new, old, few), new),
         ((old, few), old),
         ((few,), few),
     ):
         runs = [run for file in files for run in file]
         runs.sort(key=recorded.precedence(runs, recorded.home_of(runs)))
-        found = sizes.find(records_of(*runs, files=files))
-        same([run["commit"] for run in found], [run["commit"] for run in wanted])
-        require(all(map(lambda a, b: a is b, found, wanted)), "not the commit's own runs")
+        same(list(map(id, sizes.find(records_of(*runs, files=files)))), list(map(id, wanted)))
 
 
 def test_roofline(folder):
@@ -479,14 +386,12 @@ def test_roofline(folder):
     same(shows(roofline, runs, folder, [*track("v"), "cuBLAS"], words), [])
     first["counters"]["dram__bytes_read.sum"] = None
     counters["steps"] = [first, {**last, "step": "v12"}]
-    _, notes = draw(roofline, records_of(ladder, counters), folder)
+    notes = shows(roofline, records_of(ladder, counters), folder, ["v12"])
     require(len(notes) == 1 and "v07" in notes[0] and "v12" not in notes[0], notes)
 
 
 def test_energy(folder):
     """The energy budget, from a made-up run of the parts: every line of it, and every part."""
-    from tools import fake_energy
-
     from plots.draw import energy
 
     one = fake_energy.record()
@@ -506,22 +411,23 @@ def test_energy(folder):
 
 def test_other_gpu(folder):
     """The ladder and the sizes show the home GPU, and the ratios of the others and of all cards."""
-    from plots.draw import ladder, sizes
+    from plots.draw import sizes, tracks
 
-    h100 = ("NVIDIA H100 80GB HBM3", "cccccccc", 80, 0.5)
-    one = headline()
-    cards = [on(one, "NVIDIA H200", card, 141, ratio) for card, ratio in (("a", 1), ("b", 0.97))]
+    h100 = {"name": "NVIDIA H100 80GB HBM3", "card": "cccccccc", "memory_bytes": 80 * 10**9}
+    h200 = {"name": "NVIDIA H200", "memory_bytes": 141 * 10**9}
+    cards = [
+        like(headline(), ratio=ratio, gpu={**h200, "card": card})
+        for card, ratio in (("a", 1), ("b", 0.97))
+    ]
     ratios = [run["rungs"][-1]["timing"]["ratio_to_cublaslt"]["median"] for run in cards]
-    words = ["NVIDIA H200, 700 W: bf16 GEMM", "H200, 2 cards:", "of several cards: the median"]
     names = [f"{recorded.median(ratios):.3f}"]
+    words = ["NVIDIA H200, 700 W: bf16 GEMM", "H200, 2 cards:", "of several cards: the median"]
     # A panel needs a ratio near 1.
-    shows(ladder, records_of(on(one, *h100), *cards), folder, names, words, ["H100:"])
+    far = like(headline(), ratio=0.5, gpu=h100)
+    shows(tracks.Ladder, records_of(far, *cards), folder, names, words, ["H100:"])
     words = ["H100:", "H100 is NVIDIA H100 80GB HBM3, 700 W"]
-    shows(ladder, records_of(on(one, *h100[:3]), *cards), folder, [], words)
-    runs = []
-    for size in SIZES:
-        square = at(on(one, "NVIDIA H200", "a", 141), size)
-        runs += [square, on(square, *h100)]
+    shows(tracks.Ladder, records_of(like(headline(), gpu=h100), *cards), folder, [], words)
+    runs = [like(run, size=size) for size in SIZES for run in (cards[0], far)]
     same([run["gpu"]["name"] for run in sizes.find(records_of(*runs))], ["NVIDIA H200"] * 3)
     words = ["H200: of cuBLASLt,", "H100: of cuBLASLt,"]
     shows(sizes, records_of(*runs), folder, ["8192"], words)
@@ -531,27 +437,27 @@ def test_side_by_side(folder):
     """Two files, side by side: names, dates and every rung of either, in TFLOPS or GB/s."""
     from plots.draw import side_by_side
 
-    out, files = Path(folder) / "out", files_of(USUAL)[:2]
-    result = run("--results", ",".join(map(str, files)), "--out", out)
+    files = files_of(USUAL)[:2]
+    result = plot("--results", ",".join(map(str, files)), "--out", folder)
     same((result.returncode, result.stderr), (0, ""))
-    same(sorted(path.name for path in out.iterdir()), suffixed(["side-by-side"]))
+    same(sorted(path.name for path in Path(folder).iterdir()), suffixed(["side-by-side"]))
     runs = [recorded.load_ladder(path) for path in files]
     names = [name for one in runs for name in recorded.all_names(one)]
     words = ["burst protocol", *(one["commit"] for one in runs)]
-    check_texts(svg_of(out / "side-by-side"), [*names, "cuBLAS"], words)
+    check_picture(Path(folder) / "side-by-side.png", [*names, "cuBLAS"], words)
 
     def both(one, two):
         return records_of(one, two, chosen=True, files=((one,), (two,)))
 
-    one, two = headline(), scaled(headline(), 0.7, date="2027-01-02T00:00:00Z", commit="7654321")
-    two["gpu"].update(name="Another GPU", power_limit_watts=350.0)
+    gpu = {"name": "Another GPU", "power_limit_watts": 350.0}
+    one = headline()
+    two = like(one, 0.7, gpu=gpu, date="2027-01-02T00:00:00Z", commit="7654321")
     del one["rungs"][0], two["rungs"][-1]
     words = [one["gpu"]["name"], "Another GPU, 350 W", "2027-01-02", "commit 7654321"]
     shows(side_by_side, both(one, two), folder, [*track("v"), "cuBLAS"], words)
     names = track("t", 2)
     moves = recorded.load_ladder(recorded.newest_with(names, (32768, 32768)))
-    words = ["GB/s", "32768²"]
-    shows(side_by_side, both(moves, moves), folder, [*names, "device copy"], words)
+    shows(side_by_side, both(moves, moves), folder, [*names, "device copy"], ["GB/s", "32768²"])
     words = "protocol burst in one, sustained in the other"
     lacking(words, side_by_side.find, both(headline(), sustained_of(headline())))
 
@@ -579,4 +485,4 @@ def test_apart(_):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(pictures.run_tests("plots", pictures.tests_in(globals()), __file__))
+    sys.exit(pictures.run_tests("plots", globals()))

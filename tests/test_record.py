@@ -11,37 +11,29 @@ import importlib.util
 import io
 import os
 import re
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORD = ("-m", "bench.record")
+RECORD = (sys.executable, "-m", "bench.record")
 
 import test_choice
 
-from tools.fake_rungs import require, run_cases, same
+from tools.fake_rungs import holds, require, run, run_cases, same
 
 from bench import record
 from bench.records import recorded
 
 
-@dataclass(frozen=True)
-class Fake:
-    """A run of a small program."""
-
-    name: str
-    text: str
-    what: str = "a fake"
-    missing: str = ""
+class Fake(record.Run):
+    """A run of a small program, whose text its options are."""
 
     def command(self, device):
-        return [sys.executable, "-c", self.text, str(device)]
+        return [sys.executable, "-c", self.options, str(device)]
 
 
 def ends_with(name, status):
-    return Fake(name, f"raise SystemExit({status})")
+    return Fake(name, "a fake", f"raise SystemExit({status})")
 
 
 def outcome(runs, deadline=None, device=0):
@@ -59,10 +51,10 @@ def options_of(run):
 def endings(_folder):
     """One that fails, or lacks what it runs, does not keep the next from running; where the first
     cannot run, no other is tried; all are on the GPU that is named."""
-    runs = [ends_with("a", 1), Fake("c", "", missing="make c"), ends_with("b", 0)]
+    runs = [ends_with("a", 1), Fake("c", "a fake", missing="make c"), ends_with("b", 0)]
     same(outcome(runs), {"a": "exit 1", "c": "left out: make c", "b": "recorded"})
     same(outcome([ends_with("a", 77), ends_with("b", 0)]), {"a": "cannot run here"})
-    runs = [Fake("a", "import sys; sys.exit(int(sys.argv[1]))")]
+    runs = [Fake("a", "a fake", "import sys; sys.exit(int(sys.argv[1]))")]
     same(outcome(runs, device=3), {"a": "exit 3"})
     same(record.RUNS[0].command(2)[-2:], ["--device", "2"])
 
@@ -75,28 +67,18 @@ def deadline(folder):
         "try:\n    time.sleep(60)\n"
         f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).write_text('half')\n"
     )
-    ended = outcome([Fake("slow", text), ends_with("next", 0)], record.SECONDS_TO_END + 2)
+    ended = outcome([Fake("slow", "a fake", text), ends_with("next", 0)], record.SECONDS_TO_END + 2)
     same(ended, {"slow": "no time left", "next": "no time left"})
     require(written.exists(), "the interrupted run did not write")
 
 
 def names(_folder):
     """Names that are none are refused, with those that there are; all options are listed."""
-    bad = subprocess.run(
-        [sys.executable, *RECORD, "--only", "burst,nothing"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    bad = run(*RECORD, "--only", "burst,nothing")
     same(bad.returncode, 2)
-    require("'nothing'" in bad.stderr and "energy" in bad.stderr, bad.stderr)
-    listed = subprocess.run(
-        [sys.executable, *RECORD, "--list", "--only", "energy,burst"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    same([line.split()[0] for line in listed.splitlines()[::2]], ["burst", "energy"])
+    holds(bad.stderr, "'nothing'", "energy")
+    listed = run(*RECORD, "--list", "--only", "energy,burst").stdout.splitlines()
+    same([line.split()[0] for line in listed[::2]], ["burst", "energy"])
 
 
 def programs(folder):
@@ -108,32 +90,26 @@ def programs(folder):
     (there / "steps").mkdir()
     for name in rungs | patches:
         (there / "steps" / name).touch(0o755)
-    for run in record.RUNS:
-        wanted = set(options_of(run).get("--steps", "").split(",")) - {""}
-        require(wanted <= rungs | patches, f"{run.name}: {sorted(wanted - rungs - patches)}")
-        require(importlib.util.find_spec(run.program), f"{run.name}: {run.program}")
-        if run.program == "bench.ladder":
-            same((run.name, options_of(run)["--passes"]), (run.name, "5"))
-            words = re.sub(r"--build \S+", "", run.options).split()
-            plan = [sys.executable, "-m", run.program, *words, "--dry-run", "--build", there]
-            planned = subprocess.run(plan, check=False, capture_output=True, text=True)
-            require(planned.returncode == 0, f"{run.name}: {planned.stderr}")
-
-
-def upper(_folder):
-    """The last rung is among those that the pages compare, and all from v12 to it."""
-    same(record.UPPER.split(","), [name for name in recorded.rung_names() if name >= "v12"])
+    for one in record.RUNS:
+        wanted = set(options_of(one).get("--steps", "").split(",")) - {""}
+        require(wanted <= rungs | patches, f"{one.name}: {sorted(wanted - rungs - patches)}")
+        require(importlib.util.find_spec(one.program), f"{one.name}: {one.program}")
+        if one.program == "bench.ladder":
+            same((one.name, options_of(one)["--passes"]), (one.name, "5"))
+            words = re.sub(r"--build \S+", "", one.options).split()
+            planned = run(sys.executable, "-m", one.program, *words, "--dry-run", "--build", there)
+            require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
 
 
 def choices(_folder):
-    """v18 beside each of its kernels, where the model was fitted and where it was not."""
+    """v18 beside each of its kernels, where the model was fitted and where it was not. The last rung is
+    among those that the pages compare, and all from v12 to it."""
     same(set(record.CHOICES.split(",")), {"v18", *test_choice.variants().values()})
     same(set(record.FITTED.split(",")), set(test_choice.FITTED))
     require(not set(record.UNSEEN.split(",")) & set(test_choice.FITTED), "fitted to, not unseen")
+    same(record.UPPER.split(","), [name for name in recorded.rung_names() if name >= "v12"])
 
-
-TESTS = (endings, deadline, names, programs, upper, choices)
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(run_cases("record", TESTS))
+    sys.exit(run_cases("record", (endings, deadline, names, programs, choices)))

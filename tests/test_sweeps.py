@@ -11,6 +11,8 @@ import os
 import re
 import signal
 import sys
+import time
+from argparse import Namespace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +29,7 @@ from tools.fake_rungs import (
     write_program,
 )
 
-from bench import progress, shapes, tasks
+from bench import progress, selection, shapes
 from bench.records import recorded
 from notes.tools import readme_table
 
@@ -52,7 +54,6 @@ def test_one_file(folder):
     )
     require(planned[-1].startswith("32 runs, then ") and house.calls() == [], planned[-1])
     result = house.ladder(*words, "--passes", "2")
-    same((result.returncode, "Traceback" in result.stderr), (0, False))
     products = ["256x256x256", "512x256x64"]
     wanted = [("gemm_bf16", shape, "burst") for shape in products]
     wanted += [("gemm_bf16", shape, "sustained") for shape in products]
@@ -99,73 +100,64 @@ def test_places(folder):
 
 
 def test_not_taken(folder):
-    """A shape that a rung doesn't take is no failure; bad usage is one."""
-    house = House(folder, v01={}, v02={"multiple": 512}, v03={})
-    result = house.ladder("--sizes", "256,512,300x64x8")
-    same(result.returncode, 0)
-    ladders = house.record()["ladders"]
+    """A shape that a rung doesn't take is no failure, and one without any result is listed with the
+    reason; bad usage is a failure, and a rung that fails at one shape is tried at the next."""
+    house = House(folder, v01={"multiple": 64}, v02={"multiple": 512}, v03={"multiple": 64})
+    result = house.ladder("--sizes", "256,512,320x64x8,96")
+    record = house.record()
+    ladders = record["ladders"]
     same([len(one["rungs"]) for one in ladders], [2, 3, 2])
     same(ladders[0]["does_not_take"], [{"step": "v02", "why": "m=256 is no multiple"}])
-    same([call for call in house.calls() if "v02" in call].count("v02 full"), 3)  # one per shape
+    same([call for call in house.calls() if "v02" in call].count("v02 full"), 4)  # one per shape
     same(ladders[0]["neighbours"][0]["lower"], "v01")
     holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
     # side by side: dashes where a rung takes no shape
     require(re.search(r"^v02 +- +1\.000 +-$", result.stdout, re.MULTILINE), result.stdout)
+    (without,) = record["without_result"]
+    same((without["track"], without["protocol"], without["shape"]), ("v", "burst", [96] * 3))
+    holds(without["why"], "m=96 is no multiple")
     house.add("v02", {"exit": 2, "stderr": "v02: unknown option (--help says more)"})
-    same(house.ladder().returncode, 1)
-    require("unknown option" in house.result()["rungs"][1]["failed"])
-
-
-def test_without_result(folder):
-    """A shape without any result is listed with the reason; a rung that fails at one shape is tried at
-    the next, and the exit status tells."""
-    house = House(Path(folder) / "a", v01={"multiple": 512})
-    same(house.ladder("--sizes", "256,512").returncode, 0)
-    record = house.record()
-    same(len(record["ladders"]), 1)
-    wanted = {"track": "v", "protocol": "burst", "shape": [256] * 3, "why": "m=256 is no multiple"}
-    same(record["without_result"], [wanted])
-    house = House(Path(folder) / "b", v01={}, v02={"exit": 1, "stderr": "v02: wrong"})
-    same(house.ladder("--sizes", "256,512", "--passes", "2").returncode, 1)
-    failed = [one["rungs"][1]["failed"] for one in house.record()["ladders"]]
-    same(failed, ["exit status 1: v02: wrong"] * 2)
+    house.ladder("--sizes", "256,512", "--passes", "2", status=1)
+    for ladder in house.record()["ladders"]:
+        holds(ladder["rungs"][1]["failed"], "exit status 2: v02: unknown option")
 
 
 def test_interrupted(folder):
-    """Ctrl-C keeps the ladders that are finished, and says which ones were never begun."""
-    house = House(folder, v01={"sleep_in_call": 4}, v02={})
-    # v01 v02 v02 v01 at 256; v01 v02 v02 v01 at 512; v01 sleeps at 1024
+    """Ctrl-C keeps what is finished, marks the ladder that isn't, ends the rung under way, and says which
+    ladders were never begun; before any run has finished nothing is written."""
+    house = House(folder, v01={}, v02={"sleep_in_call": 3})
+    began = time.monotonic()
+    # v01 v02 v02 v01 at 256; v01 v02 and then v02 sleeps at 512
     words = ("--sizes", "256,512,1024", "--passes", "2")
-    result = house.interrupted(9, signal.SIGINT, *words)
-    same(result.returncode, 130)
+    result = house.interrupted(7, signal.SIGINT, *words)
+    require(time.monotonic() - began < 40, "it waited for the rung that slept")
+    same((result.returncode, house.left_over()), (130, []))
     record = house.record()
-    same((record["interrupted"], len(record["ladders"])), (True, 2))
-    same([one["interrupted"] for one in record["ladders"]], [False, False])
+    same((record["interrupted"], "INTERRUPTED" in result.stdout), (True, True))
+    same([one["interrupted"] for one in record["ladders"]], [False, True])
+    same([len(rung["passes"]) for rung in record["ladders"][1]["rungs"]], [1, 1])
     same([one["shape"][0] for one in record["without_result"]], [1024])
-    holds(result.stdout, "no result: v 1024x1024x1024 burst: stopped before")
+    holds(result.stdout, "no result: v 1024x1024x1024 burst: not begun before")
+    house = House(Path(folder) / "early", v01={"sleep_in_call": 0})
+    same((house.interrupted(1, signal.SIGINT).returncode, house.out.exists()), (130, False))
 
 
-def test_mismatch(folder):
-    """A ladder whose runs do not belong to the others is left out; those before it are kept."""
+def test_other_tracks(folder):
+    """A ladder whose runs do not belong to the others is left out. Where a track cannot run another may;
+    where none can, the exit status is 77."""
     house = House(folder, v01={}, a02={"commit": "def5678"})
-    result = house.ladder("--track", "all", "--passes", "1")
-    same((result.returncode, "Traceback" in result.stderr), (1, False))
-    require("stopped at a 256x256x256 burst" in result.stderr, result.stderr)
+    words = ("--track", "all", "--passes", "1")
+    holds(house.ladder(*words, status=1).stderr, "stopped at a 256x256x256 burst")
     record = house.record()
     same((len(record["ladders"]), record["commit"]), (1, "abc1234"))
-    require("differ in commit" in record["without_result"][0]["why"], record["without_result"])
-
-
-def test_cannot_run(folder):
-    """Where a track cannot run another may; where none can, the exit status is 77."""
-    house = House(folder, v01={"exit": 77, "stderr": "v01: needs Hopper"}, a02={})
-    same(house.ladder("--track", "all", "--passes", "1").returncode, 1)
+    holds(record["without_result"][0]["why"], "differ in commit")
+    house.add("v01", {"exit": 77, "stderr": "v01: needs Hopper"})
+    house.ladder(*words, status=1)
     same(house.record()["ladders"][0]["rungs"][0]["step"], "a02")
     house.out.unlink()
     house.add("a02", {"exit": 77, "stderr": "a02: needs a GPU"})
-    result = house.ladder("--track", "all", "--passes", "1")
-    same((result.returncode, house.out.exists()), (77, False))
-    require(result.stderr.endswith("v01: needs Hopper\n"), result.stderr)
+    said = house.ladder(*words, status=77).stderr
+    require(said.endswith("v01: needs Hopper\n") and not house.out.exists(), said)
 
 
 def test_sizes(_):
@@ -188,15 +180,6 @@ def test_sizes(_):
         refused("--sizes", shapes.of_sizes, text, (track,))
 
 
-def test_bad_usage(folder):
-    """Sizes, tracks and heuristics that cannot be are refused, and nothing is run."""
-    words = (
-        "--sizes 8 --size 8|--sizes 8 --k 8|--sizes 8x9|--sizes 8x9x7 --track t|--track a|--track b"
-    )
-    words += "|--protocol neither|--heuristics 65|--heuristics -1|--heuristics any"
-    House(folder, v01={}, t02={}).refuses(*words.split("|"))
-
-
 def heuristics_asked(command):
     """'64' for --heuristics 64, '#7' for --algorithm 00...7."""
     words = command.split()
@@ -208,61 +191,59 @@ def heuristics_asked(command):
 def test_cublaslt(folder):
     """The first program of a ladder finds the best of cuBLASLt; all have it beside them."""
     house = House(folder, v01={"exit": 1}, v02={"speed": 0.5, "winner": 7}, v03={}, t02={})
-    result = house.ladder("--sizes", "256,512", "--passes", "2", "--track", "all")
-    same(result.returncode, 1)
+    words = ("--sizes", "256,512", "--passes", "2", "--track", "all")
+    result = house.ladder(*words, status=1)
     asked = [heuristics_asked(command) for command in house.commands()]
     one_ladder = ["64", "64", "#7", "#7", "#7"]  # v01 fails, and is not run again
     same(asked[:10], 2 * one_ladder)
     same(set(asked[10:]), {""})  # nothing to multiply in t02
-    require("of cuBLASLt (p10 to p90)" in result.stdout and "cuBLASLt" in result.stdout)
-    require("the best of 64 heuristics: kernel of number 7" in result.stdout, result.stdout)
+    said = "of cuBLASLt (p10 to p90)", "the best of 64 heuristics: kernel of number 7"
+    holds(result.stdout, *said)
     ladder = recorded.ladders_in(house.record())[0]
     close(ladder["rungs"][1]["timing"]["ratio_to_cublaslt"]["median"], 0.4)
     close(ladder["cublaslt"]["tensor_core_share"], 0.625)
     same((ladder["heuristics"]["winner"]["number"], len(ladder["heuristics"]["timed"])), (7, 64))
     rows = "\n".join(readme_table.table(ladder, house.folder, {"": [ladder]}))
-    require("| cuBLASLt | the best of 64 heuristics |" in rows, rows)
+    holds(rows, "| cuBLASLt | the best of 64 heuristics |")
 
 
 def test_heuristics_option(folder):
     """--heuristics says how many are timed; 0 times none, all enumerates; a program that timed another
     algorithm than the one asked for has failed."""
     house = House(folder, v01={"winner": 1}, v02={})
-    same(house.ladder("--heuristics", "2", "--passes", "1").returncode, 0)
-    same([heuristics_asked(command) for command in house.commands()], ["2", "#1"])
-    same(house.ladder("--heuristics", "0", "--passes", "1").returncode, 0)
-    require("--heuristic" not in house.commands()[-1], house.commands()[-1])
-    require("cublaslt" not in house.result() and "heuristics" not in house.result())
-    result = house.ladder("--heuristics", "all", "--passes", "1")
-    same(result.returncode, 0)
-    require("the best of 1,584 configurations: kernel of number 1" in result.stdout, result.stdout)
-    same([heuristics_asked(command) for command in house.commands()[-2:]], ["all", "#1"])
+    for many, asked in (("2", ["2", "#1"]), ("0", ["", ""]), ("all", ["all", "#1"])):
+        result = house.ladder("--heuristics", many, "--passes", "1")
+        same([heuristics_asked(command) for command in house.commands()[-2:]], asked)
+        same("cublaslt" in house.result() and "heuristics" in house.result(), many != "0")
+    holds(result.stdout, "the best of 1,584 configurations: kernel of number 1")
     house.add("v02", {"takes": 2})
-    result = house.ladder("--passes", "1")
-    same(result.returncode, 1)
-    require("beside it ran kernel of number 2, asked was kernel of number 1" in result.stderr)
+    said = house.ladder("--passes", "1", status=1).stderr
+    holds(said, "beside it ran kernel of number 2, asked was kernel of number 1")
     same([rung["step"] for rung in recorded.measured(house.result())], ["v01"])
 
 
 def test_protocols(folder):
-    """What a protocol reads beside the time is recorded: gated launches, limits, what was before."""
-    house = House(folder, v01={}, v17={"speed": 0.8, "early": 1.0})
-    words = ("--passes", "3", "--heuristics", "0")
-    same(house.ladder(*words, "--protocol", "burst").returncode, 0)
+    """What a protocol reads beside the time is recorded: gated launches, limits, what was before. A wide
+    spread is warned about."""
+    house = House(folder, v01={"noise": 0.02}, v17={"speed": 0.8, "early": 1.0})
+    words = ("--passes", "3", "--heuristics", "0", "--protocol")
+    result = house.ladder(*words, "burst")
     ladder = house.result()
     same((ladder["gated"], "early" in ladder), (True, False))
     timing = ladder["rungs"][1]["timing"]
-    close(timing["ratio_to_early"]["median"], 0.8)  # its time over that of the usual launch
     close(timing["early"]["tflops"]["high"], timing["step"]["tflops"]["high"] / 0.8)
+    close(timing["ratio_to_early"]["median"], 0.8)  # its time over that of the usual launch
     same("early" in ladder["rungs"][0]["timing"], False)
-    same(house.ladder(*words, "--protocol", "sustained").returncode, 0)
+    same((ladder["wide_spread"]["limit"], list(ladder["wide_spread"]["steps"])), (1.01, ["v01"]))
+    close(ladder["wide_spread"]["steps"]["v01"], 1.02)
+    holds(result.stdout, "WARNING: the spread is wide (over 1 %", "v01 (2.0 %)")
+    house.ladder(*words, "sustained")
     ladder = house.result()
     limits = ladder["rungs"][0]["timing"]["step"]["clock_limits"]
     same((len(limits), "gated" in ladder), (6, False))
     close(limits["power"], 0.9)  # the median of the passes, each program's calls 3 to 5
     close(ladder["cublas"]["clock_limits"]["thermal"], 0.4)
-    result = house.ladder(*words, "--protocol", "call")
-    same(result.returncode, 0)
+    result = house.ladder(*words, "call")
     step = house.result()["rungs"][0]["timing"]["step"]
     close(step["before_seconds"], 0.008)
     same((step["sm_clock_ghz"], step["tensor_core_share"], step["watts"]), (None,) * 3)
@@ -275,47 +256,29 @@ def test_rivals(folder):
     house = House(folder, v12={}, v16={"speed": 1.1}, **{"v16-a": {}, "v18": {}})
     rivals = House(Path(folder) / "steps", **{"v-fast-cu-12": {"speed": 0.9}, "v-cutlass": {}})
     build = ("--build", str(rivals.folder), "--passes", "2")
-    names = "v-fast-cu-12,v12,16,16-a"
-    same(house.ladder(*build, "--steps", names).returncode, 0)
+    house.ladder(*build, "--steps", "v-fast-cu-12,v12,16,16-a")
     ladder = house.result()
     same(recorded.all_names(ladder), ["v12", "v16", "v16-a", "v-fast-cu-12"])
     pairs = [(pair["lower"], pair["upper"]) for pair in ladder["neighbours"]]
     same(pairs, [("v12", "v16"), ("v16", "v16-a")])
     same(recorded.rungs_only(ladder), False)
     close(ladder["rungs"][3]["timing"]["ratio_to_cublas"]["median"], 0.9)
-    same(house.ladder(*build).returncode, 0)
+    house.ladder(*build)
     same(recorded.all_names(house.result())[-2:], ["v-cutlass", "v-fast-cu-12"])
-    same(house.ladder(*build, "--steps", "v-no-such").returncode, 2)
-
-
-def test_wide_spread(folder):
-    """A wide spread is warned about, and recorded."""
-    house = House(folder, v01={}, v02={"noise": 0.02})
-    result = house.ladder()
-    wide = house.result()["wide_spread"]
-    same((wide["limit"], list(wide["steps"])), (1.01, ["v02"]))
-    close(wide["steps"]["v02"], 1.02)
-    require("WARNING: the spread is wide (over 1 %" in result.stdout, result.stdout)
-    require("v02 (2.0 %)" in result.stdout, result.stdout)
+    house.ladder(*build, "--steps", "v-no-such", status=2)
 
 
 NVIDIA_SMI = r"""
 import os, sys
-looks = os.path.join(HERE, "looks")
-with open(looks, "a") as log:
+with open(os.path.join(HERE, "looks"), "a+") as log:
     log.write(" ".join(sys.argv[1:]) + "\n")
+    log.seek(0)
+    looks = len(log.readlines())
 if STATUS:
     sys.exit("no permission")
-if len(open(looks).readlines()) >= SINCE:
+if looks >= SINCE:
     print("4711, /usr/bin/python3, with a comma, 1234 MiB")
 """
-
-
-def nvidia_smi(house, since=1, status=0):
-    """A fake one that names a process from the look of that number on."""
-    path = house.folder / "nvidia-smi"
-    write_program(path, NVIDIA_SMI, HERE=str(house.folder), SINCE=since, STATUS=status)
-    return "--nvidia-smi", str(path)
 
 
 def test_busy(folder):
@@ -323,29 +286,32 @@ def test_busy(folder):
     comes later is named, and where nvidia-smi cannot tell, that is said."""
     named = "process 4711 (/usr/bin/python3, with a comma, 1234 MiB)"
     seen = {"pid": "4711", "memory": "1234 MiB"}
-    # what the fake does or where it is, options -> exit status, whether it looked and was allowed, how
-    # many it found, and what is said
-    for index, (fake, options, status, looked, allowed, said) in enumerate(
+    unknown = "anybody else used the GPU is unknown: nvidia-smi: "
+    # the look from which on there is a process, nvidia-smi's exit status (None: it is not there),
+    # options -> exit status, whether it looked and was allowed, and what is said
+    for index, (since, smi, options, status, looked, allowed, said) in enumerate(
         (
-            ({}, (), 1, None, None, f"{named}: nothing is measured; --share-gpu"),
-            ({}, ("--share-gpu",), 0, True, True, f"WARNING: the GPU was used by {named} too"),
-            ({"since": 2}, (), 0, True, False, f"WARNING: {named} uses the GPU too"),
-            ({"status": 1}, (), 0, False, False, "anybody else used the GPU is unknown"),
-            (None, (), 0, False, False, "anybody else used the GPU is unknown"),
+            (1, 0, (), 1, None, None, f"{named}: nothing is measured; --share-gpu"),
+            (1, 0, ("--share-gpu",), 0, True, True, f"WARNING: the GPU was used by {named} too"),
+            (2, 0, (), 0, True, False, f"WARNING: {named} uses the GPU too"),
+            (1, 1, (), 0, False, False, f"{unknown}exit status 1: no permission"),
+            (1, None, (), 0, False, False, f"{unknown}cannot start"),
         )
     ):
         house = House(Path(folder) / str(index), v01={})
-        there = ("--nvidia-smi", "/nonexistent") if fake is None else nvidia_smi(house, **fake)
-        result = house.ladder(*there, *options, "--passes", "2")
-        same((index, result.returncode, house.out.exists()), (index, status, status == 0))
+        path = house.folder / "nvidia-smi"
+        if smi is not None:
+            write_program(path, NVIDIA_SMI, HERE=str(house.folder), SINCE=since, STATUS=smi)
+        words = ("--nvidia-smi", str(path), *options, "--passes", "2")
+        result = house.ladder(*words, status=status)
         holds(result.stdout + result.stderr, said)
-        same(len(house.calls()), 0 if status else 2)
+        same((index, len(house.calls()), house.out.exists()), (index, 2 - 2 * status, not status))
         if status == 0:
             processes = house.record()["gpu_processes"]
             same((processes["looked"], processes["allowed"]), (looked, allowed))
             found = [{key: one[key] for key in seen} for one in processes["found"]]
             same(found, [seen] if looked else [])
-        if fake == {"since": 2}:
+        if since == 2:
             looks = (house.folder / "looks").read_text().splitlines()
             same(len(looks), 2)  # before every pass
             require(looks[0].endswith("-i 0") and "pid,process_name" in looks[0], looks[0])
@@ -353,9 +319,9 @@ def test_busy(folder):
 
 def plan_of(passes, *protocols):
     """A plan of two rungs by each protocol."""
-    options = [tasks.argparse.Namespace(protocol=one, shape={"m": 8}) for one in protocols]
-    made = [tasks.Task(one, "v", [("v01", "v01"), ("v02", "v02")]) for one in options]
-    return tasks.make_plan(made, passes)
+    options = [Namespace(protocol=one, shape={"m": 8}) for one in protocols]
+    made = [selection.Task(one, "v", [("v01", "v01"), ("v02", "v02")]) for one in options]
+    return selection.make_plan(made, passes)
 
 
 def test_progress(_):
@@ -363,27 +329,25 @@ def test_progress(_):
     plan = plan_of(2, "burst", "sustained")
     stream = io.StringIO()
     stream.isatty = lambda: True
-    bar = progress.Progress(len(plan), titles=True, stream=stream)
-    bar.running(plan)
+    bar = progress.Progress(stream=stream)
+    bar.running(plan[:1], plan[1:])
     require("left" not in stream.getvalue() and "[....." in stream.getvalue(), stream.getvalue())
-    bar.finished(plan[0], 10, "fine", plan[1:])
-    same(bar.seconds_left(plan[1:]), 70)  # all the others as v01
-    bar.finished(plan[1], 20, "fine", plan[2:])
-    same(bar.seconds_left(plan[2:]), 20 + 10 + 4 * 15)
-    bar.running(plan[2:])
-    require(f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left" in stream.getvalue())
-    bar.finished(plan[2], 20, "fine", plan[3:])
-    bar.finished(plan[3], 10, "fine", plan[4:])
-    bar.finished(plan[4], 100, "fine", plan[5:])
-    same(bar.seconds_left(plan[5:]), 300)  # the second protocol's own times
-    same([progress.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
+    # seconds of each run in turn, and what is left then
+    for index, (seconds, left) in enumerate(
+        ((10, 70), (20, 20 + 10 + 4 * 15), (20, 10 + 60), (10, 60), (100, 300))
+    ):
+        bar.finished(plan[index], seconds, "fine", plan[index + 1 :])
+        same(bar.seconds_left(plan[index + 1 :]), left)
+        bar.running(plan[index + 1 : index + 2], plan[index + 2 :])
+    holds(stream.getvalue(), f"[{'#' * 7}{'.' * 23}] 2/8 v 8 burst, pass 2, v02, 1:30 left")
     require("\n" not in stream.getvalue(), "a bar is one line")
+    same([progress.clock(one) for one in (59.9, 61, 3725)], ["0:59", "1:01", "1:02:05"])
     log, plan = io.StringIO(), plan_of(1, "burst")  # no terminal: a line for each run
-    lines = progress.Progress(len(plan), stream=log)
-    lines.running(plan)
+    lines = progress.Progress(jobs=2, stream=log)
+    lines.running(plan[:1], plan[1:])
     lines.finished(plan[0], 10, "fine", plan[1:])
     lines.close()
-    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:10 left)\n")
+    same(log.getvalue(), "pass 1, v01: fine (10.0 s, 0:05 left)\n")
 
 
 if __name__ == "__main__":

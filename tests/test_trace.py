@@ -11,20 +11,20 @@ import functools
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "trace" / "emulated"
-TRACE = ("-m", "bench.trace")
 MOST_BYTES = 200_000  # of a record that is kept
 
+from tools import fake_rungs
 from tools.fake_rungs import refused, require, run_cases, same
 
 from bench import chrome_trace
 from bench.records import recorded, traces
+from bench.records.neighbours import pairwise
 
 # The rung, its options, and what comes of them: fills of the ring by the CTA, its stages, and the
 # warps (or warpgroups) that are traced.
@@ -40,27 +40,22 @@ RUNS = {
     "t08": ((), 1, 1, 8),
 }
 IN_TURNS = ("v15",)  # each fill has one reader
-QUICK = ("--inputs", "integers")  # one check in place of two
 POLICIES = ("eager", "newest-first", "late-loads", "random --seed 1", "random --seed 2")
+UNDER_ALL = ("v04", "v07", "v12", "a05")  # rungs that are traced under these, too
 
 
 def run(rung, folder, *options):
     """Traces a rung into the folder; returns the result with captured text."""
-    command = [sys.executable, *TRACE, str(PROGRAMS / rung), "--out", str(folder), *options]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    command = (sys.executable, "-m", "bench.trace", PROGRAMS / rung, "--out", folder)
+    return fake_rungs.run(*command, *options)
 
 
 def traced(rung, folder, *options):
-    """The record of a run that has to succeed."""
+    """The record of a run that has to succeed. It may say for how long it emulates."""
     result = run(rung, folder, *options)
-    same((result.returncode, result.stderr.replace(progress(result), "")), (0, ""))
+    said = re.sub(r".*emulating.*\n", "", result.stderr)
+    same((result.returncode, said), (0, ""))
     return recorded.load_record(Path(folder) / f"{rung}-emulator.json")
-
-
-def progress(result):
-    """What a program says on stderr if it takes more than two seconds."""
-    found = re.search(r"^.*emulating.*\n", result.stderr, re.MULTILINE)
-    return found[0] if found else ""
 
 
 @functools.cache
@@ -74,224 +69,170 @@ def recorded_once(rung):
     return record, viewer
 
 
+def fills_of(record):
+    """All fills of its ring, stage by stage."""
+    return [fill for stage in traces.stages(traces.Trace(record)) for fill in stage.fills]
+
+
 # --- whole traces -----------------------------------------------------------------------------
 
 
 def check_story(rung, record):
     """What the trace tells is what the rung does."""
-    _, fills, stages, warps = RUNS[rung]
-    trace = traces.Trace(record)
-    found = traces.stages(trace)
-    same((len(found), sum(len(stage.fills) for stage in found)), (stages, fills))
-    same(len(record["warps"]), warps)
-    read = [fill for stage in found for fill in stage.fills if fill.readings]
-    require(len(read) >= fills - 1, f"{fills - len(read)} fills are never read")
-    for stage in found:
-        for fill in stage.fills:
-            numbers = {reading.warp for reading in fill.readings}
-            multiply = sum(warp.multiplies for warp in trace.warps)
-            wanted = 1 if rung in IN_TURNS else multiply or len(trace.warps)
-            require(not numbers or len(numbers) == wanted, f"only warps {numbers} read a fill")
+    _, wanted, stages, warps = RUNS[rung]
+    trace, fills = traces.Trace(record), fills_of(record)
+    same((len(traces.stages(trace)), len(fills), len(trace.warps)), (stages, wanted, warps))
+    readers = [len({reading.warp for reading in fill.readings}) for fill in fills]
+    multiply = sum(warp.multiplies for warp in trace.warps)
+    same(set(readers) - {0}, {1 if rung in IN_TURNS else multiply or warps} if fills else set())
+    require(readers.count(0) <= 1, f"{readers.count(0)} fills are never read")
     for warp in trace.warps:
         require(traces.spans(trace, warp), f"warp {warp.number} does nothing")
-
-
-def check_viewer(record, viewer):
-    """The viewer's file shows the stages, the warps and what is on its way."""
-    chrome_trace.check(viewer)
-    same(viewer, chrome_trace.export(traces.Trace(record)))
-    names = [e["args"]["name"] for e in viewer["traceEvents"] if e["name"] == "thread_name"]
-    trace = traces.Trace(record)
-    wanted = [stage.name for stage in traces.stages(trace)] + [trace.title(w) for w in trace.warps]
-    same(names, wanted)
-    phases = {event["ph"] for event in viewer["traceEvents"]}
-    require({"M", "X"} <= phases, f"only {phases}")
-    require(record["time"]["unit"] in viewer["otherData"]["time"], viewer["otherData"])
 
 
 def whole(rung):
     """A test of one rung's trace."""
 
-    def test(_):
+    def test(folder):
         record, viewer = recorded_once(rung)
         check_story(rung, record)
-        check_viewer(record, viewer)
-        size = len(json.dumps(record))
-        require(size < MOST_BYTES, f"{size} bytes")
+        require(len(json.dumps(record)) < MOST_BYTES, f"{len(json.dumps(record))} bytes")
         same((record["gpu"], record["time"]["unit"]), (None, "emulated steps"))
-
-    test.__doc__ = f"{rung}'s trace is whole, and a viewer would take it."
-    return test
-
-
-def policies(rung):
-    """A test of one rung under other orders of events."""
-
-    def test(folder):
-        for policy in POLICIES:
-            options = (*RUNS[rung][0], "--policy", *policy.split(), *QUICK)
+        trace = traces.Trace(record)
+        same(viewer, chrome_trace.export(trace))
+        names = [e["args"]["name"] for e in viewer["traceEvents"] if e["name"] == "thread_name"]
+        stages = [stage.name for stage in traces.stages(trace)]
+        same(names, stages + [trace.title(warp) for warp in trace.warps])
+        require("emulated steps" in viewer["otherData"]["time"], viewer["otherData"])
+        for policy in POLICIES if rung in UNDER_ALL else ():
+            options = (*RUNS[rung][0], "--policy", *policy.split(), "--inputs", "integers")
             check_story(rung, traced(rung, folder, *options))
 
-    test.__doc__ = f"{rung}'s traces are whole under other policies."
+    under = ", under every policy" if rung in UNDER_ALL else ""
+    test.__doc__ = f"{rung}'s trace is whole{under}, and a viewer would take it."
     return test
 
 
 def names_and_lines(_):
     """Barriers and tiles have the rung's names, and events its lines."""
-    record, _ = recorded_once("v07")
-    same([one["name"] for one in record["shared"]], ["a", "b", "full", "empty"])
-    same([one["count"] for one in record["shared"]], [4] * 4)
-    trace = traces.Trace(record)
+    trace = traces.Trace(recorded_once("v07")[0])
+    shared = [(one["name"], one["count"]) for one in trace.record["shared"]]
+    same(shared, [(name, 4) for name in ("a", "b", "full", "empty")])
     waits = {trace.name(e.address): trace.source(e.line) for w in trace.warps for e in w.of("wait")}
     same(sorted(waits), [f"{name}[{i}]" for name in ("empty", "full") for i in range(4)])
     require("mbarrier_wait(&smem.full[stage]" in waits["full[2]"], waits)
     require("mbarrier_wait(&smem.empty[stage]" in waits["empty[0]"], waits)
-    multiplies = [e for warp in trace.warps for e in warp.of("multiply")]
-    same({trace.name(e.other) for e in multiplies}, {f"b[{i}]" for i in range(4)})
+    read = {trace.name(e.other) for warp in trace.warps for e in warp.of("multiply")}
+    same(read, {f"b[{i}]" for i in range(4)})
     titles = [trace.title(warp) for warp in trace.warps]
     same(titles, ["warpgroup 0 (producer)"] + [f"warpgroup {i} (consumer)" for i in (1, 2)])
     stored = traces.stores(traces.Trace(recorded_once("v12")[0]))
     require(len(stored) == 16 and all(done for *_, done in stored), stored)
 
 
-def another_cta(folder):
-    """--cta chooses the CTA, and one that the launch does not have is refused."""
+def options_of_a_trace(folder):
+    """--cta chooses the CTA; what means nothing here is refused in one line, and nothing is written."""
     same(traced("v07", folder, "--cta", "3")["launch"]["block_index"], [3, 0, 0])
     same(traced("t08", folder, "--cta", "5")["launch"]["block_index"], [2, 1, 0])
-    result = run("v07", Path(folder) / "none", "--cta", "4")
-    same((result.returncode, (Path(folder) / "none").exists()), (2, False))
-    same(result.stderr, "v07: --cta 4: this launch has 4 CTAs, numbered from 0\n")
-
-
-def refused_options(folder):
-    """Options that mean nothing here are refused in one line; an ordinary rung traces nothing."""
-    for options, words in (
-        (("--protocol", "burst"), "a traced rung is not timed"),
-        (("--events", "0"), "must be a whole number from 1"),
-        (("--m", "100"), "128"),
-        (("--nothing",), "unknown argument"),
+    for rung, status, options, words in (
+        ("v07", 2, ("--cta", "4"), "v07: --cta 4: this launch has 4 CTAs, numbered from 0\n"),
+        ("v07", 2, ("--protocol", "burst"), "a traced rung is not timed"),
+        ("v07", 2, ("--events", "0"), "must be a whole number from 1"),
+        ("v07", 2, ("--m", "100"), "128"),
+        ("v07", 2, ("--nothing",), "unknown argument"),
+        ("none", 1, (), "build it first"),
     ):
-        result = run("v07", folder, *options)
-        same((result.returncode, result.stderr.count("\n")), (2, 1))
+        result = run(rung, Path(folder) / "none", *options)
+        same((result.returncode, result.stderr.count("\n")), (status, 1))
         require(words in result.stderr, result.stderr)
-    result = run("none", folder)
-    require(result.returncode == 1 and "build it first" in result.stderr, result.stderr)
-    same(list(Path(folder).iterdir()), [])
+    require(not (Path(folder) / "none").exists(), "a refused run left something behind")
 
 
-def fewer_fills(folder):
-    """--fills keeps the first ones, whole; the rest is counted."""
-    record = traced("v07", folder, "--fills", "5")
-    trace = traces.Trace(record)
-    fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
-    require(sum(fill.done is not None for fill in fills) >= 5, fills)
-    require(len(fills) < 10 and record["events_left_out"] > 0, record["events_left_out"])
-
-
-def little_room(folder):
-    """Where the room ends the trace ends for all warps, and what is missing is counted."""
+def less_than_all(folder):
+    """--fills keeps the first fills, whole; where the room ends the trace ends for all warps; what is
+    left out is counted."""
     full = recorded_once("v07")[0]
+    record = traced("v07", folder, "--fills", "5")
+    fills = fills_of(record)
+    require(5 <= sum(fill.done is not None for fill in fills) <= len(fills) < 10, fills)
+    require(record["events_left_out"] > 0, record["events_left_out"])
     result = run("v07", folder, "--events", "30")
     require("not kept" in result.stdout and "left out" in result.stdout, result.stdout)
     record = recorded.load_record(Path(folder) / "v07-emulator.json")
     require(record["time"]["end"] < full["time"]["end"], record["time"])
-    whole = sum(len(warp["events"]["what"]) for warp in full["warps"])
-    kept = sum(len(warp["events"]["what"]) for warp in record["warps"])
-    same(kept + record["events_left_out"], whole)
+    every, kept = (sum(len(w["events"]["what"]) for w in one["warps"]) for one in (full, record))
+    same(kept + record["events_left_out"], every)
 
 
 # --- damaged traces ---------------------------------------------------------------------------
 
 
-def first(record, warp, what, number=0):
-    """(events, index) of a warp's event of that kind."""
-    events = record["warps"][warp]["events"]
-    found = [i for i, code in enumerate(events["what"]) if traces.WHATS[code] == what]
-    return events, found[number]
-
-
-def set_to(warp, what, column, value, number=0):
-    """A damage: another value in one event."""
+def event(warp, kind, number=0, **changes):
+    """A damage: one event has other values (by functions of the old ones), or is gone without any."""
 
     def damage(record):
-        events, index = first(record, warp, what, number)
-        old, stage = events[column][index], record["shared"][0]["bytes"]
-        events[column][index] = value(old, stage) if callable(value) else value
+        events = record["warps"][warp]["events"]
+        index = [i for i, code in enumerate(events["what"]) if traces.WHATS[code] == kind][number]
+        for name, column in events.items():
+            if name in changes:
+                column[index] = changes[name](column[index])
+            elif not changes:
+                del column[index]
 
     return damage
 
 
-def without(warp, what, number=0):
-    """A damage: one event is gone."""
-
-    def damage(record):
-        events, index = first(record, warp, what, number)
-        for column in events.values():
-            del column[index]
-
-    return damage
-
-
-def operation(change):
-    """A damage: change(operations, the trace's end)."""
-    return lambda record: change(record["operations"], record["time"]["end"])
-
-
-def read_longer(record):
-    """A damage: the stage is still read when the producer fills it again."""
-    again = traces.stages(traces.Trace(record))[0].fills[1].begin
-    operations = record["operations"]
-    multiplies = [i for i, k in enumerate(operations["kind"]) if traces.OPERATIONS[k] == "multiply"]
-    events, index = first(record, 1, "multiply")
-    mine = [i for i in multiplies if operations["warp"][i] // 4 == 1]
-    operations["happened"][mine[events["value"][index] - 1]] = again + 1
+def to(value):
+    """A change to that value."""
+    return lambda _: value
 
 
 def field(path, value):
     """A damage: another value at a.b.c."""
 
     def damage(record):
-        *way, last = path.split(".")
-        inner = record
+        *way, last = (int(key) if key.isdigit() else key for key in path.split("."))
         for key in way:
-            inner = inner[int(key) if key.isdigit() else key]
-        inner[last] = value
+            record = record[key]
+        record[last] = value
 
     return damage
 
 
+def read_longer(record):
+    """A damage: the stage is still read when the producer fills it again."""
+    trace = traces.Trace(record)
+    group, _ = traces.multiplications(trace, trace.warps[1])[0]
+    kinds = [(one.kind, one.warp // 4) for one in trace.operations]
+    mine = [i for i, kind in enumerate(kinds) if kind == ("multiply", 1)]
+    last = mine[group.value - 1]
+    record["operations"]["happened"][last] = traces.stages(trace)[0].fills[1].begin + 1
+
+
+TILE = 128 * 64 * 2  # bytes of A in a stage of v07
+NO_OPERATIONS = {name: [] for name in traces.Operation._fields}
 # What is damaged, and what the refusal says.
 DAMAGES = (
     (field("schema", 2), "schema: 2"),
     (field("time.unit", "seconds"), "time.unit"),
-    (field("warps.0.warp", 5), "warps: not in order"),
     (field("whats", ["wait"]), "whats: other names"),
     (field("shared.0.bytes", 0), "shared[0].bytes"),
     (field("remark", "mine"), "remark: is no field"),
+    (field("warps.1.events.line", []), "warps[1].events: columns of different lengths"),
+    (event(1, "wait", what=to(99)), "stands for none of"),
+    (event(1, "wait", begin=to(10**6)), "ends before it begins"),
+    (event(1, "wait", end=to(10**6)), "behind the trace's end"),
+    (event(2, "arrive", begin=to(0)), "the end of what precedes it"),
+    (event(1, "wait", value=to(1)), "twice in a row: phases alternate"),
+    (event(0, "wait", value=to(3)), "waits for parity 3 of empty[0]"),
+    (event(0, "wait", address=to(1024)), "which is no mbarrier"),
     (
-        lambda record: record["warps"][1]["events"]["line"].pop(),
-        "warps[1].events: columns of different lengths",
-    ),
-    (set_to(1, "wait", "what", 99), "stands for none of"),
-    (set_to(1, "wait", "begin", 10**6), "ends before it begins"),
-    (set_to(1, "wait", "end", 10**6), "behind the trace's end"),
-    (set_to(2, "arrive", "begin", 0), "the end of what precedes it"),
-    (set_to(1, "wait", "value", 1), "twice in a row: phases alternate"),
-    (set_to(0, "wait", "value", 3), "waits for parity 3 of empty[0]"),
-    (set_to(0, "wait", "address", 1024), "which is no mbarrier"),
-    (
-        set_to(1, "multiply", "address", lambda old, bytes_: old + bytes_),
+        event(1, "multiply", address=lambda a: a + TILE),
         "reads a[1], and the warp waited for stage 0",
     ),
-    (without(1, "multiply"), "a multiply wait, and no multiply came before it"),
-    (without(1, "wait", 4), "phases alternate"),
-    (
-        operation(lambda table, _: [column.clear() for column in table.values()]),
-        "has no end: it never landed",
-    ),
-    # It happened before it was started; the second fill's load landed when it had long been read.
-    (operation(lambda table, _: table["happened"].__setitem__(0, 0)), "before it was started"),
-    (operation(lambda table, end: table["happened"].__setitem__(3, end)), "it had not landed"),
+    (event(1, "wait", 4), "reads a[0], and the warp waited for stage 3"),
+    (field("operations", NO_OPERATIONS), "has no end: it never landed"),
+    (field("operations.happened.3", 10**6), "it had not landed"),  # when it had long been read
     (read_longer, "while warp 4 reads the stage"),
 )
 
@@ -299,13 +240,26 @@ DAMAGES = (
 def damaged(folder):
     """A damaged trace is refused, and the message says what cannot be."""
     record, _ = recorded_once("v07")
-    for index, (damage, words) in enumerate(DAMAGES):
-        path = Path(folder) / f"{index}.json"
+    path = Path(folder) / "damaged.json"
+    for damage, words in DAMAGES:
         broken = copy.deepcopy(record)
         damage(broken)
         path.write_text(json.dumps(broken))
         message = refused(words, recorded.load_record, path)
         require(message.startswith(f"{path}: "), message)
+
+
+def overlapping(_):
+    """A viewer's file in which a slice ends inside of the next one on its track is refused."""
+    viewer = copy.deepcopy(recorded_once("v07")[1])
+    slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
+    one, after = next(
+        (one, after)
+        for one, after in pairwise(slices)
+        if (one["pid"], one["tid"]) == (after["pid"], after["tid"]) and after["dur"] > 0.001
+    )
+    one["dur"] = after["ts"] - one["ts"] + 0.001
+    refused(f"'{after['name']}' at ", chrome_trace.check, viewer)
 
 
 # --- as on a GPU ------------------------------------------------------------------------------
@@ -314,16 +268,14 @@ def damaged(folder):
 def like_a_gpu(rung):
     """A made-up record: what a GPU would have written, where nobody tells of operations."""
     record = copy.deepcopy(recorded_once(rung)[0])
-    fills = [f for s in traces.stages(traces.Trace(record)) for f in s.fills]
     barriers = traces.load_barriers(traces.Trace(record))
-    seen = [f for f in fills if f.landed is not None]
+    seen = [fill for fill in fills_of(record) if fill.landed is not None]
     record["landed"] = {
         "barrier": [barriers[fill.stage] for fill in seen],
         "after": [fill.landed - 1 for fill in seen],
         "by": [fill.landed for fill in seen],
     }
-    for column in record["operations"].values():
-        del column[:]
+    record["operations"] = NO_OPERATIONS
     record["time"].update(unit="SM cycles", policy=None, cycles=1700, nanoseconds=1000)
     gpu = dict.fromkeys(("power_limit_watts", "driver", "cuda", "cublas"))
     record["gpu"] = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": 132, **gpu}
@@ -336,24 +288,24 @@ def gpu_record(folder):
         record = like_a_gpu(rung)
         path = Path(folder) / f"{rung}.json"
         recorded.write_json(path, record)
-        exact = traces.stages(traces.Trace(recorded_once(rung)[0]))
-        seen = traces.stages(traces.Trace(recorded.load_record(path)))
+        exact, seen = fills_of(recorded_once(rung)[0]), fills_of(recorded.load_record(path))
         if rung != "v12":  # nobody tells of a peer's loads
-            one, other = (
-                [[(f.begin, f.landed, f.taken) for f in stage.fills] for stage in both]
-                for both in (seen, exact)
-            )
-            same(one, other)
-        for column in record["landed"].values():
-            del column[:]
+            for one, other in zip(seen, exact):
+                same((one.begin, one.landed, one.taken), (other.begin, other.landed, other.taken))
+        record["landed"] = {name: [] for name in record["landed"]}
         recorded.check(record)
-        later = traces.stages(traces.Trace(record))
-        for one, other in zip(exact, later):
-            for fill, guess in zip(one.fills, other.fills):
-                require(guess.landed is None or guess.landed >= fill.landed, (fill, guess))
-    record = like_a_gpu("v07")  # a landing that is another fill's, at the end, is refused
-    record["landed"]["after"][0] = record["landed"]["by"][0] = record["time"]["end"]
-    refused("has landed twice", recorded.check, record)
+        for fill, guess in zip(exact, fills_of(record)):
+            require(guess.landed is None or guess.landed >= fill.landed, (fill, guess))
+
+
+def gpu_landings(_):
+    """A landing that is another fill's, or that was seen after its own fill was read, is refused."""
+    record = like_a_gpu("v07")
+    read = fills_of(record)[0].taken
+    for time, words in ((record["time"]["end"], "has landed twice"), (read + 1, "had not landed")):
+        late = copy.deepcopy(record)
+        late["landed"]["after"][0] = late["landed"]["by"][0] = time
+        refused(words, recorded.check, late)
 
 
 # --- ordinary programs ------------------------------------------------------------------------
@@ -367,22 +319,20 @@ def nothing_in_ordinary_programs(_):
         require("trace/" not in path.read_text().replace(str(ROOT), ""), f"{path} names a trace")
     traced_list = (PROGRAMS / "v07.o.d").read_text()
     require("common/trace/hooks.cuh" in traced_list, "the traced rung is not traced")
-    sources = [*ROOT.glob("steps/*.cu"), *ROOT.glob("common/device/*")]
-    for path in sources:
+    for path in (*ROOT.glob("steps/*.cu"), *ROOT.glob("common/device/*")):
         text = path.read_text(encoding="utf-8")
         require(not re.search(r"\btrace", text, re.IGNORECASE), f"{path.name} speaks of traces")
 
 
 TESTS = [
     *map(whole, RUNS),
-    *map(policies, ("v04", "v07", "v12", "a05")),
     names_and_lines,
-    another_cta,
-    refused_options,
-    fewer_fills,
-    little_room,
+    options_of_a_trace,
+    less_than_all,
     damaged,
+    overlapping,
     gpu_record,
+    gpu_landings,
     nothing_in_ordinary_programs,
 ]
 

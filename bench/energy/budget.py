@@ -21,9 +21,9 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from dataclasses import dataclass
 from functools import cache
 from operator import mul
+from typing import NamedTuple
 
 from bench.records.neighbours import pairwise
 
@@ -32,24 +32,14 @@ MERGED, APART = "loads-l2", "loads-l2-apart"
 # Parts that the model has to meet, of every rung. The rung itself is not one: it is what the whole is
 # a copy of.
 COMMON = (
-    WHOLE,
-    "whole-three-quarters",
-    "whole-half",
-    "no-store",
-    "no-dram",
-    "no-loads",
-    "multiply",
-    "multiply-half",
-    "multiply-a-registers",
-    "loads",
-    "loads-l2",
-    "waiting",
+    *(WHOLE, "whole-three-quarters", "whole-half", "no-store", "no-dram", "no-loads"),
+    *("multiply", "multiply-half", "multiply-a-registers", "loads", "loads-l2", "waiting"),
 )
 # Those with narrower wgmmas: the widths have to divide the rung's tile.
 NARROW = {"v14": ("multiply-n128", "multiply-n64"), "v16": ("multiply-n104", "multiply-n40")}
 BLOCKS = 4  # into which a run is cut, to see how much its watts vary
 SLOPES = [step / 20 for step in range(41)]  # of the voltage, per GHz: 0 to 2, and then finer
-FINE_STEP, FINE_STEPS = 1 / 400, 20  # around the best of them
+FINER = [step / 400 for step in range(-20, 21)]  # around the best of them
 
 
 class Unsolvable(ValueError):
@@ -59,39 +49,31 @@ class Unsolvable(ValueError):
 # --- what the counter said ------------------------------------------------------------------
 
 
-def times_of(edges):
-    """When the counter moved: half-way between the look before and the one after."""
-    return [(low + high) / 2 for low, high in zip(edges["before"], edges["after"])]
-
-
-def slope_of(edges, first, last):
-    """Watts between two steps of the counter."""
-    times = times_of(edges)
-    return (edges["joules"][last] - edges["joules"][first]) / (times[last] - times[first])
-
-
-def watts_of(edges):
-    """Mean watts from the counter's first step to its last."""
-    return slope_of(edges, 0, -1)
+def watts_of(edges, first=0, last=-1):
+    """Mean watts between two of the counter's steps: the first and the last. A step happened half-way
+    between the look before and the one after."""
+    (begin, low), (end, high) = (
+        ((edges["before"][i] + edges["after"][i]) / 2, edges["joules"][i]) for i in (first, last)
+    )
+    return (high - low) / (end - begin)
 
 
 def watts_error(edges):
     """What is not known of watts_of(): the standard error of the means over parts of the run, and when
     exactly the first and the last step happened. That the counter itself is right is not in it."""
-    steps = len(edges["joules"]) - 1
+    before, after, steps = edges["before"], edges["after"], len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [slope_of(edges, low, high) for low, high in pairwise(bounds)]
-    times = times_of(edges)
-    looks = [(edges["after"][i] - edges["before"][i]) / 2 for i in (0, -1)]
-    of_edges = math.hypot(*looks) / (times[-1] - times[0]) * watts_of(edges)
+    blocks = [watts_of(edges, low, high) for low, high in pairwise(bounds)]
+    looks = math.hypot(after[0] - before[0], after[-1] - before[-1])
+    seconds = before[-1] + after[-1] - before[0] - after[0]  # twice: so are the looks
+    of_edges = looks / seconds * watts_of(edges)
     return math.hypot(statistics.stdev(blocks) / math.sqrt(BLOCKS), of_edges)
 
 
-# --- the model ------------------------------------------------------------------------------
+# --- the parts and what they do -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """One thing that takes energy."""
 
     name: str
@@ -121,30 +103,6 @@ TERMS = (
 )
 
 
-@dataclass(frozen=True)
-class Fit:
-    """The model's numbers."""
-
-    slope: float  # of the voltage, per GHz, relative to that at the whole's clock
-    joules: dict  # term -> of one of it, at the whole's clock
-    residuals: dict  # part -> (model - measured) / measured
-    clock: float
-    base: float  # watts: idle and awake
-
-    def voltage_square(self, clock):
-        """v(clock)."""
-        return voltage_square(self.slope, clock - self.clock)
-
-    def at_whole(self, part, term):
-        """Joules of a term in a part's launch, had it run at the whole's clock."""
-        return self.joules[term.name] * term.amount(part)
-
-
-def voltage_square(slope, above):
-    """The square of the voltage, relative to that at the whole's clock."""
-    return (1 + slope * above) ** 2
-
-
 def good_parts(record):
     """{name: part} of those that were measured."""
     return {part["part"]: part for part in record["parts"] if "failed" not in part}
@@ -169,35 +127,7 @@ def require_parts(record):
     return parts
 
 
-def solve_linear(matrix, right):
-    """x of matrix x = right, by elimination with pivots. Unsolvable if there is not one x."""
-    size = len(right)
-    rows = [[*row, value] for row, value in zip(matrix, right)]
-    for column in range(size):
-        pivot = max(range(column, size), key=lambda i: abs(rows[i][column]))
-        if abs(rows[pivot][column]) < 1e-12:
-            raise Unsolvable("the parts do not tell all terms apart")
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        for i in range(size):
-            if i != column:
-                factor = rows[i][column] / rows[column][column]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[column])]
-    return [rows[i][size] / rows[i][i] for i in range(size)]
-
-
-def normal_equations(rows, right):
-    """(scales, matrix, right): the normal equations of rows x = right, of columns that are scaled
-    first, so that amounts of any size can stand beside each other."""
-    count = len(rows[0])
-    scales = [math.sqrt(sum(row[i] ** 2 for row in rows)) for i in range(count)]
-    if min(scales) == 0:
-        raise Unsolvable("one of the terms is in none of the parts")
-    columns = [[row[i] / scales[i] for row in rows] for i in range(count)]
-    matrix = [[0.0] * count for _ in range(count)]
-    for i in range(count):
-        for j in range(i + 1):
-            matrix[i][j] = matrix[j][i] = dot(columns[i], columns[j])
-    return scales, matrix, [dot(column, right) for column in columns]
+# --- the fit --------------------------------------------------------------------------------
 
 
 def dot(one, other):
@@ -205,62 +135,95 @@ def dot(one, other):
     return sum(map(mul, one, other))
 
 
+def solve_linear(matrix, right):
+    """x of matrix x = right, by elimination with pivots. Unsolvable if there is not one x."""
+    rows = [[*row, value] for row, value in zip(matrix, right)]
+    for column in range(len(rows)):
+        pivot = max(range(column, len(rows)), key=lambda i: abs(rows[i][column]))
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        if abs(rows[column][column]) < 1e-12:
+            raise Unsolvable("the parts do not tell all terms apart")
+        for i, row in enumerate(rows):
+            if i != column:
+                factor = row[column] / rows[column][column]
+                rows[i] = [a - factor * b for a, b in zip(row, rows[column])]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
+
+
 def none_below_zero(rows, right):
     """x with the least squares of rows x - right and no x below 0: the lowest of them is 0, until
-    none is."""
-    scales, matrix, vector = normal_equations(rows, right)
-    kept = list(range(len(scales)))
+    none is. The columns are scaled first, so that amounts of any size can stand beside each other."""
+    columns = list(zip(*rows))
+    scales = [math.hypot(*column) for column in columns]
+    if min(scales) == 0:
+        raise Unsolvable("one of the terms is in none of the parts")
+    columns = [[value / scale for value in column] for column, scale in zip(columns, scales)]
+    matrix = [[dot(one, other) for other in columns] for one in columns]
+    kept = list(range(len(columns)))
     while True:
         chosen = [[matrix[i][j] for j in kept] for i in kept]
-        solved = solve_linear(chosen, [vector[i] for i in kept])
-        found = [value / scales[i] for value, i in zip(solved, kept)]
-        lowest = min(range(len(kept)), key=lambda i: found[i])
+        solved = solve_linear(chosen, [dot(columns[i], right) for i in kept])
+        found = {i: value / scales[i] for i, value in zip(kept, solved)}
+        lowest = min(found, key=found.get)
         if found[lowest] >= 0:
-            values = dict(zip(kept, found))
-            return [values.get(i, 0.0) for i in range(len(scales))]
-        del kept[lowest]
+            return [found.get(i, 0.0) for i in range(len(columns))]
+        kept.remove(lowest)
 
 
-def fit_at(parts, names, slope, base):
-    """(sum of squares, Fit) with that slope of the voltage."""
-    clock = parts[WHOLE]["sm_clock_ghz"]
+class Fit(NamedTuple):
+    """The model's numbers."""
+
+    slope: float  # of the voltage, per GHz, relative to that at the whole's clock
+    clock: float  # the whole's
+    base: float  # watts: idle and awake
+    joules: dict  # term -> of one of it, at the whole's clock
+    residuals: dict  # part -> (model - measured) / measured
+
+    def of_terms(self, part):
+        """{term: its joules in a part's launch}, had it run at the whole's clock."""
+        return {term.name: self.joules[term.name] * term.amount(part) for term in TERMS}
+
+    def moved(self, part):
+        """Joules of what a part does, at the whole's clock, without what SMs take by being there."""
+        square = voltage_square(self.slope, part["sm_clock_ghz"] - self.clock)
+        rest = (part["joules"] - self.base * part["seconds"]) / square
+        return rest - self.joules["waiting"] * cycles(part)
+
+
+def voltage_square(slope, above):
+    """The square of the voltage, relative to that at the whole's clock."""
+    return (1 + slope * above) ** 2
+
+
+def fit_at(parts, names, slope):
+    """The model that meets those parts best with that slope of the voltage."""
+    clock, base = parts[WHOLE]["sm_clock_ghz"], parts[AWAKE]["watts"]
     rows, right = [], []
-    for name in names:
-        part = parts[name]
-        square = voltage_square(slope, part["sm_clock_ghz"] - clock)
-        total = part["joules"]
+    for part in (parts[name] for name in names):
+        square, total = voltage_square(slope, part["sm_clock_ghz"] - clock), part["joules"]
         rows.append([term.amount(part) * (square if term.scaled else 1) / total for term in TERMS])
         right.append((total - base * part["seconds"]) / total)
     values = none_below_zero(rows, right)
-    residuals = {
-        name: sum(a * x for a, x in zip(row, values)) - value
-        for name, row, value in zip(names, rows, right)
-    }
     joules = {term.name: value for term, value in zip(TERMS, values)}
-    squares = sum(value**2 for value in residuals.values())
-    return squares, Fit(slope, joules, residuals, clock, base)
+    residuals = [dot(row, values) - value for row, value in zip(rows, right)]
+    return Fit(slope, clock, base, joules, dict(zip(names, residuals)))
 
 
 def fit(parts, names):
     """The model that meets those parts best."""
-    base = parts[AWAKE]["watts"]
-    found = None
-    for slopes in (SLOPES, None):
-        near = slopes or [
-            found.slope + FINE_STEP * step
-            for step in range(-FINE_STEPS, FINE_STEPS + 1)
-            if found.slope + FINE_STEP * step >= 0
-        ]
-        fits = (fit_at(parts, names, slope, base) for slope in near)
-        found = min(fits, key=lambda one: one[0])[1]
-    return found
+
+    def best_of(slopes):
+        fits = (fit_at(parts, names, slope) for slope in slopes)
+        return min(fits, key=lambda one: sum(value**2 for value in one.residuals.values()))
+
+    near = best_of(SLOPES).slope
+    return best_of(near + step for step in FINER if near + step >= 0)
 
 
 # --- the budget -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A line of the budget."""
 
     name: str
@@ -274,51 +237,15 @@ class Entry:
         return self.joules / total
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(NamedTuple):
     """Where the joules of the whole go; the entries' joules add up to them."""
 
     joules: float  # of one launch of the whole
     error: float  # of them, by the counter's scatter
-    entries: tuple
+    entries: list
     fit: Fit
     zeros: float | None  # share of the tensor cores' and their reads' joules that is there on zeros
     apart: float | None  # joules that the loads of a launch take more where no requests merge
-
-
-def of_terms(part, found):
-    """{name: joules} of the terms in a part at the whole's clock."""
-    return {term.name: found.at_whole(part, term) for term in TERMS}
-
-
-def moved(part, found):
-    """Joules of what a part does, at the whole's clock, without what SMs take by being there."""
-    square = found.voltage_square(part["sm_clock_ghz"])
-    rest = (part["joules"] - found.base * part["seconds"]) / square
-    return rest - found.joules["waiting"] * cycles(part)
-
-
-def with_clock(parts, name):
-    """The part of that name, or None unless it was measured, and its clock too."""
-    part = parts.get(name)
-    return None if part is None or part["sm_clock_ghz"] is None else part
-
-
-def on_zeros(parts, found):
-    """What multiplying zeros takes, as a share of what multiplying numbers takes; None if it was not
-    measured."""
-    part = with_clock(parts, ZEROS)
-    if part is None:
-        return None
-    numbers = [found.at_whole(part, term) for term in TERMS if term.name in ("tensor", "operands")]
-    return moved(part, found) / sum(numbers) if sum(numbers) > 0 else None
-
-
-def apart(parts, found):
-    """What loads that do not merge take more than those that do, both from the L2; None if it was not
-    measured."""
-    part = with_clock(parts, APART)
-    return None if part is None else moved(part, found) - moved(parts[MERGED], found)
 
 
 def make(record):
@@ -331,29 +258,27 @@ def make_of(text):
     """The same, of the JSON that it depends on."""
     record = json.loads(text)
     parts, fitted = require_parts(record), fitted_of(record["rung"])
-    whole, idle = parts[WHOLE], parts[IDLE]["watts"]
-    found = fit(parts, fitted)
-    others = [
-        fit(parts, [name for name in fitted if name != out]) for out in fitted if out != WHOLE
+    without = [[name for name in fitted if name != out] for out in fitted if out != WHOLE]
+    fits = [fit(parts, names) for names in (fitted, *without)]
+    found, whole = fits[0], parts[WHOLE]
+    seconds, total = whole["seconds"], whole["joules"]
+    idle = parts[IDLE]["watts"] * seconds
+    awake = found.base * seconds - idle
+    ways = [one.of_terms(whole) for one in fits]
+    lines = [
+        ("idle", "the GPU with nothing to do", [idle]),
+        ("awake", "awake: one SM has a warp to run", [awake]),
+        *((term.name, term.words, [way[term.name] for way in ways]) for term in TERMS),
+        ("rest", "not attributed", [total - idle - awake - sum(way.values()) for way in ways]),
     ]
-    ways = [of_terms(whole, one) for one in (found, *others)]
-    seconds = whole["seconds"]
-    awake = (found.base - idle) * seconds
-    entries = [
-        Entry("idle", "the GPU with nothing to do", idle * seconds, idle * seconds, idle * seconds),
-        Entry("awake", "awake: one SM has a warp to run", awake, awake, awake),
-    ]
-    entries += [
-        Entry(term.name, term.words, ways[0][term.name], *ends([way[term.name] for way in ways]))
-        for term in TERMS
-    ]
-    rests = [whole["joules"] - found.base * seconds - sum(way.values()) for way in ways]
-    entries.append(Entry("rest", "not attributed", rests[0], *ends(rests)))
-    error = whole["watts_error"] * seconds
-    extra = on_zeros(parts, found), apart(parts, found)
-    return Budget(whole["joules"], error, tuple(entries), found, *extra)
-
-
-def ends(values):
-    """The lowest and the highest."""
-    return min(values), max(values)
+    entries = [Entry(name, words, j[0], min(j), max(j)) for name, words, j in lines]
+    # Parts that no budget needs, where they were measured, and their clocks too.
+    known = {name for name, part in parts.items() if part["sm_clock_ghz"] is not None}
+    zeros = apart = None
+    if ZEROS in known:
+        numbers = found.of_terms(parts[ZEROS])
+        numbers = numbers["tensor"] + numbers["operands"]
+        zeros = found.moved(parts[ZEROS]) / numbers if numbers > 0 else None
+    if APART in known:
+        apart = found.moved(parts[APART]) - found.moved(parts[MERGED])
+    return Budget(total, whole["watts_error"] * seconds, entries, found, zeros, apart)

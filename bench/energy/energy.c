@@ -3,18 +3,13 @@
  * The program is linked with the rung's object, whose main() calls the step_main() here: what the
  * parts compute is compared with what the rung computes. bench/energy/measure.py runs one part
  * after the other, each in a process of its own. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cuda_runtime_api.h>
-
 #include "energy/parts.h"
 #include "harness/buffers.h"
-#include "harness/cuda_failed.h"
-#include "harness/exit_status.h"
 #include "harness/gpu/meter.h"
 #include "harness/json.h"
 #include "harness/message.h"
@@ -29,27 +24,23 @@ enum {
     SCHEMA = 1,
     COPIES = 2,
     ERROR_SIZE = 512,
-    SMALLEST = 256,
-    LARGEST = 32768,
-    RUNG_QUARTERS = 4,
     LEAST_EDGES = 8 /* steps of the energy counter */
 };
 
 typedef struct request {
     const part *part;
-    int size; /* m = n = k */
-    int device;
-    uint64_t seed;
-    double warm_up, seconds, pace;
-    size_t launches; /* 0: as many as fill the seconds, and their energy is read */
     const char *json;
+    double size; /* m = n = k */
+    double device, seed;
+    double warm_up, seconds, pace;
+    double launches; /* 0: as many as fill the seconds, and their energy is read */
 } request;
 
 /* A copy of the operands, so that timed launches do not find them in the L2. */
 typedef struct copy {
     buffer a, b, d;
     problem problem;
-    void *state; /* what the rung's, or the part's, prepare made */
+    void *state; /* what part_prepare() made */
 } copy;
 
 typedef struct run {
@@ -69,11 +60,6 @@ static const char USAGE[] =
 
 /* ---- the command line */
 
-static int bad_usage(const char *option, const char *value) {
-    message("%s '%s' is not understood; --help says more", option, value == NULL ? "" : value);
-    return STATUS_USAGE;
-}
-
 static int list_parts(void) {
     for (size_t i = 0; i < parts_count; ++i) {
         printf("%s\t%s\t%s\n", parts[i].name, parts[i].paced ? "paced" : "", parts[i].what);
@@ -81,110 +67,101 @@ static int list_parts(void) {
     return STATUS_VERIFIED;
 }
 
-static bool read_number(const char *text, double low, double high, double *number) {
-    char *end = NULL;
-    *number = text == NULL ? NAN : strtod(text, &end);
-    return text != NULL && *text != '\0' && *end == '\0' && *number >= low && *number <= high;
-}
-
-static bool read_whole(const char *text, double low, double high, double *number) {
-    return read_number(text, low, high, number) && *number == floor(*number);
-}
-
 /* True if the option and its value are good. */
 static bool take(request *request, const char *option, const char *value) {
-    double number = 0;
-    if (strcmp(option, "--part") == 0) {
-        request->part = value == NULL ? NULL : part_named(value);
-        return request->part != NULL;
+    const struct {
+        const char *option;
+        double low, high, multiple; /* 0: any number */
+        double *to;
+    } numbers[] = {{"--size", 256, 32768, 256, &request->size},
+                   {"--device", 0, 1023, 1, &request->device},
+                   {"--seed", 0, 1e15, 1, &request->seed},
+                   {"--launches", 1, 1000, 1, &request->launches},
+                   {"--pace", 1e-6, 600, 0, &request->pace},
+                   {"--warm-up", 1e-6, 600, 0, &request->warm_up},
+                   {"--seconds", 1e-6, 600, 0, &request->seconds}};
+    if (value == NULL || *value == '\0') {
+        return false;
     }
     if (strcmp(option, "--json") == 0) {
         request->json = value;
-        return value != NULL;
-    }
-    if (strcmp(option, "--size") == 0 && read_whole(value, SMALLEST, LARGEST, &number)) {
-        request->size = (int)number;
-        return request->size % SMALLEST == 0;
-    }
-    if (strcmp(option, "--device") == 0 && read_whole(value, 0, 1023, &number)) {
-        request->device = (int)number;
         return true;
     }
-    if (strcmp(option, "--launches") == 0 && read_whole(value, 1, 1000, &number)) {
-        request->launches = (size_t)number;
-        return true;
+    for (size_t i = 0; strcmp(option, "--part") == 0 && i < parts_count; ++i) {
+        if (strcmp(parts[i].name, value) == 0) {
+            request->part = &parts[i];
+            return true;
+        }
     }
-    if (strcmp(option, "--seed") == 0 && read_whole(value, 0, 1e15, &number)) {
-        request->seed = (uint64_t)number;
-        return true;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+        if (strcmp(option, numbers[i].option) == 0) {
+            char *end = NULL;
+            const double number = strtod(value, &end);
+            *numbers[i].to = number;
+            return *end == '\0' && number >= numbers[i].low && number <= numbers[i].high &&
+                   (numbers[i].multiple == 0 || fmod(number, numbers[i].multiple) == 0);
+        }
     }
-    double *const seconds = strcmp(option, "--pace") == 0      ? &request->pace
-                            : strcmp(option, "--warm-up") == 0 ? &request->warm_up
-                            : strcmp(option, "--seconds") == 0 ? &request->seconds
-                                                               : NULL;
-    if (seconds == NULL || !read_number(value, 1e-6, 600, &number)) {
-        return false;
-    }
-    *seconds = number;
-    return true;
+    return false;
 }
 
-/* Returns an enum exit_status. */
-static int parse(request *request, int argc, char **argv) {
-    char error[ERROR_SIZE];
+/* True if the command line can be followed; else one line has been printed. */
+static bool parse(request *request, int argc, char **argv) {
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!take(request, argv[i], value)) {
-            return bad_usage(argv[i], value);
+            message("%s '%s' is not understood; --help says more", argv[i],
+                    value == NULL ? "" : value);
+            return false;
         }
     }
-    if (request->part == NULL || (request->json == NULL) == (request->launches == 0)) {
+    const part *part = request->part;
+    if (part == NULL || (request->json == NULL) == (request->launches == 0)) {
         message("--part and either --json or --launches are wanted; --help says more");
-        return STATUS_USAGE;
-    }
-    if (request->part->paced && isnan(request->pace)) {
+    } else if (part->paced && isnan(request->pace)) {
         message("the part %s is paced: say with --pace how many seconds a launch takes",
-                request->part->name);
-        return STATUS_USAGE;
+                part->name);
+    } else if (part->kind == PART_IDLE && request->launches > 0) {
+        message("--launches: the part %s launches nothing", part->name);
+    } else {
+        return true;
     }
-    if (request->json != NULL && json_writable(request->json, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_USAGE;
-    }
-    return STATUS_VERIFIED;
+    return false;
 }
 
 /* ---- operands */
 
-static int fill(const run *run, const buffer *to, enum inputs inputs, enum random_stream stream) {
-    const size_t count = to->bytes / number_bytes(NUMBER_BF16);
-    const recipe recipe = {.inputs = inputs,
-                           .range = random_integer_range(run->request->size, EXACT_INTEGER_LIMIT),
-                           .seed = run->request->seed,
-                           .stream = (uint64_t)stream,
-                           .row = (uint64_t)run->request->size};
-    if (run->request->part->zeros) {
-        return cuda_failed(cudaMemsetAsync(to->payload, 0, to->bytes, run->device.stream),
-                           "filling an operand with zeros");
+/* Ends the program if a function of the rung's or of the part's has failed: it has said why. */
+static void check(int status) {
+    if (status != 0) {
+        exit(output_end(STATUS_FAILED));
     }
-    return operands_fill(to->payload, NUMBER_BF16, count, &recipe, run->device.stream);
 }
 
-static int fill_operands(const run *run, const copy *copy, enum inputs inputs) {
-    return fill(run, &copy->a, inputs, RANDOM_STREAM_A) != 0 ||
-           fill(run, &copy->b, inputs, RANDOM_STREAM_B) != 0 ||
-           buffer_poison(&copy->d, run->device.stream) != 0;
+/* A and B of such numbers, or of zeros, which are whole numbers from 0 to 0; D of NaN. */
+static void fill(const run *run, const copy *copy, enum inputs inputs) {
+    const uint64_t size = (uint64_t)run->request->size;
+    const bool zeros = run->request->part->zeros;
+    recipe recipe = {.inputs = zeros ? INPUTS_INTEGERS : inputs,
+                     .range = zeros ? 0 : random_integer_range((int64_t)size, EXACT_INTEGER_LIMIT),
+                     .seed = (uint64_t)run->request->seed,
+                     .stream = RANDOM_STREAM_A,
+                     .row = size,
+                     .spacing = 1};
+    operands_fill(copy->a.payload, NUMBER_BF16, size * size, &recipe, run->device.stream);
+    recipe.stream = RANDOM_STREAM_B;
+    operands_fill(copy->b.payload, NUMBER_BF16, size * size, &recipe, run->device.stream);
+    buffer_poison(&copy->d, run->device.stream);
 }
 
-static int make_copy(const run *run, copy *copy) {
-    const int size = run->request->size;
+/* Operands, and what the part needs to run on them. */
+static void make_copy(const run *run, const part *part, enum inputs inputs, copy *copy) {
+    const int size = (int)run->request->size;
     const size_t bytes = (size_t)size * (size_t)size * number_bytes(NUMBER_BF16);
-    if (buffer_create(&copy->a, bytes, false, "A") != 0 ||
-        buffer_create(&copy->b, bytes, false, "B") != 0 ||
-        buffer_create(&copy->d, bytes, true, "D") != 0 ||
-        fill_operands(run, copy, INPUTS_NORMAL) != 0) {
-        return 1;
-    }
+    copy->a = buffer_create(bytes, false, "A");
+    copy->b = buffer_create(bytes, false, "B");
+    copy->d = buffer_create(bytes, true, "D");
+    fill(run, copy, inputs);
     copy->problem = (problem){.a = copy->a.payload,
                               .b = copy->b.payload,
                               .d = copy->d.payload,
@@ -193,90 +170,40 @@ static int make_copy(const run *run, copy *copy) {
                               .n = size,
                               .k = size,
                               .stream = run->device.stream};
-    return 0;
+    check(part_prepare(part, run->rung, &copy->problem, run->request->pace, &copy->state));
 }
 
-static bool is_rung(const run *run) { return run->request->part->kind == PART_RUNG; }
-
-static int prepare(const run *run, copy *copy) {
-    return is_rung(run)
-               ? run->rung->prepare(&copy->problem, &copy->state)
-               : part_prepare(run->request->part, &copy->problem, run->request->pace, &copy->state);
-}
-
-static int launch(void *context, size_t number) {
-    run *run = context;
-    copy *copy = &run->copies[number % COPIES];
-    return is_rung(run) ? run->rung->launch(&copy->problem, copy->state)
-                        : part_launch(&copy->problem, copy->state);
-}
-
-static int make_copies(run *run) {
-    for (size_t i = 0; i < COPIES; ++i) {
-        if (make_copy(run, &run->copies[i]) != 0 || prepare(run, &run->copies[i]) != 0) {
-            return 1;
-        }
-    }
-    return device_wait(&run->device, "making the operands");
-}
-
-static void free_copy(const run *run, copy *copy) {
-    if (is_rung(run) && copy->state != NULL) {
-        run->rung->release(copy->state);
-    } else {
-        part_release(copy->state);
-    }
+static void free_copy(copy *copy) {
+    part_release(copy->state);
     buffer_destroy(&copy->a);
     buffer_destroy(&copy->b);
     buffer_destroy(&copy->d);
 }
 
+static void launch(void *context, size_t number) {
+    copy *copy = &((run *)context)->copies[number % COPIES];
+    check(part_launch(&copy->problem, copy->state));
+}
+
 /* ---- is the result right? */
 
-/* What the rung computes from a copy's operands, into `to`. */
-static int run_rung(const run *run, const copy *copy, const buffer *to) {
-    problem problem = copy->problem;
-    void *state = NULL;
-    problem.d = to->payload;
-    const int failed = run->rung->prepare(&problem, &state) != 0 ||
-                       run->rung->launch(&problem, state) != 0 ||
-                       device_wait(&run->device, run->rung->name) != 0;
-    if (state != NULL) {
-        run->rung->release(state);
-    }
-    return failed;
-}
-
-/* What D has to be after the part ran: the rung's product, or what it was before. */
-static int make_wanted(const run *run, const copy *copy, unsigned char *host) {
-    buffer product = {0};
-    int failed = buffer_create(&product, copy->d.bytes, true, "the rung's D") ||
-                 buffer_poison(&product, run->device.stream) ||
-                 device_wait(&run->device, "filling the rung's D");
-    if (!failed && run->request->part->stores) {
-        failed = run_rung(run, copy, &product);
-    }
-    failed = failed || buffer_download(&product, host, product.bytes);
-    buffer_destroy(&product);
-    return failed;
-}
-
-/* Compares all of D, byte for byte, and looks at the guard bands. Returns an enum exit_status. */
-static int check_d(const copy *copy, const unsigned char *wanted, unsigned char *found,
-                   const char *name) {
+/* Compares all of both D, byte for byte, and looks at the guard bands. Returns an enum exit_status.
+ */
+static int compare_d(const char *name, const buffer *wanted, const buffer *found) {
+    const size_t bytes = found->bytes;
+    const size_t element = number_bytes(NUMBER_BF16);
+    unsigned char *const memory = allocate(2, bytes);
     char text[256];
-    bool intact = false;
-    if (buffer_download(&copy->d, found, copy->d.bytes) != 0 ||
-        buffer_guards_intact(&copy->d, &intact, text, sizeof text) != 0) {
-        return STATUS_FAILED;
+    size_t wrong = 0;
+    buffer_download(wanted, memory, bytes);
+    buffer_download(found, memory + bytes, bytes);
+    for (size_t i = 0; i < bytes; i += element) {
+        wrong += memcmp(memory + i, memory + bytes + i, element) != 0;
     }
-    if (!intact) {
+    free(memory);
+    if (!buffer_guards_intact(found, text, sizeof text)) {
         printf("WRONG      %s: %s\n", name, text);
         return STATUS_FAILED;
-    }
-    size_t wrong = 0;
-    for (size_t i = 0; i < copy->d.bytes; i += number_bytes(NUMBER_BF16)) {
-        wrong += memcmp(wanted + i, found + i, number_bytes(NUMBER_BF16)) != 0;
     }
     if (wrong > 0) {
         printf("WRONG      %s: %zu elements of D are not what they have to be\n", name, wrong);
@@ -285,55 +212,39 @@ static int check_d(const copy *copy, const unsigned char *wanted, unsigned char 
     return STATUS_VERIFIED;
 }
 
-/* True if the part adds each element's products in the rung's order. Every other tile of a CTA
- * walks k backwards: with fewer CTAs those are other tiles, and the sums round otherwise. */
-static bool adds_as_the_rung(const part *part) { return part->quarters == RUNG_QUARTERS; }
-
-/* One more launch, on small whole numbers: their sums are exact in any order. */
-static int launch_on_integers(run *run) {
-    return fill_operands(run, &run->copies[0], INPUTS_INTEGERS) != 0 || launch(run, 0) != 0 ||
-           device_wait(&run->device, run->request->part->name) != 0;
-}
-
+/* D has to be what the rung makes of the same operands, or what it was before. Every other tile of
+ * a CTA walks k backwards: with fewer CTAs than the rung's those are other tiles, and the sums
+ * round otherwise. Then there is one more launch, on small whole numbers: their sums are exact in
+ * any order. */
 static int verify(run *run) {
-    const copy *copy = &run->copies[0];
     const part *part = run->request->part;
-    if (part->stores && !adds_as_the_rung(part) && launch_on_integers(run) != 0) {
-        return STATUS_FAILED;
+    copy *const found = &run->copies[0];
+    copy wanted = {0};
+    enum inputs inputs = INPUTS_NORMAL;
+    if (part->stores && part->quarters != PART_QUARTERS) {
+        inputs = INPUTS_INTEGERS;
+        fill(run, found, inputs);
+        launch(run, 0);
     }
-    const size_t bytes = copy->d.bytes;
-    unsigned char *wanted = malloc(bytes);
-    unsigned char *found = malloc(bytes);
-    int status = STATUS_FAILED;
-    if (wanted == NULL || found == NULL) {
-        message("no memory for two matrices of %zu bytes", bytes);
-    } else if (make_wanted(run, copy, wanted) == 0) {
-        status = check_d(copy, wanted, found, part->name);
+    make_copy(run, &parts[0], inputs, &wanted);
+    if (part->stores) {
+        check(part_launch(&wanted.problem, wanted.state));
     }
-    free(wanted);
-    free(found);
+    device_wait(&run->device, run->rung->name);
+    const int status = compare_d(part->name, &wanted.d, &found->d);
+    free_copy(&wanted);
     return status;
 }
 
 /* ---- the file */
 
-static void write_doubles(json *json, const char *key, const double *values, size_t count) {
-    json_array_begin(json, key);
-    for (size_t i = 0; i < count; ++i) {
-        json_double(json, NULL, values[i]);
-    }
-    json_array_end(json);
-}
-
-static void write_edges(json *json, const edges *edges) {
-    json_object_begin(json, "edges");
-    write_doubles(json, "before", edges->before, edges->count);
-    write_doubles(json, "after", edges->after, edges->count);
-    write_doubles(json, "joules", edges->joules, edges->count);
-    json_object_end(json);
-}
-
+/* Null of what counts nothing. */
 static void write_counts(json *json, const run *run) {
+    const enum part_kind kind = run->request->part->kind;
+    if (kind == PART_RUNG || kind == PART_IDLE) {
+        json_null(json, "counts");
+        return;
+    }
     const part_counts counts = part_count(&run->copies[0].problem, run->copies[0].state);
     json_object_begin(json, "counts");
     json_double(json, "flop", counts.flop);
@@ -352,99 +263,90 @@ static void write_problem(json *json, const request *request) {
     json_unsigned(json, "n", (uint64_t)request->size);
     json_unsigned(json, "k", (uint64_t)request->size);
     json_string(json, "inputs", "normal");
-    json_unsigned(json, "seed", request->seed);
+    json_unsigned(json, "seed", (uint64_t)request->seed);
     json_unsigned(json, "copies", COPIES);
     json_object_end(json);
 }
 
-static int write_json(const run *run, const metered *metered) {
-    char error[ERROR_SIZE];
+static void write_part(json *json, const run *run, const metered *metered) {
     const request *request = run->request;
+    const part *part = request->part;
     const device_info *gpu = &run->device.info;
-    const bool counted = !is_rung(run);
-    json json;
-    if (json_begin(&json, request->json, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_FAILED;
-    }
-    json_object_begin(&json, NULL);
-    json_unsigned(&json, "schema", SCHEMA);
-    json_string(&json, "kind", "energy part");
-    json_string(&json, "rung", run->rung->name);
-    json_string(&json, "part", request->part->name);
-    json_string(&json, "what", request->part->what);
-    json_string(&json, "commit", gemm_ladder_commit);
-    report_write_gpu(&json, gpu);
-    write_problem(&json, request);
-    json_double(&json, "peak_flop_per_cycle",
+    const edges *edges = &metered->edges;
+    json_object_begin(json, NULL);
+    json_unsigned(json, "schema", SCHEMA);
+    json_string(json, "kind", "energy part");
+    json_string(json, "rung", run->rung->name);
+    json_string(json, "part", part->name);
+    json_string(json, "what", part->what);
+    json_string(json, "commit", gemm_ladder_commit);
+    report_write_gpu(json, gpu);
+    write_problem(json, request);
+    json_double(json, "peak_flop_per_cycle",
                 gpu->sms * tensor_core_flop_per_cycle(gpu->compute_capability));
-    json_bool(&json, "zeros", request->part->zeros);
-    json_double(&json, "sm_share", request->part->quarters / (double)RUNG_QUARTERS);
-    json_double(&json, "pace", request->part->paced ? request->pace : NAN);
-    json_double(&json, "warm_up", request->warm_up);
-    json_unsigned(&json, "launches", metered->launches);
-    json_double(&json, "seconds", metered->seconds);
-    json_double(&json, "sm_clock_ghz", metered->clock_ghz);
-    write_doubles(&json, "celsius", metered->celsius, 2);
-    write_edges(&json, &metered->edges);
-    if (counted && request->part->kind != PART_IDLE) {
-        write_counts(&json, run);
-    } else {
-        json_null(&json, "counts");
-    }
-    json_object_end(&json);
-    if (json_commit(&json, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_FAILED;
-    }
-    return STATUS_VERIFIED;
+    json_bool(json, "zeros", part->zeros);
+    json_double(json, "sm_share", part->quarters / (double)PART_QUARTERS);
+    json_double(json, "pace", part->paced ? request->pace : NAN);
+    json_double(json, "warm_up", request->warm_up);
+    json_unsigned(json, "launches", metered->launches);
+    json_double(json, "seconds", metered->seconds);
+    json_double(json, "sm_clock_ghz", metered->clock_ghz);
+    json_doubles(json, "celsius", metered->celsius, 2);
+    json_object_begin(json, "edges");
+    json_doubles(json, "before", edges->before, edges->count);
+    json_doubles(json, "after", edges->after, edges->count);
+    json_doubles(json, "joules", edges->joules, edges->count);
+    json_object_end(json);
+    write_counts(json, run);
+    json_object_end(json);
 }
 
 /* ---- one part */
 
-/* The launches that a profiler is to look at, and whether D is right after them. Returns an enum
- * exit_status. */
-static int only_launch(run *run) {
-    const request *request = run->request;
-    if (request->part->kind == PART_IDLE) {
-        message("--launches: the part %s launches nothing", request->part->name);
-        return STATUS_USAGE;
+/* The launches that a profiler is to look at. */
+static void only_launch(run *run) {
+    for (size_t i = 0; i < (size_t)run->request->launches; ++i) {
+        launch(run, i);
     }
-    if (make_copies(run) != 0) {
-        return STATUS_FAILED;
-    }
-    for (size_t i = 0; i < request->launches; ++i) {
-        if (launch(run, i) != 0) {
-            return STATUS_FAILED;
-        }
-    }
-    return device_wait(&run->device, request->part->name) != 0 ? STATUS_FAILED : verify(run);
+    device_wait(&run->device, run->request->part->name);
 }
 
-static int measure(run *run) {
+/* Launches, checks D, and writes what the launches took. The energy of a wrong result is not
+ * reported. Returns an enum exit_status. */
+static int run_part(run *run) {
     static metered metered; /* too large for the stack */
     const request *request = run->request;
-    const bool idle = request->part->kind == PART_IDLE;
-    const metered_work work = {request->part->name, idle ? NULL : launch, run};
-    if (make_copies(run) != 0) {
-        return STATUS_FAILED;
+    const part *part = request->part;
+    const metered_work work = {part->name, part->kind == PART_IDLE ? NULL : launch, run};
+    for (size_t i = 0; i < COPIES; ++i) {
+        make_copy(run, part, INPUTS_NORMAL, &run->copies[i]);
     }
-    if (meter(&run->device, &work, request->warm_up, request->seconds, &metered) != 0) {
-        return STATUS_FAILED;
+    device_wait(&run->device, "making the operands");
+    if (request->json == NULL) {
+        only_launch(run);
+        return verify(run);
     }
+    meter(&run->device, &work, request->warm_up, request->seconds, &metered);
     const int status = verify(run);
     if (status != STATUS_VERIFIED) {
-        return status; /* the energy of a wrong result is not reported */
+        return status;
     }
     if (metered.edges.count < LEAST_EDGES) {
-        message("the energy counter moved %zu times in %g s, and %d are needed: measure longer, or "
-                "on a GPU that has one",
-                metered.edges.count, request->seconds, (int)LEAST_EDGES);
-        return STATUS_FAILED;
+        end_with(STATUS_FAILED,
+                 "the energy counter moved %zu times in %g s, and %d are needed: measure longer, "
+                 "or on a GPU that has one",
+                 metered.edges.count, request->seconds, (int)LEAST_EDGES);
     }
-    printf("%s: %zu launches of %.4g ms, %zu steps of the energy counter\n", request->part->name,
+    printf("%s: %zu launches of %.4g ms, %zu steps of the energy counter\n", part->name,
            metered.launches, 1e3 * metered.seconds, metered.edges.count);
-    return write_json(run, &metered);
+    char error[ERROR_SIZE];
+    json json;
+    json_begin(&json);
+    write_part(&json, run, &metered);
+    if (json_commit(&json, request->json, error, sizeof error) != 0) {
+        end_with(STATUS_FAILED, "--json: %s", error);
+    }
+    return STATUS_VERIFIED;
 }
 
 static int run_program(const step *rung, int argc, char **argv) {
@@ -458,19 +360,14 @@ static int run_program(const step *rung, int argc, char **argv) {
         fputs(USAGE, stdout);
         return STATUS_VERIFIED;
     }
-    int status = parse(&request, argc, argv);
-    if (status != STATUS_VERIFIED) {
-        return status;
+    if (!parse(&request, argc, argv)) {
+        return STATUS_USAGE;
     }
-    status = device_open(rung, request.device, &run.device);
-    if (status != STATUS_VERIFIED) {
-        return status;
-    }
-    status = request.launches > 0 ? only_launch(&run) : measure(&run);
+    device_open(rung, (int)request.device, &run.device);
+    const int status = run_part(&run);
     for (size_t i = 0; i < COPIES; ++i) {
-        free_copy(&run, &run.copies[i]);
+        free_copy(&run.copies[i]);
     }
-    device_close(&run.device);
     return status;
 }
 

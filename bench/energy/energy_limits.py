@@ -11,36 +11,30 @@ SHARED_BYTES_PER_CYCLE = 32 * 4
 EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
 
 
-def least_cycles(part, sms, peak_flop_per_cycle):
-    """{words: SM cycles that this work takes at least}, of a part that counts its work."""
-    counts, sm_share = part["counts"], part["sm_share"]
-    least = {
-        "to write to shared memory what it loads": counts["loaded_bytes"]
-        / (SHARED_BYTES_PER_CYCLE * sms * sm_share)
-    }
-    if peak_flop_per_cycle:
-        least["for its multiplications at the tensor cores' peak"] = counts["flop"] / (
-            peak_flop_per_cycle * sm_share
-        )
-    return least
-
-
 def broken(part, sms, peak_flop_per_cycle):
     """Which limit a part that was measured breaks, in words with the numbers; None if none.
     Without a clock nobody knows the cycles, and only the pace is looked at."""
-    seconds, clock, pace = part["seconds"], part["sm_clock_ghz"], part["pace"]
+    seconds, clock, pace, counts = (part[k] for k in ("seconds", "sm_clock_ghz", "pace", "counts"))
     if seconds is None:
         return None
+    took = f"a launch took {1e3 * seconds:.4f} ms"
     if pace is not None and seconds < EARLY * pace:
-        return f"a launch took {1e3 * seconds:.4f} ms, and its pace is {1e3 * pace:.4f} ms"
-    if part["counts"] is None or clock is None:
+        return f"{took}, and its pace is {1e3 * pace:.4f} ms"
+    if counts is None or clock is None:
         return None
-    least = least_cycles(part, sms, peak_flop_per_cycle)
+    least = {  # cycles of the SMs that run it
+        "to write to shared memory what it loads": counts["loaded_bytes"]
+        / (SHARED_BYTES_PER_CYCLE * sms)
+    }
+    if peak_flop_per_cycle:
+        least["for its multiplications at the tensor cores' peak"] = (
+            counts["flop"] / peak_flop_per_cycle
+        )
     words = max(least, key=least.get)
-    milliseconds = least[words] / clock * 1e-6
-    if 1e3 * seconds >= milliseconds:
+    needed = least[words] / part["sm_share"] / clock * 1e-9
+    if seconds >= needed:
         return None
     return (
-        f"a launch took {1e3 * seconds:.4f} ms, and {words} it needs {milliseconds:.4f} ms at "
-        f"{clock:.3f} GHz: it has not done all its work"
+        f"{took}, and {words} it needs {1e3 * needed:.4f} ms at {clock:.3f} GHz: it has not done all "
+        "its work"
     )

@@ -6,9 +6,10 @@
 A part is the rung's kernel with some of its work left out; `build/energy/parts --list` names them.
 Each runs in a process of its own, for seconds, and the driver's energy counter says what it takes: a
 part that fails, or does not end, does not take the others along. Paced parts take as long as the
-whole did. Where Nsight Compute (ncu) is installed, it then counts what a launch of some of them moves.
-Nothing but Python's standard library is needed. bench/results/README.md describes the
-file, and bench/energy/budget.py makes a budget of it.
+whole did. Where Nsight Compute (ncu) is installed, it then counts what a launch of some of them moves:
+the source knows what TMA asks for, but not how much of it leaves the L2, and how much comes from DRAM.
+Nothing but Python's standard library is needed. bench/results/README.md describes the file, and
+bench/energy/budget.py makes a budget of it.
 
 Exit status: 0 all parts measured, 1 one failed or there was no time left for it, or somebody else
 uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
@@ -23,7 +24,7 @@ import time
 from pathlib import Path
 
 from bench import counters, gpu_users, process, rung_run, selection
-from bench.energy import budget, energy_counts, energy_limits
+from bench.energy import budget, energy_limits
 from bench.process import CannotRun, RungFailed
 from bench.records import recorded
 from bench.selection import UsageError
@@ -32,6 +33,16 @@ PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
 OWN = ("what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz", "celsius")
 PACED_BY = ("whole", "rung")  # the first of them that was measured
+COUNTED = (budget.WHOLE, budget.MERGED, budget.APART)  # the parts that ncu counts
+METRICS = {  # figure -> (metric, bytes of one)
+    "l2_bytes": ("lts__t_sectors_srcunit_tex.sum", 32),
+    "sm_bytes": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
+    "dram_read_bytes": ("dram__bytes_read.sum", 1),
+}
+NCU = ["--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
+NCU += ["-k", "regex:part_kernel", "-c", "1"]
+NCU += ["--metrics", ",".join(metric for metric, _ in METRICS.values())]
+NCU_SECONDS = 25  # for all parts
 
 
 def make_parser():
@@ -60,45 +71,41 @@ def make_parser():
     return parser
 
 
-# --- the parts ------------------------------------------------------------------------------
-
-
 def list_parts(options):
-    """[(name, whether it is paced, what it is)], in order. UsageError if there is no program."""
+    """[(name, whether it is paced)], in order. UsageError if there is no program."""
     if not selection.is_program(options.program):
         raise UsageError(f"{options.program} is not built: make build/energy/parts")
-    try:
-        status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
-    except RungFailed as error:
-        raise UsageError(str(error)) from error
+    status, output, errors = process.execute([str(options.program), "--list"], options.timeout)
     if status != 0:
         raise UsageError(f"{options.program} --list: {process.complaint(output, errors)}")
     lines = [line.split("\t") for line in output.splitlines()]
-    found = [(name, paced == "paced", what) for name, paced, what in lines]
-    if options.parts is None:
-        return found
-    wanted = options.parts.split(",")
-    unknown = sorted(set(wanted) - {name for name, _, _ in found})
+    found = {name: paced == "paced" for name, paced, _ in lines}
+    wanted = options.parts.split(",") if options.parts else found
+    unknown = sorted(set(wanted) - set(found))
     if unknown:
         raise UsageError(f"--parts: there is no part {', '.join(unknown)}")
-    return [one for one in found if one[0] in wanted]
+    return [(name, paced) for name, paced in found.items() if name in wanted]
+
+
+# --- a part ---------------------------------------------------------------------------------
 
 
 def command_of(options, name, pace, more):
     """The command line of one part, with more options."""
-    pairs = {
-        "--part": name,
-        "--size": options.size,
-        "--seed": options.seed,
-        "--device": options.device,
-        "--pace": pace,
-        **more,
-    }
-    return rung_run.words_of(options.program, pairs)
+    asked = {"--size": options.size, "--seed": options.seed, "--device": options.device}
+    return rung_run.words_of(options.program, {"--part": name, **asked, "--pace": pace, **more})
 
 
-def read_part(options, name, json_path):
-    """What a part wrote. RungFailed if it is not what was asked for."""
+def run_part(options, name, pace, folder, left):
+    """Runs one part, for as many seconds as are left at most: its JSON. RungFailed or CannotRun."""
+    json_path = folder / f"{name}.json"
+    times = {"--warm-up": options.warm_up, "--seconds": options.seconds, "--json": json_path}
+    command = command_of(options, name, pace, times)
+    status, output, errors = process.execute(command, min(options.timeout, round(left, 1)))
+    if status == process.CANNOT_RUN_HERE:
+        raise CannotRun(process.complaint(output, errors))
+    if status != 0:
+        raise RungFailed(process.explain(status, output, errors))
 
     def check(run):
         asked = ("energy part", PART_SCHEMA, name, options.size, options.seed)
@@ -109,166 +116,157 @@ def read_part(options, name, json_path):
     return rung_run.written(json_path, check)
 
 
-def run_part(options, name, pace, folder, left):
-    """Runs one part, for as many seconds as are left at most: its JSON. RungFailed or CannotRun."""
-    json_path = folder / f"{name}.json"
-    times = {"--warm-up": options.warm_up, "--seconds": options.seconds}
-    command = command_of(options, name, pace, {**times, "--json": json_path})
-    status, output, errors = process.execute(command, min(options.timeout, round(left, 1)))
-    if status == process.CANNOT_RUN_HERE:
-        raise CannotRun(process.complaint(output, errors))
-    if status != 0:
-        raise RungFailed(process.explain(status, output, errors))
-    return read_part(options, name, json_path)
-
-
-def figures_of(run):
-    """What follows from what a part wrote down."""
-    edges, seconds, counts = run["edges"], run["seconds"], run["counts"]
-    watts = budget.watts_of(edges)
-    flop = counts["flop"] if counts else 0
-    cycles = seconds and run["sm_clock_ghz"] and seconds * run["sm_clock_ghz"] * 1e9
-    peak = run["peak_flop_per_cycle"]
-    return {
-        "watts": watts,
-        "watts_error": budget.watts_error(edges),
-        "joules": None if seconds is None else watts * seconds,
-        "tensor_core_share": flop / (peak * cycles) if flop and cycles and peak else None,
-    }
-
-
 def entry_of(run):
-    """A part as it stands in the record."""
-    own = {key: run[key] for key in OWN}
-    figures = figures_of(run)
-    return {"part": run["part"], **own, **figures, "counts": run["counts"], "edges": run["edges"]}
-
-
-class Measured:
-    """What has been measured so far."""
-
-    def __init__(self):
-        self.date = time.gmtime()
-        self.first = None  # the JSON of the first part
-        self.entries = []
-        self.interrupted = False
-        self.counted = None  # what ncu counts
-
-    def add(self, run):
-        """Keeps a part that belongs to the others. RungFailed if it does not."""
-        first = self.first or run
-        for key in SHARED:
-            if run[key] != first[key]:
-                raise RungFailed(f"its {key} differs from that of {first['part']}")
-        why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
-        if why:
-            raise RungFailed(f"impossible: {why}")
-        self.first = first
-        self.entries.append(entry_of(run))
-
-    def fail(self, name, why):
-        """Notes that there is no result of a part."""
-        self.entries.append({"part": name, "failed": why})
-
-    def pace(self):
-        """How long a paced part is to take; None if that is not known."""
-        good = {entry["part"]: entry for entry in self.entries if "failed" not in entry}
-        return next((good[name]["seconds"] for name in PACED_BY if name in good), None)
-
-    def failed(self):
-        """True if anything did."""
-        return any("failed" in entry for entry in self.entries)
+    """A part as it stands in the record, with what follows from what it wrote down."""
+    seconds, clock, peak = run["seconds"], run["sm_clock_ghz"], run["peak_flop_per_cycle"]
+    flop = run["counts"]["flop"] if run["counts"] else 0
+    known = flop and seconds and clock and peak
+    watts = budget.watts_of(run["edges"])
+    return {
+        "part": run["part"],
+        **{key: run[key] for key in OWN},
+        "watts": watts,
+        "watts_error": budget.watts_error(run["edges"]),
+        "joules": None if seconds is None else watts * seconds,
+        "tensor_core_share": flop / (peak * seconds * clock * 1e9) if known else None,
+        "counts": run["counts"],
+        "edges": run["edges"],
+    }
 
 
 def words_of(entry):
     """A part in a few words, for the log."""
     if "failed" in entry:
         return f"FAILED: {entry['failed']}"
-    clock = entry["sm_clock_ghz"]
-    words = [f"{entry['watts']:.1f} W (+- {entry['watts_error']:.1f})"]
-    words += [] if entry["joules"] is None else [f"{entry['joules']:.4f} J"]
-    words += [] if entry["seconds"] is None else [f"{entry['seconds'] * 1e3:.4f} ms"]
-    words += [] if clock is None else [f"{clock:.3f} GHz"]
-    return ", ".join(words)
+    known = (
+        (entry["joules"], ".4f", 1, "J"),
+        (entry["seconds"], ".4f", 1e3, "ms"),
+        (entry["sm_clock_ghz"], ".3f", 1, "GHz"),
+    )
+    words = [f"{value * scale:{form}} {unit}" for value, form, scale, unit in known if value]
+    return ", ".join([f"{entry['watts']:.1f} W (+- {entry['watts_error']:.1f})", *words])
 
 
-def run_or_fail(options, part, measured, folder, left):
-    """One part, measured or failed. CannotRun if the very first one says so."""
-    name, paced, _ = part
-    pace = measured.pace() if paced else None
-    if paced and pace is None:
-        measured.fail(name, "it takes as long as the whole, which was not measured")
-        return
-    try:
-        measured.add(run_part(options, name, pace, folder, left))
-    except RungFailed as error:
-        measured.fail(name, str(error))
-    except CannotRun as error:
-        if measured.first is None:
-            raise
-        measured.fail(name, f"exit status 77: {error}")
+# --- all parts ------------------------------------------------------------------------------
 
 
-def run_parts(options, parts, measured, folder):
-    """All parts in order, as long as there is time. A line for each."""
-    began = time.monotonic()
-    for number, part in enumerate(parts, 1):
-        start = time.monotonic()
-        left = options.deadline - (start - began)
-        if left < options.warm_up + options.seconds:
-            measured.fail(part[0], f"no time left of {options.deadline} s (--deadline)")
-        else:
-            run_or_fail(options, part, measured, folder, left)
-        now = time.monotonic()
-        where = f"{number}/{len(parts)} {part[0]}"
-        taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
-        print(f"{where}: {words_of(measured.entries[-1])} {taken}", file=sys.stderr, flush=True)
-
-
-def count(options, parts, measured):
-    """What ncu counts of one launch of some parts that were measured. A line for each."""
-    good = {entry["part"] for entry in measured.entries if "failed" not in entry}
-    commands = {
-        name: command_of(options, name, measured.pace() if paced else None, {"--launches": 1})
-        for name, paced, _ in parts
-        if name in energy_counts.PARTS and name in good
-    }
-    measured.counted = energy_counts.count(options.ncu, commands) if commands else None
-    for entry in measured.counted["parts"] if measured.counted else ():
-        figures = [f"{key} {value}" for key, value in entry.items() if key != "part"]
-        print(f"ncu: {entry['part']}: {', '.join(figures)}", file=sys.stderr, flush=True)
-
-
-def measure(options, parts):
-    """What was measured, also after a Ctrl-C."""
-    measured = Measured()
-    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
-        try:
-            run_parts(options, parts, measured, Path(folder))
-            count(options, parts, measured)
-        except KeyboardInterrupt:
-            measured.interrupted = True
-            print("interrupted: keeping the parts that are finished", file=sys.stderr)
-    return measured
-
-
-# --- the file -------------------------------------------------------------------------------
-
-
-def record_of(measured, users):
-    """The whole file's content; None if no part has a result."""
-    if measured.first is None:
-        return None
+def new_record():
+    """A record without parts, whose other fields are not known yet."""
     return {
         "schema": recorded.SCHEMA,
         "kind": "energy",
-        **{key: measured.first[key] for key in SHARED},
-        "date": recorded.as_date(measured.date),
-        "interrupted": measured.interrupted,
-        "gpu_processes": users.record(),
-        "parts": measured.entries,
-        "counted": measured.counted,
+        **dict.fromkeys(SHARED),  # known with the first part
+        "date": None,
+        "interrupted": False,
+        "gpu_processes": None,
+        "parts": [],
+        "counted": None,
     }
+
+
+def add(record, run):
+    """Keeps a part that belongs to the others. RungFailed if it does not."""
+    first = record["rung"] is None
+    for key in SHARED:
+        if run[key] != record[key] and not first:
+            raise RungFailed(f"its {key} differs from that of the parts before")
+    why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
+    if why:
+        raise RungFailed(f"impossible: {why}")
+    record.update({key: run[key] for key in SHARED})
+    record["parts"].append(entry_of(run))
+
+
+def pace_of(record, paced):
+    """How long a part that is paced is to take; None if it isn't. RungFailed if it isn't known."""
+    good = budget.good_parts(record)
+    seconds = [good[name]["seconds"] for name in PACED_BY if name in good]
+    if paced and not seconds:
+        raise RungFailed("it takes as long as the whole, which was not measured")
+    return seconds[0] if paced else None
+
+
+def measure_part(options, name, pace, record, folder, left):
+    """Keeps what one part took. RungFailed if there is nothing to keep; CannotRun if already the very
+    first part says so."""
+    if left < options.warm_up + options.seconds:
+        raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
+    try:
+        add(record, run_part(options, name, pace, folder, left))
+    except CannotRun as error:
+        if record["rung"] is None:
+            raise
+        raise RungFailed(f"exit status 77: {error}") from error
+
+
+def run_parts(options, parts, record, folder):
+    """All parts in order, as long as there is time. A line for each."""
+    began = time.monotonic()
+    for number, (name, paced) in enumerate(parts, 1):
+        start = time.monotonic()
+        left = options.deadline - (start - began)
+        try:
+            measure_part(options, name, pace_of(record, paced), record, folder, left)
+        except RungFailed as error:
+            record["parts"].append({"part": name, "failed": str(error)})
+        now = time.monotonic()
+        taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
+        words = f"{number}/{len(parts)} {name}: {words_of(record['parts'][-1])} {taken}"
+        print(words, file=sys.stderr, flush=True)
+
+
+def count_part(ncu, command, left):
+    """What ncu counts of one launch, whose energy means nothing: {figure: bytes}."""
+    if left <= 0:
+        raise RungFailed(f"no time left of {NCU_SECONDS} s")
+    status, output, errors = process.execute([ncu, *NCU, *command], left)
+    if status != 0:
+        raise RungFailed(f"ncu: exit status {status}: {counters.complaint(output, errors)}")
+    (_, columns) = counters.launches_of(output)[-1]
+    found = {name: counters.number(columns.get(name, "")) for name, _ in METRICS.values()}
+    missing = [name for name, value in found.items() if value is None]
+    if missing:
+        raise RungFailed(f"ncu does not say {', '.join(missing)}")
+    return {figure: found[name] * scale for figure, (name, scale) in METRICS.items()}
+
+
+def count(options, parts, record):
+    """Has ncu, where it is installed, count some of the parts that were measured. A line for each."""
+    try:
+        ncu = counters.find_ncu(options.ncu)
+    except CannotRun:
+        return
+    end = time.monotonic() + NCU_SECONDS
+    entries = []
+    for name, paced in parts:
+        if name not in COUNTED or name not in budget.good_parts(record):
+            continue
+        command = command_of(options, name, pace_of(record, paced), {"--launches": 1})
+        try:
+            found = count_part(ncu, command, end - time.monotonic())
+        except RungFailed as error:
+            found = {"failed": str(error)}
+        entries.append({"part": name, **found})
+        figures = ", ".join(f"{key} {value}" for key, value in found.items())
+        print(f"ncu: {name}: {figures}", file=sys.stderr, flush=True)
+    if entries:
+        record["counted"] = {"ncu": counters.version_of(ncu), "parts": entries}
+
+
+def measure(options, parts):
+    """The record of what was measured, also after a Ctrl-C."""
+    record = new_record()
+    with tempfile.TemporaryDirectory(prefix="gemm-ladder-") as folder:
+        try:
+            run_parts(options, parts, record, Path(folder))
+            count(options, parts, record)
+        except KeyboardInterrupt:
+            record["interrupted"] = True
+            print("interrupted: keeping the parts that are finished", file=sys.stderr)
+    return record
+
+
+# --- the file -------------------------------------------------------------------------------
 
 
 def show(record):
@@ -287,19 +285,18 @@ def show(record):
     print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
 
 
-def report(options, measured, users):
+def report(options, record, date):
     """Writes and prints what there is; returns the exit status."""
-    record = record_of(measured, users)
-    if record is None:
+    if record["rung"] is None:
         print("energy: no part has a result; nothing is written", file=sys.stderr)
     else:
         words = f"{recorded.shape_text(record)}-energy"
-        path = recorded.write_new(options.out, record, words, measured.date)
+        path = recorded.write_new(options.out, record, words, date)
         print(f"recorded in {path}")
         show(record if recorded.is_written_to(path) else recorded.load_record(path))
-    if measured.interrupted:
+    if record["interrupted"]:
         return process.INTERRUPTED
-    return 1 if record is None or measured.failed() else 0
+    return 1 if len(budget.good_parts(record)) < len(record["parts"]) else 0
 
 
 def energy_main(arguments):
@@ -317,15 +314,17 @@ def energy_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    measured = measure(options, parts)
+    date = time.gmtime()
+    record = measure(options, parts)
     users.look()
     process.ignore_signals()
-    return report(options, measured, users)
+    record.update(date=recorded.as_date(date), gpu_processes=users.record())
+    return report(options, record, date)
 
 
 def main():
     """Turns the errors that are expected into one line and an exit status."""
-    statuses = {UsageError: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    statuses = {UsageError: 2, RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
     return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
 
 

@@ -4,7 +4,7 @@
 #include "energy/parts.h"
 
 #include <algorithm>
-#include <string.h>
+#include <vector>
 
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -14,10 +14,7 @@
 #include "device/tile_schedule.h"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
-#include "energy/clock.cuh"
-#include "energy/evict_normal.cuh"
-#include "energy/wgmma_a_registers.cuh"
-#include "energy/wgmma_narrow.cuh"
+#include "energy/device.cuh"
 
 namespace {
 
@@ -36,7 +33,6 @@ constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
 constexpr int FEW_ROWS = 2 * GROUP;
 constexpr int FEW_COLUMNS = 17;
 constexpr int FEW_K_TILES = 16;
-constexpr int QUARTERS = 4;
 enum { STAGING_BARRIER = 1 };
 static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
@@ -83,20 +79,6 @@ struct LoadsL2 : Part<Loads::FEW, Multiply::NOTHING, true, false, true> {};
 struct LoadsL2Apart : Part<Loads::FEW_APART, Multiply::NOTHING, true, false, true> {};
 struct Waiting : Part<Loads::NOTHING, Multiply::NOTHING, true, false, true> {};
 
-// Of a thread. With A in registers a consumer needs more than v16's.
-__host__ __device__ constexpr int producer_registers(Multiply multiply) {
-    return multiply == Multiply::A_IN_REGISTERS ? 24 : 40;
-}
-
-__host__ __device__ constexpr int consumer_registers(Multiply multiply) {
-    return multiply == Multiply::A_IN_REGISTERS ? 240 : 232;
-}
-
-// Wgmmas that a block takes side by side: how often A is read.
-__host__ __device__ constexpr int mmas_in_row(Multiply multiply) {
-    return multiply == Multiply::N40 ? 5 : multiply == Multiply::N104 ? 2 : 1;
-}
-
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
@@ -125,6 +107,22 @@ struct Pace {
     DEVICE void next() { wait_until(begin + k_tiles++ * picoseconds / 1000); }
 };
 
+// What both sides of the ring need to know.
+struct Work {
+    const scheduled_tile *order;
+    int tiles;
+    int k_tiles;
+    uint64_t picoseconds; // of a k-tile, where it is paced
+    float *nowhere;       // always null, which only the host knows
+};
+
+// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
+__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
+    tile.m %= FEW_ROWS;
+    tile.n %= FEW_COLUMNS;
+    return tile;
+}
+
 // One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
 // first. Both kinds of requests merge on their way.
 template <Loads LOADS>
@@ -148,65 +146,51 @@ DEVICE void load_stage(SharedStorage &smem, const TensorMap *map_a, const Tensor
     load_operand<LOADS>(smem.b[stage], map_b, k, tile.at.n * BN, full, tile.column_again);
 }
 
-// The producer, one thread: hands over the stages of a tile. `passed`: k-tiles before this tile.
+// The producer, one thread: hands over the stages of its tiles.
 template <Switches PART>
-DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const scheduled_tile &tile, int k_tiles, bool backwards, int passed,
-                      Pace &pace, Place &place) {
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        if (PART.paced)
-            pace.next();
-        // Waits for the consumers: they are done with this stage.
-        mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
-        const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
-        const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
-        const bool loads =
-            PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
-        if (loads)
-            load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
-        else
-            mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
-        place.advance();
+DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                    const Work &work) {
+    Place place;
+    Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
+    int passed = 0; // k-tiles before this tile
+    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
+        scheduled_tile tile = work.order[i];
+        if (is_few(PART.loads))
+            tile.at = few_tile(tile.at);
+        const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
+        // Where nobody gives a stage back, it is filled once.
+        const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
+        for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+            if (PART.paced)
+                pace.next();
+            // Waits for the consumers: they are done with this stage.
+            mbarrier_wait(&smem.empty[place.stage], place.phase ^ 1);
+            const int from = backwards ? k_tiles - 1 - k_tile : k_tile;
+            const int k = (is_few(PART.loads) ? from % FEW_K_TILES : from) * BK;
+            const bool loads =
+                PART.loads == Loads::ONCE ? passed + k_tile < STAGES : PART.loads != Loads::NOTHING;
+            if (loads)
+                load_stage<PART.loads>(smem, map_a, map_b, place.stage, tile, k);
+            else
+                mbarrier_arrive(&smem.full[place.stage]); // no bytes to wait for
+            place.advance();
+        }
+        passed += k_tiles;
+        if (!PART.exchange)
+            return;
     }
-}
-
-// A consumer warpgroup hands a stage back: one arrival, when its wgmmas have read it.
-DEVICE void release_stage(SharedStorage &smem, int stage) {
-    if (threadIdx.x % WARPGROUP_THREADS == 0)
-        mbarrier_arrive(&smem.empty[stage]);
 }
 
 // A block of accumulators: 64 rows, BN columns. Each 8 columns are 4 numbers of a thread, whatever
 // the width of the wgmma.
 using Block = float[BN / 2];
 
-// Those of N columns of a block.
-template <int N>
-DEVICE float (&columns(Block &acc, int first))[N / 2] {
-    return *reinterpret_cast<float(*)[N / 2]>(&acc[first / 2]);
-}
-
 // N columns of a block (+)= 16 columns of A times N rows of B.
 template <int N>
 DEVICE void multiply_columns(Block &acc, int first, uint64_t a, const bf16 *b, int kk,
                              bool accumulate) {
-    wgmma_narrow<N>(columns<N>(acc, first), a, advance_k(matrix_descriptor(&b[first * BK]), kk),
-                    accumulate);
-}
-
-// One block (+)= 16 columns of A times all rows of B, with as wide wgmmas as the part has.
-template <Multiply MULTIPLY>
-DEVICE void multiply_block(Block &acc, uint64_t a, const bf16 *b, int kk, bool accumulate) {
-    if constexpr (MULTIPLY == Multiply::N40) {
-#pragma unroll
-        for (int first = 0; first < BN; first += 40)
-            multiply_columns<40>(acc, first, a, b, kk, accumulate);
-    } else if constexpr (MULTIPLY == Multiply::N104) {
-        multiply_columns<104>(acc, 0, a, b, kk, accumulate);
-        multiply_columns<96>(acc, 104, a, b, kk, accumulate);
-    } else {
-        wgmma<BN>(acc, a, advance_k(matrix_descriptor(b), kk), accumulate);
-    }
+    float(&columns)[N / 2] = *reinterpret_cast<float(*)[N / 2]>(&acc[first / 2]);
+    wgmma_narrow<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
 }
 
 // A consumer's fragments of A in registers, by turns: the same for both blocks and every stage,
@@ -214,7 +198,7 @@ DEVICE void multiply_block(Block &acc, uint64_t a, const bf16 *b, int kk, bool a
 using Fragments = FragmentA[2];
 constexpr int FRAGMENTS = sizeof(Fragments) / sizeof(FragmentA);
 
-// Multiplies one stage.
+// Multiplies one stage, with as wide wgmmas as the part has.
 template <Multiply MULTIPLY>
 DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int stage,
                            int consumer, const Fragments &fragments, bool accumulate) {
@@ -223,13 +207,21 @@ DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, in
     for (int kk = 0; kk < BK; kk += MMA_K)
 #pragma unroll
         for (int block = 0; block < BLOCKS; ++block) {
-            if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
+            const bool add = accumulate || kk > 0;
+            const int row = (consumer * BLOCKS + block) * WM;
+            const uint64_t a = advance_k(matrix_descriptor(&smem.a[stage][row * BK]), kk);
+            if constexpr (MULTIPLY == Multiply::N40) {
+#pragma unroll
+                for (int first = 0; first < BN; first += 40)
+                    multiply_columns<40>(acc[block], first, a, b, kk, add);
+            } else if constexpr (MULTIPLY == Multiply::N104) {
+                multiply_columns<104>(acc[block], 0, a, b, kk, add);
+                multiply_columns<96>(acc[block], 104, a, b, kk, add);
+            } else if constexpr (MULTIPLY == Multiply::A_IN_REGISTERS) {
                 wgmma_a_registers(acc[block], fragments[kk / MMA_K % FRAGMENTS],
-                                  advance_k(matrix_descriptor(b), kk), accumulate || kk > 0);
+                                  advance_k(matrix_descriptor(b), kk), add);
             } else {
-                const int row = (consumer * BLOCKS + block) * WM;
-                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
-                multiply_block<MULTIPLY>(acc[block], advance_k(a, kk), b, kk, accumulate || kk > 0);
+                wgmma<BN>(acc[block], a, advance_k(matrix_descriptor(b), kk), add);
             }
         }
 }
@@ -252,8 +244,9 @@ DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int 
             // that one would wait for ever.
             named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
         }
-        if (PART.exchange)
-            release_stage(smem, place.stage);
+        // Hands the stage back: one arrival of the warpgroup, when its wgmmas have read it.
+        if (PART.exchange && threadIdx.x % WARPGROUP_THREADS == 0)
+            mbarrier_arrive(&smem.empty[place.stage]);
         place.advance();
     }
 }
@@ -280,23 +273,6 @@ DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float
     }
 }
 
-// A consumer warpgroup: its rows of a tile of D.
-DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d,
-                       const float (&acc)[BLOCKS][BN / 2], int consumer, tile_coordinate tile) {
-    for (int block = 0; block < BLOCKS; ++block)
-        store_block(smem, map_d, acc[block], consumer,
-                    tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
-}
-
-// What both sides of the ring need to know.
-struct Work {
-    const scheduled_tile *order;
-    int tiles;
-    int k_tiles;
-    uint64_t picoseconds; // of a k-tile, where it is paced
-    float *nowhere;       // always null, which only the host knows
-};
-
 // Reads a tile's sums where no epilogue does. ptxas removes wgmmas whose sums nobody reads, though
 // their asm is volatile, and leaves the loop around them. It cannot know that `nowhere` is null, so
 // all of them stay; what runs is one branch a tile. tests/energy_code.py counts what is left.
@@ -307,34 +283,6 @@ DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
 #pragma unroll
     for (int i = 0; i < BLOCKS * COUNT; ++i)
         nowhere[i * THREADS + threadIdx.x] = acc[i / COUNT][i % COUNT];
-}
-
-// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
-__host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
-    tile.m %= FEW_ROWS;
-    tile.n %= FEW_COLUMNS;
-    return tile;
-}
-
-// The producer's tiles.
-template <Switches PART>
-DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                    const Work &work) {
-    Place place;
-    Pace pace = {PART.paced ? nanoseconds() : 0, work.picoseconds};
-    int passed = 0;
-    for (int i = blockIdx.x; i < work.tiles; i += gridDim.x) {
-        scheduled_tile tile = work.order[i];
-        if (is_few(PART.loads))
-            tile.at = few_tile(tile.at);
-        const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        // Where nobody gives a stage back, it is filled once.
-        const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
-        load_tile<PART>(smem, map_a, map_b, tile, k_tiles, backwards, passed, pace, place);
-        passed += k_tiles;
-        if (!PART.exchange)
-            return;
-    }
 }
 
 // A consumer's tiles.
@@ -352,10 +300,13 @@ DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, c
         const tile_coordinate tile = work.order[i].at;
         float acc[BLOCKS][BN / 2];
         consume_tile<PART>(acc, smem, consumer, work.k_tiles, fragments, place);
-        if constexpr (PART.store)
-            store_tile(smem, map_d, acc, consumer, tile);
-        else if constexpr (PART.multiply != Multiply::NOTHING)
+        if constexpr (PART.store) {
+            for (int block = 0; block < BLOCKS; ++block)
+                store_block(smem, map_d, acc[block], consumer,
+                            tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+        } else if constexpr (PART.multiply != Multiply::NOTHING) {
             read_sums(acc, work.nowhere);
+        }
     }
     bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
 }
@@ -380,11 +331,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
     if (warpgroup == 0) {
-        setmaxnreg_dec<producer_registers(PART.multiply)>();
+        setmaxnreg_dec<PART.multiply == Multiply::A_IN_REGISTERS ? 24 : 40>();
         if (threadIdx.x == 0)
             produce<PART>(smem, &map_a, &map_b, work);
     } else {
-        setmaxnreg_inc<consumer_registers(PART.multiply)>();
+        // With A in registers a consumer needs more than v16's.
+        setmaxnreg_inc<PART.multiply == Multiply::A_IN_REGISTERS ? 240 : 232>();
         consume<PART>(smem, &map_d, warpgroup - 1, work);
     }
 }
@@ -408,24 +360,23 @@ namespace {
 
 struct State {
     const part *of;
+    const step *rung; // of a PART_RUNG, and its state
+    void *rung_state;
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
     Work work;
     int ctas;
-    uint64_t busy_nanoseconds; // of PART_ONE_SM
+    uint64_t busy_nanoseconds; // of a PART_ONE_SM
 };
 
 // The tiles of D strip by strip, in device memory; nullptr if that fails.
 scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
-    const int tiles = tiles_m * tiles_n;
-    scheduled_tile *order = new scheduled_tile[tiles];
-    for (int i = 0; i < tiles; ++i)
-        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
-    mark_reuse(order, tiles, ctas);
-    scheduled_tile *uploaded = upload_array(order, tiles);
-    delete[] order;
-    return uploaded;
+    std::vector<scheduled_tile> order(tiles_m * tiles_n);
+    for (size_t i = 0; i < order.size(); ++i)
+        order[i].at = grouped_tile(int(i), tiles_m, tiles_n, GROUP);
+    mark_reuse(order.data(), int(order.size()), ctas);
+    return upload_array(order.data(), order.size());
 }
 
 int prepare_kernel(State *made, const problem *p, double pace) {
@@ -441,17 +392,11 @@ int prepare_kernel(State *made, const problem *p, double pace) {
     work.tiles = tiles_m * tiles_n;
     work.k_tiles = ceil_div(p->k, BK);
     const int balanced = balanced_workers(work.tiles, made->ctas);
-    made->ctas = std::max(1, balanced * made->of->quarters / QUARTERS);
+    made->ctas = std::max(1, balanced * made->of->quarters / PART_QUARTERS);
     const int waves = ceil_div(work.tiles, made->ctas);
     work.picoseconds = uint64_t(pace * 1e12 / waves / work.k_tiles);
     work.order = make_order(tiles_m, tiles_n, made->ctas);
     return work.order == nullptr;
-}
-
-int launch_kernel(const problem *p, const State *made) {
-    return launch(made->of->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
-                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
-                  made->work);
 }
 
 } // namespace
@@ -461,14 +406,19 @@ static const variant VARIANT = {Own::SWITCHES, part_kernel<Own>};
 
 // A part that is a kernel of ours: the same one may run on fewer SMs, or on zeros.
 template <typename Own>
-static part kernel_part(const char *name, const char *what, int quarters = QUARTERS,
+static part kernel_part(const char *name, const char *what, int quarters = PART_QUARTERS,
                         bool zeros = false) {
     const Switches &own = Own::SWITCHES;
     return {name, what, PART_KERNEL, quarters, zeros, own.store, own.paced, &VARIANT<Own>};
 }
 
+static part other_part(const char *name, const char *what, enum part_kind kind) {
+    const bool paced = kind == PART_ONE_SM, stores = kind == PART_RUNG;
+    return {name, what, kind, PART_QUARTERS, false, stores, paced, nullptr};
+}
+
 const part parts[] = {
-    {"rung", "the rung itself", PART_RUNG, QUARTERS, false, true, false, nullptr},
+    other_part("rung", "the rung itself", PART_RUNG),
     kernel_part<Whole>("whole", "the same from the source of the parts"),
     kernel_part<NoStore>("no-store", "D is not stored"),
     kernel_part<NoDram>("no-dram",
@@ -480,56 +430,57 @@ const part parts[] = {
     kernel_part<MultiplyN40>("multiply-n40", "wgmma of 40 columns: A is read five times as often"),
     kernel_part<MultiplyARegisters>("multiply-a-registers",
                                     "wgmma with A in registers: only B is read"),
-    kernel_part<MultiplyAlone>("multiply-half", "wgmma alone, on half of the SMs", QUARTERS / 2),
+    kernel_part<MultiplyAlone>("multiply-half", "wgmma alone, on half of the SMs", 2),
     kernel_part<Whole>("whole-three-quarters", "the whole on three quarters of the SMs", 3),
-    kernel_part<Whole>("whole-half", "the whole on half of the SMs", QUARTERS / 2),
+    kernel_part<Whole>("whole-half", "the whole on half of the SMs", 2),
     kernel_part<LoadsPaced>("loads", "the loads alone, through DRAM, at the whole's pace"),
     kernel_part<LoadsL2>("loads-l2", "the loads alone, from the L2, at the whole's pace"),
     kernel_part<Waiting>("waiting", "barriers alone, at the whole's pace: nothing moves"),
-    {"one-sm", "one warp on one SM", PART_ONE_SM, QUARTERS, false, false, true, nullptr},
-    {"idle", "nothing runs", PART_IDLE, QUARTERS, false, false, false, nullptr},
-    kernel_part<MultiplyAlone>("multiply-zeros", "wgmma alone, on zeros", QUARTERS, true),
+    other_part("one-sm", "one warp on one SM", PART_ONE_SM),
+    other_part("idle", "nothing runs", PART_IDLE),
+    kernel_part<MultiplyAlone>("multiply-zeros", "wgmma alone, on zeros", PART_QUARTERS, true),
     kernel_part<LoadsL2Apart>(
         "loads-l2-apart",
         "the loads alone, from the L2, with a policy that keeps them from merging"),
-    {"rung-again", "the rung once more: what has drifted since", PART_RUNG, QUARTERS, false, true,
-     false, nullptr},
+    other_part("rung-again", "the rung once more: what has drifted since", PART_RUNG),
 };
 const size_t parts_count = sizeof parts / sizeof parts[0];
 
-const part *part_named(const char *name) {
-    for (const part &one : parts)
-        if (strcmp(one.name, name) == 0)
-            return &one;
-    return nullptr;
-}
-
-int part_prepare(const part *part, const problem *p, double pace, void **state) {
+int part_prepare(const part *part, const step *rung, const problem *p, double pace, void **state) {
     State *made = new State{};
     *state = made;
     made->of = part;
+    made->rung = rung;
     made->busy_nanoseconds = uint64_t(pace * 1e9);
-    return part->kind == PART_KERNEL ? prepare_kernel(made, p, pace) : 0;
+    return part->kind == PART_RUNG     ? rung->prepare(p, &made->rung_state)
+           : part->kind == PART_KERNEL ? prepare_kernel(made, p, pace)
+                                       : 0;
 }
 
 int part_launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    if (made->of->kind == PART_KERNEL)
-        return launch_kernel(p, made);
-    return launch(busy, dim3(1), dim3(WARP_THREADS), dim3(1), 0, p->stream, made->busy_nanoseconds);
+    if (made->of->kind == PART_RUNG)
+        return made->rung->launch(p, made->rung_state);
+    if (made->of->kind == PART_ONE_SM)
+        return launch(busy, dim3(1), dim3(WARP_THREADS), dim3(1), 0, p->stream,
+                      made->busy_nanoseconds);
+    return launch(made->of->variant->kernel, dim3(made->ctas), dim3(THREADS), dim3(1),
+                  sizeof(SharedStorage), p->stream, made->map_a, made->map_b, made->map_d,
+                  made->work);
 }
 
 void part_release(void *state) {
     State *made = static_cast<State *>(state);
     if (made == nullptr)
         return;
+    if (made->rung_state != nullptr)
+        made->rung->release(made->rung_state);
     release_array(const_cast<scheduled_tile *>(made->work.order));
     delete made;
 }
 
 // Bytes that TMA asks for: of tiles at D's edge only what lies inside, zeros fill the rest.
-static double loaded_bytes(const problem *p, const State *made) {
-    const Loads loads = made->of->variant->switches.loads;
+static double loaded_bytes(const problem *p, const State *made, Loads loads) {
     if (loads == Loads::NOTHING)
         return 0;
     const int tiles_m = ceil_div(p->m, BM), tiles_n = ceil_div(p->n, BN);
@@ -551,13 +502,16 @@ part_counts part_count(const problem *p, const void *state) {
         return counts;
     const Switches &part = made->of->variant->switches;
     const double k_tiles = double(made->work.tiles) * made->work.k_tiles; // of all CTAs
-    const int rows_of_a =
-        part.multiply == Multiply::A_IN_REGISTERS ? 0 : WM * mmas_in_row(part.multiply);
     if (part.multiply != Multiply::NOTHING) { // zeros beyond D's edge are multiplied too
+        const int reads_of_a = part.multiply == Multiply::N40              ? 5
+                               : part.multiply == Multiply::N104           ? 2
+                               : part.multiply == Multiply::A_IN_REGISTERS ? 0
+                                                                           : 1;
         counts.flop = 2.0 * BM * BN * BK * k_tiles;
-        counts.operand_bytes = double(BM / WM) * (rows_of_a + BN) * BK * sizeof(bf16) * k_tiles;
+        counts.operand_bytes =
+            double(BM / WM) * (reads_of_a * WM + BN) * BK * sizeof(bf16) * k_tiles;
     }
-    counts.loaded_bytes = loaded_bytes(p, made);
+    counts.loaded_bytes = loaded_bytes(p, made, part.loads);
     counts.stored_bytes = part.store ? double(p->m) * p->n * sizeof(bf16) : 0;
     counts.exchanges = part.exchange ? k_tiles : 0;
     counts.operands_in_dram = part.loads == Loads::ALL;

@@ -31,6 +31,7 @@ typedef struct part_counts {
 } part_counts;
 
 struct variant; /* a kernel with its switches */
+enum { PART_QUARTERS = 4 };
 
 typedef struct part {
     const char *name;
@@ -43,25 +44,24 @@ typedef struct part {
     const struct variant *variant; /* of a PART_KERNEL: the kernel */
 } part;
 
-/* All parts, in the order in which they run: what no budget needs stands last. */
+/* All parts, in the order in which they run: what no budget needs stands last. The first is the
+ * rung itself. */
 extern const part parts[];
 extern const size_t parts_count;
 
-/* The part of that name, or NULL. */
-const part *part_named(const char *name);
-
 /* Makes what the launches need. p->m and p->n are multiples of 256, p->k is one of 64 and at least
- * 256. pace: seconds of a launch, of what is paced. *state may be set also if it fails:
- * part_release() it. Not for PART_RUNG and PART_IDLE. Returns 0, or 1 after printing one line. */
-int part_prepare(const part *part, const problem *p, double pace, void **state);
+ * 256. rung: of a PART_RUNG. pace: seconds of a launch, of what is paced. *state may be set also if
+ * it fails: part_release() it. Returns 0, or 1 after printing one line. */
+int part_prepare(const part *part, const step *rung, const problem *p, double pace, void **state);
 
-/* Starts the kernel on p->stream and returns at once. Returns 0, or 1 after printing one line. */
+/* Starts the kernel on p->stream and returns at once; not of a PART_IDLE. Returns 0, or 1 after
+ * printing one line. */
 int part_launch(const problem *p, void *state);
 
 /* Frees the state, after the last launch has finished; NULL is nothing to free. */
 void part_release(void *state);
 
-/* What a launch of the prepared state does. */
+/* What a launch of the prepared state does; nothing is known of a PART_RUNG. */
 part_counts part_count(const problem *p, const void *state);
 
 #ifdef __cplusplus

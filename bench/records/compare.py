@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +58,18 @@ class Change:
         """'v04 at 8192x8192x8192 burst'"""
         return f"{self.name} at {self.title}"
 
+    def remark(self):
+        """The last cell of a row."""
+        if self.quotient < LIMIT:
+            doubt = "; but 1 lies in the interval: measure again" if self.high >= 1 else ""
+            return f"REGRESSION{doubt}"
+        return "faster" if self.quotient > 1 / LIMIT and self.low > 1 else ""
+
+    def row(self):
+        """The cells."""
+        cells = [f"{value:.4f}" for value in (self.old, self.new, self.quotient)]
+        return [self.name, *cells, f"{self.low:.4f} to {self.high:.4f}", self.remark()]
+
 
 # --- the interval -----------------------------------------------------------------------------
 
@@ -70,23 +81,20 @@ def passes_of(ratio):
     return [ratio["samples"][index * rounds :][:rounds] for index in range(passes)]
 
 
-def drawn_anew(draw, passes, several):
-    """As many samples, from passes drawn anew if there are several, and rounds drawn anew."""
-    if several:
-        passes = draw.choices(passes, k=len(passes))
-    return [value for one in passes for value in draw.choices(one, k=len(one))]
-
-
 def interval(old, new):
     """The 95 % interval of the quotient of their medians; the same each time."""
     draw = random.Random(SEED)
     old, new = passes_of(old), passes_of(new)
     several = min(len(old), len(new)) > 1
-    quotients = [
-        statistics.median(drawn_anew(draw, new, several))
-        / statistics.median(drawn_anew(draw, old, several))
-        for _ in range(DRAWS)
-    ]
+
+    def drawn_anew(passes):
+        """The median of as many samples, of passes drawn anew if there are several, and in them of
+        rounds drawn anew."""
+        if several:
+            passes = draw.choices(passes, k=len(passes))
+        return statistics.median([one for of in passes for one in draw.choices(of, k=len(of))])
+
+    quotients = [drawn_anew(new) / drawn_anew(old) for _ in range(DRAWS)]
     return recorded.quantile(quotients, 0.025), recorded.quantile(quotients, 0.975)
 
 
@@ -113,25 +121,6 @@ def outcomes(ladder):
     return found
 
 
-def change_of(name, ladder, old, new):
-    """The change of a rung that both have."""
-    return Change(name, title(ladder), old["median"], new["median"], *interval(old, new))
-
-
-def remark(change):
-    """The last cell of a row."""
-    if change.quotient < LIMIT:
-        doubt = "; but 1 lies in the interval: measure again" if change.high >= 1 else ""
-        return f"REGRESSION{doubt}"
-    return "faster" if change.quotient > 1 / LIMIT and change.low > 1 else ""
-
-
-def row(change):
-    """One rung's cells."""
-    cells = [f"{value:.4f}" for value in (change.old, change.new, change.quotient)]
-    return [change.name, *cells, f"{change.low:.4f} to {change.high:.4f}", remark(change)]
-
-
 def resampled(old, new):
     """What the intervals of these two ladders are made of."""
     if min(old["passes"], new["passes"]) > 1:
@@ -147,7 +136,8 @@ def compare_ladders(old, new):
     for name in sorted({**before, **after}, key=recorded.name_order):
         was, now = before.get(name), after.get(name)
         if isinstance(was, dict) and isinstance(now, dict):
-            changes.append(change_of(name, new, was, now))
+            medians = was["median"], now["median"]
+            changes.append(Change(name, title(new), *medians, *interval(was, now)))
         elif isinstance(was, dict) and now:
             lost.append(f"{name} at {title(new)} {now}")
         elif isinstance(now, dict) and was:
@@ -155,14 +145,12 @@ def compare_ladders(old, new):
         elif not (was and now):
             remarks.append(f"{name} is in {'OLD' if was else 'NEW'} alone")
     print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled(old, new)})")
-    tables.print_aligned(
-        [["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""], *map(row, changes)]
-    )
+    head = ["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""]
+    tables.print_aligned([head, *(change.row() for change in changes)])
     rates = [one[measure.other][measure.rate]["median"] for one in (old, new)]
     if old.get("gated") != new.get("gated"):
-        print(
-            "only one of them has all launches enqueued before the first: short ones differ by that"
-        )
+        said = "all launches enqueued before the first: short ones differ by that"
+        print(f"only one of them has {said}")
     print(f"{measure.other_name} itself: {rates[0]:.1f} and {rates[1]:.1f} {measure.unit}")
     for text in remarks:
         print(text)
@@ -174,7 +162,7 @@ def compare_ladders(old, new):
 
 def load(path):
     """The ladders of a file. ValueError if it has none."""
-    ladders = [ladder for _, ladder in recorded.places_in(path)]
+    ladders = recorded.ladders_in(recorded.load_record(path))
     if not ladders:
         raise ValueError(f"{path}: no times are recorded in it")
     return ladders
@@ -183,11 +171,8 @@ def load(path):
 def difference(old, new):
     """In what two ladders differ: 'inputs: normal and uniform'."""
     one, other = key_of(old), key_of(new)
-    return "; ".join(
-        f"{key}: {one.get(key)} and {other.get(key)}"
-        for key in {**one, **other}
-        if one.get(key) != other.get(key)
-    )
+    pairs = {key: (one.get(key), other.get(key)) for key in {**one, **other}}
+    return "; ".join(f"{key}: {was} and {now}" for key, (was, now) in pairs.items() if was != now)
 
 
 def pairs_of(olds, news):
@@ -211,29 +196,24 @@ def print_origins(old, new):
         print(f"the commits differ: {old['commit']} and {new['commit']}")
 
 
-def print_alone(olds, news, pairs):
-    """The ladders that only one file has, and those that were interrupted."""
-    for name, ladders, paired in (
-        ("OLD", olds, [old for old, _ in pairs]),
-        ("NEW", news, [new for _, new in pairs]),
-    ):
-        for ladder in ladders:
-            if not any(ladder is other for other in paired):
-                print(f"{title(ladder)} is in {name} alone")
-            elif ladder["interrupted"]:
-                print(f"{title(ladder)} was interrupted in {name}")
+def print_alone(name, ladders, paired):
+    """The ladders that only this file has, and those that were interrupted."""
+    for ladder in ladders:
+        if not any(ladder is other for other in paired):
+            print(f"{title(ladder)} is in {name} alone")
+        elif ladder["interrupted"]:
+            print(f"{title(ladder)} was interrupted in {name}")
 
 
 def print_agreement(changes):
     """The largest disagreement of each rung over all ladders, and of all rungs."""
     largest = {}
     for change in changes:
-        known = largest.get(change.name)
-        if known is None or change.disagreement > known.disagreement:
-            largest[change.name] = change
+        known = largest.setdefault(change.name, change)
+        largest[change.name] = max(known, change, key=lambda one: one.disagreement)
     words = [f"{name} {change.disagreement:.2f} %" for name, change in largest.items()]
     print(f"\nlargest disagreement: {', '.join(words)}")
-    most = max(changes, key=lambda change: change.disagreement)
+    most = max(largest.values(), key=lambda change: change.disagreement)
     print(f"the two runs agree within {most.disagreement:.2f} % ({most.where})")
 
 
@@ -242,7 +222,8 @@ def compare(old_path, new_path):
     olds, news = load(old_path), load(new_path)
     pairs = pairs_of(olds, news)
     print_origins(olds[0], news[0])
-    print_alone(olds, news, pairs)
+    print_alone("OLD", olds, [old for old, _ in pairs])
+    print_alone("NEW", news, [new for _, new in pairs])
     changes, lost = [], []
     for old, new in pairs:
         more, gone = compare_ladders(old, new)
@@ -262,20 +243,17 @@ def compare(old_path, new_path):
     return 1 if slower or lost else 0
 
 
-def main():
-    """Parses the command line; expected errors become one line and exit status 2."""
+def compare_main(arguments):
+    """The whole program; returns its exit status."""
+    layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        description="Compare two recorded files rung by rung.",
-        epilog="Exit status: 0 no regression, 1 a regression over 1 %, 2 bad usage, a broken file or "
-        "two that do not belong together, 74 its output could not be written.",
-        allow_abbrev=False,
+        description=__doc__, formatter_class=layout, allow_abbrev=False
     )
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
-    options = parser.parse_args()
-    bad = {ValueError: 2, Foreign: 2}
-    return process.expected("compare", lambda: compare(options.old, options.new), bad)
+    options = parser.parse_args(arguments)
+    return compare(options.old, options.new)
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("compare", compare_main, {ValueError: 2, Foreign: 2})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 
-from bench.records import recorded
-from bench.records.vocabulary import LIMITS
+from bench.records import figures, recorded
 
 
 class Mismatch(Exception):
@@ -29,132 +29,57 @@ def require_same(first, run, keys=("gpu", "commit", "problem")):
             )
 
 
-def combine_contender(runs, contender):
-    """All passes' samples of 'step' or another, their summary, and medians of the rest."""
-    measure = recorded.measure_of(runs[0])
-    timings = [run["timing"] for run in runs]
-    seconds = [value for timing in timings for value in timing[contender]["seconds"]]
-    rates = [timings[0][measure.work] / value / measure.units for value in seconds]
-    combined = {"seconds": seconds, measure.rate: recorded.summary(rates)}
-    for key in measure.readings:
-        values = [timing[contender].get(key) for timing in timings]
-        combined[key] = median_of_known(values)
-    return {**combined, **read_sometimes([timing[contender] for timing in timings])}
-
-
-def median_of_known(values):
-    """The median of those that could be read, or None."""
-    known = [value for value in values if value is not None]
-    return recorded.median(known) if known else None
-
-
-def read_sometimes(figures):
-    """Medians over the passes of what only some protocols read, if these did."""
-    found = {}
-    if any("before_seconds" in one for one in figures):
-        found["before_seconds"] = median_of_known([one.get("before_seconds") for one in figures])
-    if any("clock_limits" in one for one in figures):
-        limits = [one["clock_limits"] for one in figures if one.get("clock_limits")]
-        medians = {key: recorded.median([one[key] for one in limits]) for key in limits and LIMITS}
-        found["clock_limits"] = medians or None
-    return found
-
-
-def round_ratios(run, contender=None):
-    """cuBLAS's (or another's) time over the step's, round by round: above 1 the step is faster."""
-    timing = run["timing"]
-    other = timing[contender or recorded.measure_of(run).other]
-    pairs = zip(other["seconds"], timing["step"]["seconds"])
-    return [theirs / step for theirs, step in pairs]
-
-
-def combine_ratios(runs, contender):
-    """All passes' ratios to cuBLAS or another, their summary, and each pass's median."""
-    per_pass = [round_ratios(run, contender) for run in runs]
-    samples = [ratio for ratios in per_pass for ratio in ratios]
-    return dict(
-        recorded.summary(samples),
-        samples=samples,
-        pass_medians=[recorded.median(ratios) for ratios in per_pass],
-    )
-
-
-def over_all(runs, contender):
-    """The same of one of those that are compared with, over all rungs, whose samples are theirs."""
-    combined = combine_contender(runs, contender)
-    del combined["seconds"]
-    return combined
-
-
 def read_once(run):
     """What is read once per process: of a pass, all but its samples and what they come to."""
     measure, timing = recorded.measure_of(run), run["timing"]
-    kept = {"date": run["date"], "check": run["verification"].get("check")}
-    kept.update(copies=run["problem"].get("copies"), idle_ms=timing.get("idle_ms"))
+    kept = {
+        "date": run["date"],
+        "check": run["verification"].get("check"),
+        "copies": run["problem"].get("copies"),
+        "idle_ms": timing.get("idle_ms"),
+        "launches_per_round": timing.get("launches_per_round"),
+    }
     kept = {key: value for key, value in kept.items() if value is not None}
-    if "launches_per_round" in timing:
-        kept["launches_per_round"] = timing["launches_per_round"]
     for name in ("step", *measure.contenders(timing)):
-        figures = timing[name]
-        readings = dict.fromkeys(measure.readings, None)
-        more = {key: figures[key] for key in figures if key not in ("seconds", measure.rate)}
-        kept[name] = {**readings, **more}
+        read = {**dict.fromkeys(measure.readings), **timing[name]}
+        kept[name] = {key: read[key] for key in read if key not in ("seconds", measure.rate)}
     return kept
 
 
 def combine_rung(runs):
     """One rung's passes as one record."""
-    measure = recorded.measure_of(runs[0])
-    timing = {measure.work: runs[0]["timing"][measure.work]}
-    timing["step"] = combine_contender(runs, "step")
-    for name in measure.contenders(runs[0]["timing"]):
-        if all(name in run["timing"] for run in runs):
-            timing[name] = combine_contender(runs, name)
-            timing[recorded.ratio_to(name)] = combine_ratios(runs, name)
-    own = {key: value for key, value in runs[0].items() if key in ("below", "fp16_sums")}
+    first, timings = runs[0], [run["timing"] for run in runs]
+    measure, passes = recorded.measure_of(first), [read_once(run) for run in runs]
+    seconds = {
+        name: list(chain(*(timing[name]["seconds"] for timing in timings)))
+        for name in ("step", *measure.contenders(timings[0]))
+        if all(name in timing for timing in timings)
+    }
     return {
-        "step": runs[0]["step"],
-        "idea": runs[0]["idea"],
-        **own,
-        "timing": timing,
-        "verification": runs[0]["verification"],
-        "passes": [read_once(run) for run in runs],
+        **{key: first[key] for key in ("step", "idea", "below", "fp16_sums") if key in first},
+        "timing": figures.of_timing(measure, first["problem"], seconds, passes),
+        "verification": first["verification"],
+        "passes": passes,
     }
 
 
-def combine_all(names, runs, failures):
+def combine_all(collected):
     """One record per rung that was tried: a result, or the reason why there is none."""
     rungs = []
-    for name in names:
-        if name in failures:
-            passes = [read_once(run) for run in runs[name]]
-            rungs.append({"step": name, "failed": failures[name], "passes": passes})
-        elif runs[name]:
-            rungs.append(combine_rung(runs[name]))
+    for name, runs in collected.runs.items():
+        if name in collected.failures:
+            passes = [read_once(run) for run in runs]
+            rungs.append({"step": name, "failed": collected.failures[name], "passes": passes})
+        elif runs:
+            rungs.append(combine_rung(runs))
     return rungs
 
 
-def compare(lower, upper, ratio):
-    """Two neighbours by their ratios to the same other, pass by pass, so that drifts cancel."""
-    medians = [rung["timing"][ratio]["pass_medians"] for rung in (lower, upper)]
-    paired = [high / low for low, high in zip(*medians)]
-    median = recorded.median(paired)
-    return {
-        "lower": lower["step"],
-        "upper": upper["step"],
-        "paired_ratio": median,
-        "passes": len(paired),
-        "passes_faster": sum(value > 1 for value in paired),
-        "faster": median > 1,
-    }
-
-
-def compare_neighbours(rungs, ratio):
+def neighbours(rungs, ratio):
     """Every rung with the one that it grows from, or with the last before it if that one was not
     measured, and every variant with its rung, where both have a result. Rivals have no neighbours."""
-    pairs = []
+    pairs, last = [], None
     by_name = {rung["step"]: rung for rung in rungs}
-    last = None
     for rung in rungs:
         if recorded.is_rival(rung["step"]):
             continue
@@ -163,53 +88,45 @@ def compare_neighbours(rungs, ratio):
         else:
             lower, last = by_name.get(rung.get("below"), last), rung
         if lower and "failed" not in lower and "failed" not in rung:
-            pairs.append(compare(lower, rung, ratio))
+            pairs.append(figures.of_neighbours(lower, rung, ratio))
     return pairs
 
 
-def wide_spread(rungs, ratio):
-    """The rungs whose 90th percentile of that ratio is too far above the 10th."""
-    figures = {rung["step"]: rung["timing"][ratio] for rung in rungs if "failed" not in rung}
-    spreads = {name: figure["high"] / figure["low"] for name, figure in figures.items()}
-    wide = {name: spread for name, spread in spreads.items() if spread > recorded.WIDE}
-    return {"limit": recorded.WIDE, "steps": wide}
-
-
-def compared_with(measure, runs):
-    """cuBLAS or the plain copy over all runs, and each of the others over those that it ran in."""
+def others(measure, problem, good):
+    """cuBLAS or the plain copy over all rungs, and each of the others; the samples are the rungs'."""
     found = {}
     for name in (measure.other, *measure.besides):
-        there = [run for run in runs if name in run["timing"]]
-        if there:
-            found[name] = over_all(there, name)
-            said = there[0]["verification"].get(name)
-            if name == "second_opinion" and said:
-                found[name]["name"] = said["name"]
+        combined = figures.of_other(name, measure, problem, good)
+        if combined:
+            del combined["seconds"]
+            said = good[0]["verification"].get(name) if name == "second_opinion" else None
+            found[name] = {**combined, **({"name": said["name"]} if said else {})}
     return found
 
 
-def combine_ladder(task, collected):
+def combine_ladder(task, collected, stopped):
     """The record of a ladder, or None if no rung has a result."""
     options, measure = task.options, task.options.measure
-    rungs = combine_all([name for name, _ in task.programs], collected.runs, collected.failures)
-    good = [rung["step"] for rung in rungs if "failed" not in rung]
+    rungs = combine_all(collected)
+    good = [rung for rung in rungs if "failed" not in rung]
     if not good:
         return None
-    every_run = [run for name in good for run in collected.runs[name]]
+    first = collected.runs[good[0]["step"]][0]
+    problem = identity(first)["problem"]
     return {
         "date": recorded.as_date(collected.date),
         "protocol": options.protocol,
-        "problem": identity(every_run[0])["problem"],
+        "problem": problem,
         "passes": options.passes,
         "rounds": options.rounds,
-        "interrupted": collected.interrupted,
-        **compared_with(measure, every_run),
+        "interrupted": stopped and collected.unfinished(options.passes),
+        **others(measure, problem, good),
         **({"heuristics": collected.heuristics} if collected.heuristics else {}),
-        **{key: every_run[0]["timing"][key] for key in ("gated",) if key in every_run[0]["timing"]},
+        **({"gated": first["timing"]["gated"]} if "gated" in first["timing"] else {}),
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],
-        "wide_spread": wide_spread(rungs, measure.ratio),
-        "neighbours": compare_neighbours(rungs, measure.ratio),
+        "wide_spread": figures.of_wide_spread(good, measure.ratio),
+        "neighbours": neighbours(rungs, measure.ratio),
     }
 
 
@@ -226,13 +143,13 @@ def without_result(task, collected, dropped):
     return {"track": task.track, "protocol": task.options.protocol, "shape": shape, "why": why}
 
 
-def combine_run(tasks, measured, users):
+def combine_run(tasks, measured, users, stopped):
     """The record of everything that was measured, or None if no ladder has a result. `measured` is
     what was collected of each task that was begun."""
     ladders, without = [], []
     for task in tasks:
         collected = measured.ladders.get(task)
-        ladder = combine_ladder(task, collected) if collected else None
+        ladder = combine_ladder(task, collected, stopped) if collected else None
         if ladder:
             ladders.append(ladder)
         else:
@@ -246,7 +163,7 @@ def combine_run(tasks, measured, users):
         "gpu": shared["gpu"],
         "commit": shared["commit"],
         "date": recorded.as_date(measured.date),
-        "interrupted": measured.interrupted,
+        "interrupted": stopped,
         "gpu_processes": users.record(),
         "ladders": ladders,
         "without_result": without,

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,8 @@ from pathlib import Path
 from bench import rungs
 from bench.energy import budget
 from bench.records import figures, schema
-from bench.records.vocabulary import (  # noqa: F401 (the programs that use recorded.py find them here)
+from bench.records.figures import median, quantile, summary  # noqa: F401 (found here by others)
+from bench.records.vocabulary import (  # noqa: F401 (the same)
     EARLY,
     MOVES,
     MOVING,
@@ -26,8 +28,6 @@ from bench.records.vocabulary import (  # noqa: F401 (the programs that use reco
     PRODUCTS,
     PROTOCOLS,
     TRACKS,
-    WIDE,
-    Measure,
     is_rival,
     is_variant,
     measure_of,
@@ -49,25 +49,6 @@ TOP = "v16"  # the fastest rung at that size
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
 PLACE = re.compile(r"(.+)#([0-9]{1,6})")
-
-
-def quantile(values, fraction):
-    """The quantile of a non-empty list by linear interpolation (numpy's default rule)."""
-    ordered = sorted(values)
-    position = fraction * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
-
-
-def median(values):
-    """The median of a non-empty list."""
-    return quantile(values, 0.5)
-
-
-def summary(values):
-    """Median, 10th and 90th percentile, under the names that every JSON here uses."""
-    return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
 
 
 def is_written_to(path):
@@ -118,7 +99,7 @@ def file_name(gpu, words, date):
 
 def as_date(date):
     """A UTC time as every JSON here has it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", date)
+    return time.strftime(schema.DATE, date)
 
 
 def write_new(path, record, words, date):
@@ -135,10 +116,11 @@ def refuse_constant(text):
 
 def without_repeats(pairs):
     """An object. ValueError for a repeated key: which of its values would be meant?"""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is in it twice")
+    found = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{key!r} is in it twice")
+        found[key] = value
     return found
 
 
@@ -186,13 +168,10 @@ def load_record(path):
 
 def ladders_in(record):
     """The ladders of a record, each as if it had a file of its own. There may be none."""
-    if record["kind"] == "ladder":
-        return [record]
     if record["kind"] != "run":
-        return []
-    shared = {"schema": record["schema"], "kind": "ladder"}
-    shared.update(gpu=record["gpu"], commit=record["commit"])
-    return [{**shared, **ladder} for ladder in record["ladders"]]
+        return [record] if record["kind"] == "ladder" else []
+    shared = {key: record[key] for key in ("schema", "gpu", "commit")}
+    return [{**shared, "kind": "ladder", **ladder} for ladder in record["ladders"]]
 
 
 def places_in(path):
@@ -214,20 +193,17 @@ def all_ladders(folder=RESULTS):
 
 def load_ladder(place):
     """Reads one ladder. Raises ValueError, naming the file, if there isn't one, or several."""
-    path, number = str(place), None
-    named = PLACE.fullmatch(path)
-    if named and not Path(path).exists():
-        path, number = named[1], int(named[2])
-    places = places_in(path)
-    if not places:
+    named = PLACE.fullmatch(str(place))
+    path, number = (named[1], int(named[2])) if named else (str(place), None)
+    ladders = ladders_in(load_record(path))
+    several = f"{path}: it holds {len(ladders)} ladders"
+    if not ladders:
         raise ValueError(f"{path}: not a recorded ladder")
-    if number is None and len(places) == 1:
-        return places[0][1]
-    if number is None:
-        raise ValueError(f"{path}: it holds {len(places)} ladders: name one, such as {path}#1")
-    if not 1 <= number <= len(places):
-        raise ValueError(f"{path}: it holds {len(places)} ladders, and no #{number}")
-    return places[number - 1][1]
+    if number is None and len(ladders) > 1:
+        raise ValueError(f"{several}: name one, such as {path}#1")
+    if number is not None and not 1 <= number <= len(ladders):
+        raise ValueError(f"{several}, and no #{number}")
+    return ladders[(number or 1) - 1]
 
 
 def load_rungs(place):
@@ -302,11 +278,6 @@ def all_of_kind(folder, kind):
             yield path, record
 
 
-def rounds_of(record):
-    """How often each of its rungs was timed; 1 where nothing was."""
-    return record.get("passes", 1) * record.get("rounds", 1)
-
-
 @dataclass(frozen=True)
 class Home:
     """The GPU that notes, tables and pictures show unless told otherwise, and of several cards of
@@ -328,21 +299,18 @@ class Home:
 def home_of(ladders):
     """The home among these ladders: the GPU with the most rungs in one standard run of the v track,
     and of several such the one with the most memory. Its main card has the most results."""
-    standard = [one for one in ladders if is_standard(one) and tracks(one) == {"v"}]
 
     def claim(ladder):
         gpu = ladder["gpu"]
         return len(measured(ladder)), gpu.get("memory_bytes") or 0, gpu["name"]
 
-    gpu = max(standard, key=claim)["gpu"]["name"] if standard else None
+    standard = [claim(one) for one in ladders if is_standard(one) and tracks(one) == {"v"}]
     results = {}
     for one in ladders:
-        cards = results.setdefault((one["gpu"]["name"], one["commit"]), {})
-        card = one["gpu"].get("card")
-        cards[card] = cards.get(card, 0) + len(measured(one))
-    return Home(
-        gpu, {where: max(sorted(cards, key=str), key=cards.get) for where, cards in results.items()}
-    )
+        cards = results.setdefault((one["gpu"]["name"], one["commit"]), Counter())
+        cards[one["gpu"].get("card")] += len(measured(one))
+    cards = {where: max(sorted(of, key=str), key=of.get) for where, of in results.items()}
+    return Home(max(standard)[-1] if standard else None, cards)
 
 
 def home(folder=RESULTS):
@@ -361,7 +329,7 @@ def precedence(records, home):
         last[record["commit"]],
         "enumerated" in record.get("heuristics", ()),
         home.main_card(record),
-        rounds_of(record),
+        record.get("passes", 1) * record.get("rounds", 1),
         record["date"],
     )
 
@@ -385,14 +353,18 @@ def newest_headline(folder=RESULTS, steps=ROOT / "steps", gpu=None):
     return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps), gpu)
 
 
+def variants_of_v(record):
+    """The variants in a record of v rungs alone."""
+    found = [entry["step"] for entry in entries(record) if is_variant(entry["step"])]
+    return found if tracks(record) == {"v"} else []
+
+
 def newest_variants(folder=RESULTS, commit=None):
     """Place of the newest standard run with several variants of v rungs, of `commit` if given, or
     None. One variant beside its rung is a trial of its own."""
 
     def wanted(ladder):
-        if not is_standard(ladder) or tracks(ladder) != {"v"}:
-            return False
-        several = sum(map(is_variant, all_names(ladder))) > 1
+        several = is_standard(ladder) and len(variants_of_v(ladder)) > 1
         return several and commit in (None, ladder["commit"])
 
     return newest(folder, "ladder", wanted)
@@ -400,21 +372,16 @@ def newest_variants(folder=RESULTS, commit=None):
 
 def newest_counters(folder=RESULTS):
     """Place of the newest counters at m = n = k = 8192 with variants of v rungs in them, or None."""
-    square = (HEADLINE_SIZE,) * 3
 
     def wanted(record):
-        if shape_of(record) != square or tracks(record) != {"v"}:
-            return False
-        return any(is_variant(entry["step"]) for entry in entries(record))
+        return shape_of(record) == (HEADLINE_SIZE,) * 3 and bool(variants_of_v(record))
 
     return newest(folder, "counters", wanted)
 
 
 def newest_with(names, mnk, kind="ladder", folder=RESULTS):
-    """Place of the newest record at that shape in which all of `names` have a result, or None.
-
-    A ladder has to be a finished burst run.
-    """
+    """Place of the newest record at that shape in which all of `names` have a result, or None. A
+    ladder has to be a finished burst run."""
 
     def wanted(record):
         if kind == "ladder":
@@ -543,8 +510,7 @@ def trace_name(record):
 
 def traces_of(path):
     """The trace in one file, if it is one: a list. Raises ValueError, naming a broken file."""
-    record = load_record(path)
-    return [record] if record["kind"] == "trace" else []
+    return [record for record in (load_record(path),) if record["kind"] == "trace"]
 
 
 def all_traces(folder=TRACES):
@@ -555,10 +521,8 @@ def all_traces(folder=TRACES):
 def newest_energies(records, home):
     """Of these runs of rungs' parts the newest of each rung at 8192 x 8192 x 8192 on the home GPU
     with all that a budget needs, by the rungs' names."""
-    newest = {}
     whole = [record for record in records if home.has(record) and is_whole_energy(record)]
-    for record in sorted(whole, key=lambda record: record["date"]):
-        newest[record["rung"]] = record
+    newest = {one["rung"]: one for one in sorted(whole, key=lambda record: record["date"])}
     return [newest[rung] for rung in sorted(newest)]
 
 
@@ -573,8 +537,7 @@ def is_whole_energy(record):
 
 def energy_of(path):
     """The run of a rung's parts in one file, if it is one: a list. ValueError, naming a broken file."""
-    record = load_record(path)
-    return [record] if record["kind"] == "energy" else []
+    return [record for record in (load_record(path),) if record["kind"] == "energy"]
 
 
 def all_files(folder=RESULTS):

@@ -30,9 +30,9 @@ from bench.records.vocabulary import (
     TRACKS,
     measure_of,
     name_order,
-    ratio_to,
 )
 
+DATE = "%Y-%m-%dT%H:%M:%SZ"
 # kind -> the one that is read
 SCHEMAS = {"ladder": 1, "counters": 1, "run": 2, "emulated": 2, "trace": 1, "energy": 1}
 
@@ -76,14 +76,23 @@ def form(spec):
     return one_of(spec if isinstance(spec, tuple) else (spec,))
 
 
+def that(good, what):
+    """The form of a value for which good(value)."""
+
+    def check(value, where):
+        if not good(value):  # of every sample: no words unless they are wanted
+            raise Invalid(where, f"{shown(value)} is not {what}")
+
+    return check
+
+
 def one_of(choices):
     """The form of one of these values."""
 
-    def check(value, where):
-        good = any(type(value) is type(choice) and value == choice for choice in choices)
-        require(good, where, f"{shown(value)}, not {' or '.join(map(repr, choices))}")
+    def good(value):
+        return any(type(value) is type(choice) and value == choice for choice in choices)
 
-    return check
+    return that(good, " or ".join(map(repr, choices)))
 
 
 def of_list(element, least=0):
@@ -129,8 +138,8 @@ def failed_or(name, spec):
     good, failed = form(spec), form({**name, "failed": text})
 
     def check(value, where):
-        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
-        (failed if "failed" in value else good)(value, where)
+        has_failed = isinstance(value, dict) and "failed" in value
+        (failed if has_failed else good)(value, where)
 
     return check
 
@@ -159,59 +168,29 @@ def anything(_value, _where):
     """Whatever stands there."""
 
 
-def text(value, where):
-    """Some words on one line."""
-    good = isinstance(value, str) and value and value.isprintable()
-    require(good, where, f"{shown(value)} where a text should stand")
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def flag(value, where):
-    """true or false."""
-    require(isinstance(value, bool), where, f"{shown(value)} is not true or false")
-
-
-def number(value, where):
-    """A finite number."""
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not good or not math.isfinite(value):  # of every sample: no words unless they are wanted
-        raise Invalid(where, f"{shown(value)} is not a number")
-
-
-def positive(value, where):
-    """A number above 0."""
-    number(value, where)
-    if value <= 0:
-        raise Invalid(where, f"{value} is not above 0")
-
-
-def whole(value, where):
-    """An integer from 0 upwards."""
-    good = isinstance(value, int) and not isinstance(value, bool)
-    require(good and value >= 0, where, f"{shown(value)} is not a whole number")
-
-
-def count(value, where):
-    """An integer from 1 upwards."""
-    whole(value, where)
-    require(value > 0, where, "is 0")
-
-
-def within_bound(value, where):
-    """An error over the bound that it must not exceed."""
-    number(value, where)
-    require(0 <= value <= 1, where, f"{value} is not from 0 to 1")
+def is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def matching(pattern, what):
     """The form of a text of that pattern."""
     pattern = re.compile(pattern)
+    return that(lambda value: isinstance(value, str) and pattern.fullmatch(value), what)
 
-    def check(value, where):
-        good = isinstance(value, str) and pattern.fullmatch(value)
-        require(good, where, f"{shown(value)} is not {what}")
 
-    return check
-
+text = that(
+    lambda value: isinstance(value, str) and value and value.isprintable(), "a text of one line"
+)
+flag = that(lambda value: isinstance(value, bool), "true or false")
+number = that(is_number, "a number")
+positive = that(lambda value: is_number(value) and value > 0, "a number above 0")
+whole = that(is_whole, "a whole number")
+count = that(lambda value: is_whole(value) and value > 0, "a whole number above 0")
+within_bound = that(lambda value: is_number(value) and 0 <= value <= 1, "a number from 0 to 1")
 
 step_name = matching(NAME, "the name of a rung, a variant or a rival")
 COMMIT = matching(r"([0-9a-f]{7,40}|unknown)(\+dirty)?", "a commit such as 0a1b2c3")
@@ -220,16 +199,16 @@ word = matching(r"[\w .,:+()/'-]{1,100}", "a name or a version")
 # The digest, of all bits of the output, stands in no record from before the programs wrote it.
 DIGEST = matching(r"0x[0-9a-f]{16}", "a digest such as 0x0123456789abcdef")
 ALGORITHM = matching(r"[0-9a-f]{128}", "128 hex digits")
-DATE = matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "a date such as 2026-01-31T12:00:00Z")
 
 
-def date(value, where):
-    """A UTC time that there was."""
-    DATE(value, where)
+def is_date(value):
     try:
-        time.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
-    except ValueError as error:
-        raise Invalid(where, f"there is no {value}") from error
+        return time.strftime(DATE, time.strptime(value, DATE)) == value
+    except (TypeError, ValueError):
+        return False
+
+
+date = that(is_date, "a date that there was, such as 2026-01-31T12:00:00Z")
 
 
 # --- what all kinds have in common ----------------------------------------------------------
@@ -285,12 +264,11 @@ def problem(measure):
 
 
 # --- a ladder -------------------------------------------------------------------------------
+#
+# What follows from samples and readings has no form: figures.py computes it anew, and compares.
 
-SUMMARY = {"median low high": positive}
 SECONDS = {"seconds": [positive, 1]}
-RATIO = form({**SUMMARY, "samples pass_medians": [positive, 1]})
-NEIGHBOUR = {"lower upper": step_name, "paired_ratio": positive, "passes": count}
-NEIGHBOUR.update({"passes_faster": whole, "faster": flag})
+NEIGHBOUR = {"lower upper": step_name, ...: anything}
 # What some protocols read as well: seconds spent once before a call; and the shares of a sustained
 # window in which the driver says that it lowered the clock, by why.
 READ_SOMETIMES = {
@@ -298,39 +276,47 @@ READ_SOMETIMES = {
     "clock_limits?": nullable({each(LIMITS): number}),
 }
 HEURISTIC = {"number": whole, "name": text, "seconds": positive, "algorithm?": ALGORITHM}
-HEURISTICS = {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
+HEURISTICS = form(
+    {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
+)
 
 
-def pass_of(version, measure):
-    """One pass of a rung: in schema 1 all that its program wrote, in schema 2 what is read once per
-    process."""
-    read = {each(measure.readings): nullable(number)}
-    besides = each((*measure.besides, EARLY), "?")
-    if version == 2:
-        reading = form({**read, **READ_SOMETIMES, ...: anything})
-        return {
-            "date": date,
-            each(("step", measure.other)): reading,
-            besides: reading,
-            "check?": text,
-            "launches_per_round?": nullable(number),
-            "idle_ms?": whole,
-            "copies?": count,
-        }
-    reading = form({**SECONDS, **read, ...: anything})
-    timing = {"protocol": PROTOCOLS, "interrupted": False, measure.work: positive}
-    timing.update({each(("step", measure.other)): reading, besides: reading, ...: anything})
+def program(measure):
+    """What the program of a rung writes."""
     return {
         "schema": 1,
         "kind": "step",
         **STEP,
         "idea": text,
         "commit": COMMIT,
-        "gpu": GPU,
+        "date": date,
+        "gpu": nullable(GPU),
         "problem": problem(measure),
         "verification": VERIFICATION,
-        "timing": timing,
         ...: anything,
+    }
+
+
+def timed(measure):
+    """The same of one that was timed: a pass of schema 1."""
+    reading = form({**SECONDS, each(measure.readings, "?"): nullable(number), ...: anything})
+    timing = {"protocol": PROTOCOLS, "interrupted": False, measure.work: positive}
+    timing.update({each(("step", measure.other)): reading, ...: anything})
+    timing[each((*measure.besides, EARLY), "?")] = reading
+    return {**program(measure), "gpu": GPU, "timing": timing}
+
+
+def read_once(measure):
+    """What is read once per process: a pass of schema 2."""
+    reading = {each(measure.readings): nullable(number), **READ_SOMETIMES, ...: anything}
+    return {
+        "date": date,
+        each(("step", measure.other)): reading,
+        each((*measure.besides, EARLY), "?"): reading,
+        "check?": text,
+        "launches_per_round?": nullable(number),
+        "idle_ms?": whole,
+        "copies?": count,
     }
 
 
@@ -339,25 +325,17 @@ def ladder(version):
     (schema 2): a form for each measure."""
 
     def make(measure):
-        read = {each(measure.readings): nullable(number), **READ_SOMETIMES}
-        over_all = {measure.rate: SUMMARY, **read, **(SECONDS if version == 1 else {})}
-        timed = form({measure.rate: SUMMARY, **read, **SECONDS})
-        besides = (*measure.besides, EARLY)
-        timing = {
-            measure.work: positive,
-            each(("step", measure.other)): timed,
-            measure.ratio: RATIO,
-            each(besides, "?"): timed,
-            each(map(ratio_to, besides), "?"): RATIO,
-        }
-        passes = {"passes": [pass_of(version, measure)]}
-        good = {**STEP, "idea": text, "timing": timing, **passes}
+        contender, besides = form({**SECONDS, ...: anything}), (*measure.besides, EARLY)
+        timing = {each(("step", measure.other)): contender, each(besides, "?"): contender}
+        passes = {"passes": [timed(measure) if version == 1 else read_once(measure)]}
+        good = {**STEP, "idea": text, "timing": {**timing, ...: anything}, **passes}
         good.update({"below?": step_name, "fp16_sums?": flag})
-        own = {"schema": 1, "kind": "ladder", "gpu": GPU, "commit": COMMIT}
-        if version == 2:
+        if version == 1:
+            own = {"schema": 1, "kind": "ladder", "gpu": GPU, "commit": COMMIT}
+        else:
             good["verification"] = VERIFICATION
             own = {"does_not_take": NOT_TAKEN, "heuristics?": HEURISTICS, "gated?": flag}
-            own["wide_spread"] = {"limit": positive, "steps": {...: positive}}
+            own["wide_spread"] = anything
         return {
             **own,
             "date": date,
@@ -367,12 +345,14 @@ def ladder(version):
             "interrupted": flag,
             "rungs": [failed_or({**STEP, **passes}, good), 1],
             "neighbours": [NEIGHBOUR],
-            measure.other: over_all,
-            each(measure.besides, "?"): {**over_all, "name?": text},
+            measure.other: {"name?": text, ...: anything},
+            each(measure.besides, "?"): {"name?": text, ...: anything},
         }
 
     return by_measure(make)
 
+
+PROGRAM, TIMED = by_measure(program), by_measure(timed)
 
 # --- the kinds ------------------------------------------------------------------------------
 
@@ -394,14 +374,18 @@ COUNTERS = head(
     steps=[failed_or(STEP, {**STEP, "idea": text, **COUNTED, "cublas?": COUNTED}), 1],
 )
 
-EMULATED_RUNG = {
-    **STEP,
-    "idea": text,
-    "problem": {"m n k?": count, ...: anything},
-    "verification": VERIFICATION,
-    "emulator": {"counts": {...: number}, ...: anything},
-    ...: anything,
-}
+COUNTS = {"tma_read_bytes tma_written_bytes wgmmas mmas": whole, ...: number}
+EMULATED_RUNG = form(
+    {
+        **STEP,
+        "idea": text,
+        "problem": {"m n k?": count, ...: anything},
+        "verification": VERIFICATION,
+        "emulator": {"counts": COUNTS, ...: anything},
+        "gpu?": None,
+        ...: anything,
+    }
+)
 EMULATED_LADDER = {
     "track": tuple(TRACKS),
     "shape": nullable(SHAPE),

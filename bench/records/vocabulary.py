@@ -29,7 +29,6 @@ class Measure:
     other: str  # whom the rungs are compared with
     other_name: str
     besides: tuple  # who else may be timed beside them
-    optional: tuple = ("sm_clock_ghz", "watts", "joules")
 
     @property
     def ratio(self):
@@ -37,14 +36,9 @@ class Measure:
         return ratio_to(self.other)
 
     @property
-    def beside(self):
-        """The first of the besides."""
-        return self.besides[0]
-
-    @property
     def readings(self):
         """What is read beside the time, and null where it can't be read."""
-        return (self.share, *self.optional)
+        return (self.share, "sm_clock_ghz", "watts", "joules")
 
     def contenders(self, timing):
         """Everybody in this timing with whom the step is compared, the other first; of a rung

@@ -11,9 +11,6 @@
 #include <cutlass/gemm/device/gemm_universal_adapter.h>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
-// CuTe turns this warning on. A step names the fields that it needs; the others are 0.
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-
 // `Tile` and `Cluster` are cute shapes; without a C (`void`), D = alpha * A * B^T.
 template <typename Tile, typename Cluster, typename MainloopSchedule, typename EpilogueSchedule>
 struct CutlassRival {
@@ -61,38 +58,17 @@ struct CutlassRival {
         return made;
     }
 
-    static int prepare(const problem *p, void **state) {
-        CutlassRival *made = new CutlassRival{};
-        *state = made;
-        const typename Gemm::Arguments arguments = CutlassRival::arguments(p);
-        const size_t bytes = Gemm::get_workspace_size(arguments);
-        if (bytes > 0 && launch_check(cudaMalloc(&made->workspace, bytes),
+    int prepare(const problem *p) {
+        const typename Gemm::Arguments made = arguments(p);
+        const size_t bytes = Gemm::get_workspace_size(made);
+        if (bytes > 0 && launch_check(cudaMalloc(&workspace, bytes),
                                       "allocating a workspace, bytes", (long long)bytes))
             return 1;
-        return check(made->gemm.can_implement(arguments), "a check of the shape") ||
-               check(made->gemm.initialize(arguments, made->workspace, p->stream), "preparing");
+        return check(gemm.can_implement(made), "a check of the shape") ||
+               check(gemm.initialize(made, workspace, p->stream), "preparing");
     }
 
-    static int launch(const problem *p, void *state) {
-        return check(static_cast<CutlassRival *>(state)->gemm.run(p->stream), "launching");
-    }
+    int launch(const problem *p) { return check(gemm.run(p->stream), "launching"); }
 
-    static void release(void *state) {
-        release_array(static_cast<CutlassRival *>(state)->workspace);
-        delete static_cast<CutlassRival *>(state);
-    }
-
-    static step as_step(const char *name, const char *idea) {
-        return {.name = name,
-                .idea = idea,
-                .computes = GEMM_BF16,
-                .min_compute_capability = 90,
-                .max_compute_capability = 90,
-                .multiple_m = 1,
-                .multiple_n = ALIGNED,
-                .multiple_k = ALIGNED,
-                .prepare = prepare,
-                .launch = launch,
-                .release = release};
-    }
+    ~CutlassRival() { release_array(workspace); }
 };

@@ -2,11 +2,18 @@
 // includes that project's sources from a clone, makes in prepare what the kernel needs, and calls
 // the kernel itself, since the project's own launcher may keep the tensor maps of the first call.
 // `make rivals` says which clones it takes, and PEER_COMMIT names the clone's commit.
+//
+// It is a struct Rival, all zeros at first, with prepare(problem), launch(problem) and, where the
+// kernel wants the operands otherwise, operands_made(problem), which return 0, or print one line
+// and return 1; its destructor frees what prepare made.
 #pragma once
 
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/tensor_map.cuh"
+
+// CuTe turns this warning on. A step names the fields that it needs; the others are 0.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 // The first failure of a driver call that a peer made. Peers drop or only print the status.
 inline CUresult peer_driver_status = CUDA_SUCCESS;
@@ -48,3 +55,31 @@ template <typename T = bf16>
 T *operand(const void *matrix) {
     return static_cast<T *>(const_cast<void *>(matrix));
 }
+
+// The step of a kernel for Hopper, whose m, n and k are multiples of these.
+template <typename Rival>
+step hopper_rival(const char *name, const char *idea, int m, int n, int k) {
+    step made = {.name = name, .idea = idea, .computes = GEMM_BF16};
+    made.min_compute_capability = made.max_compute_capability = 90;
+    made.multiple_m = m, made.multiple_n = n, made.multiple_k = k;
+    made.prepare = [](const problem *p, void **state) {
+        Rival *rival = new Rival{};
+        *state = rival;
+        return rival->prepare(p);
+    };
+    made.launch = [](const problem *p, void *state) {
+        return static_cast<Rival *>(state)->launch(p);
+    };
+    if constexpr (requires(Rival rival) { rival.operands_made(nullptr); })
+        made.operands_made = [](const problem *p, void *state) {
+            return static_cast<Rival *>(state)->operands_made(p);
+        };
+    made.release = [](void *state) { delete static_cast<Rival *>(state); };
+    return made;
+}
+
+#define HOPPER_RIVAL(NAME, IDEA, M, N, K)                                                          \
+    int main(int argc, char **argv) {                                                              \
+        const step made = hopper_rival<Rival>(NAME, IDEA ", commit " PEER_COMMIT, M, N, K);        \
+        return step_main(&made, argc, argv);                                                       \
+    }

@@ -6,7 +6,5 @@ using Rival = CutlassRival<cute::Shape<cute::_128, cute::_256, cute::_64>,
                            cutlass::gemm::KernelTmaWarpSpecializedCooperative,
                            cutlass::epilogue::TmaWarpSpecializedCooperative>;
 
-static const step rival =
-    Rival::as_step("v-cutlass-cooperative", "CUTLASS, 128 x 256 cooperative, commit " PEER_COMMIT);
-
-int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
+HOPPER_RIVAL("v-cutlass-cooperative", "CUTLASS, 128 x 256 cooperative", 1, Rival::ALIGNED,
+             Rival::ALIGNED)

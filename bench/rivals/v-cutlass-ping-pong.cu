@@ -5,7 +5,5 @@ using Rival = CutlassRival<
     cute::Shape<cute::_64, cute::_256, cute::_64>, cute::Shape<cute::_2, cute::_1, cute::_1>,
     cutlass::gemm::KernelTmaWarpSpecializedPingpong, cutlass::epilogue::TmaWarpSpecialized>;
 
-static const step rival =
-    Rival::as_step("v-cutlass-ping-pong", "CUTLASS, 64 x 256 ping-pong, commit " PEER_COMMIT);
-
-int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
+HOPPER_RIVAL("v-cutlass-ping-pong", "CUTLASS, 64 x 256 ping-pong", 1, Rival::ALIGNED,
+             Rival::ALIGNED)

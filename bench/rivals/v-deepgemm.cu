@@ -56,13 +56,6 @@ static const Instance instances[] = {
     instance<256, 256, 256, 128, 3, 2>(81920),
 };
 
-struct State {
-    const Instance *instance;
-    TensorMap map_a;
-    TensorMap map_b;
-    TensorMap map_d;
-};
-
 // The kernel for this shape on this GPU; nullptr after printing one line if there is none.
 static const Instance *find_instance(const problem *p) {
     int sms = 0;
@@ -81,37 +74,23 @@ static int make_map(TensorMap *map, const void *matrix, int rows, int columns, i
                               PROMOTED_256B);
 }
 
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    const Instance *i = made->instance = find_instance(p);
-    return i == nullptr || make_map(&made->map_a, p->a, p->m, p->k, i->block_m) ||
-           make_map(&made->map_b, p->b, p->n, p->k, i->block_n) ||
-           make_map(&made->map_d, p->d, p->m, p->n, i->block_m) ||
-           allow_dynamic_smem(i->kernel, i->smem);
-}
+struct Rival {
+    const Instance *instance;
+    TensorMap map_a, map_b, map_d;
 
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    const Instance *i = made->instance;
-    return launch(i->kernel, dim3(SMS), dim3(i->threads), dim3(i->cluster), i->smem, p->stream,
-                  nullptr, p->m, p->n, p->k, made->map_a, made->map_b, made->map_d);
-}
+    int prepare(const problem *p) {
+        const Instance *i = instance = find_instance(p);
+        return i == nullptr || make_map(&map_a, p->a, p->m, p->k, i->block_m) ||
+               make_map(&map_b, p->b, p->n, p->k, i->block_n) ||
+               make_map(&map_d, p->d, p->m, p->n, i->block_m) ||
+               allow_dynamic_smem(i->kernel, i->smem);
+    }
 
-static void release(void *state) { delete static_cast<State *>(state); }
-
-static const step rival = {
-    .name = "v-deepgemm",
-    .idea = "DeepGEMM, commit " PEER_COMMIT,
-    .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = 128,
-    .multiple_n = 256,
-    .multiple_k = 256,
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
+    int launch(const problem *p) {
+        const Instance *i = instance;
+        return ::launch(i->kernel, dim3(SMS), dim3(i->threads), dim3(i->cluster), i->smem,
+                        p->stream, nullptr, p->m, p->n, p->k, map_a, map_b, map_d);
+    }
 };
 
-int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
+HOPPER_RIVAL("v-deepgemm", "DeepGEMM", 128, 256, 256)

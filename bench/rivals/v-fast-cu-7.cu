@@ -5,48 +5,30 @@
 #include <examples/matmul/matmul_7.cuh>
 
 constexpr size_t SMEM = sizeof(M7::SMem<BM, BN, BK, STAGES>);
-enum { GROUP_M = 16, GROUP_N = 8 }; // tiles in a group of its schedule
+// A group of its schedule has 16 x 8 tiles.
+constexpr int GROUP_M = 16 * BM;
+constexpr int GROUP_N = 8 * BN;
 
 static const auto kernel = M7::matmulKernel7<BM, BN, BK, THREADS, STAGES, CTAS>;
 
-struct State {
-    CUtensorMap map_a;
-    CUtensorMap map_b;
-};
+struct Rival {
+    CUtensorMap map_a, map_b;
 
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    if ((long long)p->m * p->n >= 1LL << 31) {
-        fprintf(stderr, "fast.cu counts the words of D in an int: %d x %d are too many\n", p->m,
-                p->n);
-        return 1;
+    int prepare(const problem *p) {
+        if ((long long)p->m * p->n >= 1LL << 31) {
+            fprintf(stderr, "fast.cu counts the words of D in an int: %d x %d are too many\n", p->m,
+                    p->n);
+            return 1;
+        }
+        map_a = M7::create_tensor_map<BM, BK>(operand(p->b), p->n, p->k);
+        map_b = M7::create_tensor_map<BN, BK>(operand(p->a), p->m, p->k);
+        return peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM);
     }
-    made->map_a = M7::create_tensor_map<BM, BK>(operand(p->b), p->n, p->k);
-    made->map_b = M7::create_tensor_map<BN, BK>(operand(p->a), p->m, p->k);
-    return peer_tensor_maps_failed() || allow_dynamic_smem(kernel, SMEM);
-}
 
-static int launch(const problem *p, void *state) {
-    const State *made = static_cast<const State *>(state);
-    return launch(kernel, dim3(CTAS), dim3(THREADS), dim3(1), SMEM, p->stream, p->n, p->m, p->k,
-                  operand(p->d), made->map_a, made->map_b);
-}
-
-static void release(void *state) { delete static_cast<State *>(state); }
-
-static const step rival = {
-    .name = "v-fast-cu-7",
-    .idea = "fast.cu's kernel 7, commit " PEER_COMMIT,
-    .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = BN * GROUP_N,
-    .multiple_n = BM * GROUP_M,
-    .multiple_k = BK,
-    .prepare = prepare,
-    .launch = launch,
-    .release = release,
+    int launch(const problem *p) {
+        return ::launch(kernel, dim3(CTAS), dim3(THREADS), dim3(1), SMEM, p->stream, p->n, p->m,
+                        p->k, operand(p->d), map_a, map_b);
+    }
 };
 
-int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
+HOPPER_RIVAL("v-fast-cu-7", "fast.cu's kernel 7", GROUP_N, GROUP_M, BK)

@@ -26,11 +26,6 @@ constexpr int PATCH_ROWS = 8;                              // that its threads m
 
 static const auto multiply = kittens::prototype::lcf::kernel<Matmul>;
 
-struct State {
-    bf16 *b; // [k][n], in device memory
-    Globals *globals;
-};
-
 // to[column][row] = from[row][column]; rows and columns are multiples of PATCH.
 __global__ void transpose_b(bf16 *to, const bf16 *from, int rows, int columns) {
     __shared__ bf16 patch[PATCH][PATCH + 1]; // one more: a column lies in different banks
@@ -44,57 +39,39 @@ __global__ void transpose_b(bf16 *to, const bf16 *from, int rows, int columns) {
         to[(column + i) * rows + row + threadIdx.x] = patch[threadIdx.x][i];
 }
 
-// Its constructors make tensor maps, and throw if the driver refuses.
-static int make_globals(State *made, const problem *p) {
-    const size_t m = p->m, n = p->n, k = p->k;
-    try {
-        made->globals = new Globals{Matrix(operand(p->a), nullptr, nullptr, m, k),
-                                    Matrix(made->b, nullptr, nullptr, k, n),
-                                    Matrix(operand(p->d), nullptr, nullptr, m, n)};
-    } catch (const std::runtime_error &) {
+struct Rival {
+    bf16 *b; // [k][n], in device memory
+    Globals *globals;
+
+    // The constructors of Globals make tensor maps, and throw if the driver refuses.
+    int prepare(const problem *p) {
+        const size_t m = p->m, n = p->n, k = p->k, bytes = n * k * sizeof(bf16);
+        if (launch_check(cudaMalloc(&b, bytes), "allocating B by columns, bytes", (long long)bytes))
+            return 1;
+        try {
+            globals = new Globals{Matrix(operand(p->a), nullptr, nullptr, m, k),
+                                  Matrix(b, nullptr, nullptr, k, n),
+                                  Matrix(operand(p->d), nullptr, nullptr, m, n)};
+        } catch (const std::runtime_error &) {
+        }
+        return peer_tensor_maps_failed() || globals == nullptr ||
+               allow_dynamic_smem(multiply, SMEM);
     }
-    return peer_tensor_maps_failed() || made->globals == nullptr;
-}
 
-static int prepare(const problem *p, void **state) {
-    State *made = new State{};
-    *state = made;
-    const size_t bytes = size_t(p->n) * p->k * sizeof(bf16);
-    if (launch_check(cudaMalloc(&made->b, bytes), "allocating B by columns, bytes",
-                     (long long)bytes))
-        return 1;
-    return make_globals(made, p) || allow_dynamic_smem(multiply, SMEM);
-}
+    int launch(const problem *p) {
+        return ::launch(multiply, Matmul::grid(p->m, p->n, p->k), dim3(THREADS), dim3(1), SMEM,
+                        p->stream, *globals);
+    }
 
-static int operands_made(const problem *p, void *state) {
-    return launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
-                  dim3(1), 0, p->stream, static_cast<State *>(state)->b, operand(p->b), p->n, p->k);
-}
+    int operands_made(const problem *p) {
+        return ::launch(transpose_b, grid_of(p->k / PATCH, p->n / PATCH), dim3(PATCH, PATCH_ROWS),
+                        dim3(1), 0, p->stream, b, operand(p->b), p->n, p->k);
+    }
 
-static int launch(const problem *p, void *state) {
-    return launch(multiply, Matmul::grid(p->m, p->n, p->k), dim3(THREADS), dim3(1), SMEM, p->stream,
-                  *static_cast<const State *>(state)->globals);
-}
-
-static void release(void *state) {
-    release_array(static_cast<State *>(state)->b);
-    delete static_cast<State *>(state)->globals;
-    delete static_cast<State *>(state);
-}
-
-static const step rival = {
-    .name = "v-thunderkittens",
-    .idea = "ThunderKittens, own layout of B, commit " PEER_COMMIT,
-    .computes = GEMM_BF16,
-    .min_compute_capability = 90,
-    .max_compute_capability = 90,
-    .multiple_m = TILE_M,
-    .multiple_n = TILE_N,
-    .multiple_k = TILE_K,
-    .prepare = prepare,
-    .launch = launch,
-    .operands_made = operands_made,
-    .release = release,
+    ~Rival() {
+        release_array(b);
+        delete globals;
+    }
 };
 
-int main(int argc, char **argv) { return step_main(&rival, argc, argv); }
+HOPPER_RIVAL("v-thunderkittens", "ThunderKittens, own layout of B", TILE_M, TILE_N, TILE_K)

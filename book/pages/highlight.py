@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import html
 from functools import cache
 from pathlib import PurePosixPath
@@ -35,76 +34,56 @@ CLASSES = (
     (Token.Generic.Heading, "c"),
     (Token.Generic.Subheading, "c"),
 )
-# Files whose names say nothing to Pygments, and words behind ``` that it does not know.
-LEXERS = {".cuh": "cuda", ".cu": "cuda", ".clang-format": "yaml", ".patch": "diff"}
+KEEP_ALL = {"stripnl": False, "ensurenl": False}  # every blank and newline
 
 
 class CudaLexer(CppLexer):
     """C++ with CUDA's own words. Pygments' own CUDA lexer knows C alone."""
 
-    name = "CUDA C++"
-
     def get_tokens_unprocessed(self, text, stack=("root",)):
         """As CppLexer, with these words found."""
         for index, kind, value in super().get_tokens_unprocessed(text, stack):
             if kind in Token.Name or kind in Token.Keyword:
-                if value in CUDA_KEYWORDS:
-                    kind = Token.Keyword
-                elif value in CUDA_VARIABLES:
-                    kind = Token.Name.Builtin
+                kind = Token.Keyword if value in CUDA_KEYWORDS else kind
+                kind = Token.Name.Builtin if value in CUDA_VARIABLES else kind
             yield index, kind, value
 
 
-def lexer_named(name):
-    """The lexer of that name, or one that finds nothing. It keeps every blank and newline."""
-    if name in ("cuda", "cu", "c++", "cpp"):
-        return CudaLexer(stripnl=False, ensurenl=False)
+def lexer_of(language=None, path=""):
+    """The lexer for a language, as it is named behind ```, or else for a file; one that finds
+    nothing for what Pygments does not know."""
+    name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix
+    if language in ("cuda", "cu", "c++", "cpp") or suffix in (".cu", ".cuh"):
+        return CudaLexer(**KEEP_ALL)
     try:
-        return pygments.lexers.get_lexer_by_name(name or "text", stripnl=False, ensurenl=False)
+        if path and name != "run":
+            return pygments.lexers.get_lexer_for_filename(name, **KEEP_ALL)
+        return pygments.lexers.get_lexer_by_name("bash" if path else language, **KEEP_ALL)
     except ClassNotFound:
-        return pygments.lexers.get_lexer_by_name("text", stripnl=False, ensurenl=False)
-
-
-def lexer_of(path):
-    """The lexer for a file, by its name."""
-    path = PurePosixPath(path)
-    known = LEXERS.get(path.suffix) or LEXERS.get(path.name)
-    if known or path.name == "run":
-        return lexer_named(known or "bash")
-    try:
-        return pygments.lexers.get_lexer_for_filename(path.name, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return lexer_named("text")
+        return pygments.lexers.get_lexer_by_name("text", **KEEP_ALL)
 
 
 @cache
 def class_of(kind):
     """The class of a kind of token, '' for plain text."""
-    for group, name in CLASSES:
-        if kind in group:
-            return name
-    return ""
+    return next((name for group, name in CLASSES if kind in group), "")
 
 
 def lines_of(text, lexer):
     """The lines of a text without their ends, each a list of (class, text)."""
     lines = [[]]
     for kind, value in lexer.get_tokens(text):
-        name = class_of(kind)
-        for number, part in enumerate(value.split("\n")):
-            if number:
-                lines.append([])
-            if part:
-                lines[-1].append((name, part))
-    if not lines[-1]:
-        lines.pop()  # what stands behind the last newline is no line
-    return lines
+        first, *others = value.split("\n")
+        lines[-1].append((class_of(kind), first))
+        lines += [[(class_of(kind), other)] for other in others]
+    lines = [[piece for piece in line if piece[1]] for line in lines]
+    return lines if lines[-1] else lines[:-1]  # what stands behind the last newline is no line
 
 
 @cache
 def file_lines(path, text):
     """The lines of a file of that name. What is returned must not be changed."""
-    return lines_of(text, lexer_of(path))
+    return lines_of(text, lexer_of(path=path))
 
 
 def span(name, text):
@@ -114,26 +93,18 @@ def span(name, text):
 
 
 def line_html(line, marks=(), tag="mark"):
-    """One line as HTML. `marks` are (begin, end) of the characters that stand in `tag`."""
-    if not marks:
-        return "".join(span(*piece) for piece in line)
-    edges = [edge for mark in marks for edge in mark]
+    """One line as HTML. `marks` are (begin, end) of the characters that stand in `tag`; none touch."""
+    tags = {begin: f"<{tag}>" for begin, _ in marks} | {end: f"</{tag}>" for _, end in marks}
     made, at = [], 0
     for name, text in line:
-        end = at + len(text)
-        while at < end:
-            behind = bisect.bisect_right(edges, at)  # how many edges are at or before this place
-            if edges[behind - 1 : behind] == [at] and behind % 2:
-                made.append(f"<{tag}>")
-            until = min([end, *edges[behind : behind + 1]])
-            made.append(span(name, text[len(text) - (end - at) :][: until - at]))
-            at = until
-            if behind % 2 and at == edges[behind]:
-                made.append(f"</{tag}>")
-    return "".join(made)
+        cuts = sorted(edge - at for edge in tags if 0 < edge - at < len(text))
+        for first, last in zip([0, *cuts], [*cuts, len(text)]):
+            made += [tags.get(at + first, ""), span(name, text[first:last])]
+        at += len(text)
+    return "".join([*made, tags.get(at, "")])
 
 
 def block_html(text, language):
     """A fenced block of a note."""
-    lines = lines_of(text, lexer_named(language))
+    lines = lines_of(text, lexer_of(language))
     return "<pre><code>" + "\n".join(map(line_html, lines)) + "\n</code></pre>\n"

@@ -20,20 +20,13 @@ COLUMNS = (
     ("10⁶ cycles", "sm__cycles_elapsed.max", 1e-6, 2),
     ("10⁶ shared bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 1e-6, 2),
 )
-
-
-@dataclass
-class Cell:
-    """A cell that leads somewhere: a place in the tree, if there is one."""
-
-    text: str
-    path: str = ""
+COUNTS_HEADER = ["program", *(column[0] for column in COLUMNS)]
 
 
 @dataclass
 class Table:
-    """Rows of cells, each text or a Cell; the first `words` columns hold words, the others
-    figures. `bold` is the row that a page is about."""
+    """Rows of cells, each a text or (text, the place in the tree that it leads to, or ''); the first
+    `words` columns hold words, the others figures. `bold` is the row that a page is about."""
 
     header: list
     rows: list
@@ -42,49 +35,44 @@ class Table:
     bold: int = -1
 
 
-def file_of(place):
-    """The file, in the tree, in which a record stands."""
-    return Path(str(place).partition("#")[0]).relative_to(recorded.ROOT).as_posix()
-
-
-def patch_of(name):
-    """Where the source of a rung or variant is in the tree; '' if nowhere."""
-    if recorded.is_variant(name):
-        path = f"bench/variants/{name}.patch"
-        return path if (recorded.ROOT / path).exists() else ""
-    files = sorted((recorded.ROOT / "steps").glob(f"{name}_*.cu"))
-    return f"steps/{files[0].name}" if files else ""
+def program(name):
+    """A cell with the name of a rung or a variant, which leads to its source."""
+    pattern = f"bench/variants/{name}.patch" if recorded.is_variant(name) else f"steps/{name}_*.cu"
+    files = sorted(recorded.ROOT.glob(pattern))
+    return name, files[0].relative_to(recorded.ROOT).as_posix() if files else ""
 
 
 def entry_of(record, name):
     """What is recorded of a program; None if that is nothing, or that it failed."""
-    for entry in recorded.entries(record):
-        if entry["step"] == name and "failed" not in entry:
-            return entry
-    return None
+    found = (entry for entry in recorded.entries(record) if "failed" not in entry)
+    return next((entry for entry in found if entry["step"] == name), None)
+
+
+def shown(name, kind, key, wanted):
+    """Of the records of that kind on the home GPU that have the rung and are wanted, for each key(of
+    them) the one that recorded.precedence() says: a list of (place, record)."""
+    found, home = {}, recorded.home()
+    for place, record in recorded.all_of_kind(recorded.RESULTS, kind):
+        if home.has(record) and wanted(record) and entry_of(record, name):
+            found.setdefault(key(record), []).append((place, record))
+    best = []
+    for _, places in sorted(found.items()):
+        order = recorded.precedence([record for _, record in places], home)
+        best.append(max(places, key=lambda pair, order=order: order(pair[1])))
+    return best
+
+
+def ladders_of(name, wanted):
+    """The finished ladder to be shown of that rung at each protocol and shape."""
+    return shown(
+        name,
+        "ladder",
+        lambda ladder: (ladder["protocol"], recorded.shape_of(ladder)),
+        lambda ladder: wanted(ladder) and not ladder["interrupted"],
+    )
 
 
 # --- a rung -----------------------------------------------------------------------------------
-
-
-def to_be_shown(places, home):
-    """Of these (place, record) the one that recorded.precedence() says."""
-    order = recorded.precedence([record for _, record in places], home)
-    return max(places, key=lambda pair: order(pair[1]))
-
-
-def newest_ladders(name, variants=False):
-    """The ladder to be shown of that rung at each shape and protocol, with or without variants: a
-    list of (place, ladder)."""
-    found, home = {}, recorded.home()
-    for place, ladder in recorded.all_ladders():
-        known = ladder["interrupted"] or entry_of(ladder, name) is None
-        wanted = recorded.has_variants if variants else recorded.rungs_only
-        if known or not wanted(ladder) or not home.has(ladder):
-            continue
-        key = (ladder["protocol"], recorded.shape_of(ladder))
-        found.setdefault(key, []).append((place, ladder))
-    return [to_be_shown(found[key], home) for key in sorted(found)]
 
 
 def against(ladder, name, below):
@@ -98,29 +86,29 @@ def against(ladder, name, below):
 
 def times(rung):
     """How fast the rung is at each shape, beside those it is compared with."""
-    ladders = newest_ladders(rung.name)
+    ladders = ladders_of(rung.name, recorded.rungs_only)
     if not ladders:
         return None
-    measure = recorded.measure_of(ladders[0][1])
+    measure, optional = recorded.measure_of(ladders[0][1]), readme_table.optional
     power = any(ladder[measure.other]["watts"] is not None for _, ladder in ladders)
     header = ["problem", "protocol", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
     header += ["tensor-core share" if measure.work == "flop" else "memory share", "SM clock"]
     header += ["watts", "joules"] if power else []
-    header += [f"over {rung.below.name}"] if rung.below else []
+    header += [f"over {rung.below}"] if rung.below else []
     rows = []
     for place, ladder in ladders:
         timing = entry_of(ladder, rung.name)["timing"]
         step = timing["step"]
-        rows.append([shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]])
-        rows[-1] += rates(timing, measure)
-        rows[-1].append(readme_table.optional(step[measure.share], 1, "%", 100))
-        rows[-1].append(readme_table.optional(step["sm_clock_ghz"], 2, "GHz"))
-        if power:
-            rows[-1].append(readme_table.optional(step["watts"], 0, "W"))
-            rows[-1].append(readme_table.optional(step["joules"], 3, "J"))
-        rows[-1] += [against(ladder, rung.name, rung.below.name)] if rung.below else []
-        where = f"{ladder['gpu']['name']}, {ladder['date'][:10]}"
-        rows[-1].append(Cell(where, file_of(place)))
+        row = [shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]]
+        row += rates(timing, measure)
+        row += [
+            optional(step[measure.share], 1, "%", 100),
+            optional(step["sm_clock_ghz"], 2, "GHz"),
+        ]
+        row += [optional(step["watts"], 0, "W"), optional(step["joules"], 3, "J")] if power else []
+        row += [against(ladder, rung.name, rung.below)] if rung.below else []
+        file = Path(str(place).partition("#")[0]).relative_to(recorded.ROOT).as_posix()
+        rows.append([*row, (f"{ladder['gpu']['name']}, {ladder['date'][:10]}", file)])
     caption = "Medians with the 10th and 90th percentile, rung by rung in turn."
     return Table([*header, "recorded"], rows, 2, caption)
 
@@ -139,32 +127,26 @@ def origin(ladder):
 
 def counts(rung):
     """What the rung asked of the hardware, beside the rung below and cuBLAS: a list of tables."""
-    found, home = {}, recorded.home()
-    for path, record in recorded.all_of_kind(recorded.RESULTS, "counters"):
-        if entry_of(record, rung.name) and home.has(record):
-            found.setdefault(recorded.shape_of(record), []).append((path, record))
-    shown = [to_be_shown(found[shape], home) for shape in sorted(found)]
-    return [counts_table(record, rung) for _, record in shown]
+    made = []
+    for _, record in shown(rung.name, "counters", recorded.shape_of, lambda _: True):
+        entries = [(name, entry_of(record, name)) for name in (rung.below, rung.name)]
+        rows = [counts_row(name, entry["counters"]) for name, entry in entries if entry]
+        bold = len(rows) - 1
+        if cublas := entries[-1][1].get("cublas"):
+            rows.append(counts_row("cuBLAS", cublas["counters"]))
+        made.append(Table(COUNTS_HEADER, rows, 1, counts_caption(record), bold))
+    return made
 
 
 def counts_row(name, counters):
     """One program's counts."""
-    columns = [(counters.get(metric), *how) for _, metric, *how in COLUMNS]
-    texts = [readme_table.optional(value, digits, "", scale) for value, scale, digits in columns]
-    return [name, *(text.strip() for text in texts)]
-
-
-def counts_table(record, rung):
-    """The counts at one shape."""
-    names = [rung.below.name, rung.name] if rung.below else [rung.name]
-    entries = [(name, entry_of(record, name)) for name in names]
-    rows = [counts_row(name, entry["counters"]) for name, entry in entries if entry]
-    bold = len(rows) - 1
-    cublas = entry_of(record, rung.name).get("cublas")
-    if cublas:
-        rows.append(counts_row("cuBLAS", cublas["counters"]))
-    header = ["program", *(column[0] for column in COLUMNS)]
-    return Table(header, rows, 1, counts_caption(record), bold)
+    return [
+        name,
+        *(
+            readme_table.optional(counters.get(metric), digits, "", scale).strip()
+            for _, metric, scale, digits in COLUMNS
+        ),
+    ]
 
 
 def counts_caption(record):
@@ -187,31 +169,28 @@ def newest_emulated():
 
 
 def emulated(rung):
-    """What the emulator counted of the rung, beside the rung below; None if nothing is recorded."""
+    """What the emulator counted of the rung, beside the rung below, a row for each kind that is not 0
+    in both; None if nothing is recorded."""
     record = newest_emulated()
     for ladder in record["ladders"] if record else ():
         entries = {one["step"]: one for one in ladder["rungs"] if "failed" not in one}
-        if rung.name in entries:
-            names = [rung.below.name] if rung.below and rung.below.name in entries else []
-            names.append(rung.name)
-            return emulated_table(record, ladder, [entries[name] for name in names])
+        if rung.name not in entries:
+            continue
+        names = [name for name in (rung.below, rung.name) if name in entries]
+        counts = [entries[name]["emulator"]["counts"] for name in names]
+        rows = [
+            [kind.replace("_", " "), *(whole(one.get(kind)) for one in counts)]
+            for kind in counts[-1]
+            if any(one.get(kind) for one in counts)
+        ]
+        shape = ladder["shape"] or recorded.shape_of(entries[rung.name])
+        caption = (
+            f"One launch at {shapes_table.title(shape)} on the emulator, policy "
+            f"{record['policy']}, {record['inputs']} inputs; {record['date'][:10]}, commit "
+            f"{record['commit']}."
+        )
+        return Table(["count", *names], rows, 1, caption)
     return None
-
-
-def emulated_table(record, ladder, entries):
-    """The counts of some rungs, a row for each kind that is not 0 in all of them."""
-    counts = [entry["emulator"]["counts"] for entry in entries]
-    rows = [
-        [name.replace("_", " "), *(whole(one.get(name)) for one in counts)]
-        for name in counts[-1]
-        if any(one.get(name) for one in counts)
-    ]
-    shape = ladder["shape"] or recorded.shape_of(entries[-1])
-    caption = (
-        f"One launch at {shapes_table.title(shape)} on the emulator, policy {record['policy']}, "
-        f"{record['inputs']} inputs; {record['date'][:10]}, commit {record['commit']}."
-    )
-    return Table(["count", *(entry["step"] for entry in entries)], rows, 1, caption)
 
 
 def whole(number):
@@ -222,27 +201,22 @@ def whole(number):
 def experiments(rung):
     """The rung beside its variants, where they ran together: a list of tables."""
     made = []
-    for place, ladder in newest_ladders(rung.name, variants=True):
-        names = [n for n in recorded.all_names(ladder) if recorded.rung_of(n) == rung.name]
-        if len(names) > 1:
-            made.append(experiments_table(place, ladder, names))
-    return made
-
-
-def experiments_table(place, ladder, names):
-    """The variants of one ladder."""
-    measure = recorded.measure_of(ladder)
-    header = ["program", "idea", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
-    header += [f"over {names[0]}"]
-    rows = []
-    for name in names:
-        entry, cell = entry_of(ladder, name), Cell(name, patch_of(name))
-        if entry is None:
-            rows.append([cell, "failed", DASH, DASH, DASH])
+    for _, ladder in ladders_of(rung.name, recorded.has_variants):
+        names = [name for name in recorded.all_names(ladder) if recorded.rung_of(name) == rung.name]
+        if len(names) == 1:
             continue
-        row = [cell, entry["idea"], *rates(entry["timing"], measure)]
-        rows.append([*row, against(ladder, name, names[0])])
-    return Table(header, rows, 2, origin(ladder), 0)
+        measure = recorded.measure_of(ladder)
+        header = ["program", "idea", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
+        rows = []
+        for name in names:
+            entry, row = entry_of(ladder, name), [program(name)]
+            if entry:
+                row += [entry["idea"], *rates(entry["timing"], measure)]
+                rows.append([*row, against(ladder, name, names[0])])
+            else:
+                rows.append([*row, "failed", DASH, DASH, DASH])
+        made.append(Table([*header, f"over {names[0]}"], rows, 2, origin(ladder), 0))
+    return made
 
 
 def resources_of(rung):
@@ -266,7 +240,7 @@ def resources_of(rung):
         for kernel in entry["kernels"]
     ]
     said = f"What ptxas of CUDA {record['cuda']} said, {record['date'][:10]}."
-    if entry["digest"] != resources.digest(recorded.ROOT / rung.path):
+    if entry["digest"] != resources.digest(rung.path):
         said += " The rung, or a header that it includes, has changed since."
     return Table(header, rows, 2), said
 
@@ -280,11 +254,9 @@ def ladder_table(ladder):
     columns = tables.columns_of(ladder, measure)
     rows = [tables.table_row(rung, columns) for rung in ladder["rungs"]]
     rows += tables.other_rows(ladder, measure, columns)
-    width = 2 + len(columns)
-    rows = [[*row, *[DASH] * (width - len(row))] for row in rows]
+    rows = [[*row, *[DASH] * (2 + len(columns) - len(row))] for row in rows]
     for row in rows:
-        if recorded.NAME.fullmatch(row[0]):
-            row[0] = Cell(row[0], patch_of(row[0]))
+        row[0] = program(row[0]) if recorded.NAME.fullmatch(row[0]) else row[0]
     header = ["program", "idea", *(head for head, _ in columns)]
     return Table(header, rows, 2, origin(ladder))
 
@@ -293,22 +265,19 @@ def counters_table(record):
     """All programs of a file of counts."""
     rows = []
     for entry in record["steps"]:
-        name = Cell(entry["step"], patch_of(entry["step"]))
         if "failed" in entry:
-            rows.append([name, f"failed: {entry['failed']}"])
-            rows[-1] += [DASH] * (len(COLUMNS) - 1)
+            dashes = [DASH] * (len(COLUMNS) - 1)
+            rows.append([program(entry["step"]), f"failed: {entry['failed']}", *dashes])
         else:
-            rows.append([name, *counts_row("", entry["counters"])[1:]])
-    header = ["program", *(column[0] for column in COLUMNS)]
-    return Table(header, rows, 1, counts_caption(record))
+            rows.append(counts_row(program(entry["step"]), entry["counters"]))
+    return Table(COUNTS_HEADER, rows, 1, counts_caption(record))
 
 
 def ladder_words(ladder):
     """'v, 8192³, burst' of a ladder; with variants if it has some."""
     words = ["".join(sorted(recorded.tracks(ladder))) + " track"]
     words += [shapes_table.title(recorded.shape_of(ladder)), ladder["protocol"]]
-    words += ["with variants"] if recorded.has_variants(ladder) else []
-    return ", ".join(words)
+    return ", ".join([*words, *["with variants"] * recorded.has_variants(ladder)])
 
 
 def kind_of(path):
@@ -326,6 +295,6 @@ def record_of(path):
         return f"counts, {shape}", [counters_table(record)]
     if kind in ("ladder", "run"):
         ladders = [ladder for _, ladder in recorded.places_in(path)]
-        words = "; ".join(ladder_words(ladder) for ladder in ladders)
-        return words, [ladder_table(ladder) for ladder in ladders]
+        words = "; ".join(map(ladder_words, ladders))
+        return words, list(map(ladder_table, ladders))
     return kind or "", []

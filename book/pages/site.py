@@ -1,27 +1,44 @@
-"""The book: what pages there are, what stands on each, and where its links lead."""
+"""The book: what pages there are, what stands on each, and where its links lead.
+
+A place in the tree is a path from its root, with slashes: `common/device/tma.cuh`. A place in the
+book is one from the book's own root: `source/common/device/tma.cuh.html`.
+"""
 
 from __future__ import annotations
 
 import html
+import posixpath
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
 import jinja2
 
+from bench import rungs
 from bench.records import recorded
-from book.pages import changes, highlight, measured, tree
+from book.pages import changes, highlight, measured
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import readme_table
 
 TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA"}
 STYLE = "style.css"
+RESULTS = "bench/results"
+PICTURES = (".png", ".svg", ".jpg")
+RESULTS_FIRST = ("share-and-clock", "roofline", "sizes", "sustained")  # pictures
+HIDDEN = {".git", "build", "__pycache__"}  # no part of the tree
+FOLDERS = {  # that have a page of the book's own
+    ".": "index.html",
+    "steps": "index.html",
+    "notes": "notes/index.html",
+    "notes/rungs": "index.html",
+    "notes/ideas": "ideas/index.html",
+    RESULTS: "results/index.html",
+}
 TOO_LONG = 100_000  # characters of a source that is shown without colours
 LINE_ANCHOR = re.compile(r"L[0-9]+")
-EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 INCLUDE = re.compile(r'#include "([^"]+)"')
-RESULTS_FIRST = ("ladder", "share-and-clock", "roofline", "sizes", "sustained")  # pictures
 
 
 class Broken(Exception):
@@ -38,59 +55,98 @@ class Page:
     words: dict = field(default_factory=dict)
 
 
+def relative(here, there):
+    """A link from one place in the book to another."""
+    return quote(posixpath.relpath(there, posixpath.dirname(here) or "."))
+
+
 class Site:
-    """All pages and files of the book."""
+    """All pages and files of the book. Pages are made as links ask for them, from the first on."""
 
     def __init__(self, root):
-        self.tree = tree.Tree(root)
+        self.root = Path(root)
+        self.rungs = rungs.find(self.root / "steps")
         self.pages = {}  # place in the book: Page
         self.copies = {}  # place in the book: place in the tree
-        self.waiting = []  # places in the tree that a link leads to
-        self.seen = set()
+        # {place in the book: the place in the tree that it is made from}
+        self.asked = {place: folder for folder, place in FOLDERS.items()}
         self.links = {}  # place in the book: pages that link there
         self.wrong = []
+
+    # --- the tree -----------------------------------------------------------------------------
+
+    def place(self, path):
+        """Where a file or a folder of the tree stands in the book; None if there is neither."""
+        inside = PurePosixPath(path)
+        if path.startswith("/") or ".." in inside.parts or HIDDEN.intersection(inside.parts):
+            return None
+        if (self.root / path).is_dir():
+            return FOLDERS.get(path, f"source/{path}/index.html")
+        if not (self.root / path).is_file():
+            return None
+        folder, name = str(inside.parent), inside.name.partition("_")[0]
+        if folder == "steps" and name in self.rungs:
+            return f"rungs/{name}.html"
+        if inside.suffix in PICTURES:
+            return f"pictures/{path.removeprefix('plots/')}"
+        if inside.is_relative_to(RESULTS) and inside.suffix in (".json", ".txt"):
+            # A recorded JSON has a page that shows it; what a test printed is there as it is.
+            return re.sub(r"json$", "html", f"results/{inside.relative_to(RESULTS)}")
+        if path == "README.md":
+            return "readme.html"
+        if inside.suffix == ".md" and inside.parts[0] == "notes":
+            page = "index" if inside.name == "README.md" else inside.stem
+            return f"{folder.removeprefix('notes/')}/{page}.html"
+        return f"source/{path}.html"
+
+    def is_file(self, path):
+        """True for a file of the tree."""
+        return self.place(path) is not None and (self.root / path).is_file()
+
+    def read(self, path):
+        """A file's text."""
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def files(self, folder, pattern):
+        """The files in a folder that match, in order; none if there is no such folder."""
+        found = [path for path in (self.root / folder).glob(pattern) if path.is_file()]
+        return sorted(path.relative_to(self.root).as_posix() for path in found)
 
     # --- links --------------------------------------------------------------------------------
 
     def ask_for(self, path):
         """Where a file or folder stands in the book, which will have it; None if there is none."""
-        place = self.tree.place(path)
-        if place and path not in self.seen:
-            self.seen.add(path)
-            self.waiting.append(path)
+        place = self.place(path)
+        if place:
+            self.asked.setdefault(place, path)
         return place
+
+    def to(self, here, path):
+        """A link of the book's own to a file or folder of the tree."""
+        return relative(here, self.ask_for(path))
 
     def link(self, here, source, link):
         """A link that stands in the file `source` and is shown at `here`, as one of the book."""
-        if EXTERNAL.match(link) or link.startswith("//"):
-            return link
         path, _, anchor = link.partition("#")
-        if not path:
-            return f"#{anchor}"
-        path = tree.join(str(PurePosixPath(source).parent), unquote(path))
+        if EXTERNAL.match(link) or not path:
+            return link
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(path)))
         place = self.ask_for(path)
         if place is None:
             self.wrong.append(f"{source}: links to {link}: there is no {path}")
             return ""
         self.links.setdefault(place, set()).add(here)
-        lines = re.match(LINE_ANCHOR, anchor)
+        lines = LINE_ANCHOR.match(anchor)
         anchor = lines[0] if lines else anchor
-        return quote(tree.relative(here, place)) + (f"#{anchor}" if anchor else "")
-
-    def to(self, here, path):
-        """A link of the book's own to a file or folder of the tree."""
-        return quote(tree.relative(here, self.ask_for(path)))
+        return relative(here, place) + (f"#{anchor}" if anchor else "")
 
     def picture(self, here, source, link):
         """A picture's; the SVG where there is one, which is sharp at every size."""
-        if EXTERNAL.match(link) or link.startswith("//"):
-            self.wrong.append(f"{source}: the picture {link} is not in the tree")
-            return ""
-        path = tree.join(str(PurePosixPath(source).parent), unquote(link))
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(link)))
         sharp = str(PurePosixPath(path).with_suffix(".svg"))
-        path = sharp if self.tree.is_file(sharp) else path
-        if not self.tree.is_file(path) or not path.endswith(tree.PICTURES):
-            self.wrong.append(f"{source}: there is no picture {link}")
+        path = sharp if self.is_file(sharp) else path
+        if EXTERNAL.match(link) or not self.is_file(path) or not path.endswith(PICTURES):
+            self.wrong.append(f"{source}: there is no picture {link} in the tree")
             return ""
         return self.to(here, path)
 
@@ -98,26 +154,16 @@ class Site:
         """A link to a file that is named in code, or None."""
         known = "/" in text.strip("/") and re.fullmatch(r"[\w./-]+", text)
         path = text.rstrip("/")
-        if not known or not (self.tree.is_file(path) or self.tree.is_folder(path)):
-            return None
-        return self.to(here, path)
+        return self.to(here, path) if known and self.place(path) else None
 
-    def renderer(self, here, source):
-        """What makes HTML of the Markdown in the file `source` for the page at `here`."""
-        return Renderer(
+    def prose(self, here, source, text=None):
+        """The Markdown file `source`, or some of its text, for the page at `here`."""
+        renderer = Renderer(
             lambda link: self.link(here, source, link),
             lambda link: self.picture(here, source, link),
-            lambda text: self.named(here, text),
+            lambda code: self.named(here, code),
         )
-
-    def prose(self, here, source):
-        """The Markdown file `source` for the page at `here`."""
-        return self.renderer(here, source).render(self.tree.read(source))
-
-    def title_of(self, source):
-        """The title of a Markdown file, and its first paragraph."""
-        prose = Renderer(str, str, lambda text: None).render(self.tree.read(source))
-        return prose.title or PurePosixPath(source).stem, prose.lead
+        return renderer.render(self.read(source) if text is None else text)
 
     # --- pages --------------------------------------------------------------------------------
 
@@ -127,48 +173,47 @@ class Site:
 
     def make(self):
         """Every page of the book, and every page that one of them links to."""
-        self.seen.update((".", "notes/ideas", "notes/rungs", "steps", tree.RESULTS, "notes"))
-        for rung in self.tree.rungs.values():
-            self.seen.add(rung.path)
-            self.rung(rung)
-        ideas = self.ideas()
-        self.start(ideas)
-        for path in [*self.tree.files("notes", "*.md"), *self.tree.files("notes/rungs", "*.md")]:
-            self.ask_for(path)
-        self.results()
-        while self.waiting:
-            self.page_of(self.waiting.pop(0))
+        made = set()
+        while waiting := [place for place in self.asked if place not in made]:
+            for place in waiting:
+                self.page_of(self.asked[place], place)
+            made.update(waiting)
         if self.wrong:
             raise Broken("\n".join(sorted(set(self.wrong))))
 
-    def page_of(self, path):
+    def page_of(self, path, place):
         """The page, or the copy, of a place in the tree."""
-        place = self.tree.place(path)
-        if place in self.pages or place in self.copies:
-            return
-        if self.tree.is_folder(path):
+        own = {"index.html": self.start, "ideas/index.html": self.ideas}
+        own["results/index.html"] = self.results
+        folder, name = posixpath.dirname(place), PurePosixPath(place).stem
+        if place in own:
+            own[place](place)
+        elif folder == "rungs" and name in self.rungs:
+            self.rung(self.rungs[name], place)
+        elif place == "notes/index.html" or path.endswith(".md"):
+            path = "notes/README.md" if place == "notes/index.html" else path
+            prose = self.prose(place, path)
+            self.add(place, "prose.html", prose.title or path, prose=prose, idea=folder == "ideas")
+        elif (self.root / path).is_dir():
             self.folder(path, place)
-        elif path.endswith(tree.PICTURES) or place == f"results/{tree_name(path)}":
+        elif path.endswith(PICTURES) or (path.endswith(".txt") and place.startswith("results/")):
             self.copies[place] = path
-        elif path.startswith(tree.RESULTS) and path.endswith(".json"):
-            self.recorded(path, place)
-        elif path.endswith(".md"):
-            self.markdown(path, place)
+        elif path.startswith(f"{RESULTS}/") and path.endswith(".json"):
+            name = path.removeprefix(f"{RESULTS}/")
+            self.copies[f"results/{name}"] = path
+            said, tables = measured.record_of(self.root / path)
+            words = {"said": said, "tables": tables, "raw": f"results/{name}", "path": path}
+            self.add(place, "recorded.html", name, **words)
         else:
             self.source(path, place)
 
-    def markdown(self, path, place):
-        """A note, or another Markdown file."""
-        prose = self.prose(place, path)
-        self.add(place, "prose.html", prose.title or path, prose=prose, path=path)
-
     def source(self, path, place):
         """A source file."""
-        text = self.tree.read(path)
-        if text is None:
+        try:
+            lines = self.linked(path, place, self.read(path))
+            self.add(place, "source.html", path, path=path, lines=lines)
+        except UnicodeDecodeError:
             self.wrong.append(f"{path}: a note links to it, but it is no text")
-            return
-        self.add(place, "source.html", path, path=path, lines=self.linked(path, place, text))
 
     def linked(self, path, place, text):
         """A file's lines as HTML, each with a link where it includes a file of the tree."""
@@ -187,133 +232,103 @@ class Site:
 
     def header(self, path, name):
         """Where an included file is in the tree, or None."""
-        beside = tree.join(str(PurePosixPath(path).parent), name)
-        return next(filter(self.tree.is_file, (f"common/{name}", beside)), None)
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        return next(filter(self.is_file, (f"common/{name}", beside)), None)
 
     def folder(self, path, place):
-        """A list of what is in a folder."""
+        """A list of what is in a folder, folders first."""
+        found = [one for one in (self.root / path).iterdir() if one.name not in HIDDEN]
+        found.sort(key=lambda one: (not one.is_dir(), one.name))
         entries = [
-            (name + "/" * is_folder, self.to(place, f"{path}/{name}"))
-            for name, is_folder in self.tree.entries(path)
+            (one.name + "/" * one.is_dir(), self.to(place, f"{path}/{one.name}")) for one in found
         ]
         self.add(place, "folder.html", f"{path}/", path=path, entries=entries)
 
-    # --- rungs --------------------------------------------------------------------------------
-
-    def rung(self, rung):
+    def rung(self, rung, place):
         """A rung's page."""
-        place, text = rung.page, self.tree.read(rung.path)
-        lines = text.splitlines()
-        prose = self.prose(place, rung.note) if self.tree.is_file(rung.note) else None
-        self.seen.add(rung.note)
+        path, note = f"steps/{rung.path.name}", f"notes/rungs/{rung.name}.md"
+        text = self.read(path)
+        below = self.rungs[rung.below].path.name if rung.below else None
         table, said = measured.resources_of(rung)
         self.add(
             place,
             "rung.html",
-            rung.title,
+            f"{rung.name}: {rung.idea}",
             rung=rung,
+            path=path,
             track=TRACKS[rung.name[0]],
-            header=opening_of(lines, rung.name),
-            prose=prose,
-            diff=Diff(self.tree, rung.below.path, rung.path) if rung.below else None,
+            header=opening_of(text, rung.name),
+            prose=self.prose(place, note) if self.is_file(note) else None,
+            diff=changes.Diff(*((one, self.read(one)) for one in (f"steps/{below}", path)))
+            if below
+            else None,
             times=measured.times(rung),
             counts=measured.counts(rung),
             emulated=measured.emulated(rung),
             experiments=measured.experiments(rung),
             resources=table,
             resources_said=said,
-            lines=self.linked(rung.path, place, text),
-            **neighbours([(one.page, one.title) for one in self.tree.rungs.values()], place),
+            lines=self.linked(path, place, text),
         )
 
-    # --- pages of their own -------------------------------------------------------------------
-
-    def start(self, ideas):
-        """The first page. `ideas` are the pages about one: (title, first paragraph, place)."""
-        readme, here = "README.md", "index.html"
-        renderer = self.renderer(here, readme)
-        lead = self.tree.read(readme).partition("\n## ")[0]
+    def start(self, here):
+        """The first page, which leads to all rungs, ideas, notes and results."""
+        prose = self.prose(here, "README.md", self.read("README.md").partition("\n## ")[0])
         tables = []
         for letter, name in TRACKS.items():
-            body = renderer.render(self.track_text(letter)).html
-            rungs = [rung for rung in self.tree.rungs.values() if rung.name[0] == letter]
-            tables.append((letter, f"The {name} track", body, rungs))
-        self.ask_for(readme)
-        prose = renderer.render(lead)
-        notes = [
-            (*self.title_of(path), self.tree.place(path))
-            for path in self.tree.files("notes", "*.md")
-            if path != "notes/README.md"
-        ]
-        lists = [("Ideas", ideas), ("Notes", notes)]
+            body = self.prose(here, "README.md", self.track_text(letter)).html
+            tables.append((letter, f"The {name} track", body))
+        self.ask_for("README.md")
+        for rung in self.rungs.values():
+            self.ask_for(f"steps/{rung.path.name}")
+        notes = [self.ask_for(path) for path in self.files("notes", "[!R]*.md")]
+        lists = [("Ideas", self.idea_places()), ("Notes", notes)]
         self.add(here, "start.html", prose.title, prose=prose, tables=tables, lists=lists)
 
     def track_text(self, letter):
         """The Markdown of a track's results, as the README has it, and of its pictures."""
-        steps = self.tree.root / "steps"
-        if letter != "v":
-            picture = f"plots/ladder-{letter}.svg"
+        steps = self.root / "steps"
+        if letter == "v":
+            path = recorded.newest_headline()
+            text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
+            shown = {name: name.replace("-", " ").capitalize() for name in RESULTS_FIRST}
+        else:
             text = readme_table.track_block(steps, letter)
-            words = f"\n\n![The {TRACKS[letter]} track beside what it is compared with]({picture})"
-            return text + (words if self.tree.is_file(picture) else "")
-        path = recorded.newest_headline()
-        text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
-        for name in RESULTS_FIRST[1:]:
-            if self.tree.is_file(f"plots/{name}.svg"):
-                text += f"\n\n![{name.replace('-', ' ').capitalize()}](plots/{name}.svg)"
+            words = f"The {TRACKS[letter]} track beside what it is compared with"
+            shown = {f"ladder-{letter}": words}
+        for name, words in shown.items():
+            if self.is_file(f"plots/{name}.svg"):
+                text += f"\n\n![{words}](plots/{name}.svg)"
         return text
 
-    def ideas(self):
-        """A page per idea, and the list of them: (title, first paragraph, place)."""
-        contents = "notes/ideas/README.md"
-        paths = [path for path in self.tree.files("notes/ideas", "*.md") if path != contents]
-        paths = in_order(paths, self.tree.read(contents) if self.tree.is_file(contents) else "")
-        places = [self.tree.place(path) for path in paths]
-        titles = [self.title_of(path) for path in paths]
-        named = [(place, title) for place, (title, _) in zip(places, titles)]
-        for path, (place, title) in zip(paths, named):
-            self.seen.add(path)
-            words = {"prose": self.prose(place, path), "path": path, "idea": True}
-            self.add(place, "prose.html", title, **words, **neighbours(named, place))
-        here = "ideas/index.html"
-        prose = self.prose(here, contents) if self.tree.is_file(contents) else None
-        entries = [(title, lead, place) for (title, lead), place in zip(titles, places)]
-        self.add(here, "ideas.html", "Ideas", prose=prose, entries=entries)
-        self.seen.add(contents)
-        return entries
+    def idea_places(self):
+        """The pages that are about an idea."""
+        return [self.ask_for(path) for path in self.files("notes/ideas", "*.md")]
 
-    def results(self):
+    def ideas(self, here):
+        """The list of ideas."""
+        self.add(here, "ideas.html", "Ideas", places=self.idea_places())
+
+    def results(self, here):
         """What is recorded: a list, and a page for each file."""
         entries = []
-        for path in self.tree.files(tree.RESULTS, "**/*"):
-            if not path.endswith(tree.RECORDED):
+        for path in self.files(RESULTS, "**/*"):
+            if not path.endswith((".json", ".txt")):
                 continue
-            place = self.ask_for(path)
             words, date = "", ""
             if path.endswith(".json"):
-                record = recorded.parse(self.tree.read(path))
-                words, date = measured.record_of(self.tree.root / path)[0], record.get("date", "")
-            name = str(PurePosixPath(path).relative_to(tree.RESULTS))
-            entries.append((name, words, date[:10], place))
-        about = f"{tree.RESULTS}/README.md"
-        place = self.ask_for(about) if self.tree.is_file(about) else None
-        self.add(
-            "results/index.html", "results.html", "Recorded results", entries=entries, about=place
-        )
-
-    def recorded(self, path, place):
-        """One recorded file."""
-        raw = f"results/{tree_name(path)}"
-        self.copies[raw] = path
-        words, tables = measured.record_of(self.tree.root / path)
-        name = str(PurePosixPath(path).relative_to(tree.RESULTS))
-        self.add(place, "recorded.html", name, said=words, tables=tables, raw=raw, path=path)
+                words = measured.record_of(self.root / path)[0]
+                date = recorded.parse(self.read(path)).get("date", "")
+            name = path.removeprefix(f"{RESULTS}/")
+            entries.append((name, words, date[:10], self.ask_for(path)))
+        about = self.ask_for(f"{RESULTS}/README.md")
+        self.add(here, "results.html", "Recorded results", entries=entries, about=about)
 
     # --- files --------------------------------------------------------------------------------
 
-    def files(self):
+    def written(self):
         """Every file of the book: a map from its place to its bytes."""
-        here = self.tree.root / "book"
+        here = self.root / "book"
         templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(here / "templates"),
             autoescape=True,
@@ -321,82 +336,44 @@ class Site:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        templates.globals.update(tracks=TRACKS, rungs=list(self.tree.rungs.values()))
+        templates.globals.update(tracks=TRACKS, rungs=self.rungs.values(), pages=self.pages)
+        turns = [[f"rungs/{name}.html" for name in self.rungs], self.idea_places()]
         made = {STYLE: (here / STYLE).read_bytes()}
-        made.update((place, self.tree.bytes_of(path)) for place, path in self.copies.items())
+        made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
         for place, page in self.pages.items():
             text = templates.get_template(page.template).render(
                 page=page,
-                to=lambda there, here=place: quote(tree.relative(here, there)),
+                to=lambda there, here=place: relative(here, there),
                 at=lambda path, here=place: self.link_if(here, path),
                 mentions=self.mentions(place),
-                **{"previous": None, "next": None, "prose": None, "idea": False, **page.words},
+                **{"prose": None, "idea": False, **page.words},
+                **neighbours(turns, place),
             )
             made[place] = text.encode("utf-8")
         return dict(sorted(made.items()))
 
     def link_if(self, here, path):
         """A link to a place in the tree whose page is there, or ''."""
-        place = path and self.tree.place(path)
-        known = place in self.pages or place in self.copies
-        return quote(tree.relative(here, place)) if known else ""
+        place = self.place(path) if path else None
+        return relative(here, place) if place in self.pages or place in self.copies else ""
 
     def mentions(self, place):
-        """(place, title) of the pages that link to this one, without lists of everything."""
+        """The pages that link to this one, without lists of everything."""
         lists = ("index.html", "readme.html", "ideas/index.html", "notes/index.html")
-        pages = sorted(self.links.get(place, set()) - {place, *lists})
-        return [(there, self.pages[there].title) for there in pages]
+        return sorted(self.links.get(place, set()) - {place, *lists})
 
 
-class Diff:
-    """Two files side by side, as the template wants them. The opening comments are left out: the
-    page shows the rung's own."""
-
-    def __init__(self, files, *paths):
-        texts = [files.read(path) for path in paths]
-        self.lines = [highlight.file_lines(*one) for one in zip(paths, texts)]
-        lines = [text.splitlines() for text in texts]
-        self.blocks = changes.compare(*lines, *map(first_include, lines))
-        self.changed = changes.changed_lines(self.blocks)
-
-    def cells(self, block, side):
-        """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
-        marks = (block.old_marks, block.new_marks)[side]
-        tag = ("del", "ins")[side]
-        found = []
-        for number, row in enumerate(block.rows, 1):
-            if row[side] is not None:
-                line = self.lines[side][row[side]]
-                text = highlight.line_html(line, marks.get(row[side]), tag)
-                found.append((number, row[side] + 1, text))
-        return found
+def neighbours(turns, place):
+    """The pages before and after the one there, if it is one of those that follow each other."""
+    for places in turns:
+        if place in places:
+            at = places.index(place)
+            return {"previous": ([None, *places])[at], "next": ([*places, None])[at + 1]}
+    return {"previous": None, "next": None}
 
 
-def neighbours(pages, place):
-    """The pages, (place, title) in their order, before and after the one there."""
-    at = [there for there, _ in pages].index(place)
-    before, after = pages[max(at - 1, 0) : at], pages[at + 1 : at + 2]
-    return {"previous": before[0] if before else None, "next": after[0] if after else None}
-
-
-def first_include(lines):
-    """The number of the line with which a rung's code begins."""
-    return next((i for i, line in enumerate(lines) if line.startswith("#include")), 0)
-
-
-def opening_of(lines, name):
+def opening_of(text, name):
     """The paragraphs of a rung's opening comment, without its name."""
-    words = paragraphs(lines[: first_include(lines)])
+    lines = text.splitlines()
+    words = paragraphs(lines[: changes.first_include(lines)])
     return [words[0].removeprefix(f"{name}: "), *words[1:]] if words else []
-
-
-def in_order(paths, contents):
-    """The paths in the order in which a table of contents names them, the others behind."""
-    places = {path: contents.find(f"({PurePosixPath(path).name}") for path in paths}
-    return sorted(paths, key=lambda path: (places[path] < 0, places[path], path))
-
-
-def tree_name(path):
-    """A recorded file's name below bench/results."""
-    path = PurePosixPath(path)
-    return str(path.relative_to(tree.RESULTS)) if path.is_relative_to(tree.RESULTS) else ""

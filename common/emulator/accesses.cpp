@@ -4,8 +4,7 @@
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
-#include "emulator/output.h"
-#include "emulator/scopes.h"
+#include "emulator/global_writes.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>

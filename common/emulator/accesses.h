@@ -6,6 +6,7 @@
 #pragma once
 
 #include "emulator/emulator.h"
+#include "emulator/bank_conflicts.h"
 #include "emulator/report.h"
 
 #include <cstddef>
@@ -20,16 +21,9 @@ struct Cta;
 // ldmatrix and stmatrix so that their conflicts are counted like those of plain accesses.
 void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write, Site where);
 
-// The lanes of a warp have met (a barrier, a warp function): what they did before belongs together
-// by the order in which each did it. Without that, by the end of the kernel.
+// The lanes of a warp have met (a barrier, a warp function, the end of the CTA): what they did
+// before belongs together by the order in which each did it.
 void accesses_warp_met(Cta &cta, int warp);
-
-// What the lanes of a warp touched at once.
-struct WarpAccess {
-    std::uint32_t lanes = 0; // who took part
-    std::uint32_t offsets[32] =
-        {}; // where each of them begins, in bytes of the CTA's shared memory
-};
 
 // Shared-memory accesses of one line of source, over all warps.
 struct AccessSite : emulator_access_site {
@@ -46,9 +40,5 @@ void report_faults();
 
 // Forgets what was counted; at the beginning of a launch.
 void accesses_reset();
-
-// Global memory the kernel may touch beside what global_memory.h allocates.
-void global_register(const void *begin, std::size_t bytes);
-void global_forget(const void *begin);
 
 } // namespace emulator

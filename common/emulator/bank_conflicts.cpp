@@ -1,5 +1,6 @@
 #include "emulator/bank_conflicts.h"
 
+#include "emulator/accesses.h"
 #include "emulator/machine.h"
 
 #include <algorithm>
@@ -24,22 +25,15 @@ struct Instruction {
     AccessSite totals; // without a line
 };
 
-// Each group is what lanes did at one instruction, each for the k-th time since the warp met.
-struct OpenInstruction {
-    std::uint32_t occurrences[WARP_LANES] = {};
-    std::vector<WarpAccess> groups;
-    std::size_t used = 0; // of groups; the memory of the others is kept
-};
-
-struct Warp {
-    int cluster = -1;
-    std::vector<OpenInstruction> open; // by the instruction's number
-    std::vector<std::uint32_t> touched;
-};
-
 std::vector<Instruction> instructions;
-std::vector<std::uint32_t> slots;     // a hash table of numbers + 1; its size is a power of two
-std::vector<std::vector<Warp>> warps; // by CTA and warp
+
+// A hash table, whose size is a power of two: the number of an instruction by twice its address,
+// plus 1 if it writes. 0 is an empty slot.
+struct Slot {
+    std::uintptr_t key = 0;
+    std::uint32_t number = 0;
+};
+std::vector<Slot> slots;
 
 // By file, line, whether they write, and bytes.
 using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
@@ -111,40 +105,44 @@ void count(const WarpAccess &group, AccessSite &totals) {
 
 // ---------------------------------------------------------------------------- instructions
 
-std::size_t slot_of(std::uintptr_t pc, bool is_write) {
-    return (pc * 2 + is_write) * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
+std::size_t place_of(std::uintptr_t key) {
+    return key * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
+}
+
+// The key's slot, or the empty one where it belongs.
+Slot &slot_of(std::uintptr_t key) {
+    std::size_t place = place_of(key);
+    while (slots[place].key != key && slots[place].key != 0)
+        place = (place + 1) & (slots.size() - 1);
+    return slots[place];
 }
 
 void grow_slots() {
-    slots.assign(std::max<std::size_t>(slots.size() * 2, 256), 0);
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-        std::size_t slot = slot_of(instructions[i].pc, instructions[i].totals.is_write);
-        while (slots[slot] != 0)
-            slot = (slot + 1) & (slots.size() - 1);
-        slots[slot] = static_cast<std::uint32_t>(i + 1);
-    }
+    std::vector<Slot> before(std::max<std::size_t>(slots.size() * 2, 256));
+    before.swap(slots);
+    for (const Slot &slot : before)
+        if (slot.key != 0)
+            slot_of(slot.key) = slot;
 }
 
 std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
-    if (slots.size() < 2 * (instructions.size() + 1))
-        grow_slots();
-    std::size_t slot = slot_of(pc, is_write);
-    while (slots[slot] != 0) {
-        const Instruction &known = instructions[slots[slot] - 1];
-        if (known.pc == pc && known.totals.is_write == is_write)
-            return slots[slot] - 1;
-        slot = (slot + 1) & (slots.size() - 1);
-    }
+    const std::uintptr_t key = pc * 2 + is_write;
+    Slot &known = slot_of(key);
+    if (known.key == key)
+        return known.number;
+    const std::uint32_t number = static_cast<std::uint32_t>(instructions.size());
+    known = {key, number};
     instructions.push_back({pc, {}});
     instructions.back().totals.is_write = is_write;
     instructions.back().totals.bytes = bytes;
-    slots[slot] = static_cast<std::uint32_t>(instructions.size());
-    return slots[slot] - 1;
+    if (slots.size() < 2 * (instructions.size() + 1))
+        grow_slots();
+    return number;
 }
 
 // ---------------------------------------------------------------------------- warps
 
-void close(Warp &warp) {
+void close(OpenAccesses &warp) {
     for (const std::uint32_t number : warp.touched) {
         OpenInstruction &open = warp.open[number];
         for (std::size_t i = 0; i < open.used; ++i)
@@ -153,21 +151,6 @@ void close(Warp &warp) {
         std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
     }
     warp.touched.clear();
-}
-
-// The warp of a cluster; what one of an earlier cluster left open is closed.
-Warp &warp_of(const Cta &cta, int number) {
-    const std::size_t rank = static_cast<std::size_t>(cta.rank);
-    if (rank >= warps.size())
-        warps.resize(rank + 1);
-    if (static_cast<std::size_t>(number) >= warps[rank].size())
-        warps[rank].resize(static_cast<std::size_t>(number) + 1);
-    Warp &warp = warps[rank][static_cast<std::size_t>(number)];
-    if (warp.cluster != cta.cluster->index) {
-        close(warp);
-        warp.cluster = cta.cluster->index;
-    }
-    return warp;
 }
 
 WarpAccess &group_of(OpenInstruction &open, int lane) {
@@ -206,7 +189,7 @@ Sites totals_by_line() {
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
                  std::uintptr_t pc) {
     const std::uint32_t number = instruction_number(pc, is_write, bytes);
-    Warp &warp = warp_of(*thread.cta, thread.warp());
+    OpenAccesses &warp = thread.cta->accesses[static_cast<std::size_t>(thread.warp())];
     if (number >= warp.open.size())
         warp.open.resize(instructions.size());
     OpenInstruction &open = warp.open[number];
@@ -219,12 +202,12 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     group.offsets[thread.lane()] = offset;
 }
 
-void accesses_warp_met(Cta &cta, int warp) { close(warp_of(cta, warp)); }
+void accesses_warp_met(Cta &cta, int warp) { close(cta.accesses[static_cast<std::size_t>(warp)]); }
 
 void bank_reset() {
     instructions.clear();
     slots.clear();
-    warps.clear();
+    grow_slots();
     matrix_sites.clear();
 }
 
@@ -246,9 +229,6 @@ void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is
 }
 
 std::vector<AccessSite> access_sites() {
-    for (std::vector<Warp> &of_cta : warps)
-        for (Warp &warp : of_cta)
-            close(warp);
     std::vector<AccessSite> sites;
     for (const auto &[at, site] : totals_by_line())
         sites.push_back(site);

@@ -53,8 +53,8 @@ int needed(const Cta &cta, const NamedBarrier &barrier) {
     return barrier.expected == ALL ? cta.unfinished : barrier.expected;
 }
 
-// Ends the phase if nobody is missing. `last` is the thread that came last and now goes on, if it
-// waits here at all.
+// Ends the phase if nobody is missing. `last` is the thread that came last and now goes on; nullptr
+// if one exits.
 void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
     if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
         return;
@@ -78,8 +78,8 @@ void check_arguments(const Cta &cta, int id, int threads, Site where) {
              where, "called it here");
 }
 
-// Counts the current thread in. `waits`: it stays until the phase is complete.
-void arrive(NamedBarrier &barrier, int id, int expected, bool waits, Site where) {
+// Counts the current thread in.
+void arrive(NamedBarrier &barrier, int id, int expected, Site where) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
     if (barrier.arrived == 0) {
@@ -94,7 +94,7 @@ void arrive(NamedBarrier &barrier, int id, int expected, bool waits, Site where)
     }
     races::release(barrier.carrier(barrier.phase));
     ++barrier.arrived;
-    complete_if_full(cta, barrier, waits ? &thread : nullptr);
+    complete_if_full(cta, barrier, &thread);
 }
 
 std::string describe(const Cta &cta, int id) {
@@ -108,7 +108,7 @@ void sync(int id, int expected, Site where) {
     const Cta &cta = *current->cta;
     NamedBarrier &barrier = current->cta->barriers[id];
     const std::uint64_t phase = barrier.phase;
-    arrive(barrier, id, expected, true, where);
+    arrive(barrier, id, expected, where);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
 }
 
@@ -126,14 +126,6 @@ void named_barrier_sync(int id, int threads, Site where) {
     check_arguments(*current->cta, id, threads, where);
     warp_aligned("a named barrier", where);
     sync(id, threads, where);
-}
-
-void named_barrier_arrive(int id, int threads, Site where) {
-    check_arguments(*current->cta, id, threads, where);
-    warp_aligned("the arrival at a named barrier", where);
-    schedule_point();
-    arrive(current->cta->barriers[id], id, threads, false, where);
-    schedule_point();
 }
 
 void syncthreads(Site where) {

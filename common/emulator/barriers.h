@@ -11,9 +11,6 @@ struct Cta;
 // two different counts in one phase). Orders what the threads did before with what they do after.
 void named_barrier_sync(int id, int threads, Site where);
 
-// bar.arrive: counts, and does not wait.
-void named_barrier_arrive(int id, int threads, Site where);
-
 // __syncthreads: barrier 0 for all threads of the CTA that have not exited.
 void syncthreads(Site where);
 

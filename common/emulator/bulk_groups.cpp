@@ -4,7 +4,7 @@
 #include "emulator/counts.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
-#include "emulator/output.h"
+#include "emulator/global_writes.h"
 #include "emulator/tensor_box.h"
 #include "emulator/tma.h"
 
@@ -160,23 +160,18 @@ void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
             .tile = store->tile});
 }
 
-// Loads may begin before the tensor, stores not: the GPU takes them for illegal instructions.
-void check_coordinates(const int *coordinates, int rank, Site where) {
-    for (int i = 0; i < rank; ++i)
-        if (coordinates[i] < 0)
-            fail(Mistake::MISUSE,
-                 format("a TMA store's coordinates must not be negative: number %d is %d", i,
-                        coordinates[i]),
-                 {note_at(where, "stored here")});
-}
-
 } // namespace
 
-void tma_store(const void *map, const void *tile, const int *coordinates, int rank, Site where) {
+void tma_store(const void *map, const void *tile, int column, int row, Site where) {
     Thread &self = *current;
-    check_coordinates(coordinates, rank, where);
+    // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
+    if (column < 0 || row < 0)
+        fail(Mistake::MISUSE,
+             format("a TMA store's coordinates must not be negative: column %d, row %d", column,
+                    row),
+             {note_at(where, "stored here")});
     const auto store = std::make_shared<Store>();
-    store->box = checked_box(map, coordinates, rank, "TMA store", where);
+    store->box = checked_box(map, column, row, "TMA store", where);
     store->tile = checked_tile(tile, store->box, "TMA store", where);
     self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
     store->thread = &self;

@@ -9,7 +9,6 @@ namespace emulator {
 
 struct Counts : emulator_counts {
     std::uint64_t ring_ahead_sum, ring_ahead_samples; // of ring_ahead_mean
-    std::uint64_t switches;                           // between threads: the emulator's own work
 };
 
 // Of the launch that runs, or of the last one.

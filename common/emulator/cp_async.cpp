@@ -5,13 +5,13 @@
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
-#include "emulator/scopes.h"
+#include "emulator/global_writes.h"
 
 namespace emulator {
 
 namespace {
 
-constexpr int LARGEST_COPY = 16;
+constexpr std::size_t BYTES = 16; // of a copy
 
 // A copy on its way.
 struct Copy {
@@ -19,62 +19,56 @@ struct Copy {
     std::uint64_t group; // number of its group
     std::uint32_t to;    // offset in the thread's CTA
     const void *from;
-    int bytes;
-    int source_bytes;
+    std::size_t source_bytes;
     Site site;
 };
 
 // A generic-proxy write, only late: TMA and wgmma see it after the thread's fence.
 void happen(const Copy &copy) {
     SharedMemory &shared = copy.thread->cta->shared;
-    unsigned char bytes[LARGEST_COPY] = {};
+    unsigned char bytes[BYTES] = {};
     if (copy.source_bytes > 0) {
-        races::read(copy.from, std::size_t(copy.source_bytes));
-        for (int i = 0; i < copy.source_bytes; ++i)
+        races::read(copy.from, copy.source_bytes);
+        for (std::size_t i = 0; i < copy.source_bytes; ++i)
             bytes[i] = static_cast<const unsigned char *>(copy.from)[i];
     }
-    const std::size_t count = std::size_t(copy.bytes);
-    unsigned char *to = shared.generic(copy.to, count);
-    races::write(to, count);
-    copy_bytes(to, bytes, count);
-    shared.wrote(*copy.thread, copy.to, count, copy.site);
+    unsigned char *to = shared.generic(copy.to, BYTES);
+    races::write(to, BYTES);
+    copy_bytes(to, bytes, BYTES);
+    shared.wrote(*copy.thread, copy.to, BYTES, copy.site);
     CopyGroup &group = copy.thread->copies.at(copy.group);
     --group.unlanded;
     races::release(group.done.carrier());
     copy.thread->copies.waiting.wake_all();
 }
 
-void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
-                     Site where) {
-    const auto aligned = [bytes](const void *pointer) {
-        return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;
+void check_arguments(const void *shared, const void *global, int source_bytes, Site where) {
+    const auto aligned = [](const void *pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer) % BYTES == 0;
     };
-    std::string wrong;
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-        wrong = format("cp.async of %d bytes: 4, 8 or 16", bytes);
-    else if (source_bytes < 0 || source_bytes > bytes)
-        wrong = format("cp.async of %d bytes with %d from its source", bytes, source_bytes);
-    else if (!aligned(shared) || !aligned(global))
-        wrong = format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
-                       aligned(shared) ? "from" : "to");
-    if (!wrong.empty())
-        fail(Mistake::MISUSE, wrong, where, "called it here");
-    if (source_bytes > 0)
-        check_global(global, std::size_t(source_bytes), "cp.async", where);
-    if (source_bytes > 0)
-        scopes_read(*current, global, std::size_t(source_bytes), where);
+    if (source_bytes < 0 || source_bytes > int(BYTES))
+        fail(Mistake::MISUSE, format("cp.async of 16 bytes with %d from its source", source_bytes),
+             where, "called it here");
+    if (!aligned(shared) || !aligned(global))
+        fail(Mistake::MISUSE,
+             format("cp.async of 16 bytes %s an address that is not aligned to them",
+                    aligned(shared) ? "from" : "to"),
+             where, "called it here");
+    if (source_bytes == 0)
+        return;
+    check_global(global, std::size_t(source_bytes), "cp.async", where);
+    scopes_read(*current, global, std::size_t(source_bytes), where);
 }
 
 } // namespace
 
-void cp_async(void *shared, const void *global, int bytes, int source_bytes, Site where) {
-    check_arguments(shared, global, bytes, source_bytes, where);
+void cp_async(void *shared, const void *global, int source_bytes, Site where) {
+    check_arguments(shared, global, source_bytes, where);
     Thread &self = *current;
     Groups<CopyGroup> &groups = self.copies;
-    const Copy copy{&self,  groups.number(), shared_address(shared, where) - SHARED_BASE,
-                    global, bytes,           source_bytes,
-                    where};
-    self.cta->shared.generic(copy.to, std::size_t(bytes)); // fails if it is not inside
+    const std::uint32_t to = shared_address(shared, where) - SHARED_BASE;
+    const Copy copy{&self, groups.number(), to, global, std::size_t(source_bytes), where};
+    self.cta->shared.generic(to, BYTES); // fails if it is not inside
     if (groups.open.unlanded++ == 0 && groups.open.done.carrier() == nullptr)
         groups.open.done = races::Token::make();
     counts.copied_bytes += std::uint64_t(source_bytes);

@@ -1,4 +1,4 @@
-#include "emulator/scheduler.h"
+#include "emulator/machine.h"
 
 #include "emulator/operations.h"
 
@@ -24,7 +24,7 @@ std::vector<Group> waiting_in(const Cta &cta) {
         if (thread.finished)
             continue;
         const Site site = thread.wait.site;
-        const std::string missing = thread.wait.describe ? thread.wait.describe() : "nothing";
+        const std::string missing = thread.wait.describe(thread.wait.missing);
         const auto [found, is_new] =
             known.try_emplace({site.file_name(), site.line(), missing}, groups.size());
         if (is_new)

@@ -3,7 +3,7 @@
 #include "emulator/accesses.h"
 #include "emulator/counts.h"
 #include "emulator/machine.h"
-#include "emulator/output.h"
+#include "emulator/global_writes.h"
 #include "emulator/policy.h"
 #include "emulator/races.h"
 #include "emulator/report.h"

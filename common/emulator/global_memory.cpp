@@ -1,6 +1,5 @@
 #include "emulator/global_memory.h"
 
-#include "emulator/accesses.h"
 #include "emulator/report.h"
 
 #include <algorithm>
@@ -19,7 +18,6 @@ constexpr std::size_t MARGIN = 64 * 1024; // without access, on either side
 struct Allocation {
     std::uintptr_t begin;
     std::size_t bytes;
-    bool margins; // nothing else lies in the margins
     bool live;
 };
 
@@ -33,19 +31,8 @@ std::size_t usable_bytes(std::size_t bytes) {
     return (bytes + page - 1) / page * page;
 }
 
-void add(const void *begin, std::size_t bytes, bool margins) {
-    const std::uintptr_t address = number_of(begin);
-    // Memory that was freed and given out again is not freed any more.
-    std::erase_if(allocations, [&](const Allocation &old) {
-        return old.begin < address + bytes && address < old.begin + old.bytes;
-    });
-    const auto behind = std::find_if(allocations.begin(), allocations.end(),
-                                     [&](const Allocation &a) { return a.begin > address; });
-    allocations.insert(behind, {address, bytes, margins, true});
-    last_found = 0;
-}
-
-// The allocation that the address lies in, or beside if there is nothing else; nullptr for none.
+// The allocation that the address lies in or beside; nullptr for none. Their margins are as wide as
+// what counts as beside, so that there is at most one.
 const Allocation *find(std::uintptr_t address) {
     if (last_found < allocations.size() &&
         address - allocations[last_found].begin < allocations[last_found].bytes)
@@ -53,19 +40,13 @@ const Allocation *find(std::uintptr_t address) {
     const auto behind =
         std::upper_bound(allocations.begin(), allocations.end(), address + MARGIN,
                          [](std::uintptr_t value, const Allocation &a) { return value < a.begin; });
-    const Allocation *beside = nullptr;
-    for (auto a = behind; a != allocations.begin();) {
-        --a;
-        if (address - a->begin < a->bytes) {
-            last_found = static_cast<std::size_t>(a - allocations.begin());
-            return &*a;
-        }
-        if (a->margins && address + MARGIN >= a->begin && address < a->begin + a->bytes + MARGIN)
-            beside = &*a;
-        if (a->begin <= address)
-            break;
-    }
-    return beside;
+    if (behind == allocations.begin())
+        return nullptr;
+    const Allocation &found = behind[-1];
+    if (address >= found.begin + found.bytes + MARGIN)
+        return nullptr;
+    last_found = static_cast<std::size_t>(behind - 1 - allocations.begin());
+    return &found;
 }
 
 } // namespace
@@ -83,30 +64,25 @@ void *global_allocate(std::size_t bytes) {
         munmap(mapping, usable + 2 * MARGIN);
         return nullptr;
     }
-    add(begin, bytes, true);
+    const Allocation made = {number_of(begin), bytes, true};
+    allocations.insert(std::upper_bound(allocations.begin(), allocations.end(), made,
+                                        [](const Allocation &a, const Allocation &b) {
+                                            return a.begin < b.begin;
+                                        }),
+                       made);
+    last_found = 0;
     return begin;
 }
 
 void global_free(void *begin) {
-    for (const Allocation &a : allocations) {
-        if (a.begin != number_of(begin) || !a.margins || !a.live)
+    for (Allocation &a : allocations) {
+        if (a.begin != number_of(begin) || !a.live)
             continue;
+        a.live = false;
         // The pages go, the addresses stay taken.
         mmap(begin, usable_bytes(a.bytes), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     }
-    global_forget(begin);
-}
-
-void global_register(const void *begin, std::size_t bytes) { add(begin, bytes, false); }
-
-void global_forget(const void *begin) {
-    for (Allocation &a : allocations)
-        if (a.begin == number_of(begin))
-            a.live = false;
-    // Without margins the addresses may be given out again, for anything.
-    std::erase_if(allocations, [](const Allocation &a) { return !a.live && !a.margins; });
-    last_found = 0;
 }
 
 GlobalPlace global_place(const void *address, std::size_t bytes) {

@@ -1,4 +1,4 @@
-#include "emulator/scheduler.h"
+#include "emulator/machine.h"
 
 #include "emulator/accesses.h"
 #include "emulator/barriers.h"
@@ -6,8 +6,7 @@
 #include "emulator/launch_order.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
-#include "emulator/output.h"
-#include "emulator/scopes.h"
+#include "emulator/global_writes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
@@ -96,7 +95,10 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
+    if (threads % WARP_LANES != 0)
+        cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
     cta.aligned.resize(cta.warps.size());
+    cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)
         warpgroup.cta = &cta;
@@ -127,6 +129,8 @@ void destroy_cluster(Cluster &cluster) {
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
         for (Thread &thread : cta->threads)
             races::destroy(thread.context);
+        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
+            accesses_warp_met(*cta, static_cast<int>(warp));
         cta->shared.destroy();
     }
 }
@@ -147,28 +151,11 @@ void run_cluster(int index, int count, const Grid &grid) {
     current_cluster = nullptr;
 }
 
-void check(const Grid &grid) {
-    const unsigned threads = volume(grid.block);
-    if (threads < 1 || threads > LARGEST_BLOCK)
-        fail(Mistake::MISUSE,
-             format("%s is launched with %u threads in a CTA, not 1 to %d", grid.kernel, threads,
-                    LARGEST_BLOCK),
-             {});
-    const dim3 &size = grid.cluster;
-    if (volume(size) == 0 || grid.grid.x % size.x != 0 || grid.grid.y % size.y != 0 ||
-        grid.grid.z % size.z != 0)
-        fail(Mistake::MISUSE,
-             format("%s is launched with a grid that is not a multiple of its clusters",
-                    grid.kernel),
-             {});
-    if (current_cluster != nullptr)
-        fail(Mistake::MISUSE, format("%s is launched from a kernel", grid.kernel), {});
-}
-
 } // namespace
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
-    check(grid);
+    if (current_cluster != nullptr)
+        fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
     counts = {};
     accesses_reset();
     output_launch();

@@ -16,33 +16,31 @@ constexpr std::uint32_t shift_rounded(std::uint32_t bits, int shift) {
     return (bits + half_less_one + odd) >> shift;
 }
 
-// Exact.
+// Exact. Here and below nothing branches: the compiler converts several numbers at once.
 constexpr float float_of_half(std::uint16_t half) {
     const std::uint32_t sign = std::uint32_t(half & 0x8000) << 16;
-    const std::uint32_t magnitude = half & 0x7fff;
-    if (magnitude >= 0x7c00) // infinite, or NaN
-        return std::bit_cast<float>(sign | 0x7f800000 | magnitude << 13);
+    const std::int32_t magnitude = half & 0x7fff;
     // The difference of the exponents' biases, by a factor: right for zero and small numbers too.
     const float widened = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(widened));
+    const std::int32_t infinite_or_nan = 0x7f800000 | magnitude << 13;
+    return std::bit_cast<float>(
+        sign | (magnitude >= 0x7c00 ? infinite_or_nan : std::bit_cast<std::int32_t>(widened)));
 }
 
 // Rounds; magnitudes from 65520 on become infinite, NaNs the canonical one.
 constexpr std::uint16_t half_of_float(float value) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits >> 16 & 0x8000;
-    const std::uint32_t magnitude = bits & 0x7fffffff;
-    const std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000, smallest_normal = 0x38800000;
-    if (magnitude > infinity)
-        return CANONICAL_NAN;
-    if (magnitude >= overflow)
-        return std::uint16_t(sign | 0x7c00);
-    if (magnitude >= smallest_normal) // a carry out of the mantissa raises the exponent: right
-        return std::uint16_t(sign | shift_rounded(magnitude - ((127 - 15) << 23), 13));
-    const int shift = 126 - int(magnitude >> 23); // down to multiples of 2^-24
-    if (shift > 25)
-        return std::uint16_t(sign);
-    return std::uint16_t(sign | shift_rounded((magnitude & 0x7fffff) | 0x800000, shift));
+    const std::int32_t magnitude = bits & 0x7fffffff;
+    const std::int32_t infinity = 0x7f800000, overflow = 0x477ff000, smallest_normal = 0x38800000;
+    // A carry out of the mantissa raises the exponent: right.
+    const std::int32_t normal = shift_rounded(magnitude - ((127 - 15) << 23), 13);
+    // Numbers from 0.5 to 1 are multiples of 2^-24, and so are fp16's below its smallest normal.
+    const std::int32_t small = std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+                               std::bit_cast<std::int32_t>(0.5f);
+    const std::int32_t finite = magnitude < smallest_normal ? small : normal;
+    const std::uint32_t rounded = sign | (magnitude >= overflow ? 0x7c00 : finite);
+    return std::uint16_t(magnitude > infinity ? CANONICAL_NAN : rounded);
 }
 
 // Exact: bf16 is the upper half of an fp32.

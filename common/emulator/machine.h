@@ -9,6 +9,8 @@
 #include "emulator/accumulators.h"
 #include "emulator/fiber.h"
 #include "emulator/groups.h"
+#include "emulator/bank_conflicts.h"
+#include "emulator/policy.h"
 #include "emulator/races.h"
 #include "emulator/report.h"
 #include "emulator/shared_memory.h"
@@ -37,7 +39,9 @@ struct Cluster;
 // Why a thread stands still; the deadlock report is made of these.
 struct Wait {
     Site site;
-    std::function<std::string()> describe; // "full[2], phase 3: 1 of 1 arrivals missing, ..."
+    // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
+    std::string (*describe)(const void *missing) = nullptr;
+    const void *missing = nullptr;
 };
 
 // One CUDA thread.
@@ -48,9 +52,8 @@ struct Thread {
     Fiber fiber;
     races::Context *context = nullptr;
     bool after_launch_before = false; // launch_order.h
-    bool runnable = false;
     bool finished = false;
-    Wait wait;                          // meaningful while neither runnable nor finished
+    Wait wait;                          // meaningful while it waits
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
     std::uint64_t aligned_calls = 0;    // executed
@@ -85,8 +88,9 @@ struct NamedBarrier : Phases {
 // What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
     const char *what = nullptr;
-    std::uint32_t mask = 0;  // who takes part
-    std::uint32_t lanes = 0; // who has come
+    std::uint32_t mask = 0;   // who takes part
+    std::uint32_t lanes = 0;  // who has come
+    std::uint32_t exited = 0; // who never will; also lanes that the CTA does not have
     void *argument[WARP_LANES] = {};
     void (*work)(void **arguments) = nullptr;
     bool exited_may_miss = false; // lanes of the mask that have exited do not count
@@ -102,7 +106,7 @@ struct AlignedCalls {
         int lanes;
     };
     std::uint64_t first = 0;
-    std::deque<Call> calls; // that some lane has not executed yet
+    std::vector<Call> calls; // that some lane has not executed yet
 };
 
 // The last use of a CTA's shared memory by a thread of another CTA.
@@ -118,9 +122,10 @@ struct Cta {
     uint3 block_index{};
     SharedMemory shared;
     std::vector<Thread> threads;
-    std::vector<Rendezvous> warps;     // one per warp
-    std::vector<AlignedCalls> aligned; // the same
-    std::vector<Warpgroup> warpgroups; // accumulators.h; one per whole warpgroup
+    std::vector<Rendezvous> warps;      // one per warp
+    std::vector<AlignedCalls> aligned;  // the same
+    std::vector<OpenAccesses> accesses; // the same
+    std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
@@ -141,12 +146,11 @@ struct Cluster : Phases {
 // Threads, CTAs or clusters of a launch.
 inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
 
-// What a launch asked for.
+// What a launch asked for, which CUDA would start (launch.cpp).
 struct Grid {
     dim3 grid, block, cluster;
-    std::size_t dynamic_shared = 0;    // bytes
-    bool early = false;                // it may begin while the launch before still runs
-    const char *kernel = "the kernel"; // for messages
+    std::size_t dynamic_shared = 0; // bytes
+    bool early = false;             // it may begin while the launch before still runs
 };
 
 // Runs the kernel over the whole grid, cluster after cluster, each thread calling body().
@@ -166,14 +170,34 @@ constexpr int MULTIPROCESSORS = 4;
 // Dynamic shared memory a CTA may ask for, bytes: 227 KB, as on compute capability 9.0.
 constexpr std::size_t LARGEST_SHARED = 232448;
 
+// Hands the processor from the current thread to others, until it is picked again: it must have
+// been queued somewhere.
+void leave();
+
 // Blocks the current thread in `queue` until done() holds. Whoever changes what done() reads wakes
-// the queue. describe says in the deadlock report what is missing; where is the line that waits.
-void wait_until(WaitQueue &queue, const std::function<bool()> &done, Site where,
-                std::function<std::string()> describe);
+// the queue. describe() says in the deadlock report what is missing; where is the line that waits.
+template <typename Done, typename Describe>
+void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &describe) {
+    if (done())
+        return;
+    Thread &thread = *current;
+    const auto call = [](const void *missing) -> std::string {
+        return (*static_cast<const Describe *>(missing))();
+    };
+    thread.wait = {where, call, &describe};
+    do {
+        queue.threads.push_back(&thread);
+        leave();
+    } while (!done());
+}
 
 // A place where the policy may let another thread go first: at every call into the emulator that
 // other threads could notice. Only random policies do.
-void schedule_point();
+void maybe_step_back();
+inline void schedule_point() {
+    if (policy().random && current != nullptr)
+        maybe_step_back();
+}
 
 // Lets other threads go first under every policy, and a pending operation complete: for loops that
 // ask for something until it holds.
@@ -187,5 +211,15 @@ void peer_uses(Cta &cta, Site where);
 // Whom run_grid tells how far it is, about ten times a second: the part of the grid that is done, 0
 // to 1, and the tensor cores' multiply-adds so far. nullptr: nobody.
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+// Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
+// deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all
+// have exited. Pending operations may remain.
+void run_threads(Cluster &cluster);
+void make_runnable(Thread &thread);
+// The current thread has exited; never returns.
+[[noreturn]] void leave_for_good();
+// Says who waits for what, and ends the program.
+[[noreturn]] void fail_with_deadlock(const Cluster &cluster);
 
 } // namespace emulator

@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint32_t GROUP_ROWS = 8;
 constexpr std::uint32_t CHUNKS = 2; // of 16 bytes in 16 columns
 constexpr int CHUNK_COLUMNS = 8;
+constexpr int SWIZZLE = 3; // CU_TENSOR_MAP_SWIZZLE_128B: the only layout that is modelled
+constexpr std::uint32_t SPAN = swizzle_span(SWIZZLE);
+constexpr std::uint32_t PATTERN = GROUP_ROWS * SPAN;
 
 std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
     return std::uint32_t(descriptor >> first) & ((1u << bits) - 1);
@@ -26,21 +29,11 @@ std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
          where, "called wgmma here");
 }
 
-// CUtensorMapSwizzle from bits 62 and 63: 128, 64 and 32 bytes are 1, 2 and 3 there.
-int swizzle_of(char name, std::uint64_t descriptor, Site where) {
-    const int layout = int(descriptor >> 62);
-    if (layout == 0)
-        reject(name, descriptor, "asks for the layout without swizzle, which is not modelled",
-               where);
-    return 4 - layout;
-}
-
 // Offset in shared memory of a row's chunk.
 std::uint32_t chunk_offset(const MatrixOperand &operand, std::uint32_t row, std::uint32_t chunk) {
     const std::uint32_t address = operand.start + row / GROUP_ROWS * operand.stride +
-                                  row % GROUP_ROWS * swizzle_span(operand.swizzle) +
-                                  chunk * SWIZZLE_CHUNK;
-    return swizzle_address(address, operand.swizzle) - SHARED_BASE;
+                                  row % GROUP_ROWS * SPAN + chunk * SWIZZLE_CHUNK;
+    return swizzle_address(address, SWIZZLE) - SHARED_BASE;
 }
 
 } // namespace
@@ -50,23 +43,23 @@ MatrixOperand decode_operand(const Cta &cta, char name, std::uint64_t descriptor
     MatrixOperand operand{};
     operand.start = field(descriptor, 0, 14) << 4;
     operand.stride = field(descriptor, 32, 14) << 4;
-    operand.swizzle = swizzle_of(name, descriptor, where);
     operand.rows = rows;
     operand.name = name;
 
-    const std::uint32_t span = swizzle_span(operand.swizzle);
-    const std::uint32_t pattern = GROUP_ROWS * span;
+    if (descriptor >> 62 != 1)
+        reject(name, descriptor, "has another layout than the 128-byte swizzle: not modelled",
+               where);
     if (field(descriptor, 49, 3) != 0)
         reject(name, descriptor, "has a base offset, which is not modelled", where);
-    if (operand.start % pattern + CHUNKS * SWIZZLE_CHUNK > span)
+    if (operand.start % PATTERN + CHUNKS * SWIZZLE_CHUNK > SPAN)
         reject(name, descriptor,
                format("starts at 0x%x: its 16 columns are not in the first row of a swizzle "
                       "pattern of %u bytes",
-                      operand.start, pattern),
+                      operand.start, PATTERN),
                where);
     const std::uint64_t groups = (std::uint32_t(rows) + GROUP_ROWS - 1) / GROUP_ROWS;
     const std::uint64_t end =
-        operand.start - operand.start % pattern + (groups - 1) * operand.stride + pattern;
+        operand.start - operand.start % PATTERN + (groups - 1) * operand.stride + PATTERN;
     if (operand.start < SHARED_BASE || end > SHARED_BASE + cta.shared.size())
         reject(name, descriptor,
                format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory",

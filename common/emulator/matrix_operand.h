@@ -9,20 +9,17 @@ namespace emulator {
 
 struct Cta;
 
-constexpr int MMA_K = 16; // columns of 16 bits in one wgmma
-
-// Rows of 16 columns, K-major, in a swizzled layout: groups of eight rows that lie side by side,
-// each row as wide as the swizzle's span. (PTX ISA: wgmma, Matrix Descriptor Format; Strides.)
+// Rows of 16 columns, K-major, in the 128-byte swizzle: groups of eight rows that lie side by side,
+// each row 128 bytes wide. (PTX ISA: wgmma, Matrix Descriptor Format; Strides.)
 struct MatrixOperand {
     std::uint32_t start;  // shared address of the first row's first column, before the swizzle
     std::uint32_t stride; // bytes from one group of eight rows to the next
-    int swizzle;          // as CUtensorMapSwizzle
     int rows;
     char name; // 'A' or 'B'
 };
 
-// Decodes a descriptor; fails with MISUSE if it is not a K-major, swizzled operand with the
-// pattern's alignment that lies inside of the CTA's shared memory.
+// Decodes a descriptor; fails with MISUSE if it is not such an operand with the pattern's
+// alignment that lies inside of the CTA's shared memory.
 MatrixOperand decode_operand(const Cta &cta, char name, std::uint64_t descriptor, int rows,
                              Site where);
 

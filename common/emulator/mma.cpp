@@ -3,6 +3,7 @@
 #include "emulator/counts.h"
 #include "emulator/half.h"
 #include "emulator/machine.h"
+#include "emulator/multiply.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
@@ -12,104 +13,103 @@ namespace {
 
 constexpr int M = 16;
 constexpr int N = 8;
-constexpr int K = 16;
 
-// What a lane brings.
+// What a lane brings: registers, with two fp16 numbers each but for fp32 accumulators.
 struct Fragments {
     const std::uint32_t *a, *b;
-    const float *c;
-    float *d;
+    const void *c;
+    void *d;
 };
-
-// The compiler keeps vectors of this type in registers; loops over arrays it might not.
-typedef float Row __attribute__((vector_size(N * sizeof(float))));
-
-struct Matrices {
-    float a[M][K];
-    Row b[K];
-    Row d[M];
-};
-
-// The two fp16 values of a register, widened.
-void unpack(std::uint32_t packed, float *low, float *high) {
-    *low = float_of_half(std::uint16_t(packed));
-    *high = float_of_half(std::uint16_t(packed >> 16));
-}
 
 // A lane's place: its row (of A and D, or its column of B) and the first of its two columns.
 int row_of(int lane) { return lane / 4; }
 int pair_of(int lane) { return lane % 4 * 2; }
 
-void collect_operands(Matrices &matrices, const Fragments &mine, int lane) {
+// fp16 matrices as bits, for the conversion of all elements at once.
+struct Operands {
+    std::uint16_t a[M * MMA_K], b[MMA_K * N];
+};
+
+void collect_operands(Operands &bits, const Fragments &mine, int lane) {
     const int row = row_of(lane);
     const int pair = pair_of(lane);
-    for (int i = 0; i < 4; ++i) { // the eight rows below, then the eight columns to the right
-        float *to = &matrices.a[row + i % 2 * 8][pair + i / 2 * 8];
-        unpack(mine.a[i], to, to + 1);
-    }
+    for (int i = 0; i < 4; ++i) // the eight rows below, then the eight columns to the right
+        std::memcpy(&bits.a[(row + i % 2 * 8) * MMA_K + pair + i / 2 * 8], &mine.a[i],
+                    sizeof mine.a[i]);
     for (int i = 0; i < 2; ++i) {
-        const int k = pair + i * 8;
-        float low, high;
-        unpack(mine.b[i], &low, &high);
-        matrices.b[k][row] = low;
-        matrices.b[k + 1][row] = high;
+        bits.b[(pair + i * 8) * N + row] = std::uint16_t(mine.b[i]);
+        bits.b[(pair + i * 8 + 1) * N + row] = std::uint16_t(mine.b[i] >> 16);
     }
 }
 
-// Products of 16-bit operands are exact in fp32; their sums are rounded one after the other.
-void multiply(Matrices &matrices) {
-    for (int row = 0; row < M; ++row) {
-        Row sum = matrices.d[row];
-        for (int k = 0; k < K; ++k)
-            sum += matrices.a[row][k] * matrices.b[k];
-        matrices.d[row] = sum;
-    }
+void widen(const std::uint16_t *from, float *to, int count) {
+    for (int i = 0; i < count; ++i)
+        to[i] = float_of_half(from[i]);
 }
 
-// Where element i of a lane's accumulators is in D.
-int d_row(int lane, int i) { return row_of(lane) + i / 2 * 8; }
-int d_column(int lane, int i) { return pair_of(lane) + i % 2; }
+// d += a * b.
+void multiply(float *d, const Operands &bits) {
+    float a[M * MMA_K], b[MMA_K * N];
+    widen(bits.a, a, M * MMA_K);
+    widen(bits.b, b, MMA_K * N);
+    for (int row = 0; row < M; row += BLOCK_ROWS)
+        multiply_block<N>(d + row * N, a + row * MMA_K, b);
+}
 
+// Sum is what an accumulator is: a float, or the bits of an fp16 number. The sums are fp32 for
+// both, and rounded to fp16 once, at the end of the instruction.
+template <typename Sum>
 void multiply_all(void **arguments) {
     const auto fragments = [arguments](int lane) -> const Fragments & {
         return *static_cast<const Fragments *>(arguments[lane]);
     };
-    Matrices matrices;
+    Operands bits;
+    Sum sums[M * N];
+    // A lane has two sums side by side in either half of D.
+    constexpr std::size_t PAIR = 2 * sizeof(Sum);
+    constexpr int HALF = 8 * N;
     for (int lane = 0; lane < WARP_LANES; ++lane) {
-        collect_operands(matrices, fragments(lane), lane);
-        for (int i = 0; i < 4; ++i)
-            matrices.d[d_row(lane, i)][d_column(lane, i)] = fragments(lane).c[i];
+        collect_operands(bits, fragments(lane), lane);
+        Sum *own = sums + row_of(lane) * N + pair_of(lane);
+        const char *from = static_cast<const char *>(fragments(lane).c);
+        std::memcpy(own, from, PAIR);
+        std::memcpy(own + HALF, from + PAIR, PAIR);
     }
-    multiply(matrices);
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        for (int i = 0; i < 4; ++i)
-            fragments(lane).d[i] = matrices.d[d_row(lane, i)][d_column(lane, i)];
+    if constexpr (sizeof(Sum) == sizeof(float)) {
+        multiply(sums, bits);
+    } else {
+        float d[M * N];
+        widen(sums, d, M * N);
+        multiply(d, bits);
+        for (int i = 0; i < M * N; ++i)
+            sums[i] = half_of_float(d[i]);
+    }
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const Sum *own = sums + row_of(lane) * N + pair_of(lane);
+        char *to = static_cast<char *>(fragments(lane).d);
+        std::memcpy(to, own, PAIR);
+        std::memcpy(to + PAIR, own + HALF, PAIR);
+    }
 }
 
-void mma(const char *what, Fragments mine, Site where) {
+void mma(const char *what, Fragments mine, void (*work)(void **), Site where) {
     if (current->lane() == 0) { // once per warp
         ++counts.mmas;
-        counts.multiply_adds += M * N * K;
+        counts.multiply_adds += M * N * MMA_K;
     }
-    warp_together(what, WHOLE_WARP, &mine, multiply_all, false, where);
+    warp_together(what, WHOLE_WARP, &mine, work, false, where);
 }
 
 } // namespace
 
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
                       Site where) {
-    mma("mma.sync.m16n8k16 (fp32 accumulators)", {a, b, c, d}, where);
+    mma("mma.sync.m16n8k16 (fp32 accumulators)", {a, b, c, d}, multiply_all<float>, where);
 }
 
-// The sums are fp32 here as well, and rounded to fp16 once, at the end of the instruction.
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where) {
-    float sums[4];
-    for (int i = 0; i < 2; ++i)
-        unpack(c[i], &sums[2 * i], &sums[2 * i + 1]);
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, sums, sums}, where);
-    for (int i = 0; i < 2; ++i)
-        d[i] = half_of_float(sums[2 * i]) | std::uint32_t(half_of_float(sums[2 * i + 1])) << 16;
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, c, d}, multiply_all<std::uint16_t>, where);
 }
 
 } // namespace emulator

@@ -1,10 +1,9 @@
-// The runtime's and the driver's functions that have to do with the device, its memory and tensor
-// maps; launch.cpp has the others.
+// The runtime's functions that have to do with the device and its memory; launch.cpp has the
+// others.
 #include "emulator/runtime.h"
 #include "emulator/copy.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
-#include "emulator/tma.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -137,8 +136,6 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
     return cudaMemset(memory, value, bytes);
 }
 
-// ---------------------------------------------------------------------------- tensor maps
-
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult *result) {
@@ -146,36 +143,4 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
     *function = found ? reinterpret_cast<void *>(&cuTensorMapEncodeTiled) : nullptr;
     *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
-}
-
-static int bytes_of(CUtensorMapDataType type) {
-    switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-        return 1;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-        return 2;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-    case CU_TENSOR_MAP_DATA_TYPE_INT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-        return 4;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-        return 8;
-    }
-    return 0;
-}
-
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
-                                const cuuint32_t *box, const cuuint32_t *element_strides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
-    if (bytes_of(type) == 0 || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUresult(emulator::encode_tensor(map, int(rank), bytes_of(type), base, sizes, strides,
-                                            box, element_strides, swizzle,
-                                            fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }

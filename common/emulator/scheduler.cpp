@@ -1,4 +1,4 @@
-#include "emulator/scheduler.h"
+#include "emulator/machine.h"
 
 #include "emulator/counts.h"
 #include "emulator/operations.h"
@@ -19,29 +19,13 @@ Cluster *current_cluster = nullptr;
 
 namespace {
 
-Fiber scheduler;                             // what runs when no thread does
+Fiber host;                                  // what runs when no thread does
 races::Context *scheduler_context = nullptr; // the same for the race detector
 Cta *swapped_in = nullptr;                   // whose static shared variables are in place
+int last_rank = 0;                           // of the CTA that ran last
 bool leave_cta = false;                      // a thread asked for others to go first
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
-
-// Hands the processor from the current thread to the scheduler, until it is picked again.
-void leave() {
-    races::enter(scheduler_context);
-    fiber_switch(current->fiber, scheduler);
-}
-
-// The current thread stays runnable, behind the others by the policy's pick.
-void step_back() {
-    std::deque<Thread *> &queue = current->cta->run_queue;
-    current->runnable = true;
-    if (policy().thread == Pick::NEWEST)
-        queue.push_front(current);
-    else
-        queue.push_back(current);
-    leave();
-}
 
 void bring_in(Cta &cta) {
     if (swapped_in == &cta)
@@ -51,17 +35,6 @@ void bring_in(Cta &cta) {
     cta.shared.swap_in();
     swapped_in = &cta;
     blockIdx = cta.block_index;
-}
-
-void resume(Thread &thread) {
-    bring_in(*thread.cta);
-    threadIdx = thread.index;
-    thread.runnable = false;
-    ++counts.switches;
-    current = &thread;
-    races::enter(thread.context);
-    fiber_switch(scheduler, thread.fiber);
-    current = nullptr;
 }
 
 Thread &take_thread(Cta &cta) {
@@ -123,6 +96,7 @@ void tell_progress(const Cluster &cluster) {
     static Clock::time_point last = Clock::now();
     if (progress == nullptr || ++steps % 1024 != 0)
         return;
+    const races::Unwatched library;
     const Clock::time_point now = Clock::now();
     if (now - last < std::chrono::milliseconds(100))
         return;
@@ -130,33 +104,66 @@ void tell_progress(const Cluster &cluster) {
     progress(part_done(cluster), counts.multiply_adds);
 }
 
+// The thread that goes on; pending operations complete until there is one.
+Thread &next_thread(const Cluster &cluster) {
+    for (;;) {
+        tell_progress(cluster);
+        complete_some();
+        if (Cta *cta = pick_cta(cluster, last_rank)) {
+            last_rank = cta->rank;
+            return take_thread(*cta);
+        }
+        if (!complete_one())
+            fail_with_deadlock(cluster);
+    }
+}
+
+// Goes on with the next thread. What ran is continued in `from`, maybe at once.
+void switch_from(Fiber &from) {
+    races::enter(scheduler_context);
+    current = nullptr;
+    Thread &thread = next_thread(*current_cluster);
+    bring_in(*thread.cta);
+    threadIdx = thread.index;
+    current = &thread;
+    races::enter(thread.context);
+    if (&thread.fiber != &from)
+        fiber_switch(from, thread.fiber);
+}
+
+// The current thread stays runnable, behind the others by the policy's pick.
+void step_back() {
+    std::deque<Thread *> &queue = current->cta->run_queue;
+    if (policy().thread == Pick::NEWEST)
+        queue.push_front(current);
+    else
+        queue.push_back(current);
+    leave();
+}
+
 } // namespace
 
 void run_threads(Cluster &cluster) {
     scheduler_context = races::running();
-    int last = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
-    while (cluster.unfinished > 0) {
-        tell_progress(cluster);
-        complete_some();
-        if (Cta *cta = pick_cta(cluster, last)) {
-            last = cta->rank;
-            resume(take_thread(*cta));
-        } else if (!complete_one()) {
-            fail_with_deadlock(cluster);
-        }
-    }
+    last_rank = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
+    while (cluster.unfinished > 0)
+        switch_from(host); // comes back when a thread exits
     swapped_in->shared.swap_out();
     swapped_in = nullptr;
 }
 
-void make_runnable(Thread &thread) {
-    thread.runnable = true;
-    thread.cta->run_queue.push_back(&thread);
-}
+void make_runnable(Thread &thread) { thread.cta->run_queue.push_back(&thread); }
 
+void leave() { switch_from(current->fiber); }
+
+// The scheduler must not run here: what it leaves on the stack would be the uninitialised variables
+// of a later cluster's thread, and differ from run to run.
 void leave_for_good() {
-    leave();
-    std::abort(); // the scheduler never picks a thread that has exited
+    Fiber &own = current->fiber;
+    races::enter(scheduler_context);
+    current = nullptr;
+    fiber_switch(own, host);
+    std::abort(); // no thread that has exited is picked
 }
 
 void WaitQueue::wake_all() {
@@ -165,22 +172,7 @@ void WaitQueue::wake_all() {
     threads.clear();
 }
 
-void wait_until(WaitQueue &queue, const std::function<bool()> &done, Site where,
-                std::function<std::string()> describe) {
-    if (done())
-        return;
-    Thread &thread = *current;
-    thread.wait = {where, std::move(describe)};
-    do {
-        queue.threads.push_back(&thread);
-        leave();
-    } while (!done());
-    thread.wait.describe = nullptr;
-}
-
-void schedule_point() {
-    if (current == nullptr || !policy().random)
-        return;
+void maybe_step_back() {
     complete_some();
     if (once_in(policy().yields))
         step_back();

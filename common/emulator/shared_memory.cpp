@@ -10,12 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The program's static __shared__ variables; absent if it has none.
-extern "C" {
-extern unsigned char __start_shared_memory[] __attribute__((weak));
-extern unsigned char __stop_shared_memory[] __attribute__((weak));
-}
-
 namespace emulator {
 
 namespace {
@@ -113,27 +107,9 @@ void SharedMemory::swap_out() {
 
 // ---------------------------------------------------------------------------- addresses
 
-unsigned char *SharedMemory::dynamic() const { return dynamic_; }
-
-std::size_t SharedMemory::size() const { return static_bytes_ + dynamic_bytes_; }
-
-bool SharedMemory::contains(const void *pointer) const {
-    const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-    if (byte >= dynamic_ && byte < dynamic_ + dynamic_bytes_)
-        return true;
-    return swapped_in_ && byte >= __start_shared_memory && byte < __stop_shared_memory;
-}
-
 bool SharedMemory::missed_by(const void *pointer) const {
     const unsigned char *byte = static_cast<const unsigned char *>(pointer);
     return byte >= mapping_ && byte < mapping_ + mapped_bytes_ && !contains(pointer);
-}
-
-std::uint32_t SharedMemory::offset_of(const void *pointer) const {
-    const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-    if (byte >= dynamic_ && byte <= dynamic_ + dynamic_bytes_)
-        return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
-    return static_cast<std::uint32_t>(byte - __start_shared_memory);
 }
 
 void SharedMemory::check_inside(std::uint32_t offset, std::size_t bytes) const {

@@ -17,6 +17,12 @@
 #include <deque>
 #include <vector>
 
+// The program's static __shared__ variables; absent if it has none.
+extern "C" {
+extern unsigned char __start_shared_memory[] __attribute__((weak));
+extern unsigned char __stop_shared_memory[] __attribute__((weak));
+}
+
 namespace emulator {
 
 struct Cta;
@@ -48,17 +54,27 @@ public:
     void destroy();
 
     // The dynamic part as its threads see it, 1024-byte aligned.
-    unsigned char *dynamic() const;
+    unsigned char *dynamic() const { return dynamic_; }
     // Bytes of static and dynamic part together.
-    std::size_t size() const;
+    std::size_t size() const { return static_bytes_ + dynamic_bytes_; }
 
     // True if the address lies in this CTA's static (while it is swapped in) or dynamic part.
-    bool contains(const void *pointer) const;
+    bool contains(const void *pointer) const {
+        const unsigned char *byte = static_cast<const unsigned char *>(pointer);
+        if (byte >= dynamic_ && byte < dynamic_ + dynamic_bytes_)
+            return true;
+        return swapped_in_ && byte >= __start_shared_memory && byte < __stop_shared_memory;
+    }
     // True for an address that is not inside, but so near to the dynamic part that only a kernel
     // that left its shared memory can mean it.
     bool missed_by(const void *pointer) const;
     // The offset of an address inside.
-    std::uint32_t offset_of(const void *pointer) const;
+    std::uint32_t offset_of(const void *pointer) const {
+        const unsigned char *byte = static_cast<const unsigned char *>(pointer);
+        if (byte >= dynamic_ && byte <= dynamic_ + dynamic_bytes_)
+            return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
+        return static_cast<std::uint32_t>(byte - __start_shared_memory);
+    }
     // The byte at an offset in the generic view, wherever the static part is now, and in the async
     // view. Fails with Mistake::ADDRESS if [offset, offset + bytes) is not inside.
     unsigned char *generic(std::uint32_t offset, std::size_t bytes) const;

@@ -1,50 +1,91 @@
-// The box of a tensor that a TMA copy moves, and the walk over its rows.
+// Tensor maps, and the box of a matrix that a TMA copy moves. (CUDA Driver API:
+// cuTensorMapEncodeTiled.)
 #pragma once
 
-#include "emulator/tma.h"
+#include "emulator/site.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
 namespace emulator {
 
-// Bytes of a box's longest row: 256 elements of 8 bytes.
-constexpr std::size_t LONGEST_ROW = 2048;
+// Bytes of a box's longest row: 256 elements of 4 bytes.
+constexpr std::size_t LONGEST_ROW = 1024;
 // What moves together under a swizzle.
 constexpr std::uint32_t SWIZZLE_CHUNK = 16;
 // Bytes within which a swizzle moves chunks: 32, 64 or 128 for 1, 2 or 3.
 constexpr std::uint32_t swizzle_span(int swizzle) { return SWIZZLE_CHUNK << swizzle; }
 
-constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e; // TensorDescription's
+// Where a swizzle moves a shared address: chunks are permuted within 8 rows of 128, 64 or 32 bytes.
+// As in CUtensorMapSwizzle: 0 none, 1 32B, 2 64B, 3 128B. (PTX ISA: Swizzling.)
+constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
+    // Mode s has s bits, which stand from bit 4 on and are changed by those from bit 7 on.
+    const std::uint32_t bits = (1u << swizzle) - 1;
+    return address ^ ((address >> 7 & bits) << 4);
+}
+
+// What a tensor map holds; it is stored inside the 128 bytes of a CUtensorMap.
+struct TensorDescription {
+    std::uint64_t mark; // tells an encoded map from anything else
+    unsigned char *base;
+    std::uint64_t columns, rows;
+    std::uint64_t stride;                // bytes from one row to the next
+    std::uint16_t box_columns, box_rows; // elements
+    std::uint8_t element_bytes;
+    std::uint8_t swizzle; // CUtensorMapSwizzle
+};
+static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");
+
+constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
 constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
 
-// The box of a map whose first element is at these coordinates; parts of it may lie outside of the
-// tensor, on any side.
-struct Box {
-    TensorDescription tensor;
-    std::int64_t first[TENSOR_RANK];
+// The part of a box, in one dimension, that lies inside of the matrix: coordinates begin to end
+// - 1.
+struct Overlap {
+    std::int64_t begin, end;
 
-    std::uint32_t row_bytes() const;
-    std::uint32_t rows() const;
-    std::uint32_t bytes() const { return row_bytes() * rows(); }
-    // Bytes of it that lie inside of the tensor.
-    std::uint64_t bytes_inside() const;
+    Overlap(std::int64_t first, std::int64_t extent, std::uint64_t size)
+        : begin(std::max<std::int64_t>(first, 0)),
+          end(std::max(begin, std::min(first + extent, std::int64_t(size)))) {}
+    std::uint64_t count() const { return std::uint64_t(end - begin); }
 };
 
-// Elements of a box that differ in the first coordinate alone: they lie side by side.
+// A row of a box.
 struct BoxRow {
     std::uint32_t offset;  // of the row in the box, before swizzling
-    std::uint32_t inside;  // bytes inside of the tensor; 0: none
+    std::uint32_t inside;  // bytes inside of the matrix; 0: none
     std::uint32_t skipped; // bytes of the row before those
     unsigned char *global; // where those are
 };
 
-// The box at `coordinates` of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is none, of another rank, or in global memory; for a
-// tile that is not 128-byte aligned or reaches out of shared memory; for a tensor
-// that reaches out of the global memory that there is. `copy` names the instruction.
-Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where);
+// The box of a map whose first element is at (column, row); parts of it may lie outside of the
+// matrix, on any side.
+struct Box {
+    TensorDescription tensor;
+    std::int64_t column, row;
+
+    std::uint32_t row_bytes() const {
+        return std::uint32_t(tensor.box_columns) * tensor.element_bytes;
+    }
+    std::uint32_t bytes() const { return row_bytes() * tensor.box_rows; }
+    Overlap columns() const { return {column, tensor.box_columns, tensor.columns}; }
+    Overlap rows() const { return {row, tensor.box_rows, tensor.rows}; }
+    std::uint64_t bytes_inside() const {
+        return rows().count() * columns().count() * tensor.element_bytes;
+    }
+    unsigned char *global(std::int64_t at_column, std::int64_t at_row) const {
+        return tensor.base + std::uint64_t(at_row) * tensor.stride +
+               std::uint64_t(at_column) * tensor.element_bytes;
+    }
+};
+
+// The box at (column, row) of a map that a kernel names, and the offset of the shared memory it
+// goes to or comes from. Fail for a map that is none, or in global memory; for a tile that is not
+// 128-byte aligned or reaches out of shared memory; for a matrix that reaches out of the global
+// memory that there is. `copy` names the instruction.
+Box checked_box(const void *map, int column, int row, const char *copy, Site where);
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
 
 // Calls visit for each row, in the order of their offsets.
@@ -55,16 +96,5 @@ void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit)
 // row at once, or chunks of 16 bytes that a swizzle has moved.
 void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit);
-
-// The bytes of global memory from the first to the last element inside of the tensor. bytes is 0
-// if there is none.
-struct GlobalSpan {
-    unsigned char *begin;
-    std::size_t bytes;
-};
-GlobalSpan span_of(const Box &box);
-
-// What the elements outside of the tensor read as: fills `row` with row_bytes() bytes of it.
-void fill_outside(const Box &box, unsigned char *row);
 
 } // namespace emulator

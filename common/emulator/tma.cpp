@@ -8,10 +8,8 @@
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
-#include "emulator/scopes.h"
+#include "emulator/global_writes.h"
 #include "emulator/tensor_box.h"
-
-#include <algorithm>
 
 namespace emulator {
 
@@ -29,7 +27,7 @@ void check_parameter(const void *map, const char *copy, Site where) {
              where, "started the copy here");
 }
 
-TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
+TensorDescription checked_map(const void *map, const char *copy, Site where) {
     if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
         fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
              where, "started the copy here");
@@ -39,11 +37,7 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
              "started the copy here");
     check_parameter(map, copy, where);
-    if (tensor.rank != rank)
-        fail(Mistake::MISUSE,
-             format("%s of %d dimensions with a tensor map of %d", copy, rank, int(tensor.rank)),
-             where, "started the copy here");
-    const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
+    const std::uint32_t row = std::uint32_t(tensor.box_columns) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
         fail(Mistake::MISUSE,
              format("%s of rows of %u bytes under a swizzle of %u: narrower rows than the "
@@ -76,7 +70,7 @@ void land(const Load &load) {
     races::write(shared.generic(load.tile, load.box.bytes()), load.box.bytes());
     unsigned char bytes[LONGEST_ROW];
     walk_rows(load.box, [&](const BoxRow &row) {
-        fill_outside(load.box, bytes);
+        fill_bytes(bytes, 0, load.box.row_bytes()); // what lies outside of the matrix
         if (row.inside > 0) {
             races::read(row.global, row.inside);
             copy_bytes(bytes + row.skipped, row.global, row.inside);
@@ -120,13 +114,15 @@ void check_launch_before(const char *copy, Site where) {
              where, "started the copy here, without wait_for_launch_before");
 }
 
-Box checked_box(const void *map, const int *coordinates, int rank, const char *copy, Site where) {
-    Box box{checked_map(map, rank, copy, where), {}};
-    std::copy(coordinates, coordinates + rank, box.first);
+Box checked_box(const void *map, int column, int row, const char *copy, Site where) {
+    const Box box{checked_map(map, copy, where), column, row};
     check_launch_before(copy, where);
-    const GlobalSpan span = span_of(box);
-    if (span.bytes > 0)
-        check_global(span.begin, span.bytes, copy, where);
+    const Overlap columns = box.columns(), rows = box.rows();
+    if (columns.count() > 0 && rows.count() > 0) {
+        const unsigned char *begin = box.global(columns.begin, rows.begin);
+        const unsigned char *end = box.global(columns.end, rows.end - 1);
+        check_global(begin, std::size_t(end - begin), copy, where);
+    }
     return box;
 }
 
@@ -141,16 +137,16 @@ std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, S
     return offset;
 }
 
-void tma_load(void *tile, const void *map, const int *coordinates, int rank, std::uint64_t *barrier,
+void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where) {
-    const Box box = checked_box(map, coordinates, rank, "TMA load", where);
+    const Box box = checked_box(map, column, row, "TMA load", where);
     const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
     const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
     const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
     count_load(box, destinations.size());
-    walk_rows(box, [&](const BoxRow &row) {
-        if (row.inside > 0)
-            scopes_read(*current, row.global, row.inside, where);
+    walk_rows(box, [&](const BoxRow &loaded) {
+        if (loaded.inside > 0)
+            scopes_read(*current, loaded.global, loaded.inside, where);
     });
     for (Cta *cta : destinations) {
         // A peer's as well: the bytes may land at once.

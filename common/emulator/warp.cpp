@@ -20,20 +20,6 @@ struct Call {
 
 std::uint32_t bit_of(int lane) { return 1u << lane; }
 
-// The lanes of the warp that have exited, or that the CTA does not have.
-std::uint32_t exited_lanes(const Cta &cta, int warp) {
-    const std::size_t threads = cta.threads.size();
-    if (static_cast<std::size_t>(cta.unfinished) == threads && threads % WARP_LANES == 0)
-        return 0;
-    std::uint32_t exited = 0;
-    for (int lane = 0; lane < WARP_LANES; ++lane) {
-        const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
-        if (number >= threads || cta.threads[number].finished)
-            exited |= bit_of(lane);
-    }
-    return exited;
-}
-
 // "lanes 0x0000fff0"
 std::string lanes_name(std::uint32_t lanes) {
     for (int lane = 0; lane < WARP_LANES; ++lane)
@@ -64,28 +50,22 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
          {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
 }
 
-// The lanes that will never come. Where they are missed that is a mistake.
-std::uint32_t check_exited(const Rendezvous &meeting, const Thread &thread, Site where) {
-    const std::uint32_t exited = exited_lanes(*thread.cta, thread.warp());
-    const std::uint32_t missed = exited & meeting.mask & ~meeting.lanes;
-    if (missed != 0 && !meeting.exited_may_miss)
+// Does the work and lets all go on, if nobody is missing. Lanes that have exited will never come:
+// where they are missed that is a mistake.
+void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
+    const std::uint32_t missing = meeting.mask & ~meeting.lanes;
+    if ((missing & meeting.exited) != 0 && !meeting.exited_may_miss)
         fail(Mistake::MISUSE,
              format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
-                    lanes_name(missed).c_str(), thread.warp(), thread.cta->rank),
+                    lanes_name(missing & meeting.exited).c_str(), thread.warp(), thread.cta->rank),
              {note_at(where, "it was called here")});
-    return exited;
-}
-
-// Does the work and lets all go on, if nobody is missing.
-void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
-    const std::uint32_t exited = check_exited(meeting, thread, where);
-    if ((meeting.mask & ~(meeting.lanes | exited)) != 0)
+    if ((missing & ~meeting.exited) != 0)
         return;
     if (meeting.work != nullptr)
         meeting.work(meeting.argument);
     meeting.lanes = 0;
     ++meeting.phase;
-    if ((meeting.mask | exited) == ~0u)
+    if ((meeting.mask | meeting.exited) == ~0u)
         accesses_warp_met(*thread.cta, thread.warp());
     meeting.waiting.wake_all();
 }
@@ -208,9 +188,10 @@ void warp_aligned(const char *what, Site where) {
                     what, call.lane, call.what),
              {note_at(thread, where, "came here"),
               note_at(call.site, format("lane %d came here", call.lane))});
-    ++call.lanes;
-    for (; !aligned.calls.empty() && aligned.calls.front().lanes == WARP_LANES; ++aligned.first)
-        aligned.calls.pop_front();
+    if (++call.lanes == WARP_LANES) { // the first: no lane is behind it
+        aligned.calls.erase(aligned.calls.begin());
+        ++aligned.first;
+    }
 }
 
 void warp_together(const char *what, std::uint32_t mask, void *argument,
@@ -242,6 +223,7 @@ void warp_sync(std::uint32_t mask, Site where) {
 
 void warp_thread_exits(Thread &thread) {
     Rendezvous &meeting = thread.cta->warps[thread.warp()];
+    meeting.exited |= bit_of(thread.lane());
     if (meeting.lanes == 0)
         return;
     complete_if_full(meeting, thread, meeting.waiting.threads.front()->wait.site);

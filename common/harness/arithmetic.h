@@ -1,20 +1,41 @@
 /* What a step computes, in the terms that the rest of the harness needs. */
-#ifndef GEMM_LADDER_HARNESS_ARITHMETIC_H
-#define GEMM_LADDER_HARNESS_ARITHMETIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "harness/compare.h"
-#include "harness/contenders.h"
 #include "harness/number.h"
-#include "harness/random.h"
+#include "harness/operands.h"
 #include "step.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Who computes beside whom. The step and its second opinion are always there. Beside a step with
+ * fp16 sums there is cuBLAS with such sums, beside one that moves words a plain copy of A; if it is
+ * asked for, one of the algorithms that cuBLASLt has for a product. A step that can launch early
+ * does so as a contender of its own. */
+enum contender_role {
+    CONTENDER_STEP,
+    CONTENDER_OTHER,
+    CONTENDER_FP16_SUMS,
+    CONTENDER_COPY,
+    CONTENDER_HEURISTIC,
+    CONTENDER_EARLY,
+    CONTENDERS
+};
+
+/* Some of them: bit i is contender i. */
+typedef unsigned contender_set;
+enum { STEP_AND_OTHER = 1 << CONTENDER_STEP | 1 << CONTENDER_OTHER };
+
+/* True if it is one of the set. */
+static inline bool has_contender(contender_set set, int contender) {
+    return (set >> contender & 1) != 0;
+}
 
 /* A contender beside the step, as the report calls it. */
 typedef struct rival {
@@ -76,8 +97,23 @@ typedef struct integers {
  * multiples of 1/16 up to 16, and everything counted in sixteenths stays below 2^24. */
 integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alpha, float beta);
 
+/* ---- which shapes it takes */
+
+enum { SHAPE_RULE_SIZE = 192 };
+
+/* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...", and no k if
+ * there is none, which is k = 0 below. */
+void shape_rule(const step *step, char *text, size_t size);
+
+/* 0 if the rung takes the shape, or non-zero with one sentence in error. */
+int shape_check(const step *step, int m, int n, int k, char *error, size_t size);
+
+/* The smallest shape from (m, n, k) on that the rung takes, dimension by dimension. */
+void shape_round_up(const step *step, int *m, int *n, int *k);
+
+/* Floating-point operations of the product: 2mnk. */
+double shape_flop(int m, int n, int k);
+
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Device memory, and guard bands around it, so that a write beside a matrix is found. */
-#ifndef GEMM_LADDER_HARNESS_BUFFERS_H
-#define GEMM_LADDER_HARNESS_BUFFERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,33 +17,27 @@ typedef struct buffer {
     bool guarded;
 } buffer;
 
+/* Device memory that holds anything; cudaFree() it. what names it in messages. */
+void *device_memory(size_t bytes, const char *what);
+
 /* Device memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
-/* Allocates a payload of `bytes` bytes, which holds anything: guarded, between two guard bands;
- * else alone, so that the emulator and memcheck see every access beside it. what names the buffer
- * in messages. Returns 0, or non-zero after printing one line; *buffer is then empty.
- * buffer_destroy() it. */
-int buffer_create(buffer *buffer, size_t bytes, bool guarded, const char *what);
-
-/* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream.
- * Returns 0, or non-zero after printing one line. */
-int buffer_poison(const buffer *buffer, struct CUstream_st *stream);
-
-/* Copies `bytes` bytes from the host to the start of the payload. Returns 0, or non-zero after
- * printing one line. */
-int buffer_upload(const buffer *buffer, const void *from, size_t bytes);
-
-/* Copies the first `bytes` bytes of the payload to the host. Returns 0, or non-zero after printing
- * one line. */
-int buffer_download(const buffer *buffer, void *to, size_t bytes);
-
-/* *intact says whether the guards, if it has some, are as they were made; if not, text says which
- * one is not, and where. Call it when no kernel runs. Returns 0, or non-zero after printing one
- * line. */
-int buffer_guards_intact(const buffer *buffer, bool *intact, char *text, size_t size);
+/* A payload of `bytes` bytes, which holds anything: guarded, between two guard bands; else alone,
+ * so that the emulator and memcheck see every access beside it. what names the buffer in messages.
+ */
+buffer buffer_create(size_t bytes, bool guarded, const char *what);
 
 /* Frees the memory. An empty buffer (all zero) is nothing to free. */
-void buffer_destroy(buffer *buffer);
+void buffer_destroy(const buffer *buffer);
 
-#endif
+/* Fills the payload with bytes 0xff: NaN in bf16, fp16, fp32 and fp64. Enqueued on the stream. */
+void buffer_poison(const buffer *buffer, struct CUstream_st *stream);
+
+/* Copy the first `bytes` bytes of the payload from the host, or to it. */
+void buffer_upload(const buffer *buffer, const void *from, size_t bytes);
+void buffer_download(const buffer *buffer, void *to, size_t bytes);
+
+/* Whether the guards, if it has some, are as they were made; if not, text says which one is not,
+ * and where. Call it when no kernel runs. */
+bool buffer_guards_intact(const buffer *buffer, char *text, size_t size);

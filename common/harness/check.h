@@ -1,27 +1,46 @@
-/* Compares an output in device memory with the reference, and takes its digest. */
-#ifndef GEMM_LADDER_HARNESS_CHECK_H
-#define GEMM_LADDER_HARNESS_CHECK_H
+/* Compares an output in device memory with the reference, takes its digest, and says what it found.
+ */
+#pragma once
 
-#include "harness/compare.h"
-#include "harness/digest.h"
 #include "harness/reference.h"
-#include "harness/verdict.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* What a check of one or several outputs found. */
+typedef struct verdict {
+    enum check_kind kind;
+    uint64_t checked; /* elements compared with the reference */
+    uint64_t wrong;
+    double max_error_over_bound;
+    uint64_t first_row, first_column; /* of the first wrong element, if wrong > 0 */
+    double got, expected, allowed;    /* and its values; of CHECK_WORDS the bits as a number */
+    uint64_t not_finite;              /* NaN or infinite elements of the whole output */
+    uint64_t not_finite_row, not_finite_column;
+} verdict;
+
+/* True if something was checked and all of it was right. */
+bool verdict_right(const verdict *verdict);
+
+/* Adds the findings of one more output of the same kind. total starts as {.kind = ...}. */
+void verdict_merge(verdict *total, const verdict *part);
+
+/* "exact: 64 of 64 equal" or "exact: 3 of 64 differ; first at [1][2]: got 5, expected 6". The bits
+ * of words are shown as "0x3f800000". */
+void verdict_format(const verdict *verdict, char *text, size_t size);
+
 /* d is of the output's format and the reference's shape. Every element of the reference is
  * compared; with a sampled one the whole of d is searched for NaN and infinities as well.
- * CHECK_WORDS compares the bits, of a reference that has words; rounding is not looked at. Returns
- * 0 with the findings in verdict, or non-zero after printing one line if a call failed. */
-int check_output(const void *d, const reference *reference, enum check_kind kind,
-                 const rounding *rounding, struct CUstream_st *stream, verdict *verdict);
+ * CHECK_WORDS compares the bits, of a reference that has words. */
+verdict check_output(const void *d, const reference *reference, enum check_kind kind,
+                     const rounding *rounding, struct CUstream_st *stream);
 
-/* The digest (digest.h) of the count elements at d, in device memory. Returns 0, or non-zero after
- * printing one line if a call failed. */
-int output_digest(const void *d, enum number format, size_t count, struct CUstream_st *stream,
-                  uint64_t *digest);
+/* One number for all bits of the count elements at d, in device memory: two outputs with the same
+ * digest are the same, but for an accident of one in 2^64. It is a sum over the elements, so that
+ * the order in which they are read does not matter; an element's share depends on its bits and its
+ * place. */
+uint64_t output_digest(const void *d, enum number format, size_t count, struct CUstream_st *stream);
 
 /* ---- what the two machines do element by element */
 
@@ -49,6 +68,15 @@ typedef struct findings {
     double max_ratio; /* of an error to its bound */
 } findings;
 
+/* The share of element i of a matrix in its digest: of its bits, so that 0 and -0 differ. */
+HOST_DEVICE static inline uint64_t digest_element(enum number format, const void *matrix,
+                                                  size_t i) {
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    const uint32_t word = number_bytes(format) == sizeof(uint32_t) ? ((const uint32_t *)matrix)[i]
+                                                                   : ((const uint16_t *)matrix)[i];
+    return random_mix(random_mix(golden * (i + 1)) ^ word);
+}
+
 /* Adds what element i of the pass has. */
 HOST_DEVICE static inline void check_element(const examination *e, enum check_pass pass, size_t i,
                                              findings *found) {
@@ -72,12 +100,10 @@ HOST_DEVICE static inline void check_element(const examination *e, enum check_pa
     }
 }
 
-/* check_element() for all i below count. Returns 0, or non-zero after printing one line. */
-int check_elements(const examination *examination, enum check_pass pass, size_t count,
-                   struct CUstream_st *stream, findings *found);
+/* check_element() for all i below count. */
+findings check_elements(const examination *examination, enum check_pass pass, size_t count,
+                        struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,12 +1,10 @@
 /* Is one output right? The kernels and the unit tests use these same functions. */
-#ifndef GEMM_LADDER_HARNESS_COMPARE_H
-#define GEMM_LADDER_HARNESS_COMPARE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/host_device.h"
 #include "harness/number.h"
 
 enum check_kind {
@@ -43,16 +41,10 @@ typedef struct comparison {
 /* How far rounding to the format may move a number of that size. bf16 numbers that are not normal
  * do not come up. */
 HOST_DEVICE static inline double rounding_error(enum number format, double magnitude) {
-    switch (format) {
-    case NUMBER_BF16:
-        return 0x1p-8 * magnitude;
-    case NUMBER_FP16:
-        return 0x1p-11 * magnitude + 0x1p-25; /* half of the step between subnormal numbers */
-    case NUMBER_INT32:
-    case NUMBER_FP32:
-        break;
-    }
-    return 0x1p-23 * magnitude + 0x1p-149; /* a step between subnormal numbers */
+    return format == NUMBER_BF16 ? 0x1p-8 * magnitude
+           : format == NUMBER_FP16
+               ? 0x1p-11 * magnitude + 0x1p-25   /* half of the step between subnormal numbers */
+               : 0x1p-23 * magnitude + 0x1p-149; /* a step between subnormal numbers */
 }
 
 /* How far a correct output may be from the exact result.
@@ -109,5 +101,3 @@ HOST_DEVICE static inline comparison compare(enum check_kind kind, const roundin
     return kind == CHECK_EXACT ? compare_exact(rounding, output, expected)
                                : compare_bounded(rounding, output, expected);
 }
-
-#endif

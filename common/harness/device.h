@@ -1,6 +1,5 @@
 /* What runs everything: a GPU, or the emulator of one. */
-#ifndef GEMM_LADDER_HARNESS_DEVICE_H
-#define GEMM_LADDER_HARNESS_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,31 +37,17 @@ typedef struct device_info {
     char cublas[32];             /* "13.1.0" */
 } device_info;
 
-struct nvml;
-
 typedef struct device {
-    int index;
     struct CUstream_st *stream; /* all work goes here */
-    struct nvml *nvml;          /* NULL if there is none */
     device_info info;
 } device;
 
-/* Takes GPU number index if it can run the step, or the emulator, which runs every step. Returns an
- * enum exit_status; unless it is STATUS_VERIFIED one line has been printed and there is nothing to
- * close. */
-int device_open(const step *step, int index, device *device);
-void device_close(device *device);
+/* Takes GPU number index, or the emulator, until the program ends; which it does here if a GPU
+ * cannot run the step. The emulator runs every step. */
+void device_open(const step *step, int index, device *device);
 
-/* Bytes that can be allocated now. Returns 0, or non-zero after printing one line. */
-int device_free_bytes(size_t *bytes);
+/* Bytes that can be allocated now. */
+size_t device_free_bytes(void);
 
-/* Non-zero, after printing one line, if the last launch was refused. */
-int device_check_launch(const char *what);
-
-/* Waits for all work. Non-zero, after printing one line, if any of it failed. */
-int device_wait(const device *device, const char *what);
-
-/* Energy used so far, NAN if unknown. */
-double device_energy_joules(const device *device);
-
-#endif
+/* Waits for all work, which what names in a message if any of it failed. */
+void device_wait(const device *device, const char *what);

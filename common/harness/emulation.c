@@ -1,4 +1,4 @@
-#include "harness/emulation.h"
+#include "harness/report.h"
 
 #include <inttypes.h>
 
@@ -27,39 +27,33 @@ static void print_launch(FILE *out, const emulation *emulation) {
             emulation->order);
 }
 
-/* "3.1 MB by TMA in 40 loads", with a comma before it if something stands there already. */
-static void print_part(FILE *out, bool *first, uint64_t bytes, const char *how) {
-    char text[32];
-    if (bytes > 0) {
-        fprintf(out, "%s%s by %s", *first ? "" : ", ", format_bytes(bytes, text, sizeof text), how);
-        *first = false;
-    }
-}
-
-static void print_read(FILE *out, const emulator_counts *c) {
+/* What was moved, by all that moved something: "3.1 MB by TMA in 40 loads, 2 kB by threads". */
+static void print_moved(FILE *out, const char *label, const emulator_counts *c, bool read) {
     char tma[64];
     char text[32];
-    bool first = true;
-    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " load%s", c->tma_loads, plural(c->tma_loads));
-    fputs("read       ", out);
-    print_part(out, &first, c->tma_read_bytes, tma);
-    print_part(out, &first, c->copied_bytes, "cp.async");
-    print_part(out, &first, c->global_read_bytes, "threads");
-    if (c->multicast_bytes > 0) {
+    const uint64_t count = read ? c->tma_loads : c->tma_stores;
+    const struct {
+        uint64_t bytes;
+        const char *how;
+    } parts[] = {{read ? c->tma_read_bytes : c->tma_written_bytes, tma},
+                 {read ? c->copied_bytes : 0, "cp.async"},
+                 {read ? c->global_read_bytes : c->global_written_bytes, "threads"}};
+    const char *between = "";
+    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " %s%s", count, read ? "load" : "store",
+             plural(count));
+    fprintf(out, "%-11s", label);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+        if (parts[i].bytes > 0) {
+            fprintf(out, "%s%s by %s", between, format_bytes(parts[i].bytes, text, sizeof text),
+                    parts[i].how);
+            between = ", ";
+        }
+    }
+    if (read && c->multicast_bytes > 0) {
         fprintf(out, "; multicast brought %s more to other CTAs",
                 format_bytes(c->multicast_bytes, text, sizeof text));
     }
-    fputs(first ? "nothing counted\n" : "\n", out);
-}
-
-static void print_written(FILE *out, const emulator_counts *c) {
-    char tma[64];
-    bool first = true;
-    snprintf(tma, sizeof tma, "TMA in %" PRIu64 " store%s", c->tma_stores, plural(c->tma_stores));
-    fputs("written    ", out);
-    print_part(out, &first, c->tma_written_bytes, tma);
-    print_part(out, &first, c->global_written_bytes, "threads");
-    fputs(first ? "nothing counted\n" : "\n", out);
+    fputs(*between == '\0' ? "nothing counted\n" : "\n", out);
 }
 
 static void print_work(FILE *out, const emulator_counts *c) {
@@ -120,8 +114,8 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
 
 void emulation_print(FILE *out, const emulation *emulation) {
     print_launch(out, emulation);
-    print_read(out, &emulation->counts);
-    print_written(out, &emulation->counts);
+    print_moved(out, "read", &emulation->counts, true);
+    print_moved(out, "written", &emulation->counts, false);
     print_work(out, &emulation->counts);
     if (emulation->detects_races) {
         fputs("races      ThreadSanitizer found none; it leaves what threads read and write by "
@@ -130,7 +124,6 @@ void emulation_print(FILE *out, const emulation *emulation) {
     } else {
         print_conflicts(out, emulation);
     }
-    fflush(out);
 }
 
 static void write_counts(json *json, const emulator_counts *c) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,98 +13,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char TEMPORARY_END[] = ".XXXXXX";
+#include "harness/message.h"
 
-static char *temporary_template(const char *path) {
-    const size_t length = strlen(path);
-    char *name = malloc(length + sizeof TEMPORARY_END);
-    if (name != NULL) {
-        memcpy(name, path, length);
-        memcpy(name + length, TEMPORARY_END, sizeof TEMPORARY_END);
-    }
-    return name;
-}
+/* A file under a temporary name beside the one that it will replace; or a device or a pipe, which
+ * is written to as it is. */
+typedef struct place {
+    char path[PATH_MAX];
+    char temporary[PATH_MAX + 8];
+    bool direct; /* then there is nothing under the temporary name */
+    int descriptor;
+} place;
 
-static int refuse(const char *path, int number, char *error, size_t size) {
-    snprintf(error, size, "cannot write '%s': %s", path, strerror(number));
+static int refuse(const char *path, const char *why, char *error, size_t size) {
+    snprintf(error, size, "cannot write '%s': %s", path, why);
     return 1;
 }
 
-/* Sets json's path and temporary, or fails with errno 0 and the reason in error, or with errno. */
-static int find_place(json *json, const char *path, char *error, size_t size) {
+/* Opens the place for the path: 0, or non-zero with one sentence in error and nothing left behind.
+ */
+static int open_place(place *place, const char *path, char *error, size_t size) {
     struct stat status;
     const bool there = stat(path, &status) == 0;
-    const bool direct = there && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
-    if (there && !direct && !S_ISREG(status.st_mode)) {
-        snprintf(error, size, "cannot write '%s': it is %s", path,
-                 S_ISDIR(status.st_mode) ? "a directory"
-                                         : "neither a file nor a device or pipe to write to");
-        errno = 0;
-        return 1;
+    place->direct = there && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+    if (there && !place->direct && !S_ISREG(status.st_mode)) {
+        return refuse(path,
+                      S_ISDIR(status.st_mode)
+                          ? "it is a directory"
+                          : "it is neither a file nor a device or pipe to write to",
+                      error, size);
     }
     /* A link stays: what it leads to is replaced. */
-    json->path = there && !direct ? realpath(path, NULL) : strdup(path);
-    json->temporary = direct || json->path == NULL ? NULL : temporary_template(json->path);
-    return json->path == NULL || (!direct && json->temporary == NULL);
-}
-
-static void release(json *json) {
-    free(json->path);
-    free(json->temporary);
-    memset(json, 0, sizeof *json);
+    if (!there || place->direct || realpath(path, place->path) == NULL) {
+        snprintf(place->path, sizeof place->path, "%s", path);
+    }
+    snprintf(place->temporary, sizeof place->temporary, "%s.XXXXXX", place->path);
+    place->descriptor = place->direct ? open(path, O_WRONLY) : mkstemp(place->temporary);
+    return place->descriptor < 0 ? refuse(path, strerror(errno), error, size) : 0;
 }
 
 int json_writable(const char *path, char *error, size_t size) {
-    json trial = {0};
-    if (find_place(&trial, path, error, size) == 0 && trial.temporary == NULL) {
-        /* Not opened: the reader of a pipe would see its end. */
-        const int number = access(path, W_OK) == 0 ? 0 : errno;
-        release(&trial);
-        return number == 0 ? 0 : refuse(path, number, error, size);
+    struct stat status;
+    place place;
+    if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
+        /* Not opened: its reader would see its end. */
+        return access(path, W_OK) == 0 ? 0 : refuse(path, strerror(errno), error, size);
     }
-    release(&trial);
-    if (json_begin(&trial, path, error, size) != 0) {
+    if (open_place(&place, path, error, size) != 0) {
         return 1;
     }
-    json_abandon(&trial);
+    close(place.descriptor);
+    if (!place.direct) {
+        unlink(place.temporary);
+    }
     return 0;
 }
 
-/* mkstemp makes a file for its owner alone; a result is an ordinary file. */
-static int set_ordinary_mode(int descriptor) {
-    const mode_t mask = umask(0);
-    umask(mask);
-    return fchmod(descriptor, 0666 & ~mask);
-}
-
-static void unlink_temporary(const json *json) {
-    if (json->temporary != NULL) {
-        unlink(json->temporary);
-    }
-}
-
-int json_begin(json *json, const char *path, char *error, size_t size) {
+void json_begin(json *json) {
     memset(json, 0, sizeof *json);
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failed write, not the end */
-    int descriptor = -1;
-    if (find_place(json, path, error, size) == 0) {
-        descriptor = json->temporary != NULL ? mkstemp(json->temporary) : open(path, O_WRONLY);
-    } else if (errno == 0) {
-        return 1;
-    }
-    if (descriptor >= 0 && (json->temporary == NULL || set_ordinary_mode(descriptor) == 0)) {
-        json->file = fdopen(descriptor, "w");
-    }
+    json->file = open_memstream(&json->text, &json->length);
     if (json->file == NULL) {
-        refuse(path, errno, error, size);
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink_temporary(json);
-        }
-        release(json);
-        return 1;
+        end_with(STATUS_FAILED, "no memory for a file");
     }
-    return 0;
 }
 
 static void write_text(json *json, const char *text) {
@@ -170,21 +140,25 @@ void json_array_end(json *json) {
 }
 
 void json_string(json *json, const char *key, const char *value) {
-    if (value == NULL) {
-        json_null(json, key);
-        return;
-    }
     write_start(json, key);
-    write_text(json, value);
+    if (value != NULL) {
+        write_text(json, value);
+    } else {
+        fputs("null", json->file);
+    }
 }
 
 void json_double(json *json, const char *key, double value) {
-    if (!isfinite(value)) {
-        json_null(json, key);
-        return;
-    }
     write_start(json, key);
-    fprintf(json->file, "%.17g", value);
+    fprintf(json->file, isfinite(value) ? "%.17g" : "null", value);
+}
+
+void json_doubles(json *json, const char *key, const double *values, size_t count) {
+    json_array_begin(json, key);
+    for (size_t i = 0; i < count; ++i) {
+        json_double(json, NULL, values[i]);
+    }
+    json_array_end(json);
 }
 
 void json_unsigned(json *json, const char *key, uint64_t value) {
@@ -197,35 +171,47 @@ void json_bool(json *json, const char *key, bool value) {
     fputs(value ? "true" : "false", json->file);
 }
 
-void json_null(json *json, const char *key) {
-    write_start(json, key);
-    fputs("null", json->file);
+void json_null(json *json, const char *key) { json_string(json, key, NULL); }
+
+/* mkstemp makes a file for its owner alone; a result is an ordinary file. */
+static int set_ordinary_mode(int descriptor) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(descriptor, 0666 & ~mask);
 }
 
-int json_commit(json *json, char *error, size_t size) {
+/* 0, or non-zero with errno. fsync before rename: after a crash the name holds the old file or the
+ * whole new one. */
+static int write_place(const place *place, const char *text, size_t length) {
+    for (size_t written = 0; written < length;) {
+        const ssize_t more = write(place->descriptor, text + written, length - written);
+        if (more < 0) {
+            return 1;
+        }
+        written += (size_t)more;
+    }
+    return !place->direct &&
+           (set_ordinary_mode(place->descriptor) != 0 || fsync(place->descriptor) != 0 ||
+            rename(place->temporary, place->path) != 0);
+}
+
+int json_commit(json *json, const char *path, char *error, size_t size) {
+    place place;
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failed write, not the end */
     fputc('\n', json->file);
-    /* fsync before rename: after a crash the name holds the old file or the whole new one. */
-    int failed = fflush(json->file) != 0 || ferror(json->file) ||
-                 (json->temporary != NULL && fsync(fileno(json->file)) != 0);
-    int number = failed ? errno : 0;
-    if (fclose(json->file) != 0 && !failed) {
-        failed = 1;
-        number = errno;
+    if (fclose(json->file) != 0) {
+        end_with(STATUS_FAILED, "no memory for what is to be written to '%s'", path);
     }
-    if (!failed && json->temporary != NULL && rename(json->temporary, json->path) != 0) {
-        failed = 1;
-        number = errno;
+    int failed = open_place(&place, path, error, size);
+    if (!failed) {
+        if (write_place(&place, json->text, json->length) != 0) {
+            failed = refuse(path, strerror(errno), error, size);
+            if (!place.direct) {
+                unlink(place.temporary);
+            }
+        }
+        close(place.descriptor);
     }
-    if (failed) {
-        refuse(json->path, number, error, size);
-        unlink_temporary(json);
-    }
-    release(json);
+    free(json->text);
     return failed;
-}
-
-void json_abandon(json *json) {
-    fclose(json->file);
-    unlink_temporary(json);
-    release(json);
 }

@@ -1,6 +1,6 @@
-/* Writes one JSON file: whole or not at all. A device or a pipe is written to as it is. */
-#ifndef GEMM_LADDER_HARNESS_JSON_H
-#define GEMM_LADDER_HARNESS_JSON_H
+/* Writes one JSON file: whole or not at all. It is made in memory until then. A device or a pipe is
+ * written to as it is. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,13 +9,12 @@
 
 enum { JSON_MOST_NESTED = 16 };
 
-/* A file under a temporary name beside the one it will replace. The values go between json_begin
- * and json_commit; the outermost value is an object that the caller begins and ends. In an array
- * the key is NULL. */
+/* The values go between json_begin and json_commit; the outermost value is an object that the
+ * caller begins and ends. In an array the key is NULL. */
 typedef struct json {
-    FILE *file;
-    char *path;
-    char *temporary; /* NULL if path is written to as it is */
+    FILE *file; /* which writes the text */
+    char *text;
+    size_t length;
     int depth;
     bool filled[JSON_MOST_NESTED];   /* something stands at this depth already */
     bool is_array[JSON_MOST_NESTED]; /* arrays hold plain values and stay on one line */
@@ -25,41 +24,24 @@ typedef struct json {
  * with one sentence in error. */
 int json_writable(const char *path, char *error, size_t size);
 
-/* Starts the file. Returns 0, or non-zero with one sentence in error and nothing left behind. */
-int json_begin(json *json, const char *path, char *error, size_t size);
+/* Starts the text. */
+void json_begin(json *json);
 
-/* Opens an object. */
+/* Objects, and arrays of plain values. */
 void json_object_begin(json *json, const char *key);
-
-/* Closes the innermost object. */
 void json_object_end(json *json);
-
-/* Opens an array. */
 void json_array_begin(json *json, const char *key);
-
-/* Closes the innermost array. */
 void json_array_end(json *json);
 
-/* Writes a text (UTF-8), escaped; NULL is written as null. */
+/* Values. A text (UTF-8) is escaped; NULL, and a number that is not finite, become null. A double
+ * is written so that it reads back as the same one. */
 void json_string(json *json, const char *key, const char *value);
-
-/* Writes a number so that it reads back as the same double; null if it is not finite. */
 void json_double(json *json, const char *key, double value);
-
-/* Writes a whole number. */
+void json_doubles(json *json, const char *key, const double *values, size_t count); /* an array */
 void json_unsigned(json *json, const char *key, uint64_t value);
-
-/* Writes true or false. */
 void json_bool(json *json, const char *key, bool value);
-
-/* Writes null. */
 void json_null(json *json, const char *key);
 
-/* Puts the file in its place. Returns 0, or non-zero with one sentence in error; then the
- * temporary file is gone and what stood at path before is untouched. */
-int json_commit(json *json, char *error, size_t size);
-
-/* Gives up: removes the temporary file. */
-void json_abandon(json *json);
-
-#endif
+/* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then what
+ * stood at path before is untouched, and nothing else is left behind. */
+int json_commit(json *json, const char *path, char *error, size_t size);

@@ -2,8 +2,7 @@
  * implementations of this header and of device.h, operands.h, reference.h, check.h and
  * second_opinion.h; all others are the same in both programs. A traced rung's program has
  * trace/measure.c in place of the machine's own measure.c. */
-#ifndef GEMM_LADDER_HARNESS_MACHINE_H
-#define GEMM_LADDER_HARNESS_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,14 +37,8 @@ size_t machine_trials(const step *step, int sms, const options *options,
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 
-/* Measures a step whose result is right: times on a GPU, unless the options say none; counts on the
- * emulator; the events of one CTA in a program that traces. They are put in the report,
- * machine_forget() frees them. Returns an enum exit_status; if it is not STATUS_VERIFIED, either
- * one line has been printed or the verification says what is wrong now. */
-int machine_measure(workload *workload, const options *options, verification *verification,
-                    report *report);
-
-/* Frees what machine_measure() made; nothing if it was not called. */
-void machine_forget(report *report);
-
-#endif
+/* Measures a step whose result is right, once in a process: times on a GPU, unless the options say
+ * none; counts on the emulator; the events of one CTA in a program that traces. They are put in the
+ * report, unless the verification says that something is wrong now. */
+void machine_measure(workload *workload, const options *options, verification *verification,
+                     report *report);

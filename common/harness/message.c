@@ -1,13 +1,13 @@
 #include "harness/message.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "harness/exit_status.h"
 
 enum { QUIET_SECONDS = 2 };
 static const double REDRAW_SECONDS = 0.2;
@@ -16,14 +16,48 @@ static const char *message_start = "gemm-ladder";
 
 void message_prefix(const char *prefix) { message_start = prefix; }
 
-void message(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
+static void print_line(const char *format, va_list arguments, const char *end) {
     fflush(stdout);
     fprintf(stderr, "%s: ", message_start);
     vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", end);
+}
+
+void message(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments, "");
     va_end(arguments);
+}
+
+void end_with(enum exit_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(format, arguments, "");
+    va_end(arguments);
+    exit(output_end(status));
+}
+
+void cuda_check(cudaError_t status, const char *format, ...) {
+    char end[256];
+    va_list arguments;
+    if (status == cudaSuccess) {
+        return;
+    }
+    snprintf(end, sizeof end, " failed: %s: %s", cudaGetErrorName(status),
+             cudaGetErrorString(status));
+    va_start(arguments, format);
+    print_line(format, arguments, end);
+    va_end(arguments);
+    exit(output_end(STATUS_FAILED));
+}
+
+void *allocate(size_t count, size_t size) {
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL) {
+        end_with(STATUS_FAILED, "no memory for %.3g bytes", (double)count * (double)size);
+    }
+    return memory;
 }
 
 int output_end(int status) {
@@ -39,6 +73,11 @@ double monotonic_seconds(void) {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void sleep_seconds(double seconds) {
+    const struct timespec time = {(time_t)seconds, (long)(1e9 * fmod(seconds, 1))};
+    (void)nanosleep(&time, NULL);
 }
 
 void progress_begin(progress *progress, const char *what) {
@@ -76,9 +115,4 @@ void progress_hide(const progress *progress) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
     }
-}
-
-void progress_end(progress *progress) {
-    progress_hide(progress);
-    progress->shown = false;
 }

@@ -1,12 +1,23 @@
-/* One-line messages on stderr, and a progress line for phases that take long. */
-#ifndef GEMM_LADDER_HARNESS_MESSAGE_H
-#define GEMM_LADDER_HARNESS_MESSAGE_H
+/* One-line messages on stderr, the end of the program, and a progress line for phases that take
+ * long. What a program cannot go on without is asked for by a function that ends the program, after
+ * one line, where it fails: then there is nothing to return and nothing to clean up. */
+#pragma once
 
+#include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What a rung's program says with its exit status. */
+enum exit_status {
+    STATUS_VERIFIED = 0,
+    STATUS_FAILED = 1,     /* a wrong result, a failed call, or output that cannot be written */
+    STATUS_USAGE = 2,      /* bad options, unsupported shape, does not fit in memory */
+    STATUS_CANNOT_RUN = 77 /* no GPU, or one that the rung is not made for */
+};
 
 /* Every later message starts with "prefix: ". The string must outlive the messages. */
 void message_prefix(const char *prefix);
@@ -14,12 +25,26 @@ void message_prefix(const char *prefix);
 /* Prints "prefix: text" and a line end on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* message(), and the end of the program. */
+void end_with(enum exit_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
+
+/* Nothing if a CUDA call has succeeded. Otherwise the end of the program, with what was being done
+ * (the format), the name of the error and what CUDA says about it. */
+void cuda_check(cudaError_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Memory for `count` elements of `size` bytes, all 0, which the caller frees. */
+void *allocate(size_t count, size_t size);
+
 /* Writes out what was printed on stdout. Returns the program's exit status: the one given, or
  * STATUS_FAILED with a message if that was STATUS_VERIFIED and the output could not be written. */
 int output_end(int status);
 
 /* Seconds on a clock that only goes forward. */
 double monotonic_seconds(void);
+
+/* Sleeps, unless a signal comes. */
+void sleep_seconds(double seconds);
 
 /* A phase of known length. On a terminal it shows a line that is rewritten in place, with the time
  * left; otherwise one plain line, and only if the phase takes more than two seconds. */
@@ -39,11 +64,6 @@ void progress_update(progress *progress, double fraction_done);
 /* Clears the line, if there is one; the next update draws it again. */
 void progress_hide(const progress *progress);
 
-/* Ends the phase and clears its line. */
-void progress_end(progress *progress);
-
 #ifdef __cplusplus
 }
-#endif
-
 #endif

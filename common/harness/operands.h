@@ -1,13 +1,138 @@
-/* Random operands, made where they are used. */
-#ifndef GEMM_LADDER_HARNESS_OPERANDS_H
-#define GEMM_LADDER_HARNESS_OPERANDS_H
+/* Counter-based random operands: the value at an index depends on the seed, the stream and the
+ * index alone, so that every thread of a kernel can make its own. */
+#pragma once
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "harness/number.h"
-#include "harness/random.h"
 #include "step.h"
+
+enum inputs {
+    INPUTS_NORMAL,   /* mean 0, standard deviation 1 */
+    INPUTS_UNIFORM,  /* [-1, 1) before rounding to the operands' format */
+    INPUTS_INTEGERS, /* whole numbers in [-range, range] */
+    INPUTS_BITS      /* words with any bits, for computations that move them */
+};
+
+/* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
+ * drawn from different streams. */
+enum random_stream {
+    RANDOM_STREAM_A = 1,
+    RANDOM_STREAM_B = 2,
+    RANDOM_STREAM_SAMPLE = 3,
+    RANDOM_STREAM_C = 4,
+    RANDOM_STREAM_PLACES = 5
+};
+
+/* An fp32 holds every whole number up to this one. */
+enum { EXACT_INTEGER_LIMIT = 1 << 24, LARGEST_INTEGER_RANGE = 4 };
+
+/* The largest r of 4, 3, 2, 1 such that k products of numbers in [-r, r] stay within the limit, so
+ * that they add up exactly in any order in a format that has every whole number up to there; 0 if k
+ * is too large even for r = 1. */
+static inline int random_integer_range(int64_t k, int64_t limit) {
+    for (int range = LARGEST_INTEGER_RANGE; range >= 1; --range) {
+        if (k <= limit / (range * range)) {
+            return range;
+        }
+    }
+    return 0;
+}
+
+/* The finaliser of splitmix64: every bit of the result depends on every bit of x. */
+HOST_DEVICE static inline uint64_t random_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* 64 random bits: number `index` of stream `stream` of the seed. The same everywhere. */
+HOST_DEVICE static inline uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t index) {
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t key = random_mix(random_mix(seed + golden) ^ (stream * golden));
+    return random_mix(key + golden * (index + 1));
+}
+
+/* Uniform in [-1, 1), in steps of 2^-23. */
+HOST_DEVICE static inline float random_uniform(uint64_t bits) {
+    return (float)(bits >> 40) * 0x1p-23f - 1.0f;
+}
+
+/* Normal, mean 0, variance 1: Box-Muller. A host and a GPU may differ in the last bit of the
+ * logarithm and the cosine. */
+HOST_DEVICE static inline float random_normal(uint64_t bits) {
+    const float radius_source = ((float)(uint32_t)(bits >> 32) + 1.0f) * 0x1p-32f; /* (0, 1] */
+    const float angle = (float)((uint32_t)bits >> 8) * (0x1p-24f * 6.28318530717958648f);
+    return sqrtf(-2.0f * logf(radius_source)) * cosf(angle);
+}
+
+/* A whole number from -range to range, each as likely; range >= 0. */
+HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
+    const uint64_t values = 2 * (uint64_t)range + 1;
+    return (int)(((bits >> 32) * values) >> 32) - range;
+}
+
+/* How the elements of a matrix are drawn. The last two count for INPUTS_INTEGERS alone. */
+typedef struct recipe {
+    enum inputs inputs;
+    uint64_t seed;
+    uint64_t stream;
+    uint64_t row; /* elements of a row */
+    int range;
+    int spacing; /* in each row, all but one of so many neighbours are 0 */
+} recipe;
+
+/* Element `index` of the matrix, before rounding to its format. */
+HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t index) {
+    const uint64_t bits = random_bits(recipe->seed, recipe->stream, index);
+    if (recipe->inputs != INPUTS_INTEGERS) {
+        return recipe->inputs == INPUTS_UNIFORM ? random_uniform(bits) : random_normal(bits);
+    }
+    const uint64_t spacing = (uint64_t)recipe->spacing;
+    const uint64_t column = index % recipe->row;
+    const uint64_t first = index - column % spacing; /* of the neighbours */
+    const uint64_t place = random_bits(recipe->seed, RANDOM_STREAM_PLACES, first) % spacing;
+    return column % spacing == place ? (float)random_integer(bits, recipe->range) : 0.0f;
+}
+
+/* A permutation of all 32-bit words: the finaliser of MurmurHash3. */
+HOST_DEVICE static inline uint32_t random_permuted(uint32_t word) {
+    word = (word ^ (word >> 16)) * UINT32_C(0x85ebca6b);
+    word = (word ^ (word >> 13)) * UINT32_C(0xc2b2ae35);
+    return word ^ (word >> 16);
+}
+
+/* The bits of an fp32 number: any but NaN, infinities, subnormal numbers and zeros, whose bits
+ * could change where somebody multiplies by 1 on the way. Two elements of a matrix with fewer than
+ * 2 * 254 * 2^23 of them never have the same bits: a word that has gone to a wrong place is seen.
+ * Of the words that are left out, the permutation leads back, after a few steps, to one that is
+ * not; that is again a permutation. */
+HOST_DEVICE static inline uint32_t random_fp32_bits(uint64_t seed, uint64_t stream,
+                                                    uint64_t index) {
+    const uint32_t mantissas = UINT32_C(1) << 23;
+    const uint64_t of_a_sign = UINT64_C(254) * mantissas;
+    const uint64_t place = index % (2 * of_a_sign);
+    const uint32_t key = (uint32_t)random_bits(seed, stream, 0);
+    uint32_t exponent;
+    uint32_t word = (uint32_t)(place % of_a_sign) + mantissas;
+    word |= place < of_a_sign ? 0 : UINT32_C(1) << 31;
+    do {
+        word = random_permuted(word ^ key);
+        exponent = word / mantissas % 256;
+    } while (exponent == 0 || exponent == 255);
+    return word;
+}
+
+/* Any 32 bits; the first element, and every 61st, is one of those that are next to an overflow. */
+HOST_DEVICE static inline uint32_t random_int32_bits(uint64_t seed, uint64_t stream,
+                                                     uint64_t index) {
+    const uint32_t edges[] = {UINT32_C(0x7fffffff), UINT32_C(0xffffffff), UINT32_C(0x80000000), 0};
+    const uint64_t between_edges = 61;
+    return index % between_edges != 0 ? (uint32_t)random_bits(seed, stream, index)
+                                      : edges[index / between_edges % 4];
+}
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,13 +150,10 @@ HOST_DEVICE static inline void operand_write(void *to, enum number format, const
     }
 }
 
-/* Fills count elements of that format in device memory with operand_write(). Returns 0, or non-zero
- * after printing one line. */
-int operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
-                  struct CUstream_st *stream);
+/* Fills count elements of that format in device memory with operand_write(). */
+void operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
+                   struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

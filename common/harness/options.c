@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/heuristics.h"
-#include "harness/shape.h"
+#include "harness/arithmetic.h"
 
 enum { BURST_ROUNDS = 10, SUSTAINED_ROUNDS = 3, MOST_ROUNDS = 100000 };
 enum { TRACED_EVENTS = 8192, MOST_EVENTS = 1 << 20 };
@@ -21,9 +20,7 @@ static const char *const PROTOCOL_NAMES[] = {"burst", "sustained", "call", "none
 static const char *const CHECK_NAMES[] = {"full", "sample", NULL};
 
 const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
-
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
-
 const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
 
 /* What an option's value is, and with it what it sets. */
@@ -267,16 +264,6 @@ static void refuse_unknown(const option_rules *rules, const char *argument, char
     }
 }
 
-/* The option called text (of the given length), or NULL. */
-static const option *find_option(const char *text, size_t length) {
-    for (size_t i = 0; i < OPTION_COUNT; ++i) {
-        if (strlen(OPTIONS[i].name) == length && strncmp(OPTIONS[i].name, text, length) == 0) {
-            return &OPTIONS[i];
-        }
-    }
-    return NULL;
-}
-
 int options_parse(int argc, char **argv, const option_rules *rules, options *o, char *error,
                   size_t size) {
     unsigned given = 0;
@@ -289,12 +276,13 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
             return 0;
         }
         const size_t length = strcspn(argument, "=");
-        const option *option = find_option(argument, length);
-        const char *value = argument[length] == '=' ? argument + length + 1
-                            : i + 1 < argc          ? argv[i + 1]
-                                                    : NULL;
-        i += argument[length] == '=' ? 0 : 1;
-        if (option == NULL) {
+        const char *value = argument[length] == '=' ? argument + length + 1 : argv[++i];
+        const option *option = OPTIONS;
+        while (option < OPTIONS + OPTION_COUNT &&
+               (strlen(option->name) != length || strncmp(option->name, argument, length) != 0)) {
+            ++option;
+        }
+        if (option == OPTIONS + OPTION_COUNT) {
             refuse_unknown(rules, argument, error, size);
             return 1;
         }

@@ -1,18 +1,20 @@
 /* The command line of a rung's program. */
-#ifndef GEMM_LADDER_HARNESS_OPTIONS_H
-#define GEMM_LADDER_HARNESS_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "harness/random.h"
+#include "harness/operands.h"
 #include "step.h"
 
 enum protocol { PROTOCOL_BURST, PROTOCOL_SUSTAINED, PROTOCOL_CALL, PROTOCOL_NONE };
 enum check_extent { CHECK_FULL, CHECK_SAMPLE };
 enum { MIDDLE_CTA = -1 };
+/* Of cuBLASLt's algorithms; one is a cublasLtMatmulAlgo_t in hexadecimal digits: cuBLASLt of the
+ * same version takes it back. */
+enum { MOST_HEURISTICS = 64, ALGORITHM_DIGITS = 128 };
 
 /* What differs between the command lines of the two machines. */
 typedef struct option_rules {
@@ -58,13 +60,7 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *opt
 /* Prints what the program is, its options and their defaults, and the shapes the step takes. */
 void options_print_help(FILE *out, const step *step, const option_rules *rules);
 
-/* The word that --inputs takes for it. */
+/* The words that --inputs, --protocol and --check take. */
 const char *inputs_name(enum inputs inputs);
-
-/* The word that --protocol takes for it. */
 const char *protocol_name(enum protocol protocol);
-
-/* The word that --check takes for it. */
 const char *check_extent_name(enum check_extent check);
-
-#endif

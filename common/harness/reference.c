@@ -1,28 +1,46 @@
-/* The memory of a reference; the same on both machines. */
+/* The memory of a reference, and which elements it has; the same on both machines. */
 #include "harness/reference.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "harness/cuda_failed.h"
+#include "harness/buffers.h"
 #include "harness/message.h"
-#include "harness/sample.h"
 
-static int upload_positions(reference *reference) {
-    const size_t bytes = SAMPLE_COUNT * sizeof(uint64_t);
-    uint64_t *positions = malloc(bytes);
-    if (positions == NULL) {
-        message("no memory for %zu bytes of sample positions", bytes);
-        return 1;
+/* The sample is the same in every run, whatever the seed of the inputs. */
+enum { SAMPLE_SEED = 1 };
+
+/* The i-th of SAMPLE_PER_EDGE places spread over length elements. */
+static uint64_t spread(uint64_t length, uint64_t i) { return length * i / SAMPLE_PER_EDGE; }
+
+void sample_positions(int m, int n, uint64_t positions[SAMPLE_COUNT]) {
+    const uint64_t rows = (uint64_t)m;
+    const uint64_t columns = (uint64_t)n;
+    const uint64_t last_row = (rows - 1) * columns;
+    uint64_t *next = positions;
+    *next++ = 0;
+    *next++ = columns - 1;
+    *next++ = last_row;
+    *next++ = last_row + columns - 1;
+    for (uint64_t i = 0; i < SAMPLE_PER_EDGE; ++i) {
+        *next++ = spread(columns, i);
+        *next++ = last_row + spread(columns, i);
+        *next++ = spread(rows, i) * columns;
+        *next++ = spread(rows, i) * columns + columns - 1;
     }
-    sample_positions((int)reference->rows, (int)reference->columns, positions);
-    const bool failed =
-        cuda_failed(cudaMalloc((void **)&reference->positions, bytes),
-                    "allocating %zu bytes of device memory for the sample", bytes) ||
-        cuda_failed(cudaMemcpy(reference->positions, positions, bytes, cudaMemcpyHostToDevice),
-                    "copying the sample's positions to the device");
+    for (uint64_t i = 0; i < SAMPLE_RANDOM; ++i) {
+        *next++ = random_bits(SAMPLE_SEED, RANDOM_STREAM_SAMPLE, i) % (rows * columns);
+    }
+}
+
+static uint64_t *upload_positions(size_t rows, size_t columns) {
+    const size_t bytes = SAMPLE_COUNT * sizeof(uint64_t);
+    uint64_t *positions = allocate(SAMPLE_COUNT, sizeof *positions);
+    uint64_t *on_device = device_memory(bytes, "the sample");
+    sample_positions((int)rows, (int)columns, positions);
+    cuda_check(cudaMemcpy(on_device, positions, bytes, cudaMemcpyHostToDevice),
+               "copying the sample's positions to the device");
     free(positions);
-    return failed;
+    return on_device;
 }
 
 double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled) {
@@ -35,43 +53,32 @@ double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled)
                    : elements * (double)element;
 }
 
-static int allocate(void **memory, size_t bytes) {
-    return cuda_failed(cudaMalloc(memory, bytes),
-                       "allocating %zu bytes of device memory for the reference", bytes);
-}
-
-int reference_create(reference *reference, const arithmetic *arithmetic, int m, int n, int k,
-                     bool sampled) {
-    memset(reference, 0, sizeof *reference);
-    reference->arithmetic = *arithmetic;
-    reference->m = m;
-    reference->n = n;
-    reference->k = k;
-    reference->rows = (size_t)(arithmetic->transposes ? n : m);
-    reference->columns = (size_t)(arithmetic->transposes ? m : n);
+reference reference_create(const arithmetic *arithmetic, int m, int n, int k, bool sampled) {
+    static const char what[] = "the reference";
+    reference result = {.arithmetic = *arithmetic, .m = m, .n = n, .k = k};
+    result.rows = (size_t)(arithmetic->transposes ? n : m);
+    result.columns = (size_t)(arithmetic->transposes ? m : n);
     sampled = sampled && !arithmetic->moves;
-    reference->count = sampled ? (size_t)SAMPLE_COUNT : reference->rows * reference->columns;
-    const size_t count = reference->count;
+    result.count = sampled ? (size_t)SAMPLE_COUNT : result.rows * result.columns;
     if (arithmetic->moves) {
-        return allocate((void **)&reference->words, count * sizeof(uint32_t));
+        result.words = device_memory(result.count * sizeof *result.words, what);
+        return result;
     }
-    if (allocate((void **)&reference->values, count * sizeof(double)) != 0 ||
-        allocate((void **)&reference->magnitudes, count * sizeof(float)) != 0 ||
-        (arithmetic->fp16_sums &&
-         allocate((void **)&reference->partials, count * sizeof(float)) != 0) ||
-        (sampled && upload_positions(reference) != 0)) {
-        reference_destroy(reference);
-        return 1;
+    result.values = device_memory(result.count * sizeof *result.values, what);
+    result.magnitudes = device_memory(result.count * sizeof *result.magnitudes, what);
+    if (arithmetic->fp16_sums) {
+        result.partials = device_memory(result.count * sizeof *result.partials, what);
     }
-    return 0;
+    if (sampled) {
+        result.positions = upload_positions(result.rows, result.columns);
+    }
+    return result;
 }
 
-void reference_destroy(reference *reference) {
-    /* After a fault every call repeats the error that was reported already. */
-    (void)cudaFree(reference->values);
-    (void)cudaFree(reference->magnitudes);
-    (void)cudaFree(reference->partials);
-    (void)cudaFree(reference->words);
-    (void)cudaFree(reference->positions);
-    memset(reference, 0, sizeof *reference);
+void reference_destroy(const reference *reference) {
+    void *const arrays[] = {reference->values, reference->magnitudes, reference->partials,
+                            reference->words, reference->positions};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+        (void)cudaFree(arrays[i]);
+    }
 }

@@ -1,7 +1,6 @@
 /* The expected output, in fp64 or word for word, computed on the GPU by kernels of our own, or
  * beside the emulator by plain loops. They share nothing with any rung. */
-#ifndef GEMM_LADDER_HARNESS_REFERENCE_H
-#define GEMM_LADDER_HARNESS_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,24 +64,45 @@ HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
     return a[column * reference->rows + row]; /* A has as many columns as D has rows */
 }
 
+/* Which elements of a large output --check sample looks at. */
+enum { SAMPLE_RANDOM = 65536, SAMPLE_PER_EDGE = 1024, SAMPLE_CORNERS = 4, SAMPLE_EDGES = 4 };
+enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER_EDGE };
+
+/* Fills positions with row * n + column of SAMPLE_COUNT elements of an [m][n] output: its corners,
+ * places spread over its first and last rows and columns, and random ones. Small outputs get some
+ * of them twice. */
+void sample_positions(int m, int n, uint64_t positions[SAMPLE_COUNT]);
+
 /* Bytes of device memory that a reference takes. */
 double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled);
 
-/* Allocates the reference of D, of all elements or of the sample (sample.h); words that are moved
- * are never sampled. Returns 0, or non-zero after printing one line. reference_destroy() it in
- * either case. */
-int reference_create(reference *reference, const arithmetic *arithmetic, int m, int n, int k,
-                     bool sampled);
+/* The memory for the reference of D, of all elements or of the sample; words that are moved are
+ * never sampled. */
+reference reference_create(const arithmetic *arithmetic, int m, int n, int k, bool sampled);
+void reference_destroy(const reference *reference);
 
-/* Computes it from the problem's operands in device memory; returns when it is done: 0, or non-zero
- * after printing one line. */
-int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream);
+/* Computes it from the problem's operands in device memory; returns when it is done. */
+void reference_compute(const reference *reference, const problem *problem,
+                       struct CUstream_st *stream);
 
-/* Frees its memory. A reference that is all zero is nothing to free. */
-void reference_destroy(reference *reference);
+/* ---- the same by somebody else, who has to pass the same checks, and with whose time the rung's
+ * is compared. On a GPU that is cuBLAS where it has the computation, and for what moves words also
+ * a plain copy; on the emulator a plain loop of the host. */
+
+typedef struct second_opinion second_opinion;
+
+/* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
+ * this machine has none of the kind. */
+const char *second_opinion_name(enum computation computes, int contender);
+
+/* It must have a name. */
+second_opinion *second_opinion_open(enum computation computes, int contender,
+                                    struct CUstream_st *stream);
+void second_opinion_close(second_opinion *opinion);
+
+/* Starts the computation, into problem->d, on the stream it was opened with. */
+void second_opinion_launch(second_opinion *opinion, const problem *problem);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

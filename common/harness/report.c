@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "harness/arithmetic.h"
 
@@ -56,7 +55,7 @@ void report_print_setup(FILE *out, const report *report) {
 
 /* Of one of those that the step is compared with. */
 static const char *name_of(const report *report, int contender) {
-    return contender == CONTENDER_EARLY ? "the early launch" : report->contenders[contender].name;
+    return contender == CONTENDER_EARLY ? "the early launch" : report->names[contender];
 }
 
 static void print_right(FILE *out, const report *report) {
@@ -136,36 +135,28 @@ static void print_time(FILE *out, const char *label, const report *report,
     fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
 }
 
-/* Of the tensor cores; the other one is cuBLAS. */
-static void print_share(FILE *out, const timing_summary *step, const timing_summary *cublas) {
-    if (!isfinite(step->share) && !isfinite(cublas->share)) {
+/* Of the tensor cores, or of the memory, beside the peer's: cuBLAS, or a plain copy. */
+static void print_share(FILE *out, const report *report, const timing_summary *step,
+                        const timing_summary *peer) {
+    const bool moves = report->timing->work.bytes > 0;
+    if (!moves && !isfinite(step->share) && !isfinite(peer->share)) {
         fputs("tensor     share and clock unknown\n", out);
         return;
     }
-    if (isfinite(step->share)) {
+    if (!isfinite(step->share)) { /* the step leaves the tensor cores idle */
+        fputs(moves ? "memory     peak unknown" : "tensor     -", out);
+    } else if (moves) {
+        fprintf(out, "memory     %.1f %% of %.0f GB/s, its peak by clock and bus width",
+                100 * step->share, 1e-9 * report->device->memory_bytes_per_second);
+    } else {
         fprintf(out, "tensor     %.1f %% of the tensor-core peak's cycles", 100 * step->share);
-    } else {
-        fputs("tensor     -", out); /* the step leaves the tensor cores idle */
     }
-    fprintf(out, "   clock %.3f GHz   (cuBLAS %.1f %%, %.3f GHz)\n", step->of[CLOCK_GHZ],
-            100 * cublas->share, cublas->of[CLOCK_GHZ]);
-}
-
-/* Of the memory; copy is what the step is compared with. */
-static void print_memory_share(FILE *out, const report *report, const timing_summary *step,
-                               const timing_summary *copy) {
-    const double peak = report->device->memory_bytes_per_second;
-    if (isfinite(step->share)) {
-        fprintf(out, "memory     %.1f %% of %.0f GB/s, its peak by clock and bus width   ",
-                100 * step->share, 1e-9 * peak);
-    } else {
-        fputs("memory     peak unknown   ", out);
+    fprintf(out, "   clock %.3f GHz   (%s", step->of[CLOCK_GHZ],
+            name_of(report, moves ? CONTENDER_COPY : CONTENDER_OTHER));
+    if (isfinite(peer->share)) {
+        fprintf(out, " %.1f %%,", 100 * peer->share);
     }
-    fprintf(out, "clock %.3f GHz   (%s", step->of[CLOCK_GHZ], name_of(report, CONTENDER_COPY));
-    if (isfinite(copy->share)) {
-        fprintf(out, " %.1f %%,", 100 * copy->share);
-    }
-    fprintf(out, " %.3f GHz)\n", copy->of[CLOCK_GHZ]);
+    fprintf(out, " %.3f GHz)\n", peer->of[CLOCK_GHZ]);
 }
 
 static void print_power(FILE *out, const char *what, const timing_summary *step, const char *other,
@@ -193,11 +184,9 @@ static void print_heuristics(FILE *out, const heuristics *found) {
 /* A contender's time, and its ratio to the step's. */
 static void print_rival(FILE *out, const report *report, const rival *rival) {
     const timing_summary times = timing_summarize(report->timing, rival->who, report->device);
-    summary ratio;
     print_time(out, rival->label, report, &times);
-    free(timing_make_ratios(report->timing, rival->who, &ratio));
-    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", ratio.median,
-            name_of(report, rival->who), ratio.low, ratio.high);
+    fprintf(out, "ratio      %.3f of %s  (%.3f to %.3f)\n", times.ratio.median,
+            name_of(report, rival->who), times.ratio.low, times.ratio.high);
     if (rival->who == CONTENDER_HEURISTIC) {
         print_heuristics(out, &report->timing->heuristics);
     }
@@ -215,7 +204,7 @@ static void print_before(FILE *out, const timing *timing) {
     fputs(")\n", out);
 }
 
-void report_print_timing(FILE *out, const report *report) {
+static void print_timing(FILE *out, const report *report) {
     const timing *timing = report->timing;
     const arithmetic arithmetic = arithmetic_of(report->step);
     const family *family = arithmetic.family;
@@ -227,15 +216,25 @@ void report_print_timing(FILE *out, const report *report) {
             print_rival(out, report, rival);
         }
     }
-    if (arithmetic.moves) {
-        print_memory_share(out, report, &step, &peer);
-    } else if (timing->protocol != PROTOCOL_CALL) {
-        print_share(out, &step, &peer);
-    } else {
+    if (!arithmetic.moves && timing->protocol == PROTOCOL_CALL) {
         print_before(out, timing);
+    } else {
+        print_share(out, report, &step, &peer);
     }
     if (timing->protocol == PROTOCOL_SUSTAINED) {
         print_power(out, family->launch, &step, name_of(report, family->peer), &peer);
+    }
+}
+
+void report_print_measured(FILE *out, const report *report) {
+    if (report->timing != NULL) {
+        print_timing(out, report);
+    }
+    if (report->emulation != NULL) {
+        emulation_print(out, report->emulation);
+    }
+    if (report->trace != NULL) {
+        trace_print(out, report->trace);
     }
     fflush(out);
 }

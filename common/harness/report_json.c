@@ -1,11 +1,11 @@
 /* The JSON file of a run. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "harness/arithmetic.h"
 #include "harness/json.h"
+#include "harness/message.h"
 #include "harness/report.h"
 
 enum { SCHEMA = 1 };
@@ -97,16 +97,13 @@ static void write_opinion(json *json, const report *report, const rival *rival) 
     snprintf(timed_wrong, sizeof timed_wrong, "%s_wrong", family_of(report)->timed_key);
     json_object_begin(json, emulated && other ? family_of(report)->host_key : rival->key);
     if (arithmetic_of(report->step).moves && other && !emulated) {
-        json_string(json, "name", report->contenders[rival->who].name);
+        json_string(json, "name", report->names[rival->who]);
     }
     for (int phase = 0; phase < PHASES; ++phase) {
         const char *key = phase == PHASE_TIMED ? timed_wrong : keys[phase];
-        if (report->verification->made[phase]) {
-            json_unsigned(json, key,
-                          wrong_elements(&report->verification->verdicts[phase][rival->who]));
-        } else {
-            json_null(json, key);
-        }
+        const verdict *verdict = &report->verification->verdicts[phase][rival->who];
+        const bool made = report->verification->made[phase];
+        json_double(json, key, made ? (double)wrong_elements(verdict) : NAN);
     }
     json_object_end(json);
 }
@@ -143,14 +140,6 @@ static void write_verification(json *json, const report *report) {
     json_object_end(json);
 }
 
-static void write_doubles(json *json, const char *key, const double *values, size_t count) {
-    json_array_begin(json, key);
-    for (size_t i = 0; i < count; ++i) {
-        json_double(json, NULL, values[i]);
-    }
-    json_array_end(json);
-}
-
 static void write_summary(json *json, const summary *summary) {
     json_double(json, "median", summary->median);
     json_double(json, "low", summary->low);
@@ -177,7 +166,7 @@ static void write_contender(json *json, const char *key, const report *report, i
     const timing *timing = report->timing;
     const timing_summary times = timing_summarize(timing, who, report->device);
     json_object_begin(json, key);
-    write_doubles(json, "seconds", timing->samples[who].of[SECONDS], timing->rounds);
+    json_doubles(json, "seconds", timing->samples[who].of[SECONDS], timing->rounds);
     json_object_begin(json, family_of(report)->rate_key);
     write_summary(json, &times.rate);
     json_object_end(json);
@@ -198,16 +187,20 @@ static void write_contender(json *json, const char *key, const report *report, i
     json_object_end(json);
 }
 
-static void write_ratio(json *json, const rival *rival, const timing *timing) {
-    summary ratio;
+static void write_ratio(json *json, const report *report, const rival *rival) {
+    const contender_samples *samples = report->timing->samples;
+    const timing_summary times = timing_summarize(report->timing, rival->who, report->device);
     char key[64];
-    double *ratios = timing_make_ratios(timing, rival->who, &ratio);
     snprintf(key, sizeof key, "ratio_to_%s", rival->key);
     json_object_begin(json, key);
-    write_summary(json, &ratio);
-    write_doubles(json, "samples", ratios, ratios == NULL ? 0 : timing->rounds);
+    write_summary(json, &times.ratio);
+    json_array_begin(json, "samples");
+    for (size_t i = 0; i < report->timing->rounds; ++i) {
+        json_double(json, NULL,
+                    samples[rival->who].of[SECONDS][i] / samples[CONTENDER_STEP].of[SECONDS][i]);
+    }
+    json_array_end(json);
     json_object_end(json);
-    free(ratios);
 }
 
 static void write_heuristic(json *json, const char *key, const heuristic *heuristic) {
@@ -263,7 +256,7 @@ static void write_timing(json *json, const report *report) {
     for (const rival *rival = family_of(report)->rivals; rival->who != CONTENDER_STEP; ++rival) {
         if (has_contender(timing->contenders, rival->who)) {
             write_contender(json, rival->key, report, rival->who);
-            write_ratio(json, rival, timing);
+            write_ratio(json, report, rival);
         }
         if (has_contender(timing->contenders, rival->who) && rival->who == CONTENDER_HEURISTIC) {
             write_heuristics(json, &timing->heuristics);
@@ -282,11 +275,10 @@ static void write_date(json *json) {
     json_string(json, "date", or_null(text));
 }
 
-int report_write_json(const report *report, const char *path, char *error, size_t size) {
+void report_write_json(const report *report, const char *path) {
+    char error[512];
     json json;
-    if (json_begin(&json, path, error, size) != 0) {
-        return 1;
-    }
+    json_begin(&json);
     json_object_begin(&json, NULL);
     json_unsigned(&json, "schema", SCHEMA);
     json_string(&json, "kind", "step");
@@ -313,5 +305,7 @@ int report_write_json(const report *report, const char *path, char *error, size_
         json_null(&json, "emulator");
     }
     json_object_end(&json);
-    return json_commit(&json, error, size);
+    if (json_commit(&json, path, error, sizeof error) != 0) {
+        end_with(STATUS_FAILED, "--json: %s", error);
+    }
 }

@@ -1,7 +1,10 @@
-#include "harness/statistics.h"
+/* The arithmetic on measurements: no GPU needed. */
+#include "harness/timing.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "harness/message.h"
 
 static int ascending(const void *left, const void *right) {
     const double a = *(const double *)left;
@@ -9,36 +12,22 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* A sorted copy of the finite values, which the caller frees; NULL if there are none. */
-static double *sorted_finite(const double *values, size_t count, size_t *kept) {
-    *kept = 0;
-    double *sorted = count == 0 ? NULL : malloc(count * sizeof *sorted);
-    if (sorted == NULL) {
-        return NULL;
-    }
+double quantile(const double *values, size_t count, double q) {
+    double *sorted = allocate(count, sizeof *sorted);
+    double result = NAN;
+    size_t kept = 0;
     for (size_t i = 0; i < count; ++i) {
         if (isfinite(values[i])) {
-            sorted[(*kept)++] = values[i];
+            sorted[kept++] = values[i];
         }
     }
-    qsort(sorted, *kept, sizeof *sorted, ascending);
-    return sorted;
-}
-
-static double quantile_of_sorted(const double *sorted, size_t count, double q) {
-    if (count == 0) {
-        return NAN;
+    qsort(sorted, kept, sizeof *sorted, ascending);
+    if (kept > 0) {
+        const double position = q * (double)(kept - 1);
+        const size_t below = (size_t)position;
+        const size_t above = below + 1 < kept ? below + 1 : below;
+        result = sorted[below] + (position - (double)below) * (sorted[above] - sorted[below]);
     }
-    const double position = q * (double)(count - 1);
-    const size_t below = (size_t)position;
-    const size_t above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (position - (double)below) * (sorted[above] - sorted[below]);
-}
-
-double quantile(const double *values, size_t count, double q) {
-    size_t kept;
-    double *sorted = sorted_finite(values, count, &kept);
-    const double result = quantile_of_sorted(sorted, kept, q);
     free(sorted);
     return result;
 }
@@ -46,11 +35,53 @@ double quantile(const double *values, size_t count, double q) {
 double median(const double *values, size_t count) { return quantile(values, count, 0.5); }
 
 summary summarize(const double *values, size_t count) {
-    summary result;
-    double *sorted = sorted_finite(values, count, &result.count);
-    result.median = quantile_of_sorted(sorted, result.count, 0.5);
-    result.low = quantile_of_sorted(sorted, result.count, 0.1);
-    result.high = quantile_of_sorted(sorted, result.count, 0.9);
-    free(sorted);
+    return (summary){median(values, count), quantile(values, count, 0.1),
+                     quantile(values, count, 0.9)};
+}
+
+/* ---- of times */
+
+double tensor_core_flop_per_cycle(int compute_capability) {
+    /* NVIDIA H100 Tensor Core GPU Architecture (white paper): four tensor cores per SM, each with
+     * 512 fused multiply-adds of dense fp16 or bf16 per cycle. The H200 has the same SM. */
+    if (compute_capability == 90) {
+        return 4096;
+    }
+    /* NVIDIA A100 Tensor Core GPU Architecture (white paper): four with 256 each. */
+    return compute_capability == 80 ? 2048 : NAN;
+}
+
+/* The share of the peak that one sample comes to. */
+static double share_of(const timing *timing, const device_info *info, double seconds, double ghz) {
+    const double flop_per_cycle =
+        (double)info->sms * tensor_core_flop_per_cycle(info->compute_capability);
+    return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
+                                  : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
+}
+
+timing_summary timing_summarize(const timing *timing, int contender, const device_info *info) {
+    double *const *of = timing->samples[contender].of;
+    const work *work = &timing->work;
+    const double units = work->bytes > 0 ? work->bytes * 1e-9 : work->flop * 1e-12;
+    const size_t rounds = timing->rounds;
+    double *rates = allocate(rounds, sizeof *rates);
+    double *shares = allocate(rounds, sizeof *shares);
+    double *ratios = allocate(rounds, sizeof *ratios);
+    timing_summary result;
+    for (int i = 0; i < MEASURES; ++i) {
+        result.of[i] = median(of[i], rounds);
+    }
+    for (size_t i = 0; i < rounds; ++i) {
+        rates[i] = units / of[SECONDS][i];
+        shares[i] = share_of(timing, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
+        ratios[i] = of[SECONDS][i] / timing->samples[CONTENDER_STEP].of[SECONDS][i];
+    }
+    const bool leaves_tensor_cores_idle = contender == CONTENDER_STEP && work->on_cuda_cores;
+    result.rate = summarize(rates, rounds);
+    result.share = leaves_tensor_cores_idle ? NAN : median(shares, rounds);
+    result.ratio = summarize(ratios, rounds);
+    free(rates);
+    free(shares);
+    free(ratios);
     return result;
 }

@@ -1,137 +1,77 @@
 /* The program around a rung: read the options, take the machine, check, measure, report. */
 #include <stdio.h>
-#include <string.h>
 
-#include "harness/arithmetic.h"
-#include "harness/device.h"
-#include "harness/exit_status.h"
-#include "harness/json.h"
 #include "harness/machine.h"
 #include "harness/message.h"
-#include "harness/options.h"
-#include "harness/report.h"
-#include "harness/shape.h"
-#include "harness/verify.h"
-#include "harness/workload.h"
-#include "step.h"
 
 enum { ERROR_SIZE = 512 };
 
-/* All that must be right before a GPU is looked for. Returns an enum exit_status. */
-static int check_request(const step *step, const options *o) {
+/* All that must be right before a GPU is looked for. */
+static void check_request(const step *step, const options *o) {
     char error[ERROR_SIZE];
     if (arithmetic_of(step).name == NULL) {
-        message("computes something that this program cannot check (%d)", (int)step->computes);
-        return STATUS_USAGE;
+        end_with(STATUS_USAGE, "computes something that this program cannot check (%d)",
+                 (int)step->computes);
     }
     if (shape_check(step, o->m, o->n, o->k, error, sizeof error) != 0) {
-        message("%s", error);
-        return STATUS_USAGE;
+        end_with(STATUS_USAGE, "%s", error);
     }
     if (o->json != NULL && json_writable(o->json, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_USAGE;
+        end_with(STATUS_USAGE, "--json: %s", error);
     }
-    return STATUS_VERIFIED;
 }
 
-static int verify(workload *workload, const options *o, verification *verification,
-                  report *report) {
-    if (verify_before_timing(workload, o, verification) != 0) {
-        return STATUS_FAILED;
+/* Measures what is right, and tells of it. */
+static void measure_and_report(workload *workload, const options *o, verification *verification,
+                               report *report) {
+    if (verification_right(verification)) {
+        machine_measure(workload, o, verification, report);
     }
-    report->verification = verification;
-    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
-}
-
-/* Prints what is known, and writes the file if one is wanted. */
-static int publish(const report *report) {
-    char error[ERROR_SIZE];
     report_print_verification(stdout, report);
-    if (report->timing != NULL) {
-        report_print_timing(stdout, report);
+    report_print_measured(stdout, report);
+    if (o->json != NULL) {
+        report_write_json(report, o->json);
     }
-    if (report->emulation != NULL) {
-        emulation_print(stdout, report->emulation);
-    }
-    if (report->trace != NULL) {
-        trace_print(stdout, report->trace);
-    }
-    const char *path = report->options->json;
-    if (path != NULL && report_write_json(report, path, error, sizeof error) != 0) {
-        message("--json: %s", error);
-        return STATUS_FAILED;
-    }
-    return STATUS_VERIFIED;
 }
 
-static report make_report(const workload *workload, const options *o) {
-    return (report){.step = workload->step,
-                    .options = o,
-                    .device = &workload->device->info,
-                    .copies = workload->copies,
-                    .operand_bytes = workload_operand_bytes(workload),
-                    .contenders = workload->contenders};
-}
-
-static int run_workload(workload *workload, const options *o, const char *trials) {
-    report report = make_report(workload, o);
+/* Checks the rung at one shape. Of a trial nothing is measured, and nothing is printed unless it is
+ * wrong; trials: the shapes of those before. True if all is right. */
+static bool run_shape(const device *device, const step *step, const options *o, bool is_trial,
+                      const char *trials) {
+    workload workload;
     verification verification;
-    report.trials = trials;
-    report_print_setup(stdout, &report);
-    int status = verify(workload, o, &verification, &report);
-    if (status == STATUS_VERIFIED) {
-        status = machine_measure(workload, o, &verification, &report);
-        /* A failed call has printed its line; a wrong result has still to be told. */
-        if (status != STATUS_VERIFIED && verification_right(&verification)) {
-            report.verification = NULL;
-        }
+    workload_open(&workload, step, device, o);
+    report report = {.step = step,
+                     .options = o,
+                     .device = &device->info,
+                     .trials = trials,
+                     .copies = workload.copies,
+                     .operand_bytes = workload_operand_bytes(&workload),
+                     .names = workload.contenders.names,
+                     .verification = &verification};
+    if (!is_trial) {
+        report_print_setup(stdout, &report);
     }
-    if (report.verification != NULL) {
-        const int published = publish(&report);
-        status = status == STATUS_VERIFIED ? published : status;
-    }
-    machine_forget(&report);
-    return status;
-}
-
-static int run_on(const device *device, const step *step, const options *o, const char *trials) {
-    workload workload;
-    int status = workload_open(&workload, step, device, o);
-    if (status == STATUS_VERIFIED) {
-        status = run_workload(&workload, o, trials);
+    verify_before_timing(&workload, o, &verification);
+    if (!is_trial) {
+        measure_and_report(&workload, o, &verification, &report);
+    } else if (!verification_right(&verification)) {
+        report_print_setup(stdout, &report);
+        report_print_verification(stdout, &report);
     }
     workload_close(&workload);
-    return status;
+    return verification_right(&verification);
 }
 
-/* Checks the rung at one shape; nothing is printed unless it is wrong. */
-static int try_shape(const device *device, const step *step, const options *o) {
-    workload workload;
-    int status = workload_open(&workload, step, device, o);
-    if (status == STATUS_VERIFIED) {
-        report report = make_report(&workload, o);
-        verification verification;
-        status = verify(&workload, o, &verification, &report);
-        if (report.verification != NULL && status != STATUS_VERIFIED) {
-            report_print_setup(stdout, &report);
-            report_print_verification(stdout, &report);
-        }
-    }
-    workload_close(&workload);
-    return status;
-}
-
-/* Then the run that is told of, after the trials of a default run. */
-static int try_and_run(const device *device, const step *step, const options *o) {
+/* The trials of a default run, and then the run that is told of. */
+static bool run_shapes(const device *device, const step *step, const options *o) {
     options trials[MOST_TRIALS];
     char text[MOST_TRIALS * 40 + 64] = "";
     const size_t count = machine_trials(step, device->info.sms, o, trials);
     int used = 0;
     for (size_t i = 0; i < count; ++i) {
-        const int status = try_shape(device, step, &trials[i]);
-        if (status != STATUS_VERIFIED) {
-            return status;
+        if (!run_shape(device, step, &trials[i], true, NULL)) {
+            return false;
         }
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%d x %d", i > 0 ? ", " : "",
                          trials[i].m, trials[i].n);
@@ -139,35 +79,23 @@ static int try_and_run(const device *device, const step *step, const options *o)
             used += snprintf(text + used, sizeof text - (size_t)used, " x %d", trials[i].k);
         }
     }
-    return run_on(device, step, o, count > 0 ? text : NULL);
+    return run_shape(device, step, o, false, count > 0 ? text : NULL);
 }
 
-static int run_program(const step *step, int argc, char **argv) {
+int step_main(const step *step, int argc, char **argv) {
     options options;
+    device device;
     char error[ERROR_SIZE];
     const option_rules rules = machine_option_rules(step);
     message_prefix(step->name);
     if (options_parse(argc, argv, &rules, &options, error, sizeof error) != 0) {
-        message("%s (--help says more)", error);
-        return STATUS_USAGE;
+        end_with(STATUS_USAGE, "%s (--help says more)", error);
     }
     if (options.help) {
         options_print_help(stdout, step, &rules);
-        return STATUS_VERIFIED;
+        return output_end(STATUS_VERIFIED);
     }
-    int status = check_request(step, &options);
-    if (status != STATUS_VERIFIED) {
-        return status;
-    }
-    device device;
-    status = device_open(step, options.device, &device);
-    if (status == STATUS_VERIFIED) {
-        status = try_and_run(&device, step, &options);
-        device_close(&device);
-    }
-    return status;
-}
-
-int step_main(const step *step, int argc, char **argv) {
-    return output_end(run_program(step, argc, argv));
+    check_request(step, &options);
+    device_open(step, options.device, &device);
+    return output_end(run_shapes(&device, step, &options) ? STATUS_VERIFIED : STATUS_FAILED);
 }

@@ -2,39 +2,73 @@
  * mixed:
  *
  * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches, all of
- *            them enqueued before the first may start (gpu/gate.h): the time is the GPU's, not the
- *            host's. The chip starts every sample rested, and the short run tells the kernel's
- *            best. Four launches are enough where one takes long; of short ones, equally many of
- *            all of them, so many that the fastest takes half a millisecond: the microsecond
- *            between an event and the launch after it is not to count as the kernel's.
- * sustained  A round is, for each of them: a short warm-up, then a second of back-to-back
- *            launches, with the energy they took. Power decides what is left of the clock.
- * call       A round is, for each of them: idle, one warm-up call, some timed calls, of which the
- *            median counts. A call begins on an idle stream and ends when the host, which asks the
+ *            them enqueued before the first may start (gpu/clocks.h): the time is the GPU's, not
+ * the host's. The chip starts every sample rested, and the short run tells the kernel's best. Four
+ * launches are enough where one takes long; of short ones, equally many of all of them, so many
+ * that the fastest takes half a millisecond: the microsecond between an event and the launch after
+ * it is not to count as the kernel's. sustained  A round is, for each of them: a short warm-up,
+ * then a second of back-to-back launches, with the energy they took. Power decides what is left of
+ * the clock. call       A round is, for each of them: idle, one warm-up call, some timed calls, of
+ * which the median counts. A call begins on an idle stream and ends when the host, which asks the
  *            stream without pause (cudaStreamSynchronize with cudaDeviceScheduleSpin), knows that
  *            the result is there: what the caller of one product waits for.
  *
  * They swap places every round. Launches rotate over the copies of the operands. */
-#ifndef GEMM_LADDER_HARNESS_TIMING_H
-#define GEMM_LADDER_HARNESS_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contenders.h"
+#include "harness/arithmetic.h"
 #include "harness/device.h"
-#include "harness/heuristics.h"
 #include "harness/options.h"
-#include "harness/statistics.h"
+#include "harness/timing.h"
 
 enum { BURST_LEAST_LAUNCHES = 4, BURST_MOST_LAUNCHES = 256, IDLE_MS = 50, CALLS_PER_ROUND = 21 };
 
-/* Somebody who can be timed. launch enqueues the computation on the copy of that number. */
-typedef struct contender {
-    const char *name;
-    int (*launch)(void *context, size_t copy);
-    void *context;
-} contender;
+/* The median of a handful of measurements, and their spread. */
+typedef struct summary {
+    double median;
+    double low;  /* the 10 % quantile */
+    double high; /* the 90 % quantile */
+} summary;
+
+/* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
+ * stand for "not measured" and are left out; NAN if nothing is left. */
+double quantile(const double *values, size_t count, double q);
+
+/* The 0.5-quantile. */
+double median(const double *values, size_t count);
+
+/* The median and the spread. */
+summary summarize(const double *values, size_t count);
+
+/* Those who can be timed. launch enqueues what one of them computes, on the copy of the operands of
+ * that number. */
+typedef struct contenders {
+    contender_set set; /* who is there */
+    const char *names[CONTENDERS];
+    void (*launch)(const void *context, int who, size_t copy);
+    const void *context;
+} contenders;
+
+/* One of the algorithms that cuBLASLt has for a product. */
+typedef struct heuristic {
+    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice. Then come
+                 * those that were enumerated */
+    char algorithm[ALGORITHM_DIGITS + 1];
+    char name[160]; /* of its kernels */
+    double seconds; /* per launch, the median; NAN if it was not timed */
+} heuristic;
+
+typedef struct heuristics {
+    int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS asked for */
+    int enumerated;                   /* configurations beside them that take the shape; 0 if they
+                                       * were not looked for */
+    int count;                        /* of those that were timed the fastest ... */
+    heuristic tried[MOST_HEURISTICS]; /* ... [count] */
+    heuristic winner;                 /* what is timed beside the step */
+} heuristics;
 
 /* What one launch does; one of the two is 0. */
 typedef struct work {
@@ -73,20 +107,17 @@ typedef struct timing {
         before_seconds[CONTENDERS]; /* what each did once, before its first launch; its caller's */
 } timing;
 
-/* Runs the protocol in options (not PROTOCOL_NONE) with the contenders of the set. Ctrl-C ends
- * it after the round; a second one ends the program. Returns 0 with at least one finished round, or
- * non-zero after printing one line. *timing is zeros before, but for what is its caller's.
- * timing_free() the result in either case. */
-int timing_run(const device *device, const options *options, size_t copies, work work,
-               const contender contenders[CONTENDERS], contender_set set, timing *timing);
-
-/* Frees the arrays of samples. */
-void timing_free(timing *timing);
+/* Runs the protocol in options (not PROTOCOL_NONE). Ctrl-C ends it after the round; a second one
+ * ends the program. *timing, of which at least one round is finished then, is zeros before, but for
+ * what is its caller's. */
+void timing_run(const device *device, const options *options, size_t copies, work work,
+                const contenders *contenders, timing *timing);
 
 /* What the samples of one contender come to. */
 typedef struct timing_summary {
     double of[MEASURES]; /* medians */
     summary rate;        /* TFLOPS, or GB/s of what moves words */
+    summary ratio;       /* of its seconds to the step's, round by round */
     double share;        /* of the tensor cores' cycles, or of the memory's peak rate, 0 to 1; NAN
                           * if the peak is unknown */
 } timing_summary;
@@ -97,9 +128,3 @@ double tensor_core_flop_per_cycle(int compute_capability);
 
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);
-
-/* The seconds of one contender (CONTENDER_OTHER: cuBLAS) over the step's, round by round, in memory
- * that the caller frees, and what they come to; NULL and NAN without memory. */
-double *timing_make_ratios(const timing *timing, int contender, summary *result);
-
-#endif

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* In the order of enum trace_what. */
@@ -14,26 +13,6 @@ static const char *const WHAT[TRACE_WHATS] = {
 size_t trace_warps(const trace *trace) {
     const size_t threads = (size_t)trace->block[0] * trace->block[1] * trace->block[2];
     return (threads + 31) / 32;
-}
-
-int trace_add_operation(trace *trace, const trace_operation *operation) {
-    if (trace->operations == trace->operations_room) {
-        const size_t room = 2 * trace->operations_room + 1024;
-        trace_operation *moved = realloc(trace->operation, room * sizeof *moved);
-        if (moved == NULL) {
-            return 1;
-        }
-        trace->operation = moved;
-        trace->operations_room = room;
-    }
-    trace->operation[trace->operations++] = *operation;
-    return 0;
-}
-
-void trace_free(trace *trace) {
-    free(trace->event);
-    free(trace->operation);
-    memset(trace, 0, sizeof *trace);
 }
 
 static size_t kept(const trace *trace, size_t warp) {
@@ -66,7 +45,6 @@ void trace_print(FILE *out, const trace *trace) {
                 " of a warp: --events makes more room\n",
                 lost, trace->capacity);
     }
-    fflush(out);
 }
 
 /* Times are the low 32 bits of a clock that may have wrapped around: differences are right. */
@@ -85,30 +63,34 @@ static uint32_t earliest(const trace *trace) {
     return first;
 }
 
-/* A column of a warp's events, or of their operations, less `base`. */
-static void write_column(json *json, const char *key, const void *records, size_t count,
-                         size_t stride, size_t offset, uint32_t base) {
-    json_array_begin(json, key);
-    for (size_t i = 0; i < count; ++i) {
-        uint32_t word;
-        memcpy(&word, (const char *)records + i * stride + offset, sizeof word);
-        json_unsigned(json, NULL, (uint32_t)(word - base));
+/* A field of a record that is written as a list, one number of each record. */
+typedef struct column {
+    const char *key;
+    size_t offset;
+    bool is_time; /* then it is counted from the earliest one */
+} column;
+
+static void write_columns(json *json, const column *columns, size_t count, const void *records,
+                          size_t length, size_t stride, uint32_t first) {
+    for (const column *column = columns; column < columns + count; ++column) {
+        json_array_begin(json, column->key);
+        for (size_t i = 0; i < length; ++i) {
+            uint32_t word;
+            memcpy(&word, (const char *)records + i * stride + column->offset, sizeof word);
+            json_unsigned(json, NULL, (uint32_t)(word - (column->is_time ? first : 0)));
+        }
+        json_array_end(json);
     }
-    json_array_end(json);
 }
 
 static void write_warp(json *json, const trace *trace, size_t number, uint32_t first) {
-    static const struct {
-        const char *key;
-        size_t offset;
-        bool is_time;
-    } columns[] = {{"begin", offsetof(trace_event, begin), true},
-                   {"end", offsetof(trace_event, end), true},
-                   {"line", offsetof(trace_event, line), false},
-                   {"address", offsetof(trace_event, address), false},
-                   {"other", offsetof(trace_event, other), false},
-                   {"value", offsetof(trace_event, value), false},
-                   {"extra", offsetof(trace_event, extra), false}};
+    static const column COLUMNS[] = {{"begin", offsetof(trace_event, begin), true},
+                                     {"end", offsetof(trace_event, end), true},
+                                     {"line", offsetof(trace_event, line), false},
+                                     {"address", offsetof(trace_event, address), false},
+                                     {"other", offsetof(trace_event, other), false},
+                                     {"value", offsetof(trace_event, value), false},
+                                     {"extra", offsetof(trace_event, extra), false}};
     const trace_event *events = events_of(trace, number);
     const size_t count = kept(trace, number);
     json_object_begin(json, NULL);
@@ -119,38 +101,31 @@ static void write_warp(json *json, const trace *trace, size_t number, uint32_t f
         json_string(json, NULL, events[i].what < TRACE_WHATS ? WHAT[events[i].what] : NULL);
     }
     json_array_end(json);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
-        write_column(json, columns[i].key, events, count, sizeof *events, columns[i].offset,
-                     columns[i].is_time ? first : 0);
-    }
+    write_columns(json, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS, events, count, sizeof *events,
+                  first);
     json_object_end(json);
 }
 
 static void write_operations(json *json, const trace *trace, uint32_t first) {
-    static const struct {
-        const char *key;
-        size_t offset;
-        bool is_time;
-    } columns[] = {{"warp", offsetof(trace_operation, warp), false},
-                   {"started", offsetof(trace_operation, started), true},
-                   {"happened", offsetof(trace_operation, happened), true},
-                   {"tile", offsetof(trace_operation, tile), false},
-                   {"barrier", offsetof(trace_operation, barrier), false}};
+    static const column COLUMNS[] = {{"warp", offsetof(trace_operation, warp), false},
+                                     {"started", offsetof(trace_operation, started), true},
+                                     {"happened", offsetof(trace_operation, happened), true},
+                                     {"tile", offsetof(trace_operation, tile), false},
+                                     {"barrier", offsetof(trace_operation, barrier), false}};
+    const trace_operation *all = trace->operation;
     json_object_begin(json, "operations");
     json_array_begin(json, "kind");
     for (size_t i = 0; i < trace->operations; ++i) {
-        json_string(json, NULL, trace->operation[i].kind);
+        json_string(json, NULL, all[i].kind);
     }
     json_array_end(json);
     json_array_begin(json, "own");
     for (size_t i = 0; i < trace->operations; ++i) {
-        json_bool(json, NULL, trace->operation[i].is_own);
+        json_bool(json, NULL, all[i].is_own);
     }
     json_array_end(json);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
-        write_column(json, columns[i].key, trace->operation, trace->operations,
-                     sizeof *trace->operation, columns[i].offset, columns[i].is_time ? first : 0);
-    }
+    write_columns(json, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS, all, trace->operations,
+                  sizeof *all, first);
     json_object_end(json);
 }
 

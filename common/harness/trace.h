@@ -1,6 +1,5 @@
 /* What one launch of a traced rung wrote down about one of its CTAs. */
-#ifndef GEMM_LADDER_HARNESS_TRACE_H
-#define GEMM_LADDER_HARNESS_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,18 +32,11 @@ typedef struct trace {
     trace_warp warp[TRACE_MOST_WARPS]; /* those of the CTA */
     trace_event *event;                /* [warps][capacity], in the order in which they ended */
     size_t operations;
-    size_t operations_room;
     trace_operation *operation; /* [operations], in the order in which they happened */
 } trace;
 
 /* How many warps the CTA has. */
 size_t trace_warps(const trace *trace);
-
-/* Adds an operation. Returns 0, or non-zero if there is no memory for it. */
-int trace_add_operation(trace *trace, const trace_operation *operation);
-
-/* Frees what the trace holds. */
-void trace_free(trace *trace);
 
 /* Prints which CTA it is, how much is there and what is not. */
 void trace_print(FILE *out, const trace *trace);
@@ -52,4 +44,8 @@ void trace_print(FILE *out, const trace *trace);
 /* Writes all of it as the object "trace"; times count from the earliest one. */
 void trace_write_json(json *json, const trace *trace);
 
-#endif
+/* Adds what a machine tells of a traced launch beside what the kernel writes down: the unit of its
+ * times and, from now on, the operations of trace->cta. On a GPU nobody tells of them. trace/gpu/
+ * and trace/emulated/ are two implementations. */
+void trace_listen(trace *trace);
+void trace_listen_no_more(void);

@@ -1,6 +1,5 @@
 /* Says whether the step, and the second opinion beside it, compute the right thing. */
-#ifndef GEMM_LADDER_HARNESS_VERIFY_H
-#define GEMM_LADDER_HARNESS_VERIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +7,7 @@
 #include "harness/arithmetic.h"
 #include "harness/options.h"
 #include "harness/timing.h"
-#include "harness/verdict.h"
+#include "harness/check.h"
 #include "harness/workload.h"
 
 /* The checks in the order in which they are made: on inputs whose result is exact, on those that
@@ -34,15 +33,10 @@ typedef struct verification {
  * inputs gave the same bits, and the guards are intact. */
 bool verification_right(const verification *verification);
 
-/* Both return 0 with what was found, right or wrong, in verification; or non-zero after printing
- * one line if a call failed. */
-
 /* The exact check, and the one on the inputs of the options, which stay in the workload; each in
  * every order of events that the machine has, up to the first that makes it wrong. */
-int verify_before_timing(workload *workload, const options *options, verification *verification);
+void verify_before_timing(workload *workload, const options *options, verification *verification);
 
 /* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */
-int verify_after_timing(workload *workload, const options *options, const timing *timing,
-                        verification *verification);
-
-#endif
+void verify_after_timing(const workload *workload, const options *options, const timing *timing,
+                         verification *verification);

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/exit_status.h"
 #include "harness/machine.h"
 #include "harness/message.h"
 #include "harness/operands.h"
-#include "harness/shape.h"
+#include "harness/arithmetic.h"
 
 enum { FEWEST_COPIES = 2, MOST_COPIES = 256 };
 
@@ -29,13 +28,8 @@ typedef struct sizes {
     double once;    /* what is needed once, whatever the number of copies */
 } sizes;
 
-static int count_contenders(contender_set set) {
-    int count = 0;
-    for (int i = 0; i < CONTENDERS; ++i) {
-        count += has_contender(set, i) ? 1 : 0;
-    }
-    return count;
-}
+/* Whether this contender is the step itself. */
+static bool is_step(int who) { return who == CONTENDER_STEP || who == CONTENDER_EARLY; }
 
 static sizes sizes_of(const workload *workload, const options *o) {
     const arithmetic *arithmetic = &workload->arithmetic;
@@ -47,7 +41,10 @@ static sizes sizes_of(const workload *workload, const options *o) {
     sizes sizes = {.a = m * (arithmetic->moves ? n : k) * operand,
                    .b = n * k * operand,
                    .d = m * n * (double)number_bytes(arithmetic->output)};
-    const int like_d = count_contenders(workload->contender_set) + (arithmetic->takes_c ? 1 : 0);
+    int like_d = arithmetic->takes_c ? 1 : 0;
+    for (int who = 0; who < CONTENDERS; ++who) {
+        like_d += has_contender(workload->contenders.set, who) ? 1 : 0;
+    }
     sizes.copy =
         sizes.a + sizes.b + (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
     sizes.once =
@@ -55,124 +52,17 @@ static sizes sizes_of(const workload *workload, const options *o) {
     return sizes;
 }
 
-static int refuse(const workload *workload, const options *o, double needed, size_t available) {
+static void refuse(const workload *workload, const options *o, double needed, double available) {
     char k[24] = "";
     const bool moves = workload->arithmetic.moves;
     if (!moves) {
         snprintf(k, sizeof k, " k=%d", o->k);
     }
-    message("m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
-            o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
-            (double)available * 1e-9,
-            o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
-    return STATUS_USAGE;
-}
-
-/* How many copies there will be, by what fits. */
-static int choose_copies(workload *workload, const options *o, sizes *sizes) {
-    size_t available = 0;
-    if (device_free_bytes(&available) != 0) {
-        return STATUS_FAILED;
-    }
-    *sizes = sizes_of(workload, o);
-    const double left = (double)available - sizes->once;
-    if (sizes->copy > left) {
-        return refuse(workload, o, sizes->once + sizes->copy, available);
-    }
-    const size_t fit = (size_t)(left / sizes->copy);
-    const device_info *info = &workload->device->info;
-    const double like_d = workload->arithmetic.takes_c ? 2 : 1;
-    const double bytes = sizes->a + sizes->b + like_d * sizes->d;
-    workload->copies = info->emulated ? 1 : workload_copies((size_t)bytes, info->l2_bytes, fit);
-    return STATUS_VERIFIED;
-}
-
-/* Whether this contender is the step itself. */
-static bool is_step(int who) { return who == CONTENDER_STEP || who == CONTENDER_EARLY; }
-
-static int launch_step(void *context, size_t copy) {
-    const seat *seat = context;
-    const workload *workload = seat->workload;
-    const operand_copy *operands = &workload->copy[copy];
-    if (workload->step->launch(&operands->problem[seat->who], operands->state[seat->who]) != 0) {
-        return 1; /* the step has printed its line */
-    }
-    return device_check_launch(workload->contenders[seat->who].name);
-}
-
-static int launch_second_opinion(void *context, size_t copy) {
-    const seat *seat = context;
-    const workload *workload = seat->workload;
-    return second_opinion_launch(workload->second_opinion[seat->who],
-                                 &workload->copy[copy].problem[seat->who]);
-}
-
-static int prepare_step(workload *workload, operand_copy *copy, int who) {
-    const double begin = monotonic_seconds();
-    if (workload->step->prepare(&copy->problem[who], &copy->state[who]) != 0) {
-        return 1; /* the step has printed its line */
-    }
-    if (device_wait(workload->device, "prepare") != 0) {
-        return 1;
-    }
-    if (copy == &workload->copy[0]) {
-        workload->before_seconds[who] = monotonic_seconds() - begin;
-    }
-    return 0;
-}
-
-static int open_copy(workload *workload, operand_copy *copy, const options *o, const sizes *sizes) {
-    if (buffer_create(&copy->a, (size_t)sizes->a, false, "A") != 0 ||
-        (sizes->b > 0 && buffer_create(&copy->b, (size_t)sizes->b, false, "B") != 0) ||
-        (workload->arithmetic.takes_c &&
-         buffer_create(&copy->c, (size_t)sizes->d, false, "C") != 0)) {
-        return 1;
-    }
-    for (int i = 0; i < CONTENDERS; ++i) {
-        const char *what = is_step(i) ? "D" : "D of the second opinion";
-        if (!has_contender(workload->contender_set, i)) {
-            continue;
-        }
-        /* The emulator reports a write beside D by itself, and where it is in the source. */
-        if (buffer_create(&copy->d[i], (size_t)sizes->d, !workload->device->info.emulated, what) !=
-            0) {
-            return 1;
-        }
-        copy->problem[i] =
-            (problem){.a = copy->a.payload,
-                      .b = copy->b.payload,
-                      .c = copy->c.payload,
-                      .d = copy->d[i].payload,
-                      .alpha = o->alpha,
-                      .beta = o->beta,
-                      .m = o->m,
-                      .n = o->n,
-                      .k = o->k,
-                      /* The emulator has the stricter rules for early launches. */
-                      .early = i == CONTENDER_EARLY || workload->device->info.emulated,
-                      .stream = workload->device->stream};
-        if (i == CONTENDER_STEP) {
-            machine_watch_output(copy->d[i].payload, (size_t)sizes->d);
-        }
-        if (is_step(i) && prepare_step(workload, copy, i) != 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static int open_copies(workload *workload, const options *o, const sizes *sizes) {
-    workload->copy = calloc(workload->copies, sizeof *workload->copy);
-    if (workload->copy == NULL) {
-        message("no memory for the records of %zu copies", workload->copies);
-        return 1;
-    }
-    for (size_t i = 0; i < workload->copies; ++i) {
-        if (open_copy(workload, &workload->copy[i], o, sizes) != 0) {
-            return 1;
-        }
-    }
-    return 0;
+    end_with(STATUS_USAGE,
+             "m=%d n=%d%s needs %.3g GB of %s and %.3g GB are free: take a smaller shape%s", o->m,
+             o->n, k, needed * 1e-9, workload->device->info.emulated ? "memory" : "GPU memory",
+             available * 1e-9,
+             o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
 }
 
 /* Whom the options and the computation ask for, without those whom this machine does not have. */
@@ -194,81 +84,138 @@ static contender_set choose_contenders(const workload *workload, const options *
     return set;
 }
 
-static int open_second_opinion(workload *workload, int who) {
-    const enum computation computes = workload->step->computes;
-    const double begin = monotonic_seconds();
-    workload->second_opinion[who] = second_opinion_open(computes, who, workload->device->stream);
-    workload->before_seconds[who] = monotonic_seconds() - begin;
-    return workload->second_opinion[who] == NULL;
+/* Of one of the step's own functions: it has printed its line. */
+static void check_step(int status) {
+    if (status != 0) {
+        exit(output_end(STATUS_FAILED));
+    }
 }
 
-static int open_contenders(workload *workload, const options *o) {
-    const step *step = workload->step;
-    workload->contender_set = choose_contenders(workload, o);
-    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early", step->name);
-    for (int i = 0; i < CONTENDERS; ++i) {
-        const char *name = i == CONTENDER_STEP    ? step->name
-                           : i == CONTENDER_EARLY ? workload->early_name
-                                                  : second_opinion_name(step->computes, i);
-        if (!has_contender(workload->contender_set, i)) {
-            continue;
-        }
-        workload->seats[i] = (seat){workload, i};
-        workload->contenders[i] = (contender){
-            name, is_step(i) ? launch_step : launch_second_opinion, &workload->seats[i]};
-        if (!is_step(i) && open_second_opinion(workload, i) != 0) {
-            return 1;
+void workload_launch(const void *context, int who, size_t copy) {
+    const workload *workload = context;
+    const operand_copy *operands = &workload->copy[copy];
+    const problem *problem = &operands->problem[who];
+    if (is_step(who)) {
+        check_step(workload->step->launch(problem, operands->state[who]));
+        cuda_check(cudaGetLastError(), "launching %s", workload->contenders.names[who]);
+    } else {
+        second_opinion_launch(workload->second_opinion[who], problem);
+    }
+}
+
+static void open_contenders(workload *workload, contender_set set) {
+    const enum computation computes = workload->step->computes;
+    contenders *contenders = &workload->contenders;
+    *contenders = (struct contenders){set, {NULL}, workload_launch, workload};
+    snprintf(workload->early_name, sizeof workload->early_name, "%s launched early",
+             workload->step->name);
+    contenders->names[CONTENDER_STEP] = workload->step->name;
+    contenders->names[CONTENDER_EARLY] = workload->early_name;
+    for (int who = 0; who < CONTENDERS; ++who) {
+        const double begin = monotonic_seconds();
+        if (has_contender(set, who) && !is_step(who)) {
+            contenders->names[who] = second_opinion_name(computes, who);
+            workload->second_opinion[who] =
+                second_opinion_open(computes, who, workload->device->stream);
+            workload->before_seconds[who] = monotonic_seconds() - begin;
         }
     }
-    return 0;
 }
 
-int workload_open(workload *workload, const step *step, const device *device,
-                  const options *options) {
+static void prepare_step(workload *workload, operand_copy *copy, int who) {
+    const double begin = monotonic_seconds();
+    const int status = workload->step->prepare(&copy->problem[who], &copy->state[who]);
+    if (status != 0 && copy->state[who] != NULL) {
+        workload->step->release(copy->state[who]);
+    }
+    check_step(status);
+    device_wait(workload->device, "prepare");
+    if (copy == &workload->copy[0]) {
+        workload->before_seconds[who] = monotonic_seconds() - begin;
+    }
+}
+
+static void open_copy(workload *workload, operand_copy *copy, const options *o,
+                      const sizes *sizes) {
+    const bool emulated = workload->device->info.emulated;
+    copy->a = buffer_create((size_t)sizes->a, false, "A");
+    if (sizes->b > 0) {
+        copy->b = buffer_create((size_t)sizes->b, false, "B");
+    }
+    if (workload->arithmetic.takes_c) {
+        copy->c = buffer_create((size_t)sizes->d, false, "C");
+    }
+    for (int who = 0; who < CONTENDERS; ++who) {
+        if (!has_contender(workload->contenders.set, who)) {
+            continue;
+        }
+        /* The emulator reports a write beside D by itself, and where it is in the source. */
+        copy->d[who] = buffer_create((size_t)sizes->d, !emulated,
+                                     is_step(who) ? "D" : "D of the second opinion");
+        copy->problem[who] = (problem){.a = copy->a.payload,
+                                       .b = copy->b.payload,
+                                       .c = copy->c.payload,
+                                       .d = copy->d[who].payload,
+                                       .alpha = o->alpha,
+                                       .beta = o->beta,
+                                       .m = o->m,
+                                       .n = o->n,
+                                       .k = o->k,
+                                       /* The emulator has the stricter rules for early launches. */
+                                       .early = who == CONTENDER_EARLY || emulated,
+                                       .stream = workload->device->stream};
+        if (who == CONTENDER_STEP) {
+            machine_watch_output(copy->d[who].payload, (size_t)sizes->d);
+        }
+        if (is_step(who)) {
+            prepare_step(workload, copy, who);
+        }
+    }
+}
+
+void workload_open(workload *workload, const step *step, const device *device, const options *o) {
     memset(workload, 0, sizeof *workload);
     workload->step = step;
     workload->device = device;
     workload->arithmetic = arithmetic_of(step);
-    if (open_contenders(workload, options) != 0) {
-        return STATUS_FAILED;
+    open_contenders(workload, choose_contenders(workload, o));
+    const double available = (double)device_free_bytes();
+    const sizes sizes = sizes_of(workload, o);
+    const double left = available - sizes.once;
+    if (sizes.copy > left) {
+        refuse(workload, o, sizes.once + sizes.copy, available);
     }
-    sizes sizes;
-    const int status = choose_copies(workload, options, &sizes);
-    if (status != STATUS_VERIFIED) {
-        return status;
-    }
-    if (reference_create(&workload->reference, &workload->arithmetic, options->m, options->n,
-                         options->k, options->check == CHECK_SAMPLE) != 0 ||
-        open_copies(workload, options, &sizes) != 0) {
-        return STATUS_FAILED;
-    }
-    return STATUS_VERIFIED;
-}
-
-static void close_copy(const workload *workload, operand_copy *copy) {
-    for (int i = 0; i < CONTENDERS; ++i) {
-        if (copy->state[i] != NULL) {
-            workload->step->release(copy->state[i]);
-        }
-    }
-    buffer_destroy(&copy->a);
-    buffer_destroy(&copy->b);
-    buffer_destroy(&copy->c);
-    for (int i = 0; i < CONTENDERS; ++i) {
-        buffer_destroy(&copy->d[i]);
+    const double like_d = workload->arithmetic.takes_c ? 2 : 1;
+    workload->copies = device->info.emulated
+                           ? 1
+                           : workload_copies((size_t)(sizes.a + sizes.b + like_d * sizes.d),
+                                             device->info.l2_bytes, (size_t)(left / sizes.copy));
+    workload->reference =
+        reference_create(&workload->arithmetic, o->m, o->n, o->k, o->check == CHECK_SAMPLE);
+    workload->copy = allocate(workload->copies, sizeof *workload->copy);
+    for (size_t i = 0; i < workload->copies; ++i) {
+        open_copy(workload, &workload->copy[i], o, &sizes);
     }
 }
 
 void workload_close(workload *workload) {
-    for (size_t i = 0; workload->copy != NULL && i < workload->copies; ++i) {
-        close_copy(workload, &workload->copy[i]);
+    for (size_t i = 0; i < workload->copies; ++i) {
+        operand_copy *copy = &workload->copy[i];
+        for (int who = 0; who < CONTENDERS; ++who) {
+            if (copy->state[who] != NULL) {
+                workload->step->release(copy->state[who]);
+            }
+            buffer_destroy(&copy->d[who]);
+        }
+        buffer_destroy(&copy->a);
+        buffer_destroy(&copy->b);
+        buffer_destroy(&copy->c);
     }
     free(workload->copy);
     reference_destroy(&workload->reference);
-    for (int i = 0; i < CONTENDERS; ++i) {
-        second_opinion_close(workload->second_opinion[i]);
+    for (int who = 0; who < CONTENDERS; ++who) {
+        second_opinion_close(workload->second_opinion[who]);
     }
-    memset(workload, 0, sizeof *workload);
 }
 
 size_t workload_operand_bytes(const workload *workload) {
@@ -291,20 +238,22 @@ rounding workload_rounding(const workload *workload, int contender) {
     return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
 }
 
-/* NaN, if `looked_at` says that nobody may look at it. */
-static int fill_operand(const workload *workload, const buffer *buffer, enum number format,
-                        bool looked_at, const recipe *recipe) {
+/* NaN, if `looked_at` says that nobody may look at it. Nothing, if there is no such operand. */
+static void fill_operand(const workload *workload, const buffer *buffer, enum number format,
+                         bool looked_at, const recipe *recipe) {
     struct CUstream_st *stream = workload->device->stream;
-    if (!looked_at) {
-        return buffer_poison(buffer, stream);
+    if (buffer->bytes > 0 && looked_at) {
+        operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), recipe,
+                      stream);
+    } else if (buffer->bytes > 0) {
+        buffer_poison(buffer, stream);
     }
-    return operands_fill(buffer->payload, format, buffer->bytes / number_bytes(format), recipe,
-                         stream);
 }
 
-static int fill_copy(const workload *workload, const operand_copy *copy, const options *o,
-                     enum inputs inputs, const integers *integers) {
+static void fill_copy(const workload *workload, const operand_copy *copy, const options *o,
+                      enum inputs inputs, const integers *integers) {
     const arithmetic *arithmetic = &workload->arithmetic;
+    const step *step = workload->step;
     const bool looks_at_ab = !arithmetic->takes_c || o->alpha != 0;
     const recipe b = {.inputs = inputs,
                       .seed = o->seed,
@@ -314,67 +263,52 @@ static int fill_copy(const workload *workload, const operand_copy *copy, const o
                       .spacing = 1};
     recipe a = b;
     a.stream = RANDOM_STREAM_A;
-    a.row = copy->b.bytes > 0 ? b.row : (uint64_t)o->n;
+    a.row = arithmetic->moves ? (uint64_t)o->n : b.row;
     a.spacing = integers->spacing;
     recipe c = b;
     c.stream = RANDOM_STREAM_C;
     c.row = (uint64_t)o->n;
     c.range = integers->c_range;
-    return fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a) ||
-           (copy->b.bytes > 0 &&
-            fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b)) ||
-           (arithmetic->takes_c &&
-            fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c));
+    fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a);
+    fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b);
+    fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c);
+    if (step->operands_made != NULL) { /* it does not read the operands as they lie */
+        check_step(
+            step->operands_made(&copy->problem[CONTENDER_STEP], copy->state[CONTENDER_STEP]));
+    }
 }
 
-/* For a step that does not read the operands as they lie. */
-static int tell_step(const workload *workload, const operand_copy *copy) {
-    return workload->step->operands_made != NULL &&
-           workload->step->operands_made(&copy->problem[CONTENDER_STEP],
-                                         copy->state[CONTENDER_STEP]) != 0;
-}
-
-int workload_fill(workload *workload, size_t count, const options *o, enum inputs inputs,
-                  const integers *integers) {
+void workload_fill(workload *workload, size_t count, const options *o, enum inputs inputs,
+                   const integers *integers) {
     for (size_t i = 0; i < count; ++i) {
-        if (fill_copy(workload, &workload->copy[i], o, inputs, integers) != 0 ||
-            tell_step(workload, &workload->copy[i]) != 0) {
-            return 1;
-        }
+        fill_copy(workload, &workload->copy[i], o, inputs, integers);
     }
-    return device_wait(workload->device, "the kernels that make the operands");
+    device_wait(workload->device, "the kernels that make the operands");
 }
 
-int workload_poison(workload *workload) {
-    for (size_t i = 0; i < workload->copies; ++i) {
-        for (int j = 0; j < CONTENDERS; ++j) {
-            if (has_contender(workload->contender_set, j) &&
-                buffer_poison(&workload->copy[i].d[j], workload->device->stream) != 0) {
-                return 1;
-            }
+void workload_poison(const workload *workload) {
+    for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
+        if (has_contender(workload->contenders.set, i % CONTENDERS)) {
+            buffer_poison(&workload->copy[i / CONTENDERS].d[i % CONTENDERS],
+                          workload->device->stream);
         }
     }
-    return device_wait(workload->device, "the filling of the outputs with NaN");
+    device_wait(workload->device, "the filling of the outputs with NaN");
 }
 
-int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size) {
+bool workload_guards_intact(const workload *workload, char *text, size_t size) {
     char where[96];
-    *intact = true;
     text[0] = '\0';
-    for (size_t i = 0; i < workload->copies * CONTENDERS && *intact; ++i) {
+    for (size_t i = 0; i < workload->copies * CONTENDERS; ++i) {
         const size_t copy = i / CONTENDERS;
         const int who = (int)(i % CONTENDERS);
-        if (!has_contender(workload->contender_set, who)) {
-            continue;
-        }
-        if (buffer_guards_intact(&workload->copy[copy].d[who], intact, where, sizeof where) != 0) {
-            return 1;
-        }
-        if (!*intact) {
+        if (has_contender(workload->contenders.set, who) &&
+            !buffer_guards_intact(&workload->copy[copy].d[who], where, sizeof where)) {
             snprintf(text, size, "guards: D%s%s of copy %zu: %s",
                      who == CONTENDER_STEP ? "" : " of ",
-                     who == CONTENDER_STEP ? "" : workload->contenders[who].name, copy, where);
+                     who == CONTENDER_STEP ? "" : workload->contenders.names[who], copy, where);
+            return false;
         }
     }
-    return 0;
+    return true;
 }

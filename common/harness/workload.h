@@ -1,15 +1,13 @@
 /* The operands of a run: several copies of the same A, B and C, each with outputs of its own for
  * the step and for the second opinion, so that timed launches do not find their operands in the L2
  * cache. The emulator times nothing, and has one copy. */
-#ifndef GEMM_LADDER_HARNESS_WORKLOAD_H
-#define GEMM_LADDER_HARNESS_WORKLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/arithmetic.h"
 #include "harness/buffers.h"
-#include "harness/second_opinion.h"
 #include "harness/device.h"
 #include "harness/options.h"
 #include "harness/reference.h"
@@ -23,12 +21,6 @@ typedef struct operand_copy {
     void *state[CONTENDERS]; /* what the step's prepare made, for its usual and its early launch */
 } operand_copy;
 
-/* A contender's context. */
-typedef struct seat {
-    struct workload *workload;
-    int who;
-} seat;
-
 typedef struct workload {
     const step *step;
     const device *device;
@@ -36,11 +28,9 @@ typedef struct workload {
     second_opinion *second_opinion[CONTENDERS]; /* NULL for the step */
     reference reference;
     size_t copies;
-    operand_copy *copy;               /* [copies] */
-    contender_set contender_set;      /* that there are */
-    contender contenders[CONTENDERS]; /* launch(context, copy number) */
+    operand_copy *copy;    /* [copies] */
+    contenders contenders; /* that there are */
     char early_name[64];
-    seat seats[CONTENDERS];
     double before_seconds[CONTENDERS]; /* what each took to get ready, once: the step's prepare of
                                         * the first copy, or the start of its library */
 } workload;
@@ -49,10 +39,9 @@ typedef struct workload {
  * least 2, at most 256 and no more than fit. */
 size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_fit);
 
-/* Allocates and prepares everything; the operands are not filled yet. Returns an enum exit_status;
- * unless it is STATUS_VERIFIED one line has been printed. workload_close() it in any case. */
-int workload_open(workload *workload, const step *step, const device *device,
-                  const options *options);
+/* Allocates and prepares everything; the operands are not filled yet. */
+void workload_open(workload *workload, const step *step, const device *device,
+                   const options *options);
 void workload_close(workload *workload);
 
 /* Bytes of one A, one B, one D and, if there is one, C together. */
@@ -65,15 +54,13 @@ reference workload_reference(const workload *workload, int contender, size_t cop
 /* How a correct output of the contender may be rounded. */
 rounding workload_rounding(const workload *workload, int contender);
 
-/* The others return 0, or non-zero after printing one line. */
-
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
  * that alpha or beta multiplies with 0 are NaN: BLAS says that they are not looked at. */
-int workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
-                  const integers *integers);
+void workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
+                   const integers *integers);
 /* Fills the outputs of all copies with NaN. */
-int workload_poison(workload *workload);
+void workload_poison(const workload *workload);
+/* One launch of a contender on a copy of the operands. */
+void workload_launch(const void *workload, int contender, size_t copy);
 /* text: which buffer was written beside, and where; empty if none was. */
-int workload_guards_intact(const workload *workload, bool *intact, char *text, size_t size);
-
-#endif
+bool workload_guards_intact(const workload *workload, char *text, size_t size);

@@ -13,6 +13,7 @@ from notes.tools.quantities import ExpressionError, Quantity
 
 PREFIX = "energy."
 LINES = ("idle", "awake", *(term.name for term in budget.TERMS), "rest")
+OTHERS = ("whole", "zeros", "apart", "slope")
 OF_A_PART = {  # figure -> (field, scale, kind)
     "watts": ("watts", 1, "power"),
     "joules": ("joules", 1, "energy"),
@@ -21,36 +22,27 @@ OF_A_PART = {  # figure -> (field, scale, kind)
     "share": ("tensor_core_share", 1, "share"),
 }
 COUNTED = ("l2_bytes", "sm_bytes", "dram_read_bytes")  # by ncu, of one launch of some parts
-
-
-def line(made, name):
-    """A line of the budget."""
-    entry = next(entry for entry in made.entries if entry.name == name)
-    return Quantity(entry.joules, "energy", entry.low, entry.high)
-
-
-def whole(made):
-    """The joules of one launch of the whole, as they were measured."""
-    return Quantity(made.joules, "energy", made.joules - made.error, made.joules + made.error)
-
-
-def measured(value, kind, part):
-    """What follows from a part that no budget needs."""
-    if value is None:
-        raise ExpressionError(f"the part {part} was not measured in this run")
-    return Quantity(value, kind)
-
-
-OTHERS = {
-    "whole": whole,
-    "zeros": lambda made: measured(made.zeros, "share", budget.ZEROS),
-    "apart": lambda made: measured(made.apart, "energy", budget.APART),
-    "slope": lambda made: Quantity(made.fit.slope, "number"),
-}
 WORDS = (
     f"{PREFIX}{', '.join((*LINES, *OTHERS))}, and of a part "
     f"{PREFIX}{', '.join((*OF_A_PART, *COUNTED))} with its name behind it ({PREFIX}watts.no-store)"
 )
+
+
+def of_budget(made, name):
+    """A line of the budget, or a number beside it."""
+    for entry in made.entries:
+        if entry.name == name:
+            return Quantity(entry.joules, "energy", entry.low, entry.high)
+    if name == "whole":
+        return Quantity(made.joules, "energy", made.joules - made.error, made.joules + made.error)
+    value, kind, part = {
+        "zeros": (made.zeros, "share", budget.ZEROS),
+        "apart": (made.apart, "energy", budget.APART),
+        "slope": (made.fit.slope, "number", None),
+    }[name]
+    if value is None:
+        raise ExpressionError(f"the part {part} was not measured in this run")
+    return Quantity(value, kind)
 
 
 def of_part(record, figure, name):
@@ -83,7 +75,6 @@ def figure(record, name):
     if part or word not in (*LINES, *OTHERS):
         raise ExpressionError(f"'{name}' is no figure of an energy run; there are {WORDS}")
     try:
-        made = budget.make(record)
+        return of_budget(budget.make(record), word)
     except budget.Unsolvable as error:
         raise ExpressionError(str(error)) from error
-    return OTHERS[word](made) if word in OTHERS else line(made, word)

@@ -12,10 +12,9 @@ import re
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError
 
-WHO = r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*"
 FIGURE = re.compile(
-    rf"(?P<who>{WHO})(?:/(?P<below>{WHO}))? (?P<quantity>[A-Za-z_][\w.-]*)"
-    r"(?P<selectors>(?: @[A-Za-z0-9]+)*)(?: as (?P<form>.+))?"
+    r"(?P<who>[a-z][\w-]*(?:/[a-z][\w-]*)?) (?P<quantity>[A-Za-z_][\w.-]*)"
+    r"(?P<selectors>(?: @\w+)*)(?: as (?P<form>.+))?"
 )
 
 
@@ -25,22 +24,20 @@ class Evaluator:
     def __init__(self, library):
         self.library = library
 
-    def quantity(self, match):
-        """What is named: of one program, or of one over another's, both from one record."""
-        selectors = tuple(word[1:] for word in match["selectors"].split())
-        names = [name for name in (match["who"], match["below"]) if name]
-        requests = [readings.Request(name, match["quantity"], selectors) for name in names]
-        answers = readings.answer(requests, self.library)
-        found = [answers[request] for request in requests]
-        return quantities.divide(*found) if match["below"] else found[0]
-
     def text(self, expression):
-        """What stands for an expression. ExpressionError, quoting it, if nothing can."""
+        """What stands for an expression, a quotient from one record. ExpressionError, quoting it,
+        if nothing can."""
         words = " ".join(expression.split())
+        match = FIGURE.fullmatch(words)
         try:
-            match = FIGURE.fullmatch(words)
             if not match:
                 raise ExpressionError("write who and a quantity: v07/v06 tflops @4096 as gain")
-            return quantities.write_as(self.quantity(match), (match["form"] or "").split())
+            selectors = tuple(word[1:] for word in match["selectors"].split())
+            who = match["who"].split("/")
+            requests = [readings.Request(one, match["quantity"], selectors) for one in who]
+            answers = readings.answer(requests, self.library)
+            found = [answers[request] for request in requests]
+            quantity = quantities.divide(*found) if len(found) > 1 else found[0]
+            return quantities.write_as(quantity, (match["form"] or "").split())
         except ExpressionError as error:
             raise ExpressionError(f"'{words}': {error}") from error

@@ -1,21 +1,23 @@
-"""The block of figures: rows are programs at some shapes, columns are quantities.
+"""Tables of figures: rows are programs at some shapes, columns are quantities.
 
     <!-- figures @8192 @4096,sustained : v14 v15/v14 cublaslt : tflops against time=us -->
+    <!-- rung v07 @4096 -->
 
 Each word that begins with @ is a group of selectors. A column may name its format behind a =.
 """
 
 from __future__ import annotations
 
-import contextlib
+from dataclasses import replace
 
+from bench import rungs
 from bench.markdown import table
 from bench.records import recorded
 from notes.tools import quantities, readings
-from notes.tools.quantities import ExpressionError
+from notes.tools.quantities import ExpressionError, NotMeasured
 from notes.tools.readings import Request
 
-NOT_KNOWN = "–"
+DASH = "–"
 USAGE = "write figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
 OTHERS = {
     "cublas": "cuBLAS",
@@ -33,7 +35,6 @@ HEADS = {
     "clock": "SM clock",
     "watts": "power",
     "joules": "energy",
-    "share": "share of the peak",
     "l2_bytes": "L2 to SMs",
     "sm_bytes": "arrives at SMs",
     "dram_bytes": "DRAM",
@@ -42,187 +43,150 @@ HEADS = {
     "bank_conflicts": "bank conflicts",
     **{name: name for name in ("time", "wavefronts", "instructions")},
 }
-UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles", "thousand cycles": "10³ cycles"}
+UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}
 DIGITS = 2  # that the least number of a column has at least
 MOST_DECIMALS = 4
+OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes dram_bytes"
+RATE_OF_A_RUNG = {recorded.PRODUCTS: "tflops=.1", recorded.MOVES: "gb_per_s"}
 
 
-def parts_of(words):
-    """(groups of selectors, who, columns as (quantity, format)) of a marker."""
-    parts = " ".join(words).split(":")
-    if len(parts) != 3:
-        raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
-    groups, who, columns = (part.split() for part in parts)
-    if not who or not columns or not all(group.startswith("@") for group in groups):
-        raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
-    selectors = [tuple(group.replace("@", "").split(",")) for group in groups] or [()]
-    named = [column.partition("=")[::2] for column in columns]
-    return selectors, who, [(name, form.split(",") if form else []) for name, form in named]
-
-
-def request(subject, figure, selectors, track):
-    """A request of a cell: without the selectors that do not apply; others than rungs are of the
-    rungs' track."""
-    kind = readings.kind_of(figure)
-    allowed, _ = readings.LIMITED.get(kind, (readings.SELECTORS, ""))
-    kept = tuple(word for word in selectors if readings.selected_by(word) in {None, *allowed})
-    own = Request(subject, figure, kept)
-    if own.name:
-        return Request(subject, figure, tuple(w for w in kept if w not in recorded.TRACKS))
-    if track and not set(kept) & set(recorded.TRACKS):
-        return Request(subject, figure, (*kept, track))
-    return own
-
-
-def has_none(one):
-    """Whether the program of a request cannot have such a figure: what is no rung is compared with
-    nothing, and of all of them cuBLAS alone is counted."""
-    kind = readings.kind_of(one.figure)
-    if one.name:
-        return False
-    return (kind == "ladder" and one.figure not in readings.TIMED) or (
-        kind == "counters" and one.subject != "cublas"
-    )
-
-
-def answers_of(requests, library):
-    """{request: quantity}, all from one record of a kind if one has them all; otherwise those of one
-    program from one, or each from its own."""
-    found = {}
-    by_kind = {}
-    for one in requests:
-        paired = one.figure == readings.AGAINST and one.subject  # only a run of both has it
-        by_kind.setdefault((readings.kind_of(one.figure), paired), []).append(one)
-    for group in by_kind.values():
-        try:
-            found |= readings.answer(group, library)
-            continue
-        except ExpressionError:
-            pass
-        for subject in dict.fromkeys(one.subject for one in group):
-            own = [one for one in group if one.subject == subject]
-            try:
-                found |= readings.answer(own, library)
-            except ExpressionError:
-                for one in own:
-                    with contextlib.suppress(quantities.NotMeasured):
-                        found |= readings.answer([one], library)
+def answers_of(requests, library, missing, ways=(lambda one: one.subject, lambda one: one)):
+    """{request: quantity}: all from one record if one has them all; otherwise those of one program
+    from one, or each from its own. What is missing there has none."""
+    try:
+        return readings.answer(requests, library, missing)
+    except ExpressionError as error:
+        if not ways and not isinstance(error, missing):
+            raise
+    found, groups = {}, {}
+    for one in requests if ways else ():
+        groups.setdefault(ways[0](one), []).append(one)
+    for group in groups.values():
+        found |= answers_of(group, library, missing, ways[1:])
     return found
 
 
-def quotients_of(pair, requests, library):
-    """{request: quantity} of a quotient: both programs from one record."""
-    upper, lower = pair
-    found = {}
-    for one, other in requests:
-        both = readings.answer([one, other], library)
-        found[one.figure] = quantities.divide(both[one], both[other])
-    if not found:
-        raise ExpressionError(f"{upper}/{lower} has no figure")
-    return found
-
-
-def cells_of(who, columns, selectors, library):
+def rows_of(who, figures, selectors, library, missing):
     """[[quantity or None, ...], ...] of a group, a row for each program or quotient."""
-    subjects = [subject for one in who for subject in one.split("/")]
-    named = [subject for subject in subjects if recorded.NAME.fullmatch(subject)]
-    track = named[0][0] if named else None
-    single = [
-        request(one, figure, selectors, track)
-        for one in who
-        if "/" not in one
-        for figure, _ in columns
-    ]
-    answers = answers_of([one for one in single if not has_none(one)], library)
-    rows = []
-    for one in who:
-        if "/" not in one:
-            rows.append([answers.get(request(one, name, selectors, track)) for name, _ in columns])
-            continue
-        pair = one.split("/")
-        if len(pair) != 2:
-            raise ExpressionError(f"'{one}' is no quotient of two programs")
-        both = [[request(part, name, selectors, track) for part in pair] for name, _ in columns]
-        found = quotients_of(pair, both, library)
-        rows.append([found[name] for name, _ in columns])
-    return rows
+    named = [one for one in "/".join(who).split("/") if recorded.NAME.fullmatch(one)]
+
+    def request(subject, figure):
+        allowed = {None, *readings.ALLOWED[readings.kind_of(figure)]}
+        kept = tuple(word for word in selectors if readings.selected_by(word) in allowed)
+        return Request(subject, figure, kept, named[0][0] if named else None)
+
+    rows = [[[request(part, name) for part in one.split("/")] for name in figures] for one in who]
+    kinds, found = {}, {}
+    for one in (cell[0] for cells in rows for cell in cells if len(cell) == 1):
+        paired = one.figure == readings.AGAINST and one.subject  # only a run of both answers it
+        kinds.setdefault((readings.kind_of(one.figure), paired), []).append(one)
+    for group in kinds.values():
+        found |= answers_of(group, library, missing)
+
+    def value(cell):
+        if len(cell) == 1:
+            return found.get(cell[0])
+        if len(cell) > 2:
+            raise ExpressionError("a quotient is of two programs")
+        both = readings.answer(cell, library)  # from one record
+        return quantities.divide(*(both[one] for one in cell))
+
+    return [[value(cell) for cell in cells] for cells in rows]
 
 
-def written(values, form):
+def written(values, words):
     """(unit, texts) of a column's quantities, all in one unit with the same digits."""
     known = [value for value in values if value is not None]
     if not known:
-        return "", [NOT_KNOWN] * len(values)
-    form = quantities.read_format(form)
-    unit = quantities.unit_of(max(known, key=lambda value: abs(value.value)), form.unit)
-    least = min((abs(one.value * unit.scale) for one in known if one.value), default=1)
-    decimals = unit.decimals
-    while (
-        unit.scale != 1 and least * 10**decimals < 10 ** (DIGITS - 1) and decimals < MOST_DECIMALS
-    ):
-        decimals += 1
-    form.decimals = decimals if form.decimals is None else form.decimals
-    form.bare = True
-    form.unit = next(
-        word
-        for word, one in quantities.UNITS.get(known[0].kind, quantities.UNITS["number"]).items()
-        if one is unit
-    )
-    texts = [NOT_KNOWN if one is None else quantities.write(one, form) for one in values]
-    return ("" if form.change else unit.text), texts
+        return "", [DASH] * len(values)
+    form = quantities.format_of(words, max(known, key=lambda value: abs(value.value)))
+    if not any(map(quantities.DECIMALS.fullmatch, words)) and form.unit.scale != 1:
+        least = min((abs(one.value * form.unit.scale) for one in known if one.value), default=1)
+        decimals = form.decimals
+        while least * 10**decimals < 10 ** (DIGITS - 1) and decimals < MOST_DECIMALS:
+            decimals += 1
+        form = replace(form, decimals=decimals)
+    return form.unit.text, [DASH if one is None else quantities.number(one, form) for one in values]
 
 
-def head_of(name, unit, form, who):
+def head_of(name, unit, words, moves):
     """The heading of a column."""
-    words = HEADS.get(name, f"`{name}`")
-    if name.startswith("ratio"):
-        usual = "device_copy" if any(one[0] == recorded.MOVING for one in who) else "cublas"
-        other = name[len("ratio_to_") :] or usual
-        words = f"of {OTHERS.get(other, other)}"
-    words = " ".join([words, *(word for word in form if word in quantities.PARTS)]).strip()
-    unit = UNIT_HEADS.get(unit, unit)
-    if unit.startswith("10"):
-        return f"{unit} {words}".strip()
-    return f"{words}, {unit}" if words and unit else words or unit
+    head = HEADS.get(name, f"`{name}`")
+    if name.startswith(readings.RATIO):
+        usual = "device_copy" if moves else "cublas"
+        other = name.removeprefix(readings.RATIO).removeprefix("_to_") or usual
+        head = f"of {OTHERS.get(other, other)}"
+    if name == "share":
+        head = "memory share" if moves else "tensor-core share"
+    head = " ".join([head, *(word for word in words if word in quantities.PARTS)]).strip()
+    if unit in UNIT_HEADS:
+        return f"{UNIT_HEADS[unit]} {head}".strip()
+    return ", ".join(filter(None, (head, unit)))
 
 
-def name_of(subject):
-    """A program as a table names it."""
-    return "/".join(
-        f"`{one}`" if recorded.is_variant(one) else OTHERS.get(one, one)
-        for one in subject.split("/")
-    )
+def selector_text(word):
+    """A selector as a table shows it: '81920 × 256 × 256'."""
+    if readings.SHAPE.fullmatch(word):
+        return " × ".join(word.split("x"))
+    return f"`{word}`" if readings.COMMIT.fullmatch(word) else word
 
 
-def group_name(selectors):
-    """'8192³, sustained'"""
-
-    def word(one):
-        if not readings.SHAPE.fullmatch(one):
-            return f"`{one}`" if readings.COMMIT.fullmatch(one) else one
-        return " × ".join(one.split("x")) if "x" in one else one
-
-    return ", ".join(map(word, selectors))
+def lines_of(library, groups, who, words, usual=False):
+    """The lines of a table: rows are programs at groups of selectors, columns are named in `words`,
+    or are the usual ones, of which some may be missing."""
+    missing = (ExpressionError,) if usual else (NotMeasured,)
+    named = [word.partition("=")[::2] for word in words]
+    figures = [name for name, _ in named]
+    values = [row for one in groups for row in rows_of(who, figures, one, library, missing)]
+    quotients = ["/" in one for one in who] * len(groups)
+    moves = any(one[0] == recorded.MOVING for one in who)
+    columns = []
+    if len(groups) > 1:
+        columns.append(["shape", *(", ".join(map(selector_text, g)) for g in groups for _ in who)])
+    labels = [
+        "/".join(f"`{one}`" if recorded.is_variant(one) else OTHERS.get(one, one) for one in parts)
+        for parts in (one.split("/") for one in who)
+    ]
+    columns.append(["program", *labels * len(groups)])
+    first = len(columns)
+    for (name, form), column in zip(named, zip(*values)):
+        form = form.split(",") if form else []
+        own = [None if quotient else one for one, quotient in zip(column, quotients)]
+        unit, texts = written(own, form)
+        for place, quotient in enumerate(quotients):
+            if quotient:
+                texts[place] = quantities.write_as(column[place], ["gain"])
+        if any(text != DASH for text in texts):
+            columns.append([head_of(name, unit, form, moves), *texts])
+        elif not usual:
+            raise ExpressionError(f"no program here has '{name}' (notes/README.md)")
+    return table(list(zip(*columns)), first)
 
 
 def block(library, words):
-    """The lines of the table."""
-    groups, who, columns = parts_of(words)
-    names, rows = [], []
-    for selectors in groups:
-        for one, values in zip(who, cells_of(who, columns, selectors, library)):
-            names.append(([group_name(selectors)] if len(groups) > 1 else []) + [name_of(one)])
-            rows.append((one, values))
-    heads, texts = [], []
-    for index, (name, form) in enumerate(columns):
-        own = [None if "/" in one else values[index] for one, values in rows]
-        unit, shown = written(own, form)
-        shown = [
-            quantities.write_as(values[index], ["gain"]) if "/" in one else text
-            for (one, values), text in zip(rows, shown)
-        ]
-        heads.append(head_of(name, unit, form, who))
-        texts.append(shown)
-    first = ["shape", "program"] if len(groups) > 1 else ["program"]
-    lines = [[*name, *cells] for name, cells in zip(names, zip(*texts))]
-    return table([[*first, *heads], *lines], len(first))
+    """The lines of a table of figures."""
+    parts = [part.split() for part in " ".join(words).split(":")]
+    if len(parts) != 3 or not all(parts[1:]) or not all(one[0] == "@" for one in parts[0]):
+        raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
+    groups = [tuple(group.replace("@", "").split(",")) for group in parts[0]] or [()]
+    return lines_of(library, groups, *parts[1:])
+
+
+def rung_block(library, words):
+    """The table of a rung beside the one below it and whom it is compared with. Counts are shown of
+    no other shape than times, and a dash for what was not recorded."""
+    name, *more = words or [""]
+    if not recorded.NAME.fullmatch(name) or not all(word.startswith("@") for word in more):
+        raise ValueError(f"'rung {' '.join(words)}': write rung v07, or rung v07 @4096")
+    selectors = tuple(word[1:] for word in more)
+    usual = Request(name, "time", selectors)
+    readings.answer([usual], library)  # or say what is missing
+    if not any(map(readings.SHAPE.fullmatch, selectors)):
+        selectors += ("x".join(map(str, readings.place_of(usual).shape)),)
+    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
+    rung = rungs.find().get(name)
+    below = rung.below if rung else recorded.rung_of(name)
+    apart = set(readings.APART) - {name}
+    who = dict.fromkeys(one for one in (below, name, measure.other) if one and one not in apart)
+    columns = OF_A_RUNG.format(rate=RATE_OF_A_RUNG[measure])
+    return lines_of(library, [selectors], list(who), columns.split(), usual=True)

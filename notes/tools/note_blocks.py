@@ -1,166 +1,54 @@
-"""The blocks of the notes: a rung's table, what the emulator says of a planted bug, and sources."""
+"""The blocks of the notes: tables, what the emulator says of a planted bug, and sources."""
 
 from __future__ import annotations
 
 import json
-import re
 
-from bench import rungs
 from bench.energy import budget
 from bench.markdown import plain, table
 from bench.records import recorded
-from notes.tools import (
-    figures_block,
-    notes_captions,
-    quantities,
-    readings,
-    readme_table,
-    shapes_table,
-)
-from notes.tools.quantities import ExpressionError
-from notes.tools.readings import Request
+from notes.tools import figures_block, shapes_table
+from notes.tools.shapes_table import DASH, NOTHING, SHARE_AND_CLOCK
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
-NOT_KNOWN = "–"
-# Columns: head, figure, format. The first three have percentiles or are relative.
-COLUMNS = {
-    "tflops": (
-        ("time", "time", ""),
-        ("TFLOPS", "tflops", "bare .1"),
-        ("of cuBLAS", "ratio", ""),
-        ("tensor-core share", "share", ""),
-    ),
-    "gb_per_s": (
-        ("time", "time", ""),
-        ("GB/s", "gb_per_s", "bare"),
-        ("of device copy", "ratio", ""),
-        ("memory share", "share", ""),
-    ),
-}
-COMMON_COLUMNS = (
-    ("SM clock", "clock", ""),
-    ("10⁶ cycles", "cycles", "million bare"),
-    ("watts", "watts", ""),
-    ("joules", "joules", ""),
-    ("L2 to SMs", "l2_bytes", ""),
-    ("DRAM", "dram_bytes", ""),
-)
-DROPPED_IF_UNKNOWN = ("watts", "joules")  # only the sustained protocol has them
 
 
-def below(name):
-    """The rung that it grows from, if that computes the same, or None; a variant's is its rung."""
-    if recorded.is_variant(name):
-        return recorded.rung_of(name)
-    found = rungs.find().get(name)
-    return found.below if found and found.below not in readings.APART else None
-
-
-def cell(library, names, name, column, selectors):
-    """One figure, looked for where all of `names` have a result, or a dash."""
-    _, figure, form = column
-    track = () if name in names else (names[-1][0],)  # a rung's is in its name
-    own = Request(name, figure, (*selectors, *track))
-    for together in ([*(Request(one, figure, selectors) for one in names), own], [own]):
-        try:
-            return quantities.write_as(readings.answer(together, library)[own], form.split())
-        except ExpressionError:
-            continue
-    return NOT_KNOWN
-
-
-def shape_selector(request):
-    """The shape that a request looks at, as a selector: counts are shown of no other one."""
-    return "x".join(map(str, readings.place_of(request).shape))
-
-
-def rung_rows(library, name, selectors, columns):
-    """The cells of the rung below, of the rung, and of whom they are compared with."""
-    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
-    rungs = [one for one in (below(name), name) if one]
-    rows = [
-        [one, *(cell(library, rungs, one, column, selectors) for column in columns)]
-        for one in rungs
-    ]
-    other = [cell(library, rungs, measure.other, column, selectors) for column in columns]
-    heads = [column[0] for column in columns]
-    other[heads.index(f"of {measure.other_name}")] = "1"
-    return [*rows, [measure.other_name, *other]]
-
-
-def rung_block(library, words):
-    """The table of a rung beside the one below it and whom it is compared with."""
-    name, *more = words or [""]
-    if not recorded.NAME.fullmatch(name) or not all(word.startswith("@") for word in more):
-        raise ValueError(f"'rung {' '.join(words)}': write rung v07, or rung v07 @4096")
-    selectors = tuple(word[1:] for word in more)
-    request = Request(name, "time", selectors)
-    readings.answer([request], library)  # or say what is missing
-    if not any(readings.SHAPE.fullmatch(word) for word in selectors):
-        selectors = (*selectors, shape_selector(request))
-    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
-    columns = (*COLUMNS[measure.rate], *COMMON_COLUMNS)
-    rows = rung_rows(library, name, selectors, columns)
-    kept = [
-        index
-        for index, column in enumerate(columns, 1)
-        if column[0] not in DROPPED_IF_UNKNOWN or any(line[index] != NOT_KNOWN for line in rows)
-    ]
-    head = ["program", *(columns[index - 1][0] for index in kept)]
-    lines = [[line[0], *(line[index] for index in kept)] for line in rows]
-    return table([head, *lines], 1)
+def usage(words, right):
+    """The error of a block whose words are not what it takes."""
+    return ValueError(f"'{' '.join(words)}': write {right}")
 
 
 # --- variants, and programs at several shapes -----------------------------------------------
 
-VARIANTS_HEADER = ["program", "idea", "TFLOPS", "of cuBLAS", "against its rung"]
-VARIANTS_HEADER += ["tensor-core share", "SM clock"]
-
-
-def against_rung(ladder, name):
-    """'1.0123 (5 of 5 passes faster)' for a variant, a dash for a rung."""
-    for pair in ladder["neighbours"]:
-        if recorded.is_variant(name) and pair["upper"] == name:
-            faster = f"{pair['passes_faster']} of {pair['passes']} passes faster"
-            return f"{pair['paired_ratio']:.4f} ({faster})"
-    return NOT_KNOWN
-
-
-def variant_row(ladder, name):
-    """One row of times; or of something without a result: not in the run, or failed."""
-    entry = next((entry for entry in ladder["rungs"] if entry["step"] == name), None)
-    if entry is None or "failed" in entry:
-        words = plain(f"failed: {entry['failed']}") if entry else "not in this run"
-        return [name, words, *[NOT_KNOWN] * (len(VARIANTS_HEADER) - 2)]
-    timing = entry["timing"]
-    return [
-        name,
-        plain(entry["idea"]),
-        recorded.spread(timing["step"]["tflops"], 1),
-        recorded.spread(timing["ratio_to_cublas"], 3),
-        against_rung(ladder, name),
-        *readme_table.share_and_clock(timing["step"]),
-    ]
-
 
 def variants_block(library, words):
-    """Times of the rungs and variants named, or of all: of the newest standard run with variants, or
-    of that of a commit (@1234abc)."""
+    """Times of the rungs and variants named, or of all: of the newest standard run with variants,
+    or of that of a commit (@1234abc)."""
     commits = [word[1:] for word in words if word.startswith("@")]
     names = [word for word in words if not word.startswith("@")]
     if len(commits) > 1 or not all(map(recorded.NAME.fullmatch, names)):
-        raise ValueError(f"'variants {' '.join(words)}': write variants v16 v16-late-place")
+        raise usage(words, "variants v16 v16-late-place")
     ladder = library.with_variants(*commits)
     if ladder is None:
-        return [shapes_table.NOTHING]
-    names = names or [entry["step"] for entry in ladder["rungs"]]
-    return table([VARIANTS_HEADER, *(variant_row(ladder, name) for name in names)])
+        return [NOTHING]
+    figures = (("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±"), *SHARE_AND_CLOCK)
+    columns = [(head, [[ladder]], *how) for head, *how in figures]
+    names = names or recorded.all_names(ladder)
+    rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
+    rows[0].append("against its rung")
+    pairs = {pair["upper"]: pair for pair in ladder["neighbours"]}
+    for row in rows[1:]:
+        row.append(DASH)
+        if row[0] in pairs and recorded.is_variant(row[0]):
+            paired = "{paired_ratio:.4f} ({passes_faster} of {passes} passes faster)"
+            row[-1] = paired.format_map(pairs[row[0]])
+    return table(rows)
 
 
 def shapes_block(library, words):
     """Times of some programs at several shapes, and where they are from."""
     if not words or not all(map(recorded.NAME.fullmatch, words)):
-        raise ValueError(f"'shapes {' '.join(words)}': write shapes t04 t04-four-per-thread")
+        raise usage(words, "shapes t04 t04-four-per-thread")
     rows, caption = shapes_table.table(words, library.folder)
     return [*table(rows), "", caption] if rows else [caption]
 
@@ -168,31 +56,21 @@ def shapes_block(library, words):
 # --- planted bugs ---------------------------------------------------------------------------
 
 
-def grouped(found):
-    """'lazy and late-reads: hazard; eager: nothing'."""
-    by_kind = {}
-    for who, kind in found.items():
-        if kind is not None:
-            by_kind.setdefault(kind or "nothing", []).append(who)
-    return "; ".join(f"{', '.join(who)}: {kind}" for kind, who in by_kind.items())
-
-
 def hazard_block(_library, words):
     """A planted bug: what is wrong, the change, who found what, and one report."""
-    if len(words) != 2:
-        raise ValueError(f"'hazard {' '.join(words)}': write hazard v07 no-wait-on-full")
-    rung, name = words
-    path = REPORTS / f"{rung}.json"
-    if not re.fullmatch(r"[vat][0-9]{2}", rung) or not path.exists():
-        raise ValueError(f"no reports of {rung}: python3 tests/planted.py --reports {rung}-")
-    bugs = json.loads(path.read_text(encoding="utf-8"))["bugs"]
-    if name not in bugs:
-        raise ValueError(
-            f"{rung} has no planted bug {name} with a report; there are {', '.join(bugs)}"
-        )
-    bug = bugs[name]
-    lines = [f"**{name}**: {bug['wrong']}.", "", "```diff", *unindented(bug["change"]), "```", ""]
-    lines.append(f"The emulator, by policy: {grouped(bug['found'])}.")
+    found = {path.stem: path for path in REPORTS.glob("*.json")}
+    if len(words) != 2 or words[0] not in found:
+        raise usage(words, f"hazard v07 no-wait-on-full; there are reports of {', '.join(found)}")
+    bugs = json.loads(found[words[0]].read_text(encoding="utf-8"))["bugs"]
+    if words[1] not in bugs:
+        raise usage(words, f"hazard {words[0]} and one of {', '.join(bugs)}")
+    bug, by_kind = bugs[words[1]], {}
+    for policy, kind in bug["found"].items():
+        if kind is not None:
+            by_kind.setdefault(kind or "nothing", []).append(policy)
+    said = "; ".join(f"{', '.join(policies)}: {kind}" for kind, policies in by_kind.items())
+    lines = [f"**{words[1]}**: {bug['wrong']}.", "", "```diff", *unindented(bug["change"]), "```"]
+    lines += ["", f"The emulator, by policy: {said}."]
     if bug["report"]:
         lines += [f"Under {bug['policy']} it says:", "", "```", *bug["report"], "```"]
     return lines
@@ -210,50 +88,45 @@ DISAGREEMENT = "largest disagreement: "  # the line of the report from which on 
 
 
 def agreement_block(library, words):
-    """The end of what make compare said of two runs on one card. tests/test_compare.py compares that
-    file with the two records."""
-    if words:
-        raise ValueError("'agreement' takes no words")
+    """The end of what make compare said of two runs on one card. tests/test_compare.py compares
+    that file with the two records."""
     found = sorted(library.folder.glob("*-agreement.txt"))
-    if not found:
-        raise ValueError(f"{library.folder} holds no report of two runs, *-agreement.txt")
+    if words or not found:
+        raise usage(words, f"agreement, and put a report of two runs in {library.folder}")
     text = found[-1].read_text(encoding="utf-8")
-    begin = text.find(DISAGREEMENT)
-    if begin < 0:
-        raise ValueError(f"{found[-1]} has no line '{DISAGREEMENT.strip()} ...': make compare")
-    return ["```", *text[begin:].splitlines(), "```"]
+    return ["```", *text[text.index(DISAGREEMENT) :].splitlines(), "```"]
 
 
 # --- the energy budget ----------------------------------------------------------------------
 
-NO_ENERGY = ["Not recorded yet."]
+
+def cell(value, form, scale=1):
+    """A figure, or a dash where none is known."""
+    return DASH if value is None else f"{scale * value:{form}}".replace("-", "−")
 
 
-def budget_rows(made):
+def budget_rows(record):
     """Where the joules of the whole go. They add up to those of the whole."""
+    made = budget.make(record)
     rows = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
     for entry in made.entries:
-        cells = (
-            f"{1e3 * entry.joules:.1f}",
-            f"{100 * entry.share(made.joules):.1f} %",
-            f"{1e3 * entry.low:.1f} to {1e3 * entry.high:.1f}",
-        )
-        rows.append([entry.words, *(cell.replace("-", "−") for cell in cells)])
-    error = f"± {1e3 * made.error:.1f} by the counter's scatter"
-    return [*rows, ["the whole", f"{1e3 * made.joules:.1f}", "", error]]
+        own = cell(entry.joules, ".1f", 1e3), f"{cell(entry.share(made.joules), '.1f', 100)} %"
+        between = " to ".join(cell(value, ".1f", 1e3) for value in (entry.low, entry.high))
+        rows.append([entry.words, *own, between])
+    error = f"± {cell(made.error, '.1f', 1e3)} by the counter's scatter"
+    return [*rows, ["the whole", cell(made.joules, ".1f", 1e3), "", error]]
 
 
-def fit_rows(made):
+def fit_rows(record):
     """How well the model meets each part, and its two numbers that are no joules."""
+    made = budget.make(record)
     rows = [["part", "model against measurement"]]
-    for name, value in made.fit.residuals.items():
-        rows.append([name, f"{100 * value:+.1f} %".replace("-", "−")])
+    rows += [[part, f"{cell(off, '+.1f', 100)} %"] for part, off in made.fit.residuals.items()]
     rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
     if made.zeros is not None:
         rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
     if made.apart is not None:
-        apart = f"{1e3 * made.apart:+.1f} mJ".replace("-", "−")
-        rows.append(["loads that do not merge take", apart])
+        rows.append(["loads that do not merge take", f"{cell(made.apart, '+.1f', 1e3)} mJ"])
     return rows
 
 
@@ -270,27 +143,17 @@ COUNT_COLUMNS = (
 )
 
 
-def known_or_dash(value, form, scale=1):
-    """A figure that may not be known."""
-    return NOT_KNOWN if value is None else f"{scale * value:{form}}"
-
-
-def cells_of(part, columns):
-    """The figures of a part that those columns show."""
-    return [known_or_dash(part.get(key), form, scale) for _, key, form, scale in columns]
-
-
 def part_rows(record):
     """What was measured of all parts, in the order in which they ran."""
-    head = ["part", "what it is", "watts", *(column[0] for column in PART_COLUMNS), "°C"]
-    rows = [head]
+    rows = [["part", "what it is", "watts", *(head for head, *_ in PART_COLUMNS), "°C"]]
     for part in record["parts"]:
         if "failed" in part:
-            cells = [f"failed: {plain(part['failed'])}", *[NOT_KNOWN] * (len(head) - 2)]
+            cells = [f"failed: {plain(part['failed'])}", *[DASH] * (len(rows[0]) - 2)]
         else:
             watts = f"{part['watts']:.1f} ± {part['watts_error']:.1f}"
-            celsius = known_or_dash(part["celsius"][1], ".0f")
-            cells = [plain(part["what"]), watts, *cells_of(part, PART_COLUMNS), celsius]
+            cells = [plain(part["what"]), watts]
+            cells += [cell(part[key], *how) for _, key, *how in PART_COLUMNS]
+            cells.append(cell(part["celsius"][1], ".0f"))
         rows.append([plain(part["part"]), *cells])
     return rows
 
@@ -299,45 +162,35 @@ def counted_rows(record):
     """What ncu counted of one launch of some parts. Unsolvable if nothing was."""
     if not record.get("counted"):
         raise budget.Unsolvable("nothing was counted in this run")
-    rows = [[part["part"], *cells_of(part, COUNT_COLUMNS)] for part in record["counted"]["parts"]]
-    return [["part", *(column[0] for column in COUNT_COLUMNS)], *rows]
+    rows = [["part", *(head for head, *_ in COUNT_COLUMNS)]]
+    for part in record["counted"]["parts"]:
+        cells = [cell(part.get(key), *how) for _, key, *how in COUNT_COLUMNS]
+        rows.append([part["part"], *cells])
+    return rows
 
 
-ENERGY_TABLES = {
-    "budget": (lambda record: budget_rows(budget.make(record)), 1),
-    "fit": (lambda record: fit_rows(budget.make(record)), 1),
-    "parts": (part_rows, 2),
-    "counts": (counted_rows, 1),
-}
+ENERGY_TABLES = {"budget": budget_rows, "fit": fit_rows, "parts": part_rows, "counts": counted_rows}
 ENERGY_PICTURE = (
     '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
     'watts and clocks of their parts">'
 )
 
 
-def energy_runs(library, rung=None):
-    """The newest whole run of that rung's parts, or of every rung's; the page now uses them."""
-    runs = recorded.newest_energies(library.all_of("energy"), library.home)
-    runs = [run for run in runs if rung in (None, run["rung"])]
-    return [library.answered(run) for run in runs]
-
-
 def energy_block(library, words):
     """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
-    if words == ["picture"]:
-        return [ENERGY_PICTURE] if energy_runs(library) else NO_ENERGY
-    if len(words) != 2 or words[0] not in ENERGY_TABLES:
-        wanted = "write energy budget, fit, parts or counts and a rung, or energy picture"
-        raise ValueError(f"'energy {' '.join(words)}': {wanted}")
-    runs = energy_runs(library, words[1])
+    picture = words == ["picture"]
+    if not picture and (len(words) != 2 or words[0] not in ENERGY_TABLES):
+        raise usage(words, "energy budget, fit, parts or counts and a rung, or energy picture")
+    runs = recorded.newest_energies(library.all_of("energy"), library.home)
+    runs = [library.answered(run) for run in runs if picture or run["rung"] == words[1]]
     if not runs:
-        return NO_ENERGY
-    make, texts = ENERGY_TABLES[words[0]]
+        return [NOTHING]
+    if picture:
+        return [ENERGY_PICTURE]
     try:
-        rows = make(runs[0])
+        return table(ENERGY_TABLES[words[0]](runs[0]), 2 if words[0] == "parts" else 1)
     except budget.Unsolvable as error:
         return [f"No table: {error}."]
-    return table(rows, texts)
 
 
 # --- where figures are from -----------------------------------------------------------------
@@ -346,12 +199,12 @@ def energy_block(library, words):
 def sources_block(library, words):
     """Which recorded results the figures of the page are from."""
     if words:
-        raise ValueError("'sources' takes no words")
-    return [f"- {text}" for text in notes_captions.captions(library)] or ["Nothing recorded."]
+        raise usage(words, "sources")
+    return [f"- {text}" for text in shapes_table.sources(library.used)] or ["Nothing recorded."]
 
 
 BLOCKS = {
-    "rung": rung_block,
+    "rung": figures_block.rung_block,
     "variants": variants_block,
     "shapes": shapes_block,
     "figures": figures_block.block,

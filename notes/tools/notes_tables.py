@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench import markdown, process
@@ -18,31 +19,25 @@ from bench.records import recorded
 from notes.tools import expressions, note_blocks, readings, readme_table
 
 
-def fill_block(segment, library):
-    """A block's markers with what belongs between them."""
-    head = segment.text.splitlines()[0]
-    try:
-        lines = note_blocks.lines_of(library, segment.words)
-    except ValueError as error:
-        raise ValueError(f"line {segment.line}: {error}") from error
-    return "\n".join([head, *lines, markdown.END, ""])
-
-
 def fill(note, library):
-    """The note with its single figures and its blocks filled; the blocks of sources at the end, when
-    all that was used is known. ValueError for a marker that isn't understood."""
+    """The note with its single figures and its blocks filled; the blocks of sources at the end,
+    when all that was used is known. ValueError for a marker that isn't understood."""
     library.used = []
-    evaluator = expressions.Evaluator(library)
+    text_of = expressions.Evaluator(library).text
     parts = markdown.segments(note)
-    texts = [segment.text for segment in parts]
-    sources = [index for index, segment in enumerate(parts) if segment.words[:1] == ("sources",)]
-    for index, segment in enumerate(parts):
-        if segment.kind == "text":
-            texts[index] = markdown.replace_figures(segment, evaluator.text)
-        elif segment.kind == "block" and index not in sources:
-            texts[index] = fill_block(segment, library)
-    for index in sources:
-        texts[index] = fill_block(parts[index], library)
+    texts = [part.text for part in parts]
+    for index in sorted(
+        range(len(parts)), key=lambda index: parts[index].words[:1] == ("sources",)
+    ):
+        part = parts[index]
+        if part.kind == "text":
+            texts[index] = markdown.replace_figures(part, text_of)
+        elif part.kind == "block":
+            try:
+                lines = note_blocks.lines_of(library, part.words)
+            except ValueError as error:
+                raise ValueError(f"line {part.line}: {error}") from error
+            texts[index] = "\n".join([part.text.splitlines()[0], *lines, markdown.END, ""])
     return "".join(texts)
 
 
@@ -51,21 +46,6 @@ def pages(notes):
     found = sorted(notes.glob("**/*.md"))
     readme = notes.parent / "README.md"
     return [*found, readme] if readme.exists() else found
-
-
-def update(options):
-    """Writes or compares all notes; returns the exit status."""
-    library = readings.Library(options.results, variants=options.variants)
-    status = 0
-    for path in pages(options.notes):
-        note = path.read_text(encoding="utf-8")
-        try:
-            wanted = fill(note, library)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-        words = "not what notes_tables.py would write; 'make notes'", "filled"
-        status |= readme_table.put(path, note, wanted, options.check, words)
-    return status
 
 
 def main(arguments=None):
@@ -78,7 +58,10 @@ def main(arguments=None):
     add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)
     add("--notes", metavar="DIR", type=Path, default=recorded.ROOT / "notes")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
-    return readme_table.status_of("notes_tables", update, parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    library = readings.Library(options.results, variants=options.variants)
+    filled = partial(fill, library=library)
+    return readme_table.update("make notes", pages(options.notes), filled, options.check)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,38 @@
-"""A table of some rungs at several shapes, from the newest recorded run of them at each."""
+"""Tables of programs in ladders, several GPUs side by side, and what was measured on what, when.
+
+The runs of a table are {shape: {GPU: its ladders, one of each card}}, the home GPU first. Rates are
+those of the first card, ratios the medians of all.
+"""
 
 from __future__ import annotations
 
+import contextlib
+
 from bench.markdown import plain
 from bench.records import recorded
+from notes.tools import readings
+from notes.tools.quantities import ExpressionError, Quantity, write_as
 
 SHAPES = {
     recorded.PRODUCTS: ((4096, 4096, 4096), (8192, 8192, 8192), (81920, 256, 256)),
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
 NOTHING = "Not recorded yet."
-# Whom the rungs are compared with.
-OTHERS = {
+DASH = "–"
+CUBLASLT = "cuBLASLt's best"
+CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences call them
     "cublas": ("cuBLAS", "its default, fp32 sums"),
     "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
+    "cublaslt": ("cuBLASLt", None),  # the best of so many
     "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
+    "second_opinion": ("other", None),  # its own name
 }
+
+SHARE_AND_CLOCK = (("tensor-core share", "share"), ("SM clock", "clock"))  # columns: head, figure
+
+# --- what was measured, on what, when -------------------------------------------------------
+
+SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 
 
 def title(shape):
@@ -24,24 +41,108 @@ def title(shape):
     return f"{shape[0]}{'²³'[len(shape) - 2]}" if square else " × ".join(map(str, shape))
 
 
-def measure_of(names):
-    """What is measured of the rungs of that name."""
-    moves = all(name[0] == recorded.MOVING for name in names)
-    return recorded.MOVES if names and moves else recorded.PRODUCTS
-
-
-def find(names, folder=recorded.RESULTS):
-    """The newest run of all of `names` at each shape at which there is one, and those of its commit on
-    other GPUs and cards: {shape: {GPU: ladders}}."""
-
-    def has_all(ladder):
-        return {rung["step"] for rung in recorded.measured(ladder)}.issuperset(names)
-
-    paths = {
-        mnk: recorded.newest_with(names, mnk, folder=folder) for mnk in SHAPES[measure_of(names)]
+def machine(gpu):
+    """A GPU, its power limit and the versions, as far as they are known."""
+    limit = gpu.get("power_limit_watts")
+    found = {
+        "power limit": limit and f"{limit:.0f} W",
+        "CUDA": gpu["cuda"],
+        "cuBLAS": gpu.get("cublas"),
+        "driver": gpu["driver"],
     }
-    ladders = {mnk: recorded.load_ladder(path) for mnk, path in paths.items() if path}
-    return {mnk: recorded.beside(ladder, folder, has_all) for mnk, ladder in ladders.items()}
+    return ", ".join([gpu["name"], *(f"{name} {value}" for name, value in found.items() if value)])
+
+
+def plural(count, one, several):
+    """'1 round', '2 rounds'"""
+    return f"{count} {one if count == 1 else several}"
+
+
+def made(record):
+    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`', of a ladder also how often."""
+    problem = record["problem"]
+    words = f"{problem['inputs']} inputs, seed {problem['seed']}; " if "inputs" in problem else ""
+    words += f"{record['date'][:10]}, commit `{record['commit']}`"
+    if "rounds" not in record:
+        return words
+    passes, rounds = record["passes"], record["rounds"]
+    return f"{words}, {plural(passes, 'pass', 'passes')} of {plural(rounds, 'round', 'rounds')}"
+
+
+def origin(ladder):
+    """On what and when it was measured."""
+    return f"{machine(ladder['gpu'])}; {made(ladder)}."
+
+
+def origins(runs):
+    """What was measured, on what, when: once where several shapes share it."""
+    found = {}
+    for shape, of_gpu in runs.items():
+        for ladder in (ladder for ladders in of_gpu.values() for ladder in ladders):
+            found.setdefault(origin(ladder), {})[shape] = None
+    if all(len(there) == len(runs) for there in found.values()):
+        return " ".join(found)
+    return " ".join(f"{', '.join(map(title, there))}: {text}" for text, there in found.items())
+
+
+def caption(runs, *words):
+    """What was measured, on what, when."""
+    shape = f" at {title(next(iter(runs)))}" if len(runs) == 1 else ""
+    protocol = first_ladders(runs)[0]["protocol"].capitalize()
+    return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
+
+
+def source(record):
+    """What any record is of, on what, when."""
+    if record["kind"] == "emulated":
+        places = [
+            f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
+            for ladder in record["ladders"]
+        ]
+        return (
+            f"The emulator's counts, of one launch: {', '.join(places)}; "
+            f"policy {record['policy']}; {record['inputs']} inputs."
+        )
+    what, more = {
+        "ladder": ("Times:", "{protocol} protocol"),
+        "counters": ("Counts:", "ncu {ncu}"),
+        "trace": ("Trace of {step}:", "CTA {launch[cta]} of {launch[ctas]}"),
+        "energy": ("Energy: the parts of {rung},", ""),
+    }[record["kind"]]
+    shape = title(recorded.shape_of(record))
+    words = [machine(record["gpu"]), shape, more.format_map(record), made(record)]
+    return f"{what.format_map(record)} {'; '.join(filter(None, words))}."
+
+
+KINDS = ("ladder", "counters", "trace", "energy", "emulated")
+
+
+def sources(records):
+    """All records of a page: times, counts, traces, energy, the emulator; each by date."""
+    used = sorted(records, key=lambda record: (KINDS.index(record["kind"]), record["date"]))
+    return list(dict.fromkeys(map(source, used)))
+
+
+# --- which runs -----------------------------------------------------------------------------
+
+
+def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
+    """The runs of all of `names` at each shape at which there are any: of other GPUs and cards
+    those of the same commit. `kind` says of a ladder whether it may be shown."""
+    library = readings.Library(folder or recorded.RESULTS)
+    requests = [readings.Request(name, "time") for name in names]
+    runs = {}
+
+    def shown(ladder):
+        fits = kind(ladder) if kind else recorded.may_show(ladder, names)
+        return fits and readings.good_names(ladder).issuperset(names)
+
+    for shape in shapes:
+        with contextlib.suppress(ExpressionError):
+            place = readings.Place("ladder", track, shape, protocol)
+            ladder = library.find(place, requests, shown)
+            runs[shape] = recorded.beside(ladder, library.folder, shown)
+    return runs
 
 
 def gpus_of(runs):
@@ -53,122 +154,100 @@ def gpus_of(runs):
     return found
 
 
-def first_of(runs):
-    """{shape: the ladder on the first GPU, and of its cards the first}"""
-    return {shape: next(iter(of_gpu.values()))[0] for shape, of_gpu in runs.items()}
+def first_ladders(runs):
+    """One ladder of each shape and GPU."""
+    return [ladders[0] for of_gpu in runs.values() for ladders in of_gpu.values()]
 
 
-def rung_row(runs, name):
-    """One rung or variant: TFLOPS and ratio to cuBLAS at each shape, or GB/s and that to a copy; of
-    other GPUs the ratio alone."""
-    measure, ladders = measure_of([name]), first_of(runs)
-    row = [name, plain(recorded.entry_of(next(iter(ladders.values())), name)["idea"])]
-    for shape, ladder in ladders.items():
-        rate = recorded.entry_of(ladder, name)["timing"]["step"][measure.rate]
-        cards = [runs[shape].get(gpu, ()) for gpu in gpus_of(runs)]
-        ratios = [
-            recorded.over_cards(of, name, lambda timing: timing[measure.ratio]) for of in cards
-        ]
-        cells = [recorded.plus_minus(ratio, 3) for ratio in ratios]
-        row += [recorded.plus_minus(rate, 1), " / ".join(cells)]
-    return row
+# --- rows of programs -----------------------------------------------------------------------
 
 
-def other_row(ladders, measure, name, words, key):
-    """One of those that were timed beside the rungs."""
-    row = [name, words]
-    for ladder in ladders.values():
-        rate = recorded.plus_minus(ladder[key][measure.rate], 1) if key in ladder else "–"
-        row += [rate, "1" if key == measure.other else "–"]
-    return row
+def optional(value, digits, unit, scale=1):
+    """A number with its unit, or a dash if it wasn't recorded."""
+    return DASH if value is None else f"{value * scale:.{digits}f} {unit}"
 
 
-def other_rows(ladders, measure):
-    """All of them."""
-    first = next(iter(ladders.values()))
-    words = dict(
-        OTHERS,
-        cublaslt=("cuBLASLt", recorded.best_of_cublaslt(ladders.values())),
-        second_opinion=("other", plain(first.get("second_opinion", {}).get("name", ""))),
-    )
-    names = (measure.other, *measure.besides)
-    there = [name for name in names if any(name in ladder for ladder in ladders.values())]
-    return [other_row(ladders, measure, *words[name], name) for name in there]
+def cell(ladders, name, figure, *form):
+    """A figure of a program in that format, of several cards the median with the lowest and the
+    highest; a dash if it wasn't recorded."""
+    found = []
+    for ladder in ladders:
+        with contextlib.suppress(ExpressionError):
+            found.append(readings.of_ladder(ladder, readings.Request(name, figure)))
+    if not found:
+        return DASH
+    value = recorded.median([one.value for one in found])
+    if found[0].low is None:
+        return "1" if name in CONTENDERS and value == 1 else write_as(found[0], form)
+    low, high = min(one.low for one in found), max(one.high for one in found)
+    return write_as(Quantity(value, found[0].kind, low, high), form)
 
 
-def rows(runs, names):
-    """The table's cells, its header first."""
-    measure, gpus = measure_of(names), list(gpus_of(runs).values())
-    where = f", {' / '.join(gpus)}" if len(gpus) > 1 else ""
-    header = ["program", "idea"]
-    for mnk in runs:
-        header += [title(mnk), f"of {measure.other_name}{where}"]
-    others = other_rows(first_of(runs), measure)
-    return [header, *(rung_row(runs, name) for name in names), *others]
-
-
-def plural(count, word):
-    """'1 round', '2 rounds'"""
-    return f"{count} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
-
-
-def machine(gpu, *without):
-    """A GPU, its power limit and the versions, but those left out."""
-    limit = gpu.get("power_limit_watts")
-    words = {
-        "power": f"power limit {'unknown' if limit is None else f'{limit:.0f} W'}",
-        "cuda": f"CUDA {gpu['cuda']}",
-        "cublas": f"cuBLAS {gpu.get('cublas')}",
-        "driver": f"driver {gpu['driver']}",
+def ratio_columns(runs):
+    """[(heading, GPU, figure)]: on the first GPU all ratios that any rung has; on the others those
+    to cuBLAS, and the GPU's name."""
+    heads = {
+        "ratio_to_cublas": "of cuBLAS",
+        "ratio_to_cublaslt": f"of {CUBLASLT}",
+        readings.EARLY_RATIO: "early launch, of cuBLAS",
     }
-    return ", ".join([gpu["name"], *(text for key, text in words.items() if key not in without)])
+    columns = []
+    for place, (gpu, short) in enumerate(gpus_of(runs).items()):
+        ladders = [ladder for of_gpu in runs.values() for ladder in of_gpu.get(gpu, ())]
+        names = {name for ladder in ladders for name in recorded.all_names(ladder)}
+        for figure, head in heads.items():
+            there = any(cell(ladders, name, figure) != DASH for name in names)
+            if there and (place == 0 or figure != readings.EARLY_RATIO):
+                columns.append((f"{short}: {head}" if place else head, gpu, figure))
+    return columns
 
 
-def made(record):
-    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`'"""
-    problem = record["problem"]
-    return f"{problem['inputs']} inputs, seed {problem['seed']}; {dated(record)}"
+def label_of(ladders, name):
+    """(name, idea) of a program, and why it failed; of a contender what it is."""
+    if name in CONTENDERS:
+        label, words = CONTENDERS[name]
+        if name == "cublaslt":
+            words = recorded.best_of_cublaslt(ladders)
+        if name == "second_opinion":
+            words = plain(next(one[name] for one in ladders if name in one)["name"])
+        return label, words
+    entries = [rung for one in ladders for rung in one["rungs"] if rung["step"] == name]
+    if not entries:
+        return name, "not in this run"
+    failed = entries[0].get("failed")
+    return name, f"failed: {plain(failed)}" if failed else plain(entries[0]["idea"])
 
 
-def dated(record):
-    """'2025-01-31, commit `abc1234`'"""
-    return f"{record['date'][:10]}, commit `{record['commit']}`"
-
-
-def sizes_of(record):
-    """'m = 8192, n = 8192, k = 8192'"""
-    problem = record["problem"]
-    return ", ".join(f"{name} = {problem[name]}" for name in "mnk" if name in problem)
-
-
-def origin(ladder):
-    """On what and when it was measured."""
-    return (
-        f"{machine(ladder['gpu'])}; {made(ladder)}, {plural(ladder['passes'], 'pass')} "
-        f"of {plural(ladder['rounds'], 'round')}."
-    )
-
-
-def origins(runs):
-    """What was measured, on what, when: once where several shapes share it."""
-    found = {}
-    for shape, of_gpu in runs.items():
-        for ladder in (ladder for ladders in of_gpu.values() for ladder in ladders):
-            found.setdefault(origin(ladder), {})[shape] = None
-    whole = [text for text, there in found.items() if len(there) == len(runs)]
-    if len(whole) == len(found):
-        return " ".join(found)
-    return " ".join(f"{', '.join(map(title, there))}: {text}" for text, there in found.items())
-
-
-SPREAD = "± is half of the distance from the 10th to the 90th percentile."
+def rows(heads, ladders, names, columns):
+    """A table of programs, its header first: those named, and whom they are compared with. Columns
+    are (heading, the ladders of each GPU, figure, its format); all GPUs stand in one cell."""
+    measure = recorded.measure_of(ladders[0])
+    others = (measure.other, *measure.besides)
+    names = [*names, *(name for name in others if any(name in one for one in ladders))]
+    found = [[*heads, *(head for head, *_ in columns)]]
+    for name in names:
+        cells = [" / ".join(cell(of, name, *how) for of in gpus) for _, gpus, *how in columns]
+        found.append([*label_of(ladders, name), *cells])
+    return found
 
 
 def table(names, folder=recorded.RESULTS):
-    """The rows of cells and the caption; None and what to say if nothing is recorded."""
-    runs = find(names, folder)
+    """Some programs at several shapes: the rows of cells and the caption; None and what to say if
+    nothing is recorded."""
+    track = "".join({name[0] for name in names})
+    measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
+
+    runs = find(names, SHAPES[measure], track=track, folder=folder)
     if not runs:
         return None, NOTHING
-    measure = measure_of(names)
-    unit = "GB/s read and written" if measure is recorded.MOVES else measure.unit
-    return rows(runs, names), f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+    gpus = gpus_of(runs)
+    where = f", {' / '.join(gpus.values())}" if len(gpus) > 1 else ""
+    columns, ladders = [], []
+    for shape, of_gpu in runs.items():
+        cards = [of_gpu.get(gpu, ()) for gpu in gpus]
+        columns.append((title(shape), [cards[0][:1]], measure.rate, ".1", "±"))
+        columns.append((f"of {measure.other_name}{where}", cards, readings.RATIO, "±"))
+        ladders.append(cards[0][0])
+    unit = measure.unit + " read and written" * (measure is recorded.MOVES)
+    found = rows(["program", "idea"], ladders, names, columns)
+    return found, f"{unit}, burst: medians; {SPREAD} {origins(runs)}"

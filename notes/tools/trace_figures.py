@@ -17,53 +17,40 @@ from notes.tools.quantities import ExpressionError, Quantity
 PREFIX = "trace."
 
 
-def some(values, trace, what):
-    """The values, unless there are none."""
-    if not values:
-        raise ExpressionError(f"the trace of {trace.record['step']} shows no {what}")
-    return values
-
-
-def cycles(values):
-    """Their median, with the least and the most as `low` and `high`."""
-    return Quantity(float(statistics.median(values)), "cycles", min(values), max(values))
-
-
 def read_fills(trace):
     """All fills of the ring that are read, in that order: one for each k-tile."""
     fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
-    read = [fill for fill in fills if fill.taken is not None]
-    return sorted(some(read, trace, "ring of stages"), key=lambda fill: fill.taken)
+    return sorted((f for f in fills if f.taken is not None), key=lambda fill: fill.taken)
 
 
 def k_tile(trace):
     """From the begin of reading a k-tile to that of the next one."""
-    begins = [fill.taken for fill in read_fills(trace)]
-    steps = [after - before for before, after in pairwise(begins)]
-    return cycles(some(steps, trace, "two k-tiles"))
+    return [after.taken - before.taken for before, after in pairwise(read_fills(trace))]
 
 
 def filling(trace):
     """From the first load of a fill until somebody saw that all have landed."""
-    return cycles([fill.landed - fill.begin for fill in read_fills(trace)])
+    return [fill.landed - fill.begin for fill in read_fills(trace)]
 
 
 def gap(trace):
     """From the end of an event to the begin of the warp's next one."""
-    pairs = [pair for warp in trace.warps for pair in pairwise(warp.events)]
-    found = [
+    return [
         after.begin - before.end
-        for before, after in pairs
+        for warp in trace.warps
+        for before, after in pairwise(warp.events)
         if not {before.what, after.what} & set(traces.TOUCHES)
     ]
-    return cycles(some(found, trace, "two events"))
 
 
 FIGURES = {PREFIX + function.__name__: function for function in (k_tile, filling, gap)}
 
 
 def figure(record, name):
-    """The figure of that name, of a GPU's trace."""
+    """The figure of that name, of a GPU's trace: the median, with the least and the most."""
     if name not in FIGURES:
         raise ExpressionError(f"'{name}' is no figure of a trace; there are {', '.join(FIGURES)}")
-    return FIGURES[name](traces.Trace(record))
+    found = FIGURES[name](traces.Trace(record))
+    if not found:
+        raise ExpressionError(f"the trace of {record['step']} shows no {name}")
+    return Quantity(float(statistics.median(found)), "cycles", min(found), max(found))

@@ -22,13 +22,8 @@ LOOKS = {
     "waiting": {"color": style.YELLOW, "hatch": "--"},
     "rest": {"color": "white", "hatch": "oo"},
 }
-PART_WATTS = {
-    "color": style.SKY,
-    **style.EDGE,
-    "label": "each part by itself, for seconds: watts, and below them the SM clock in GHz",
-}
+WATTS = "each part by itself, for seconds: watts, and below them the SM clock in GHz"
 ERROR = {"fmt": "none", "ecolor": "black", "capsize": 3, "linewidth": 1.1, "zorder": 3}
-
 # How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
 ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
 
@@ -77,16 +72,15 @@ def limits_of(budgets):
 
 def parts_panel(axes, run):
     """The watts of every part, with the clock that it had."""
-    parts = [part for part in run["parts"] if "failed" not in part]
+    parts = list(budget.good_parts(run).values())
     values = [part["watts"] for part in parts]
     words = {}
     for part in parts:
         clock = part["sm_clock_ghz"]
         words[part["watts"]] = f"{part['watts']:.0f}" + (f"\n{clock:.2f}" if clock else "")
-    places = range(len(parts))
-    bars.labelled(axes, places, values, words.get, size=9, width=0.74, **PART_WATTS)
-    errors = [part["watts_error"] for part in parts]
-    axes.errorbar(places, values, yerr=errors, **ERROR)
+    how = {"color": style.SKY, **style.EDGE, "label": WATTS}
+    bars.labelled(axes, range(len(parts)), values, words.get, size=9, width=0.74, **how)
+    axes.errorbar(range(len(parts)), values, yerr=[one["watts_error"] for one in parts], **ERROR)
     axes.set_ylim(0, 1.3 * max(values))
     axes.set_ylabel("watts")
     axes.grid(axis="y")
@@ -101,23 +95,12 @@ def panels(pyplot, count):
     figure = pyplot.figure(figsize=(style.WIDTH, inches), layout="constrained")
     grid = figure.add_gridspec(1 + count, count, height_ratios=heights, hspace=0.03 * count)
     budgets = [figure.add_subplot(grid[0, column]) for column in range(count)]
-    parts = [figure.add_subplot(grid[1 + place, :]) for place in range(count)]
-    return figure, budgets, parts
+    return figure, budgets, [figure.add_subplot(grid[1 + place, :]) for place in range(count)]
 
 
 def joules_words(run, made):
     """'v16: 1.063 ± 0.002 J'"""
     return f"{run['rung']}: {made.joules:.3f} ± {made.error:.3f} J"
-
-
-def apart(runs):
-    """A line that says so if the rungs were not measured at one commit and on one card."""
-    places = {(run["commit"], run["gpu"].get("card")) for run in runs}
-    if len(places) < 2:
-        return []
-    return [
-        "The rungs were measured at different commits or on different cards: joules differ by that"
-    ]
 
 
 def draw(pyplot, runs, _):
@@ -140,6 +123,10 @@ def draw(pyplot, runs, _):
         f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
     )
     left_out = "lines on millijoules: with any one of the parts left out of the fit"
-    more = [f"{left_out}; on watts: the counter's scatter", *apart(runs)]
+    more = [f"{left_out}; on watts: the counter's scatter"]
+    if len({(run["commit"], run["gpu"].get("card")) for run in runs}) > 1:
+        more.append(
+            "The rungs were measured at different commits or on different cards: joules differ by that"
+        )
     style.frame(figure, title, style.details(*runs), more=more)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,11 +18,11 @@ class Records:
     """The runs to draw from, in the order of recorded.precedence(). Those that nobody chose are the
     home GPU's, unless another GPU is asked for."""
 
-    runs: tuple
+    runs: Sequence
     chosen: bool  # named by the user, who may have measured less than all rungs at any size
-    files: tuple = ()  # the same, file by file; what is in one file was measured in one go
-    traces: tuple = ()  # of a CTA each
-    energy: tuple = ()  # runs of a rung's parts
+    files: Sequence = ()  # the same, file by file; what is in one file was measured in one go
+    traces: Sequence = ()  # of a CTA each
+    energy: Sequence = ()  # runs of a rung's parts
 
     @cached_property
     def home(self):
@@ -57,27 +58,19 @@ class Records:
     def counters(self, shape):
         """The newest counters of v rungs at that shape; rungs that it lacks are taken from older
         records of the same kind of GPU. `sources` are the records that gave something."""
-        found = [
-            run
-            for run in self.runs
-            if run["kind"] == "counters"
-            and self.home.has(run)
-            and recorded.tracks(run) == {"v"}
-            and recorded.shape_of(run) == tuple(shape)
-        ]
+        found = [run for run in self.runs if run["kind"] == "counters" and self.home.has(run)]
+        found = [run for run in found if recorded.tracks(run) == {"v"}]
+        found = [run for run in found if recorded.shape_of(run) == tuple(shape)]
         if not found:
             raise Missing("no counters of v rungs at 8192³ (python3 -m bench.counters)")
-        merged = {**found[-1], "steps": list(found[-1]["steps"]), "sources": [found[-1]]}
-        for run in reversed(found[:-1]):
+        newest = found.pop()
+        merged = {**newest, "steps": list(newest["steps"]), "sources": [newest]}
+        for run in reversed(found):
             there = {step["step"] for step in merged["steps"]}
-            more = [
-                step
-                for step in run["steps"]
-                if step["step"] not in there
-                and "failed" not in step
-                and not recorded.is_variant(step["step"])
-            ]
-            if more and run["gpu"]["name"] == merged["gpu"]["name"]:
+            more = [step for step in run["steps"] if "failed" not in step]
+            more = [step for step in more if step["step"] not in there]
+            more = [step for step in more if not recorded.is_variant(step["step"])]
+            if more and run["gpu"]["name"] == newest["gpu"]["name"]:
                 merged["steps"] += more
                 merged["sources"].append(run)
         return merged
@@ -104,29 +97,24 @@ class Records:
 def load(paths=()):
     """The records in these files, or all in bench/results. ValueError for one that is broken."""
     if not paths:
-        traces = tuple(recorded.all_traces())
-        energy = tuple(run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy"))
-        files = [tuple(runs) for runs in recorded.all_files()]
+        energy = [run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy")]
+        files = recorded.all_files()
         runs = [run for file in files for run in file]
         runs.sort(key=recorded.precedence(runs, recorded.home()))
-        return Records(tuple(runs), False, tuple(files), traces, energy)
+        return Records(runs, False, files, recorded.all_traces(), energy)
     files = [recorded.records_of(path) for path in paths]
     for path, runs in zip(paths, files):
         if runs and not any(run["kind"] != "ladder" or recorded.rungs_only(run) for run in runs):
             raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
-    traces = tuple(trace for path in paths for trace in recorded.traces_of(path))
-    energy = tuple(run for path in paths for run in recorded.energy_of(path))
-    runs = tuple(run for runs in files for run in runs)
-    return Records(runs, True, tuple(map(tuple, files)), traces, energy)
+    traces = [trace for path in paths for trace in recorded.traces_of(path)]
+    energy = [run for path in paths for run in recorded.energy_of(path)]
+    return Records([run for runs in files for run in runs], True, files, traces, energy)
 
 
 def alike(runs):
     """Of these runs, oldest first, those on the newest's kind of GPU and with its inputs."""
-
-    def what(run):
-        return run["gpu"]["name"], run["problem"]["inputs"]
-
-    return [run for run in runs if what(run) == what(runs[-1])]
+    what = [(run["gpu"]["name"], run["problem"]["inputs"]) for run in runs]
+    return [run for run, known in zip(runs, what) if known == what[-1]]
 
 
 def value(rung, reading):

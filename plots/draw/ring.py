@@ -18,6 +18,11 @@ MOST_FILLS = 24  # of a GPU's trace: between its events lies much, and more woul
 DIGIT = 0.009  # of the axis: room for one
 BAR = 0.76  # of a row
 
+WRITING = (
+    "A traced warp stops to write each event down: that is most of what is white in its row. "
+    "Bars that nearly touch are one."
+)
+SEEN = "A stage counts as filled until somebody sees that its loads have landed. Numbers count its fills."
 EDGE = {"edgecolor": "0.2", "linewidth": THIN}
 STATES = {
     "filled": {"facecolor": style.SKY, "hatch": "////"},
@@ -36,31 +41,21 @@ class Picture:
     """The picture of one trace, as plot.py wants it."""
 
     def __init__(self, record):
-        self.record = record
         self.NAME = f"trace-{recorded.trace_name(record)}"
-
-    def find(self, _):
-        """The trace, taken apart."""
-        return traces.Trace(self.record)
-
-    @staticmethod
-    def draw(pyplot, trace, _):
-        """The whole figure."""
-        return draw(pyplot, trace)
+        self.find = lambda _: traces.Trace(record)
+        self.draw = lambda pyplot, trace, _: draw(pyplot, trace)
 
 
 def pictures(records):
     """One for each trace."""
-    return tuple(Picture(record) for record in records.traces)
+    return tuple(map(Picture, records.traces))
 
 
 def shown_end(trace):
     """Where the picture ends: of a GPU's trace when so many fills of the ring were read."""
-    done = sorted(
-        fill.done for stage in traces.stages(trace) for fill in stage.fills if fill.done is not None
-    )
-    whole = trace.exact or len(done) <= MOST_FILLS
-    return trace.end if whole else done[MOST_FILLS - 1]
+    fills = [fill for stage in traces.stages(trace) for fill in stage.fills]
+    done = sorted(fill.done for fill in fills if fill.done is not None)
+    return trace.end if trace.exact or len(done) <= MOST_FILLS else done[MOST_FILLS - 1]
 
 
 def together(spans, near):
@@ -77,32 +72,34 @@ def together(spans, near):
 def bars(axes, row, spans, looks, end):
     """What one row shows until `end`: (kind, begin, end)."""
     spans = [(kind, begin, min(last, end)) for kind, begin, last in spans if begin < end]
+    place = (row - BAR / 2, BAR)
     for kind, how in looks.items():
         mine = [(begin, last - begin) for what, begin, last in spans if what == kind]
         wide = [one for one in mine if one[1] >= NARROW * end]
         narrow = [one for one in mine if one[1] < NARROW * end]
-        colour = how["facecolor"]
-        place = (row - BAR / 2, BAR)
         if wide:
             axes.broken_barh(wide, place, **EDGE, **how)
         if narrow:
-            axes.broken_barh(narrow, place, facecolor=colour, edgecolor=colour, linewidth=THIN)
+            plain = {"facecolor": how["facecolor"], "edgecolor": how["facecolor"]}
+            axes.broken_barh(narrow, place, linewidth=THIN, **plain)
 
 
 def legend(axes, trace, has_stages):
     """A line of entries for the stages, one for the warps; they are filled column by column."""
     by_tma = any(warp.loads for warp in trace.warps)
     moves = recorded.measure_of(trace.record) is recorded.MOVES  # it multiplies nothing
-    states = {
-        "filled": "being filled by TMA" if by_tma else "being filled",
-        "full": "full, and nobody reads it yet",
-        "read": "being read" if moves else "being multiplied",
-    }
-    does = {"waits": "waits", "loads": "starts loads", "stores": "writes results"}
-    does["multiplies"] = "reads the tile" if moves else "multiplies"
-    upper = [(words, STATES[kind]) for kind, words in states.items()]
-    upper.append(("empty", {"facecolor": "white"}))
-    lower = [(words, DOES[kind]) for kind, words in does.items()]
+    upper = [
+        ("being filled by TMA" if by_tma else "being filled", STATES["filled"]),
+        ("full, and nobody reads it yet", STATES["full"]),
+        ("being read" if moves else "being multiplied", STATES["read"]),
+        ("empty", {"facecolor": "white"}),
+    ]
+    lower = [
+        ("waits", DOES["waits"]),
+        ("starts loads", DOES["loads"]),
+        ("writes results", DOES["stores"]),
+        ("reads the tile" if moves else "multiplies", DOES["multiplies"]),
+    ]
     for column in zip(upper, lower) if has_stages else zip(lower):
         for text, how in column:
             axes.broken_barh([], (0, 0), label=text, **EDGE, **how)
@@ -110,13 +107,11 @@ def legend(axes, trace, has_stages):
 
 def number_fills(axes, row, stage, end):
     """Which fill it is, where there is room."""
+    how = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
     for number, fill in enumerate(stage.fills, 1):
-        if fill.taken is None or fill.done is None or fill.done > end:
-            continue
-        if fill.done - fill.taken < DIGIT * len(str(number)) * end:
-            continue
-        how = {"ha": "center", "va": "center", "color": "white", "fontsize": 8}
-        axes.text((fill.taken + fill.done) / 2, row, str(number), **how)
+        read = fill.done is not None and fill.done <= end
+        if read and fill.done - fill.taken >= DIGIT * len(str(number)) * end:
+            axes.text((fill.taken + fill.done) / 2, row, str(number), **how)
 
 
 def rows_of(axes, names):
@@ -127,18 +122,16 @@ def rows_of(axes, names):
     axes.grid(axis="x")
 
 
-def draw_stages(axes, trace, stages):
+def draw_stages(axes, trace, stages, end):
     """The upper rows."""
-    end = shown_end(trace)
     for row, stage in enumerate(stages):
         bars(axes, row, traces.states(stage, trace.end), STATES, end)
         number_fills(axes, row, stage, end)
     rows_of(axes, [stage.name for stage in stages])
 
 
-def draw_warps(axes, trace, warps):
+def draw_warps(axes, trace, warps, end):
     """The lower rows. What a GPU's warp does at once is cut up by the writing down of events."""
-    end = shown_end(trace)
     near = 0 if trace.exact else NARROW * end
     for row, warp in enumerate(warps):
         bars(axes, row, together(traces.spans(trace, warp), near), DOES, end)
@@ -150,28 +143,21 @@ def time_words(trace):
     if trace.exact:
         return "emulated steps: they tell what came before what, and no length means anything"
     time = trace.record["time"]
-    clock = time["cycles"] / time["nanoseconds"] if time["nanoseconds"] else None
     words = "cycles of the SM's clock since the CTA's first event"
-    return words if clock is None else f"{words}, at about {clock:.2f} GHz"
+    if not time["nanoseconds"]:
+        return words
+    return f"{words}, at about {time['cycles'] / time['nanoseconds']:.2f} GHz"
 
 
-def notes_below(trace):
+def notes_below(trace, stages):
     """What the picture does not show by itself."""
     found = []
     hidden = len(trace.warps) - MOST_ROWS
     if hidden > 0:
         found.append(f"{hidden} more warps do what warp {trace.warps[MOST_ROWS - 1].number} does.")
-    if trace.exact:
-        return found
-    found.append(
-        "A traced warp stops to write each event down: that is most of what is white in its row. "
-        "Bars that nearly touch are one."
-    )
-    if traces.stages(trace):
-        found.append(
-            "A stage counts as filled until somebody sees that its loads have landed. Numbers count "
-            "its fills."
-        )
+    if not trace.exact:
+        found.append(WRITING)
+        found += [SEEN] if stages else []
     return found
 
 
@@ -179,25 +165,26 @@ def draw(pyplot, trace):
     """The whole figure."""
     record = trace.record
     stages = traces.stages(trace)
+    end = shown_end(trace)
     warps = trace.warps[:MOST_ROWS]  # that have a row
     rows = [max(len(stages), 1), len(warps)]
-    more = notes_below(trace)
+    more = notes_below(trace, stages)
     height = ROW_INCHES * sum(rows) + 2.2 + style.LINE_INCHES * len(more)
     height = min(max(height, HEIGHT[0]), HEIGHT[1])
     ratios = [row + 0.4 for row in rows] if stages else [1]
     figure, (*upper, lower) = style.stack(pyplot, height, ratios, 0.04)
     for axes in upper:
-        draw_stages(axes, trace, stages)
-    draw_warps(lower, trace, warps)
+        draw_stages(axes, trace, stages, end)
+    draw_warps(lower, trace, warps, end)
     legend(lower, trace, bool(stages))
-    lower.set_xlim(0, shown_end(trace))
+    lower.set_xlim(0, end)
     lower.xaxis.set_major_formatter("{x:,.0f}")
     lower.set_xlabel(time_words(trace))
     launch = record["launch"]
     title = f"{record['step']}, CTA {launch['cta']} of {launch['ctas']}: {record['idea']}"
     problem = f"{style.computation(record)} {style.shape_words(record)}"
     emulator = f"CPU emulator, policy {record['time']['policy']}"
-    machine = emulator if record["gpu"] is None else record["gpu"]["name"]
+    machine = record["gpu"]["name"] if record["gpu"] else emulator
     second = f"{machine}; {problem}, {style.when(record)}"
     style.frame(figure, title, second, columns=4, more=more)
     return figure

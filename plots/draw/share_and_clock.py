@@ -46,18 +46,12 @@ def changes(ladder, reading):
     return found
 
 
-def others(ladder):
-    """{words: timing} of whom the rungs are compared with."""
-    sides = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
-    return {words: ladder[side] for words, side in sides.items() if side in ladder}
-
-
 def panel(axes, ladder, reading, words, how):
     """The bars of one reading, those of whom the rungs are compared with last and white."""
     scale, digits = words
     values = [value(rung, reading) for rung in ladder["rungs"]]
     rungs = len(values)
-    values += [timing[reading] for timing in others(ladder).values()]
+    values += [timing[reading] for timing in style.others(ladder).values()]
     values = [None if v is None else scale * v for v in values]
     places = style.others_last(values, len(values) - rungs)
     show = f"{{:.{digits}f}}".format
@@ -69,8 +63,10 @@ def panel(axes, ladder, reading, words, how):
 
 
 def limits(values):
-    """The lowest and highest change to show whole."""
+    """The lowest and highest change to show whole, of none -1 and 1."""
     order = sorted(values)
+    if not order:
+        return -1, 1
     high, low = max(order[-1], 0), min(order[0], 0)
     rest = [v for v in order[:-1] if v > 0]
     if rest and order[-1] > OUTLIER * rest[-1]:
@@ -80,11 +76,11 @@ def limits(values):
 
 
 def change_panel(axes, ladder):
-    """Two bars per rung: what its share and what its clock did to its speed."""
-    sides = [(changes(ladder, reading), how) for reading, how in zip(READINGS, (SHARE, CLOCK))]
-    known_changes = [v for values, _ in sides for v in values if v is not None]
-    low, high = limits(known_changes) if known_changes else (-1, 1)
-    for offset, (values, how) in zip((-0.25, 0.25), sides):
+    """Two bars per rung: what its share and what its clock did to its speed. Above them the changes in
+    figures, a row for each: on the bars they would lie on top of each other."""
+    share, clock = (changes(ladder, reading) for reading in READINGS)
+    low, high = limits([v for v in (*share, *clock) if v is not None])
+    for offset, values, how in ((-0.25, share, SHARE), (0.25, clock, CLOCK)):
         how = {key: how[key] for key in how if key != "label"}
         for x, v in enumerate(values):
             if v is None:
@@ -95,22 +91,15 @@ def change_panel(axes, ladder):
                 axes.text(x + offset, shown, "↑", ha="center", va="bottom", fontsize=9)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_ylim(low, high)
-    numbers = {"clock": sides[1][0], "share": sides[0][0], "speed": changes(ladder, "tflops")}
+    numbers = {"clock": clock, "share": share, "speed": changes(ladder, "tflops")}
     for row, (name, values) in enumerate(numbers.items()):
-        number_row(axes, 1.02 + ROW * row, name, values)
-
-
-def number_row(axes, y, name, values):
-    """The changes in figures, a column each: on the bars they would lie on top of each other."""
-    how = {"va": "bottom", "fontsize": 9}
-    if name == "speed":
-        how = {"va": "bottom", "fontsize": 8.5, "fontweight": "bold"}
-    across = axes.get_xaxis_transform()
-    axes.text(-0.55, y, name, ha="left", transform=across, **how)
-    for x, v in enumerate(values):
-        if v is not None:
-            text = percent(v, 0 if v > 100 else 1)
-            axes.text(x, y, text, ha="center", transform=across, **how)
+        strong = {"fontsize": 8.5, "fontweight": "bold"} if name == "speed" else {"fontsize": 9}
+        how = {"va": "bottom", "transform": axes.get_xaxis_transform(), **strong}
+        y = 1.02 + ROW * row
+        axes.text(-0.55, y, name, ha="left", **how)
+        for x, v in enumerate(values):
+            if v is not None:
+                axes.text(x, y, percent(v, 0 if v > 100 else 1), ha="center", **how)
 
 
 def percent(v, digits=1):
@@ -130,8 +119,8 @@ def draw(pyplot, ladder, _):
     change.set_ylabel("change on the rung\nit grows from, %")
     change.set_yticks([])
     change.set_xlabel("step")
-    names = [*recorded.all_names(ladder), *others(ladder)]
-    places = style.others_last(names, len(others(ladder)))
+    names = [*recorded.all_names(ladder), *style.others(ladder)]
+    places = style.others_last(names, len(style.others(ladder)))
     style.name_ticks(change, names, places, fontsize=10)
     title = f"Speed = share × clock. {style.what(ladder)}"
     style.frame(figure, title, style.details(ladder))

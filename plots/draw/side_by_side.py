@@ -38,42 +38,13 @@ def find(records):
     first, second = map(ladders_of, records.files)
     if not first or not second:
         raise ValueError("side by side go two ladders, and one of these files has none")
-    for one in first:
-        for other in second:
-            if problem_of(one) == problem_of(other):
-                return one, other
-    raise ValueError(f"not side by side: {difference(problem_of(first[0]), problem_of(second[0]))}")
-
-
-def difference(one, other):
-    """The first thing that differs."""
+    pairs = ((one, other) for one in first for other in second)
+    found = next((pair for pair in pairs if problem_of(pair[0]) == problem_of(pair[1])), None)
+    if found:
+        return found
+    one, other = problem_of(first[0]), problem_of(second[0])
     key = next(key for key in one if one[key] != other[key])
-    return f"{key} {one[key]} in one, {other[key]} in the other"
-
-
-def names_of(ladders):
-    """Everything that either has."""
-    names = {name for ladder in ladders for name in recorded.all_names(ladder)}
-    return sorted(names, key=recorded.name_order)
-
-
-def peak_of(ladder, records):
-    """The most that this GPU could do, in the unit of the rungs, or None."""
-    if recorded.measure_of(ladder) is recorded.PRODUCTS:
-        peak = style.peak_tflops(records, ladder)
-        return peak and peak[0]
-    memory = records.memory_peak(ladder["gpu"])
-    return memory and 1e-9 * memory
-
-
-def peaks_of(ladders, records):
-    """{peak: the letters of those that have it}"""
-    found = {}
-    for letter, ladder in zip(LETTERS, ladders):
-        peak = peak_of(ladder, records)
-        if peak:
-            found.setdefault(peak, []).append(letter)
-    return found
+    raise ValueError(f"not side by side: {key} {one[key]} in one, {other[key]} in the other")
 
 
 def panel(axes, ladders, names, read, words, **how):
@@ -92,35 +63,35 @@ def panel(axes, ladders, names, read, words, **how):
     return max(highs)
 
 
-def title_of(ladders):
-    """Both GPUs if they differ, then the problem and the protocol."""
-    gpus = " and ".join(dict.fromkeys(style.gpu_words(ladder) for ladder in ladders))
-    return f"{gpus}: {style.what(ladders[0]).partition(': ')[2]}"
-
-
 def draw(pyplot, ladders, records):
-    """The whole figure."""
-    names = names_of(ladders)
+    """The whole figure: the rates, and the ratios, which travel better."""
+    names = {name for ladder in ladders for name in recorded.all_names(ladder)}
+    names = sorted(names, key=recorded.name_order)
     measure = recorded.measure_of(ladders[0])
+    gpus = [style.gpu_words(ladder) for ladder in ladders]
     legends = [
-        f"{letter}: {style.gpu_words(ladder)}, {style.details(ladder)}"
-        for letter, ladder in zip(LETTERS, ladders)
+        f"{letter}: {gpu}, {style.details(ladder)}"
+        for letter, gpu, ladder in zip(LETTERS, gpus, ladders)
     ]
     figure, (rate, ratio) = style.stack(pyplot, 6.8, (1.4, 1))
     how = {"legends": legends}
     top = panel(rate, ladders, names, lambda t: t["step"][measure.rate]["median"], ROUND, **how)
-    peaks = peaks_of(ladders, records)
+    peaks = {}  # of each, the letters of those that have it
+    for letter, ladder in zip(LETTERS, ladders):
+        peaks.setdefault(style.peak_of(records, ladder), []).append(letter)
+    peaks.pop(None, None)
     for (peak, whose), how in zip(peaks.items(), PEAKS):
         words = f"peak of {' and '.join(whose)}: {peak:.0f} {measure.unit}"
         rate.axhline(peak, linewidth=1.6, zorder=1, label=words, **how)
     rate.set_ylim(0, 1.08 * max([top, *peaks]))
     rate.set_ylabel(measure.unit)
-    how = {"rotation": 90}  # the ratios, which travel better than the rates
+    how = {"rotation": 90}
     top = panel(ratio, ladders, names, lambda t: t[measure.ratio]["median"], EXACT, **how)
     ratio.axhline(1, zorder=1, **style.CUBLAS)
     ratio.set_ylim(0, 1.3 * max(top, 1))
     ratio.set_ylabel(f"of {measure.other_name}")
     ratio.set_xlabel("step")
     style.name_ticks(ratio, [*names, measure.other_name])
-    style.frame(figure, title_of(ladders), f"{style.when(*ladders)}")
+    title = f"{' and '.join(dict.fromkeys(gpus))}: {style.what(ladders[0]).partition(': ')[2]}"
+    style.frame(figure, title, style.when(*ladders))
     return figure

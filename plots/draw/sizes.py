@@ -1,5 +1,5 @@
-"""TFLOPS against size, and the ratio to cuBLASLt, for some v rungs, cuBLAS and the best of cuBLASLt: which idea pays at which
-size, and which is not there yet?"""
+"""TFLOPS against size, and the ratio to cuBLASLt, for some v rungs, cuBLAS and the best of cuBLASLt:
+which idea pays at which size, and which is not there yet?"""
 
 from __future__ import annotations
 
@@ -24,13 +24,9 @@ MARKS = (
 )
 
 
-def sweeps(ladders):
-    """{size: ladder} of each commit; the one to be shown last. Of one size the last of these ladders
-    counts, which recorded.precedence() puts there."""
-    found = {}
-    for ladder in ladders:
-        found.setdefault(ladder["commit"], {})[ladder["problem"]["m"]] = ladder
-    return list(found.values())
+def size_of(ladder):
+    """Of its square."""
+    return ladder["problem"]["m"]
 
 
 def find(records):
@@ -38,16 +34,18 @@ def find(records):
     enough sizes and enough of the chosen rungs; of no such, those of the newest with enough sizes."""
     ladders = [run for run in records.ladders("v") if len(set(recorded.shape_of(run))) == 1]
     ladders = [run for run in ladders if recorded.measured(run)]
-    found = sweeps(alike(ladders) if ladders else [])
-    whole = [sweep for sweep in found if len(sweep) >= FEWEST]
+    sweeps = {}  # {commit: {size: ladder}}; the ladder to be shown is the last of its commit and size
+    for ladder in alike(ladders) if ladders else ():
+        sweeps.setdefault(ladder["commit"], {})[size_of(ladder)] = ladder
+    whole = [sweep for sweep in sweeps.values() if len(sweep) >= FEWEST]
     if not whole:
-        sizes = sorted({size for sweep in found for size in sweep})
+        sizes = sorted({size for sweep in sweeps.values() for size in sweep})
         there = ", ".join(f"{size}³" for size in sizes) or "none"
         raise Missing(
             f"burst runs of the v track at {FEWEST} or more square sizes; recorded: "
             f'{there} (make ladder ARGS="--size 2048")'
         )
-    full = [sweep for sweep in whole if len(names_of(list(sweep.values()))) >= ENOUGH]
+    full = [sweep for sweep in whole if len(names_of(sweep.values())) >= ENOUGH]
     return [ladder for _, ladder in sorted((full or whole)[-1].items())]
 
 
@@ -57,105 +55,98 @@ def names_of(ladders):
     return [name for name in CHOSEN if name in there and name != max(there)] + [max(there)]
 
 
-def curve(ladders, name):
-    """[(size, TFLOPS)] of a rung, or of one of OTHERS."""
-    points = []
-    for ladder in ladders:
-        if name in OTHERS and name in ladder:
-            points.append((ladder["problem"]["m"], ladder[name]["tflops"]["median"]))
-        for rung in recorded.measured(ladder):
-            if rung["step"] == name:
-                points.append((ladder["problem"]["m"], rung["timing"]["step"]["tflops"]["median"]))
-    return points
+def marked(names):
+    """[(name, how it is drawn)]: the highest always alike."""
+    return list(zip(names, MARKS[-len(names) :]))
+
+
+def timings_of(ladders, name):
+    """[(size, timing)] of a rung where it was measured."""
+    return [
+        (size_of(ladder), rung["timing"])
+        for ladder in ladders
+        for rung in recorded.measured(ladder)
+        if rung["step"] == name
+    ]
+
+
+def ratios_of(ladders, name):
+    """[(size, ratio of a rung to the best cuBLASLt of the same run)], where that is recorded."""
+    key = "ratio_to_cublaslt"
+    return [(size, timing[key]) for size, timing in timings_of(ladders, name) if key in timing]
 
 
 def draw_curves(axes, ladders):
-    """All curves; returns {words: its points}, to be labelled."""
-    drawn = {}
-    for name, how in zip(names_of(ladders), MARKS[-len(names_of(ladders)) :]):
-        points = curve(ladders, name)
+    """All curves; returns [(words, its points)], to be labelled."""
+    drawn = []
+    for name, how in marked(names_of(ladders)):
+        timings = timings_of(ladders, name)
+        points = [(size, timing["step"]["tflops"]["median"]) for size, timing in timings]
         axes.plot(*zip(*points), zorder=3, label=name, markeredgecolor="black", **how)
-        drawn[name] = points
-    for name, (words, how) in OTHERS.items():
-        points = curve(ladders, name)
+        drawn.append((name, points))
+    for side, (words, how) in OTHERS.items():
+        there = [ladder for ladder in ladders if side in ladder]
+        points = [(size_of(ladder), ladder[side]["tflops"]["median"]) for ladder in there]
         if points:
             axes.plot(*zip(*points), zorder=4, label=words, **how)
-            drawn[words] = points
+            drawn.append((words, points))
     return drawn
 
 
-def label_ends(axes, ends, top):
+def label_ends(axes, curves, top):
     """Each curve's name at its right end, none on top of another."""
-    places = style.apart([y for _, (_, y) in ends], 0.047 * top)
-    for (name, (x, y)), place in zip(ends, places):
+    places = style.apart([points[-1][1] for _, points in curves], 0.047 * top)
+    for (name, points), place in zip(curves, places):
         how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
-        style.lead(axes, name, (x, y), (1.02, place / top), **how)
-
-
-def ratio_curve(ladders, name):
-    """[(size, ratio of a rung to the best cuBLASLt of the same run)], where that is recorded."""
-    return [
-        (ladder["problem"]["m"], rung["timing"]["ratio_to_cublaslt"])
-        for ladder in ladders
-        for rung in recorded.measured(ladder)
-        if rung["step"] == name and "ratio_to_cublaslt" in rung["timing"]
-    ]
+        style.lead(axes, name, points[-1], (1.02, place / top), **how)
 
 
 def ratio_panel(axes, ladders, names):
     """The rungs over cuBLASLt on one GPU with their spreads: what the rates alone do not tell apart."""
-    for name, how in zip(names, MARKS[-len(names) :]):
-        for size, ratio in ratio_curve(ladders, name):
+    for name, how in marked(names):
+        ratios = ratios_of(ladders, name)
+        for size, ratio in ratios:
             spread = bars.spread_of(ratio)
             axes.errorbar(size, ratio["median"], yerr=spread, color=how["color"], capsize=3)
-        points = [(size, ratio["median"]) for size, ratio in ratio_curve(ladders, name)]
-        if points:
-            axes.plot(*zip(*points), zorder=3, markeredgecolor="black", **how)
+        if ratios:
+            points = zip(*((size, ratio["median"]) for size, ratio in ratios))
+            axes.plot(*points, zorder=3, markeredgecolor="black", **how)
     axes.axhline(1, zorder=2, **style.SECOND)
     axes.set_ylim(0, None)
     axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}: of cuBLASLt,\nmedian, p10 to p90")
 
 
-def with_ratios(ladders, records):
-    """{GPU: its ladders, smallest first} of those GPUs on which cuBLASLt was timed, at one commit."""
-    found = {}
+def draw(pyplot, ladders, records):
+    """The whole figure: the rates, and below them the ratios of each GPU on which cuBLASLt was timed,
+    at one commit."""
+    runs = {}  # {GPU: its ladders, smallest first}
     for ladder in ladders:
         for gpu, cards in records.beside(ladder).items():
-            found.setdefault(gpu, []).append(cards[0])
-    return {
-        gpu: there
-        for gpu, there in found.items()
-        if any(ratio_curve(there, name) for name in names_of(ladders))
-    }
-
-
-def draw(pyplot, ladders, records):
-    """The whole figure."""
-    runs = with_ratios(ladders, records)
+            runs.setdefault(gpu, []).append(cards[0])
+    runs = [run for run in runs.values() if any(ratios_of(run, name) for name in names_of(run))]
     height = 6.4 + 1.2 * len(runs) if runs else 5.4
     figure, panels = style.stack(pyplot, height, (1.5, *[1] * len(runs)), 0.03)
-    for axes, there in zip(panels[1:], runs.values()):
-        ratio_panel(axes, there, names_of(ladders))
+    for axes, run in zip(panels[1:], runs):
+        ratio_panel(axes, run, names_of(run))
     axes = panels[0]
     axes.set_xscale("log", base=2)
     drawn = draw_curves(axes, ladders)
-    peak = style.peak_tflops(records, ladders[-1])
-    highs = [y for points in drawn.values() for _, y in points]
+    peak = style.tensor_peak(records, ladders[-1])
+    highs = [y for _, points in drawn for _, y in points]
     if peak:
         highs.append(peak[0])
-        words = f"dense peak at {peak[1]:.2f} GHz"
-        axes.axhline(peak[0], label=words, zorder=2, **style.PEAK)
+        axes.axhline(peak[0], label=f"dense peak at {peak[1]:.2f} GHz", zorder=2, **style.PEAK)
     top = 1.06 * max(highs)
     axes.set_ylim(0, top)
-    label_ends(axes, [(words, points[-1]) for words, points in drawn.items()], top)
-    sizes = [ladder["problem"]["m"] for ladder in ladders]
+    label_ends(axes, drawn, top)
+    sizes = [size_of(ladder) for ladder in ladders]
     for panel in panels:
         panel.set_xticks(sizes, [str(size) for size in sizes])
         panel.minorticks_off()
         panel.grid()
     panels[-1].set_xlabel("m = n = k")
     axes.set_ylabel("TFLOPS, median")
-    shown = [ladder for there in runs.values() for ladder in there] or ladders
+    shown = [ladder for run in runs for ladder in run] or ladders
     more = [*style.other_gpus(shown), *style.other_cards(shown)]
     title = style.what(ladders[0], shape=False)
     style.frame(figure, title, style.details(*shown), columns=4, more=more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from statistics import fmean
 
 from bench.records import recorded
 from notes.tools import shapes_table
@@ -43,6 +44,9 @@ RC = {
 # Dense bf16 and fp16 FLOP per cycle per SM, by compute capability, as in common/harness. NVIDIA's
 # H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
 DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
+
+# Whom the rungs are compared with, as a picture names them: the last columns.
+OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
 
 COMPUTATIONS = {
     "gemm_bf16": "bf16 GEMM",
@@ -100,23 +104,18 @@ def details(*records):
 
 def other_gpus(ladders):
     """Lines that say what the panels of other GPUs than the title's are of."""
-    return list(
-        dict.fromkeys(
-            f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}"
-            for one in ladders
-            if one["gpu"]["name"] != ladders[0]["gpu"]["name"]
-        )
-    )
+    others = [one for one in ladders if one["gpu"]["name"] != ladders[0]["gpu"]["name"]]
+    lines = [f"{recorded.short_name(one['gpu'])} is {gpu_words(one)}" for one in others]
+    return list(dict.fromkeys(lines))
 
 
 def other_cards(records):
     """A line for each kind of GPU of which several cards were measured."""
     cards = {}
     for record in records:
-        cards.setdefault(recorded.short_name(record["gpu"]), {})[record["gpu"].get("card")] = None
-    return [
-        f"measured on {len(found)} cards of {gpu}" for gpu, found in cards.items() if len(found) > 1
-    ]
+        cards.setdefault(recorded.short_name(record["gpu"]), set()).add(record["gpu"].get("card"))
+    several = {gpu: len(found) for gpu, found in cards.items() if len(found) > 1}
+    return [f"measured on {count} cards of {gpu}" for gpu, count in several.items()]
 
 
 def figure_of(pyplot, height, *grid, **how):
@@ -183,68 +182,62 @@ def name_ticks(axes, names, places=None, **how):
     axes.set_xlim(-0.6, max(places, default=0) + 0.6)
 
 
+def others(ladder):
+    """{words: timing} of whom the rungs are compared with."""
+    return {words: ladder[side] for words, side in OTHERS.items() if side in ladder}
+
+
 def others_last(names, others):
     """The places of these columns, the last `others` of them apart: their names are long."""
     rungs = len(names) - others
     return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
 
 
-def plain_ticks(axis, candidates, low, high):
-    """Numbers in place of powers of ten."""
-    from matplotlib import ticker
-
-    axis.set_major_locator(ticker.FixedLocator([v for v in candidates if low <= v <= high]))
-    axis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.set_minor_locator(ticker.NullLocator())
-
-
-def peak_tflops(records, ladder):
+def tensor_peak(records, ladder):
     """(dense tensor-core peak in TFLOPS, the clock in GHz it holds for), or None if not known."""
     gpu = ladder["gpu"]
     flop = DENSE_FLOP_PER_CYCLE_PER_SM.get(gpu["compute_capability"])
     clock = records.highest_clock(gpu)
-    if flop is None or clock is None:
-        return None
-    return flop * gpu["sms"] * clock / 1e3, clock
+    return (flop * gpu["sms"] * clock / 1e3, clock) if flop and clock else None
 
 
-def peak_words(ladder, peak):
+def peak_of(records, ladder):
+    """The most that this GPU could do, in the unit of the rungs, or None."""
+    if recorded.measure_of(ladder) is recorded.PRODUCTS:
+        return (tensor_peak(records, ladder) or (None,))[0]
+    memory = records.memory_peak(ladder["gpu"])
+    return 1e-9 * memory if memory else None
+
+
+def peak_words(records, ladder):
     """What the peak line is, for the legend."""
+    if recorded.measure_of(ladder) is not recorded.PRODUCTS:
+        return "memory's peak by clock and bus width"
     kind = computation(ladder).partition(" ")[0]
+    peak, clock = tensor_peak(records, ladder)
     return (
-        f"dense {kind} peak at {peak[1]:.2f} GHz, the highest mean clock recorded: "
-        f"{peak[0]:.0f} TFLOPS"
+        f"dense {kind} peak at {clock:.2f} GHz, the highest mean clock recorded: {peak:.0f} TFLOPS"
     )
 
 
 def apart(values, gap):
     """The values, in their order, moved as little as needed to be `gap` apart from each other."""
-    groups = []  # (sum of the wanted places, members): centred on the mean of what they wanted
-
-    def first_of(group):
-        total, members = group
-        return total / len(members) - gap * (len(members) - 1) / 2
-
-    for i in sorted(range(len(values)), key=lambda i: values[i]):
-        groups.append((values[i], [i]))
-        while len(groups) > 1:
-            (total, members), upper = groups[-2:]
-            if first_of(upper) - first_of(groups[-2]) >= gap * len(members):
-                break
-            groups[-2:] = [(total + upper[0], members + upper[1])]
-    places = [0.0] * len(values)
-    for group in groups:
-        for offset, i in enumerate(group[1]):
-            places[i] = first_of(group) + gap * offset
-    return places
+    order = sorted(range(len(values)), key=values.__getitem__)
+    groups = []  # of neighbours that touch: less the gaps between them, all are at the group's mean
+    for rank, i in enumerate(order):
+        groups.append([values[i] - gap * rank])
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    means = [fmean(group) for group in groups for _ in group]
+    places = {i: means[rank] + gap * rank for rank, i in enumerate(order)}
+    return [places[i] for i in range(len(values))]
 
 
 def within(values, gap):
     """The values, so near to the middle that labels which `apart` moves stay between 0 and 1: each
     leaves room for those that are below it, and for those above."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    places = [0.0] * len(values)
-    for below, i in enumerate(order):
+    places = list(values)
+    for below, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
         above = len(values) - 1 - below
         places[i] = max(gap * (below + 0.5), min(values[i], 1 - gap * (above + 0.5)))
     return places

@@ -18,7 +18,6 @@ SIDES = {
         "label": "sustained: launches back to back for a second and more; the same",
     },
 }
-OTHERS = {"cublas": "cuBLAS", "cublaslt": "best\ncuBLASLt"}  # as a ladder has them, and here
 MEDIAN = {"fmt": "D", "color": style.YELLOW, "markeredgecolor": "black", "markersize": 5}
 LINE = {"ecolor": "black", "capsize": 4, "linewidth": 1.2}
 JOULES = "joules per product, sustained, by the GPU's energy counter: the same of the passes"
@@ -31,21 +30,18 @@ def own(run):
     return run["commit"], run["gpu"].get("card")
 
 
-def matches(burst, sustained):
-    """True if the burst run has the other's rungs on the same problem and kind of GPU."""
-    names = {rung["step"] for rung in recorded.measured(burst)}
-    return (
-        burst["gpu"]["name"] == sustained["gpu"]["name"]
-        and recorded.shape_of(burst) == recorded.shape_of(sustained)
-        and burst["problem"]["inputs"] == sustained["problem"]["inputs"]
-        and names.issuperset(rung["step"] for rung in recorded.measured(sustained))
-    )
-
-
 def partner(records, sustained):
-    """The burst run that goes with a sustained one, of its card and commit if there is one, or else of
-    its card, or of its commit; or None."""
-    fitting = [burst for burst in records.ladders("v") if matches(burst, sustained)]
+    """The burst run that has a sustained one's rungs on the same problem and kind of GPU, of its card
+    and commit if there is one, or else of its card, or of its commit; or None."""
+
+    def what(run):
+        return run["gpu"]["name"], recorded.shape_of(run), run["problem"]["inputs"]
+
+    def names(run):
+        return {rung["step"] for rung in recorded.measured(run)}
+
+    fitting = [burst for burst in records.ladders("v") if what(burst) == what(sustained)]
+    fitting = [burst for burst in fitting if names(burst) >= names(sustained)]
     same = [burst for burst in fitting if own(burst) == own(sustained)]
     card = [burst for burst in fitting if burst["gpu"] == sustained["gpu"]]
     commit = [burst for burst in fitting if burst["commit"] == sustained["commit"]]
@@ -69,25 +65,18 @@ def find(records):
 def table(ladder):
     """{name: timing} of what was measured, cuBLAS and the best of cuBLASLt last."""
     timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
-    others = {name: ladder[side] for side, name in OTHERS.items() if side in ladder}
-    return {**timings, **others}
+    return {**timings, **style.others(ladder)}
 
 
-def columns(names):
-    """The places of the rungs and of whom they are compared with."""
-    return style.others_last(names, sum(name in OTHERS.values() for name in names))
-
-
-def rate_panel(axes, tables, names):
-    """Two bars per rung."""
+def rate_panel(axes, tables, columns):
+    """Two bars per rung. columns: {name: where it is}."""
     highest = 0
     for offset, (protocol, how) in zip((-0.2, 0.2), SIDES.items()):
-        rates = [tables[protocol][name]["tflops"] for name in names]
-        places = [x + offset for x in columns(names)]
-        medians = [rate["median"] for rate in rates]
-        axes.bar(places, medians, width=0.38, zorder=2, **how)
+        rates = [tables[protocol][name]["tflops"] for name in columns]
+        places = [x + offset for x in columns.values()]
+        axes.bar(places, [rate["median"] for rate in rates], width=0.38, zorder=2, **how)
         line = {"color": "black", "capsize": 2, "linewidth": 1, "zorder": 3}
-        size = {"fontsize": 9, "rotation": 90 if len(names) > 9 else 0}
+        size = {"fontsize": 9, "rotation": 90 if len(columns) > 9 else 0}
         for x, rate in zip(places, rates):
             axes.errorbar(x, rate["median"], yerr=bars.spread_of(rate), **line)
             style.note(axes, f"{rate['median']:.0f}", (x, rate["high"]), (0, 3), **size)
@@ -101,17 +90,16 @@ def pass_joules(ladder):
     """{name: what the passes read}: of a rung its own, of the others those beside every rung."""
     found = {}
     for rung in recorded.measured(ladder):
-        for side, name in (("step", rung["step"]), *OTHERS.items()):
+        for name, side in ((rung["step"], "step"), *style.OTHERS.items()):
             readings = [one[side]["joules"] for one in rung["passes"] if side in one]
             found.setdefault(name, []).extend(v for v in readings if v is not None)
     return found
 
 
-def joule_panel(axes, ladder, names):
+def joule_panel(axes, ladder, columns):
     """What one product takes, sustained. The axis does not begin at 0: so points, no bars."""
     passes = pass_joules(ladder)
-    found = [(x, passes.get(name)) for x, name in zip(columns(names), names)]
-    found = [(x, recorded.summary(values)) for x, values in found if values]
+    found = [(x, recorded.summary(passes[name])) for name, x in columns.items() if passes.get(name)]
     axes.set_ylabel("joules per GEMM")
     axes.grid(axis="y")
     if not found:
@@ -147,11 +135,13 @@ def draw(pyplot, ladders, _):
     tables = {protocol: table(ladder) for protocol, ladder in ladders.items()}
     names = [name for name in tables["sustained"] if name in tables["burst"]]
     names = [name for name in names if not recorded.is_outdated(ladders["sustained"], name)]
+    places = style.others_last(names, sum(name in style.OTHERS for name in names))
+    columns = dict(zip(names, places))
     figure, (rate, joules) = style.stack(pyplot, 7.2, (1.2, 1))
-    rate_panel(rate, tables, names)
-    joule_panel(joules, ladders["sustained"], names)
+    rate_panel(rate, tables, columns)
+    joule_panel(joules, ladders["sustained"], columns)
     joules.set_xlabel("step")
-    style.name_ticks(joules, names, columns(names), fontsize=10)
+    style.name_ticks(joules, names, places, fontsize=10)
     both = [ladders[protocol] for protocol in SIDES]
     title = f"{style.what(both[0]).rpartition(',')[0]}, burst and sustained protocol"
     style.frame(figure, title, style.details(*both), more=[MORE, *apart(*both)])

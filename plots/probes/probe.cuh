@@ -1,5 +1,5 @@
 // What the probes share. A probe is a small program for the emulator that asks the project's own
-// device functions what lies where, and writes the answer as JSON; plots/ideas.py draws it.
+// device functions what lies where, and prints the answer as JSON; plots/ideas.py draws it.
 #pragma once
 
 #include "device/launch.cuh"
@@ -9,39 +9,28 @@
 #include <string>
 #include <vector>
 
-extern "C" { // a header of C
-#include "harness/json.h"
-}
-
 // Ends the program with one line that says what could not be done.
 [[noreturn]] inline void give_up(const std::string &why) {
-    fprintf(stderr, "probe: %s\n", why.c_str());
+    fprintf(stderr, "%s\n", why.c_str());
     exit(1);
 }
 
-// An array in device memory.
+// An array in device memory. The emulator's is the host's: read() copies what kernels wrote.
 template <typename T>
 struct Array {
-    T *device;
     size_t count;
+    T *device;
 
     explicit Array(const std::vector<T> &host)
-        : device(upload_array(host.data(), host.size())), count(host.size()) {
+        : count(host.size()), device(upload_array(host.data(), count)) {
         if (device == nullptr)
-            give_up("no device memory for " + std::to_string(count) + " elements");
+            exit(1);
     }
     explicit Array(size_t size) : Array(std::vector<T>(size)) {}
     Array(const Array &) = delete;
     ~Array() { release_array(device); }
 
-    // What it holds now that the kernels are done.
-    std::vector<T> read() const {
-        std::vector<T> host(count);
-        if (launch_check(cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost),
-                         "reading an array from the device, elements", (long long)count))
-            exit(1);
-        return host;
-    }
+    std::vector<T> read() const { return {device, device + count}; }
 };
 
 // Runs one CTA of `block` threads with `smem` bytes of dynamic shared memory, and waits.
@@ -53,35 +42,42 @@ void run_cta(void (*kernel)(Parameters...), int block, size_t smem, const Argume
         exit(1);
 }
 
-// A JSON file: written whole when finish() is called, or not at all.
-struct Report {
-    json file;
+// Prints an object of whole numbers, lists of them, texts and such objects. No key and no text
+// needs escaping.
+class Answer {
+public:
+    Answer() { printf("{"); }
+    ~Answer() { printf("}\n"); }
 
-    explicit Report(const char *path) {
-        char error[512];
-        if (json_begin(&file, path, error, sizeof error))
-            give_up(error);
-        json_object_begin(&file, nullptr);
+    void begin(const std::string &key) {
+        print_key(key);
+        printf("{");
+        separator = "";
     }
-
-    void number(const char *key, uint64_t value) { json_unsigned(&file, key, value); }
-    void text(const char *key, const std::string &value) { json_string(&file, key, value.c_str()); }
-    void begin(const std::string &key) { json_object_begin(&file, key.c_str()); }
-    void end() { json_object_end(&file); }
-
-    // A list of whole numbers, none of them negative.
+    void end() {
+        printf("}");
+        separator = ",";
+    }
+    void text(const char *key, const std::string &value) {
+        print_key(key);
+        printf("\"%s\"", value.c_str());
+    }
+    void number(const char *key, uint64_t value) {
+        print_key(key);
+        printf("%llu", (unsigned long long)value);
+    }
     template <typename T>
     void numbers(const char *key, const std::vector<T> &values) {
-        json_array_begin(&file, key);
-        for (const T value : values)
-            json_unsigned(&file, nullptr, uint64_t(value));
-        json_array_end(&file);
+        print_key(key);
+        for (size_t i = 0; i < values.size(); ++i)
+            printf("%s%lld", i == 0 ? "[" : ",", (long long)values[i]);
+        printf("]");
     }
 
-    void finish() {
-        char error[512];
-        json_object_end(&file);
-        if (json_commit(&file, error, sizeof error))
-            give_up(error);
+private:
+    void print_key(const std::string &key) {
+        printf("%s\n\"%s\":", separator, key.c_str());
+        separator = ",";
     }
+    const char *separator = "";
 };

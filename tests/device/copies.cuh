@@ -8,32 +8,44 @@
 #include "device/tma.cuh"
 #include "frame.cuh"
 
-// ---------------------------------------------------------------------------- TMA loads
+// ---------------------------------------------------------------------------- TMA
 
-constexpr int BOX_ROWS = 16;
-constexpr int LOAD_THREADS = 128;
+constexpr int BOX_ROWS = 16; // of 128 bytes
+constexpr int BOX_THREADS = 128;
 enum LoadHow { LOAD_2D, LOAD_2D_TOKEN, LOAD_2D_HINT, LOAD_2D_MULTICAST };
 
-struct LoadStorage {
-    alignas(1024) bf16 tile[BOX_ROWS * SWIZZLE_COLUMNS];
-    Barrier barrier;
+// A matrix of T, as bits, and its boxes.
+template <typename T>
+struct Boxes {
+    using Bits = std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>;
+    static constexpr int ROWS = 100, COLUMNS = 72; // of the matrix
+    static constexpr int WIDTH = SWIZZLE_BYTES / int(sizeof(T));
+    static constexpr int ELEMENTS = BOX_ROWS * WIDTH;
+
+    struct Storage {
+        alignas(1024) Bits tile[ELEMENTS];
+        Barrier barrier;
+    };
+
+    // Where element (row, column) of a box lies in shared memory.
+    __host__ __device__ static int place(int row, int column, CUtensorMapSwizzle swizzle) {
+        return swizzle == UNSWIZZLED ? row * WIDTH + column : swizzle_128b<T>(row, column);
+    }
 };
 
-constexpr int BOX_ELEMENTS = BOX_ROWS * SWIZZLE_COLUMNS;
-
 // Loads the box at (column, row) and copies its elements as they lie in shared memory to
-// out[blockIdx.x][BOX_ELEMENTS]. A multicast is for clusters of two: each CTA loads its half of the
-// box's rows into both.
-template <LoadHow HOW>
-__global__ void load_box(const __grid_constant__ TensorMap map, int column, int row, bf16 *out) {
-    LoadStorage &smem = dynamic_smem<LoadStorage>();
-    const int bytes = BOX_ELEMENTS * int(sizeof(bf16));
+// out[blockIdx.x]. A multicast is for clusters of two: each CTA loads its half of the box's rows
+// into both.
+template <typename T, LoadHow HOW>
+__global__ void load_box(const __grid_constant__ TensorMap map, int column, int row,
+                         typename Boxes<T>::Bits *out) {
+    typename Boxes<T>::Storage &smem = dynamic_smem<typename Boxes<T>::Storage>();
     uint64_t *barrier = &smem.barrier.word;
-    for (int i = threadIdx.x; i < BOX_ELEMENTS; i += LOAD_THREADS)
-        reinterpret_cast<uint16_t *>(smem.tile)[i] = UNWRITTEN;
+    for (int i = threadIdx.x; i < Boxes<T>::ELEMENTS; i += BOX_THREADS)
+        smem.tile[i] = UNWRITTEN;
     fence_proxy_async(); // the copies overwrite what this thread wrote
     if (threadIdx.x == 0) {
-        smem.barrier.init(HOW == LOAD_2D_TOKEN ? LOAD_THREADS : 1);
+        smem.barrier.init(HOW == LOAD_2D_TOKEN ? BOX_THREADS : 1);
         mbarrier_init_fence();
     }
     cluster_sync(); // a CTA without a cluster is a cluster of one
@@ -41,69 +53,66 @@ __global__ void load_box(const __grid_constant__ TensorMap map, int column, int 
     if (HOW == LOAD_2D_TOKEN) {
         if (threadIdx.x == 0)
             tma_load_2d(smem.tile, &map, column, row, barrier);
-        smem.barrier.wait(threadIdx.x == 0 ? smem.barrier.arrive_tx(bytes) : smem.barrier.arrive());
+        smem.barrier.wait(threadIdx.x == 0 ? smem.barrier.arrive_tx(sizeof smem.tile)
+                                           : smem.barrier.arrive());
     } else {
         if (threadIdx.x == 0) {
-            mbarrier_arrive_expect_tx(barrier, bytes);
+            mbarrier_arrive_expect_tx(barrier, sizeof smem.tile);
             if (HOW == LOAD_2D)
                 tma_load_2d(smem.tile, &map, column, row, barrier);
             if (HOW == LOAD_2D_HINT)
                 tma_load_2d_hint(smem.tile, &map, column, row, barrier, evict_first_policy());
             const int half = cluster_cta_rank() * (BOX_ROWS / 2);
             if (HOW == LOAD_2D_MULTICAST)
-                tma_load_2d_multicast(&smem.tile[half * SWIZZLE_COLUMNS], &map, column, row + half,
+                tma_load_2d_multicast(&smem.tile[half * Boxes<T>::WIDTH], &map, column, row + half,
                                       barrier, 3);
         }
         mbarrier_wait(barrier, 0);
     }
-    for (int i = threadIdx.x; i < BOX_ELEMENTS; i += LOAD_THREADS)
-        out[blockIdx.x * BOX_ELEMENTS + i] = smem.tile[i];
+    for (int i = threadIdx.x; i < Boxes<T>::ELEMENTS; i += BOX_THREADS)
+        out[blockIdx.x * Boxes<T>::ELEMENTS + i] = smem.tile[i];
     cluster_sync(); // no CTA leaves while its peer's copies may still come here
 }
 
-// Loads boxes from the numbered matrix [rows][columns] at and past its edges, negative coordinates
-// included, and expects them swizzled, zeros outside.
-template <LoadHow HOW>
+// Loads boxes at and past the edges, negative coordinates included, and expects zeros outside.
+template <typename T, LoadHow HOW, CUtensorMapSwizzle SWIZZLE = SWIZZLED_128B>
 static void loads() {
-    const int rows = 100, columns = 72;
+    using B = Boxes<T>;
     const int ctas = HOW == LOAD_2D_MULTICAST ? 2 : 1;
-    const std::vector<uint16_t> matrix = numbered(rows, columns);
-    const DeviceArray<uint16_t> in(matrix);
+    const auto matrix = numbered<typename B::Bits>(B::ROWS, B::COLUMNS);
+    const DeviceArray<typename B::Bits> in(matrix);
     TensorMap map;
-    const int failed = make_tensor_map_2d(
-        &map, in.device, rows, columns, BOX_ROWS / ctas, SWIZZLE_COLUMNS, SWIZZLED_128B,
-        HOW == LOAD_2D_HINT ? PROMOTED_256B : l2_promotion<bf16>());
+    const int failed =
+        make_tensor_map_2d<T>(&map, in.device, B::ROWS, B::COLUMNS, BOX_ROWS / ctas, B::WIDTH,
+                              SWIZZLE, HOW == LOAD_2D_HINT ? PROMOTED_256B : l2_promotion<T>());
     EXPECT(!failed, "no tensor map");
     if (failed)
         return;
     const int corners[][2] = {{0, 0},   {3, 8},  {96, 0}, {0, 64},
                               {96, 64}, {-5, 0}, {0, -8}, {-3, -24}};
     for (const auto &[row, column] : corners) {
-        std::vector<uint16_t> expected(ctas * BOX_ELEMENTS);
-        for (int i = 0; i < ctas * BOX_ELEMENTS; ++i) {
-            const int m = i % BOX_ELEMENTS / SWIZZLE_COLUMNS;
-            const int n = i % SWIZZLE_COLUMNS;
+        std::vector<typename B::Bits> expected(ctas * B::ELEMENTS);
+        for (int i = 0; i < ctas * B::ELEMENTS; ++i) {
+            const int m = i % B::ELEMENTS / B::WIDTH, n = i % B::WIDTH;
             const int from_m = row + m, from_n = column + n;
-            const bool inside = from_m >= 0 && from_m < rows && from_n >= 0 && from_n < columns;
-            expected[i / BOX_ELEMENTS * BOX_ELEMENTS + swizzle_128b(m, n)] =
-                inside ? matrix[from_m * columns + from_n] : 0;
+            const bool inside =
+                from_m >= 0 && from_m < B::ROWS && from_n >= 0 && from_n < B::COLUMNS;
+            expected[i / B::ELEMENTS * B::ELEMENTS + B::place(m, n, SWIZZLE)] =
+                inside ? matrix[from_m * B::COLUMNS + from_n] : 0;
         }
-        const DeviceArray<uint16_t> out(ctas * BOX_ELEMENTS, UNWRITTEN);
-        run(load_box<HOW>, ctas, LOAD_THREADS, ctas, sizeof(LoadStorage), map, column, row,
-            out.as_bf16());
-        expect_equal(out.read(), expected, SWIZZLE_COLUMNS, box_at(row, column));
+        expect_output<typename B::Bits>(
+            expected, UNWRITTEN, B::WIDTH, box_at(row, column), load_box<T, HOW>,
+            {ctas, BOX_THREADS, ctas, sizeof(typename B::Storage)}, map, column, row);
     }
 }
 
-// ---------------------------------------------------------------------------- TMA store
-
-// Stores a numbered box [BOX_ROWS][64] at (column, row) of the map's matrix.
-template <bool HINT>
+// Stores a numbered box at (column, row) of the map's matrix.
+template <typename T, bool HINT, CUtensorMapSwizzle SWIZZLE>
 __global__ void store_box(const __grid_constant__ TensorMap map, int column, int row) {
-    LoadStorage &smem = dynamic_smem<LoadStorage>();
-    uint16_t *tile = reinterpret_cast<uint16_t *>(smem.tile);
-    for (int i = threadIdx.x; i < BOX_ROWS * SWIZZLE_COLUMNS; i += LOAD_THREADS)
-        tile[swizzle_128b(i / SWIZZLE_COLUMNS, i % SWIZZLE_COLUMNS)] = uint16_t(i + 1);
+    using B = Boxes<T>;
+    typename B::Storage &smem = dynamic_smem<typename B::Storage>();
+    for (int i = threadIdx.x; i < B::ELEMENTS; i += BOX_THREADS)
+        smem.tile[B::place(i / B::WIDTH, i % B::WIDTH, SWIZZLE)] = i + 1;
     fence_proxy_async(); // TMA sees what this thread wrote ...
     __syncthreads();     // ... and all wrote
     if (threadIdx.x == 0) {
@@ -117,25 +126,26 @@ __global__ void store_box(const __grid_constant__ TensorMap map, int column, int
     }
 }
 
-template <bool HINT>
-static void store_2d() {
-    const int rows = 100, columns = 72, guard = 1024; // elements before and behind the matrix
-    const std::vector<uint16_t> box = numbered(BOX_ROWS, SWIZZLE_COLUMNS);
+template <typename T, bool HINT, CUtensorMapSwizzle SWIZZLE = SWIZZLED_128B>
+static void stores() {
+    using B = Boxes<T>;
+    const int guard = 1024; // elements before and behind the matrix
     const int corners[][2] = {{0, 0}, {3, 8}, {96, 0}, {0, 64}, {96, 64}};
     for (const auto &[row, column] : corners) {
-        const DeviceArray<uint16_t> d(guard + rows * columns + guard, UNWRITTEN);
+        const DeviceArray<typename B::Bits> d(guard + B::ROWS * B::COLUMNS + guard, UNWRITTEN);
         TensorMap map;
-        const int failed =
-            make_tensor_map_2d(&map, d.device + guard, rows, columns, BOX_ROWS, SWIZZLE_COLUMNS);
+        const int failed = make_tensor_map_2d<T>(&map, d.device + guard, B::ROWS, B::COLUMNS,
+                                                 BOX_ROWS, B::WIDTH, SWIZZLE);
         EXPECT(!failed, "no tensor map");
         if (failed)
             return;
-        std::vector<uint16_t> expected(d.count, UNWRITTEN);
-        for (int m = row; m < rows && m < row + BOX_ROWS; ++m)
-            for (int n = column; n < columns && n < column + SWIZZLE_COLUMNS; ++n)
-                expected[guard + m * columns + n] = box[(m - row) * SWIZZLE_COLUMNS + n - column];
-        run(store_box<HINT>, 1, LOAD_THREADS, 1, sizeof(LoadStorage), map, column, row);
-        expect_equal(d.read(), expected, columns, box_at(row, column) + ", from the guard on");
+        std::vector<typename B::Bits> expected(d.count, UNWRITTEN);
+        for (int m = 0; m < BOX_ROWS && row + m < B::ROWS; ++m)
+            for (int n = 0; n < B::WIDTH && column + n < B::COLUMNS; ++n)
+                expected[guard + (row + m) * B::COLUMNS + column + n] = m * B::WIDTH + n + 1;
+        run(store_box<T, HINT, SWIZZLE>, {1, BOX_THREADS, 1, sizeof(typename B::Storage)}, map,
+            column, row);
+        expect_equal(d.read(), expected, B::COLUMNS, box_at(row, column) + ", from the guard on");
     }
 }
 
@@ -160,16 +170,16 @@ __global__ void copy_parts(const unsigned char *in, unsigned char *out) {
         out[other + i] = staged[other + i];
 }
 
-static void copies_of_all_lengths() {
+inline void copies_of_all_lengths() {
     std::vector<unsigned char> bytes(COPY_THREADS * 16);
     for (size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = (unsigned char)(1 + i % 251);
-    const DeviceArray<unsigned char> in(bytes), out(bytes.size(), 0xff);
+    const DeviceArray<unsigned char> in(bytes);
     for (int i = 0; i < int(bytes.size()); ++i)
         if (i % 16 >= i / 16 % 17)
             bytes[i] = 0;
-    run(copy_parts, 1, COPY_THREADS, 1, 0, in.device, out.device);
-    expect_equal(out.read(), bytes, 16, "bytes");
+    expect_output<unsigned char>(bytes, 0xff, 16, "bytes", copy_parts, {1, COPY_THREADS},
+                                 in.device);
 }
 
 // Each thread copies 16 bytes of every row of in [rows][threads], with two groups in flight, and
@@ -193,13 +203,12 @@ __global__ void copy_rows(const uint4 *in, int rows, uint4 *out) {
     }
 }
 
-static void copies_in_groups() {
+inline void copies_in_groups() {
     const int rows = 7;
-    std::vector<uint16_t> matrix = numbered(rows, COPY_THREADS * 8);
-    const DeviceArray<uint16_t> in(matrix), out(matrix.size(), UNWRITTEN);
-    run(copy_rows, 1, COPY_THREADS, 1, 0, reinterpret_cast<uint4 *>(in.device), rows,
-        reinterpret_cast<uint4 *>(out.device));
-    expect_equal(out.read(), matrix, COPY_THREADS * 8, "rows");
+    const std::vector<uint16_t> matrix = numbered(rows, COPY_THREADS * 8);
+    const DeviceArray<uint16_t> in(matrix);
+    expect_output(matrix, UNWRITTEN, COPY_THREADS * 8, "rows", copy_rows, {1, COPY_THREADS},
+                  in.device, rows);
 }
 
 // Each thread writes where TileChunks finds its chunks of the second tile of 256 rows, in bytes
@@ -211,7 +220,7 @@ __global__ void locate_chunks(const fp16 *matrix, int k, uint64_t *out) {
                                                        reinterpret_cast<const char *>(matrix));
 }
 
-static void chunks_of_the_longest_rows() {
+inline void chunks_of_the_longest_rows() {
     constexpr int K = TILE_CHUNKS_LARGEST_K, IN_A_ROW = SWIZZLE_COLUMNS / CHUNK;
     constexpr int STEP = COPY_THREADS / IN_A_ROW, COUNT = 256 / STEP;
     std::vector<uint64_t> expected;
@@ -221,7 +230,6 @@ static void chunks_of_the_longest_rows() {
                 (uint64_t(256 + thread / IN_A_ROW + i * STEP) * K + thread % IN_A_ROW * CHUNK) *
                 sizeof(fp16));
     const DeviceArray<fp16> matrix(16, fp16(0.0f));
-    const DeviceArray<uint64_t> out(expected.size(), 0);
-    run(locate_chunks, 1, COPY_THREADS, 1, 0, matrix.device, K, out.device);
-    expect_equal(out.read(), expected, COUNT, "bytes");
+    expect_output<uint64_t>(expected, 0, COUNT, "bytes", locate_chunks, {1, COPY_THREADS},
+                            matrix.device, K);
 }

@@ -6,7 +6,9 @@
 #include "device/launch.cuh"
 #include "digests.h"
 
+#include <cuda_fp16.h>
 #include <math.h>
+#include <tuple>
 #include <vector>
 
 constexpr uint16_t UNWRITTEN = 0xffff;
@@ -23,8 +25,6 @@ struct DeviceArray {
     DeviceArray(const DeviceArray &) = delete;
     ~DeviceArray() { release_array(device); }
 
-    bf16 *as_bf16() const { return reinterpret_cast<bf16 *>(device); }
-
     // What it holds now that the kernels are done: output of the case that runs.
     std::vector<T> read() const {
         std::vector<T> host(count);
@@ -36,13 +36,18 @@ struct DeviceArray {
     }
 };
 
-// Launches on the default stream and waits.
+// How a kernel is launched: blocks and bytes of dynamic shared memory.
+struct Shape {
+    int grid, block, cluster = 1;
+    size_t smem = 0;
+};
+
+// Launches on the default stream and waits. Kernels take bits as what they are bits of.
 template <typename... Parameters, typename... Arguments>
-static void run(void (*kernel)(Parameters...), int grid, int block, int cluster, size_t smem,
-                const Arguments &...arguments) {
-    const int failed =
-        allow_dynamic_smem(kernel, smem) || launch(kernel, dim3(grid), dim3(block), dim3(cluster),
-                                                   smem, cudaStream_t(nullptr), arguments...);
+static void run(void (*kernel)(Parameters...), const Shape &shape, const Arguments &...arguments) {
+    const int failed = allow_dynamic_smem(kernel, shape.smem) ||
+                       launch(kernel, dim3(shape.grid), dim3(shape.block), dim3(shape.cluster),
+                              shape.smem, cudaStream_t(nullptr), (Parameters)(arguments)...);
     const cudaError_t status = cudaDeviceSynchronize();
     EXPECT(!failed && status == cudaSuccess, "%s", cudaGetErrorString(status));
 }
@@ -57,20 +62,44 @@ static void expect_equal(const std::vector<T> &got, const std::vector<T> &expect
                i % columns, double(got[i]), double(expected[i]));
 }
 
+// Runs the kernel with an array of `before` as its last argument, where it has to write what is
+// expected.
+template <typename T, typename... Parameters, typename... Arguments>
+static void expect_output(const std::vector<T> &expected, T before, int columns,
+                          const std::string &name, void (*kernel)(Parameters...),
+                          const Shape &shape, const Arguments &...arguments) {
+    const DeviceArray<T> out(expected.size(), before);
+    run(kernel, shape, arguments..., out.device);
+    expect_equal(out.read(), expected, columns, name);
+}
+
 inline std::string box_at(int row, int column) {
     return "box at (" + std::to_string(row) + ", " + std::to_string(column) + ")";
 }
 
-inline uint16_t bits_of(float value) {
-    const bf16 rounded = __float2bfloat16(value);
-    return *reinterpret_cast<const uint16_t *>(&rounded);
+// fp16 and bf16 as bits.
+template <typename T>
+__host__ __device__ inline uint16_t bits(T value) {
+    static_assert(sizeof value == sizeof(uint16_t), "16 bits");
+    return *reinterpret_cast<const uint16_t *>(&value);
+}
+inline uint16_t bf16_bits(float value) { return bits(__float2bfloat16(value)); }
+inline uint16_t half_bits(float value) { return bits(__float2half(value)); }
+
+inline std::vector<uint16_t> rounded(const std::vector<float> &values, uint16_t (*round)(float)) {
+    std::vector<uint16_t> made;
+    for (float value : values)
+        made.push_back(round(value));
+    return made;
 }
 
-// A matrix [rows][columns] whose elements are the numbers from 1 on, as bits.
-inline std::vector<uint16_t> numbered(int rows, int columns) {
-    std::vector<uint16_t> matrix(rows * columns);
+// A matrix [rows][columns] of numbers from 1 on as bits; 4-byte ones are large, with NaNs among
+// them.
+template <typename Bits = uint16_t>
+std::vector<Bits> numbered(int rows, int columns) {
+    std::vector<Bits> matrix(rows * columns);
     for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = uint16_t(i + 1);
+        matrix[i] = sizeof(Bits) == 2 ? Bits(i + 1) : Bits(0x7f800001u + i * 0x01000193u);
     return matrix;
 }
 

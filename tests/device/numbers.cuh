@@ -5,17 +5,9 @@
 #include "device/dependent_launch.cuh"
 #include "frame.cuh"
 
-#include <cuda_fp16.h>
-
 // The conversions and the arithmetic, as bits: out [count][CONVERSIONS].
 constexpr int CONVERSIONS = 9;
 
-__host__ __device__ inline uint16_t bits(half value) {
-    return *reinterpret_cast<const uint16_t *>(&value);
-}
-__host__ __device__ inline uint16_t bits(bf16 value) {
-    return *reinterpret_cast<const uint16_t *>(&value);
-}
 __host__ __device__ inline half half_of(uint16_t bits) {
     return *reinterpret_cast<const half *>(&bits);
 }
@@ -55,12 +47,11 @@ static void conversions() {
     const int count = int(values.size());
     const DeviceArray<float> in(values);
     const DeviceArray<uint16_t> out(count * CONVERSIONS, 0);
-    run(convert, ceil_div(count, 64), 64, 1, 0, in.device, count, out.device);
+    run(convert, {ceil_div(count, 64), 64}, in.device, count, out.device);
     const std::vector<uint16_t> got = out.read();
     for (int i = 0; i < count; ++i) {
-        EXPECT(got[i * CONVERSIONS] == bits(__float2half(values[i])), "fp16 of %a", values[i]);
-        EXPECT(got[i * CONVERSIONS + 7] == bits(__float2bfloat16(values[i])), "bf16 of %a",
-               values[i]);
+        EXPECT(got[i * CONVERSIONS] == half_bits(values[i]), "fp16 of %a", values[i]);
+        EXPECT(got[i * CONVERSIONS + 7] == bf16_bits(values[i]), "bf16 of %a", values[i]);
         const float back = __half2float(half_of(got[i * CONVERSIONS]));
         EXPECT(values[i] != values[i] || fabsf(values[i]) >= 65520 ||
                    fabsf(back - values[i]) <= fabsf(values[i]) / 2048 + ldexpf(1, -25),
@@ -105,7 +96,7 @@ static void launch_limits() {
     int l2 = 0;
     EXPECT(l2_size(&l2) == 0 && l2 > 0, "an L2 of %d bytes", l2);
     EXPECT(allow_dynamic_smem(leave_a_mark, 227 * 1024) == 0, "227 KB");
-    run(leave_a_mark, 1, 32, 1, 227 * 1024, out.device);
+    run(leave_a_mark, {1, 32, 1, 227 * 1024}, out.device);
     expect_equal(out.read(), {1}, 1, "launches");
 }
 

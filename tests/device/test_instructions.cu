@@ -14,12 +14,12 @@
 #include <string.h>
 
 static const Case CASES[] = {
-    {"tma_load_2d: swizzled, zeros past the edges", loads<LOAD_2D>},
-    {"tma_load_2d: a Barrier's tokens wait for its bytes", loads<LOAD_2D_TOKEN>},
-    {"tma_load_2d_hint: the same, with an L2 policy and promotion", loads<LOAD_2D_HINT>},
-    {"tma_load_2d_multicast: halves to both CTAs", loads<LOAD_2D_MULTICAST>},
-    {"tma_store_2d: clipped at the edges", store_2d<false>},
-    {"tma_store_2d_hint: the same, with an L2 policy", store_2d<true>},
+    {"tma_load_2d: swizzled, zeros past the edges", loads<bf16, LOAD_2D>},
+    {"tma_load_2d: a Barrier's tokens wait for its bytes", loads<bf16, LOAD_2D_TOKEN>},
+    {"tma_load_2d_hint: the same, with an L2 policy and promotion", loads<bf16, LOAD_2D_HINT>},
+    {"tma_load_2d_multicast: halves to both CTAs", loads<bf16, LOAD_2D_MULTICAST>},
+    {"tma_store_2d: clipped at the edges", stores<bf16, false>},
+    {"tma_store_2d_hint: the same, with an L2 policy", stores<bf16, true>},
     {"cp.async: 16 bytes, zeros behind the source", copies_of_all_lengths},
     {"cp.async: two groups in flight", copies_in_groups},
     {"TileChunks: the longest rows", chunks_of_the_longest_rows},

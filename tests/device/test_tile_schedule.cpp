@@ -116,12 +116,7 @@ static void hilbert_quick() {
 static int waves(int tiles, int workers) { return (tiles + workers - 1) / workers; }
 
 // How many of tiles first, first + workers, first + 2 workers ... there are.
-static int dealt(int first, int tiles, int workers) {
-    int count = 0;
-    for (int tile = first; tile < tiles; tile += workers)
-        ++count;
-    return count;
-}
+static int dealt(int first, int tiles, int workers) { return waves(tiles - first, workers); }
 
 static void balanced() {
     for (int tiles = 1; tiles <= 5000; ++tiles)

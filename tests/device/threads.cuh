@@ -42,9 +42,7 @@ static void mbarrier_phases() {
     std::vector<int> expected(ROUNDS);
     for (int round = 0; round < ROUNDS; ++round)
         expected[round] = (round + 1) * 10101;
-    const DeviceArray<int> out(ROUNDS, -1);
-    run(hand_over, 1, 4 * WARP_THREADS, 1, 0, out.device);
-    expect_equal(out.read(), expected, ROUNDS, "sums");
+    expect_output(expected, -1, ROUNDS, "sums", hand_over, {1, 4 * WARP_THREADS});
 }
 
 // Every thread writes its slot, and after the phase it arrived in reads another warp's:
@@ -71,10 +69,9 @@ __global__ void exchange_slots(int *out) {
 }
 
 static void barrier_tokens() {
-    const DeviceArray<int> out(WARPGROUP_THREADS, -1);
-    run(exchange_slots, 1, WARPGROUP_THREADS, 1, 0, out.device);
-    expect_equal(out.read(), std::vector<int>(WARPGROUP_THREADS, ROUNDS), WARPGROUP_THREADS,
-                 "rounds");
+    const std::vector<int> expected(WARPGROUP_THREADS, ROUNDS);
+    expect_output(expected, -1, WARPGROUP_THREADS, "rounds", exchange_slots,
+                  {1, WARPGROUP_THREADS});
 }
 
 // Each CTA of a cluster of two arrives on both CTAs' barriers, ROUNDS times; out[blockIdx.x] says
@@ -103,7 +100,7 @@ static void clusters() {
     EXPECT(max_active_clusters(&most, arrive_on_peers, dim3(32), dim3(2), 0) == 0 && most > 0,
            "%d clusters fit", most);
     const DeviceArray<int4> out(8, make_int4(-1, -1, -1, -1));
-    run(arrive_on_peers, 8, 32, 2, 0, out.device);
+    run(arrive_on_peers, {8, 32, 2}, out.device);
     const std::vector<int4> got = out.read();
     for (int cta = 0; cta < 8; ++cta)
         EXPECT(got[cta].x == cta % 2 && got[cta].y == cta / 2 && got[cta].z == 4 &&
@@ -131,9 +128,7 @@ static void named_barriers() {
     std::vector<int> expected(WARPGROUP_THREADS, ROUNDS);
     for (int thread = WARPGROUP_THREADS / 2; thread < WARPGROUP_THREADS; ++thread)
         expected[thread] = 2 * ROUNDS;
-    const DeviceArray<int> out(WARPGROUP_THREADS, -1);
-    run(named_pairs, 1, WARPGROUP_THREADS, 1, 0, out.device);
-    expect_equal(out.read(), expected, WARP_THREADS, "rounds");
+    expect_output(expected, -1, WARP_THREADS, "rounds", named_pairs, {1, WARPGROUP_THREADS});
 }
 
 // ---------------------------------------------------------------------------- lanes of a warp
@@ -174,9 +169,7 @@ static void shuffles() {
                                         lane == 31 ? lane : lane + 1};
             expected.push_back(from[i]);
         }
-    const DeviceArray<int> out(expected.size(), -1);
-    run(shuffle_lanes, 1, WARP_THREADS, 1, 0, out.device);
-    expect_equal(out.read(), expected, WARP_THREADS, "lanes");
+    expect_output(expected, -1, WARP_THREADS, "lanes", shuffle_lanes, {1, WARP_THREADS});
 }
 
 constexpr unsigned LOW_LANES = 0x0000ffffu;
@@ -201,9 +194,7 @@ static void votes() {
         expected.insert(expected.end(), {0x49249249u, 1, 0});
         expected.insert(expected.end(), {lane < 16 ? 0xaaaau : 7, lane < 16 ? 1u : 7});
     }
-    const DeviceArray<unsigned> out(expected.size(), 0);
-    run(vote_lanes, 1, WARP_THREADS, 1, 0, out.device);
-    expect_equal(out.read(), expected, 5, "votes");
+    expect_output(expected, 0u, 5, "votes", vote_lanes, {1, WARP_THREADS});
 }
 
 // All threads of two CTAs add to the same numbers; a CTA's own first, in shared memory.
@@ -225,7 +216,7 @@ static void atomics() {
     const DeviceArray<unsigned> integer(1, 1u);
     const DeviceArray<unsigned long long> wide(1, 1ull);
     const DeviceArray<float> real(1, 1.0f);
-    run(add_atomically, 2, threads, 1, 0, integer.device, wide.device, real.device);
+    run(add_atomically, {2, threads}, integer.device, wide.device, real.device);
     expect_equal(integer.read(), {1 + 2 * threads * sum}, 1, "integer");
     expect_equal(wide.read(), {1 + 2 * threads * 0x100000000ull}, 1, "wide");
     expect_equal(real.read(), {1.0f + threads}, 1, "real");

@@ -6,13 +6,6 @@
 #include "device/wmma.cuh"
 #include "frame.cuh"
 
-#include <cuda_fp16.h>
-
-static uint16_t half_bits(float value) {
-    const half rounded = __float2half(value);
-    return *reinterpret_cast<const uint16_t *>(&rounded);
-}
-
 // A matrix of small integers, every element another than its neighbours; exact in fp16 and bf16, as
 // are sums of products of two of them.
 static std::vector<float> small_integers(int rows, int columns, int step) {
@@ -20,14 +13,6 @@ static std::vector<float> small_integers(int rows, int columns, int step) {
     for (int i = 0; i < rows * columns; ++i)
         matrix[i] = float(i * step % 13 - 6);
     return matrix;
-}
-
-template <typename Round>
-static std::vector<uint16_t> rounded(const std::vector<float> &values, Round round) {
-    std::vector<uint16_t> bits;
-    for (float value : values)
-        bits.push_back(round(value));
-    return bits;
 }
 
 // ---------------------------------------------------------------------------- ldmatrix
@@ -79,10 +64,9 @@ static void expect_matrices() {
                 const int element = row_of_lane(i * 8 + row) * ROW + 8 + column + 1;
                 expected[lane * COUNT + i] |= uint32_t(element) << (16 * half);
             }
-    const DeviceArray<uint32_t> out(expected.size(), 0xffffffffu);
-    run(read_matrices<COUNT, TRANSPOSED>, 1, WARP_THREADS, 1, sizeof(MatrixStorage), out.device);
     const std::string form = TRANSPOSED ? "x4.trans" : "x" + std::to_string(COUNT);
-    expect_equal(out.read(), expected, COUNT, form);
+    expect_output(expected, 0xffffffffu, COUNT, form, read_matrices<COUNT, TRANSPOSED>,
+                  {1, WARP_THREADS, 1, sizeof(MatrixStorage)});
 }
 
 static void matrices_loaded() {
@@ -140,8 +124,7 @@ static void warp_product() {
     for (int i = 0; i < M * N; ++i)
         for (int k = 0; k < DEPTH; ++k)
             expected[i] += a[i / N * DEPTH + k] * b[i % N * DEPTH + k];
-    run(multiply_warp<KIND>, 1, WARP_THREADS, 1, 0, on_a.device, on_b.device, d.device,
-        d_half.device);
+    run(multiply_warp<KIND>, {1, WARP_THREADS}, on_a.device, on_b.device, d.device, d_half.device);
     if (KIND == F16_F16)
         expect_equal(d_half.read(), rounded(expected, half_bits), N, "fp16 sums");
     else
@@ -206,11 +189,10 @@ static void expect_wmma(const char *what, Round round) {
         expected_bits.push_back(round(value));
     const DeviceArray<uint16_t> on_a(rounded(laid_out(a, a_rows), half_bits));
     const DeviceArray<uint16_t> on_b(rounded(laid_out(b, b_rows), half_bits));
-    const DeviceArray<Bits> on_c(c_bits), d(SIDE * STRIDE, round(-1.0f));
-    run(multiply_wmma<LayoutA, LayoutB, Sum>, 1, WARP_THREADS, 1, 2 * 1024,
-        reinterpret_cast<half *>(on_a.device), reinterpret_cast<half *>(on_b.device),
-        reinterpret_cast<Sum *>(on_c.device), reinterpret_cast<Sum *>(d.device));
-    expect_equal(d.read(), expected_bits, STRIDE, what);
+    const DeviceArray<Bits> on_c(c_bits);
+    expect_output(expected_bits, Bits(round(-1.0f)), STRIDE, what,
+                  multiply_wmma<LayoutA, LayoutB, Sum>, {1, WARP_THREADS, 1, 2 * 1024}, on_a.device,
+                  on_b.device, on_c.device);
 }
 
 static void wmma_layouts() {

@@ -6,12 +6,18 @@
 #include "device/stmatrix.cuh"
 #include "device/tma.cuh"
 #include "device/wgmma.cuh"
-#include "fragment_map.h"
 #include "frame.cuh"
 
 // ---------------------------------------------------------------------------- wgmma
 
 constexpr int K = 64;
+
+// Where accumulator i, 0 to N / 2 - 1, of thread 0 to 127 is in D [64][N], as the PTX manual draws
+// it.
+DEVICE int fragment_row(int thread, int i) {
+    return 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
+}
+DEVICE int fragment_column(int thread, int i) { return 8 * (i / 4) + 2 * (thread % 4) + i % 2; }
 
 template <int N>
 struct Operands {
@@ -64,20 +70,14 @@ __global__ void multiply(const bf16 *a, const bf16 *b, float before, bool accumu
 template <int N, int BLOCKS>
 static void expect_product(const std::vector<float> &a, const std::vector<float> &b, float before,
                            bool accumulate, const char *what) {
-    std::vector<uint16_t> a_bits, b_bits;
-    for (float value : a)
-        a_bits.push_back(bits_of(value));
-    for (float value : b)
-        b_bits.push_back(bits_of(value));
     std::vector<float> expected(64 * N, accumulate ? before : 0.0f);
     for (int i = 0; i < 64 * N; ++i)
         for (int k = 0; k < K; ++k)
             expected[i] += a[i / N * K + k] * b[i % N * K + k];
-    const DeviceArray<uint16_t> on_a(a_bits), on_b(b_bits);
-    const DeviceArray<float> d(64 * N, NAN);
-    run(multiply<N, BLOCKS>, 1, WARPGROUP_THREADS, 1, sizeof(Operands<N>), on_a.as_bf16(),
-        on_b.as_bf16(), before, accumulate, d.device);
-    expect_equal(d.read(), expected, N, what);
+    const DeviceArray<uint16_t> on_a(rounded(a, bf16_bits)), on_b(rounded(b, bf16_bits));
+    expect_output(expected, NAN, N, what, multiply<N, BLOCKS>,
+                  {1, WARPGROUP_THREADS, 1, sizeof(Operands<N>)}, on_a.device, on_b.device, before,
+                  accumulate);
 }
 
 template <int N, int BLOCKS = 1>
@@ -128,11 +128,10 @@ static void stmatrix() {
     std::vector<uint16_t> expected(32 * 24, UNWRITTEN);
     for (int i = 0; i < COUNT * 64; ++i) {
         const int first = (i < 192 ? i / 64 : 1) * 8;
-        expected[i / 8 * 24 + first + i % 8] = bits_of(float(i));
+        expected[i / 8 * 24 + first + i % 8] = bf16_bits(float(i));
     }
-    const DeviceArray<uint16_t> out(32 * 24, 0);
-    run(write_matrices<COUNT>, 1, 32, 1, sizeof(StoredMatrices), out.as_bf16());
-    expect_equal(out.read(), expected, 24, "tile");
+    expect_output<uint16_t>(expected, 0, 24, "tile", write_matrices<COUNT>,
+                            {1, 32, 1, sizeof(StoredMatrices)});
 }
 
 // One warp writes its 8 rows of 16 columns to out [8][32], columns 16 on.
@@ -145,8 +144,6 @@ __global__ void write_rows(bf16 *out) {
 static void fragment_rows() {
     std::vector<uint16_t> expected(8 * 32, UNWRITTEN);
     for (int i = 0; i < 8 * 16; ++i)
-        expected[i / 16 * 32 + 16 + i % 16] = bits_of(float(i));
-    const DeviceArray<uint16_t> out(8 * 32, UNWRITTEN);
-    run(write_rows, 1, 32, 1, 0, out.as_bf16());
-    expect_equal(out.read(), expected, 32, "rows");
+        expected[i / 16 * 32 + 16 + i % 16] = bf16_bits(float(i));
+    expect_output(expected, UNWRITTEN, 32, "rows", write_rows, {1, 32});
 }

@@ -1,9 +1,8 @@
-// The emulator's core: fibers, the scheduler, barriers, warps, policies. What kernels tell is a
+// The emulator's core: the scheduler, barriers, warps, policies. What kernels tell is a
 // log; -1 in it is a complaint.
 #include "units.h"
 
 #include "emulator/emulator.h"
-#include "emulator/fiber.h"
 #include "emulator/operations.h"
 #include "emulator/warp.h"
 
@@ -55,50 +54,6 @@ void under_policies(const std::function<void(const std::string &)> &kernels) {
     choose_policy("eager", 0);
 }
 
-// ---------------------------------------------------------------- fibers
-
-Fiber main_fiber, first_fiber, second_fiber;
-
-[[gnu::noinline]] double stir(double value) { return value * 1.5 + 1; }
-
-// Keeps numbers in registers across switches.
-void count_up() {
-    double a = stir(1), b = stir(2), c = stir(3), d = stir(4);
-    alignas(16) volatile char aligned[16] = {};
-    record(reinterpret_cast<std::uintptr_t>(aligned) % 16 == 0);
-    record(fiber_stack_of(const_cast<char *>(aligned)));
-    for (int turn = 0;; ++turn) {
-        record(100 + turn);
-        fiber_switch(first_fiber, second_fiber);
-        a += b, b += c, c += d, d += 1;
-        if (turn == 2) {
-            record(static_cast<int>(a + b + c + d));
-            fiber_switch(first_fiber, main_fiber);
-        }
-    }
-}
-
-void answer() {
-    for (double x = stir(0), y = stir(5);; x += y, y += 1) {
-        record(200 + static_cast<int>(x));
-        fiber_switch(second_fiber, first_fiber);
-    }
-}
-
-void fibers() {
-    entries.clear();
-    fiber_stacks_reserve(2);
-    fiber_create(first_fiber, 0, count_up);
-    fiber_create(second_fiber, 1, answer);
-    fiber_switch(main_fiber, first_fiber);
-    expect_log({1, 0, 100, 201, 101, 209, 102, 219, 120}, "switches");
-    EXPECT(fiber_stack_end(1) - fiber_stack_begin(1) == FIBER_STACK, "stack size");
-    EXPECT(fiber_stack_of(fiber_stack_begin(1)) == 1, "the first byte");
-    EXPECT(fiber_stack_of(fiber_stack_end(1) - 1) == 1, "the last byte");
-    EXPECT(fiber_stack_of(fiber_stack_end(0)) == -1, "the page between two stacks");
-    EXPECT(fiber_stack_of(&main_fiber) == -1, "memory elsewhere");
-}
-
 // ---------------------------------------------------------------- the grid
 
 void indices() {
@@ -115,14 +70,6 @@ void indices() {
                    block, thread);
     EXPECT(counts.threads == 48 && counts.ctas == 8 && counts.clusters == 4, "counted %d threads",
            static_cast<int>(counts.threads));
-}
-
-void launch_misuse() {
-    const auto nothing = [] {};
-    expect_mistake("misuse", "1025 threads", [=] { run(1, 1, 1025, nothing); });
-    expect_mistake("misuse", "not a multiple", [=] { run(3, 2, 1, nothing); });
-    expect_mistake("misuse", "from a kernel",
-                   [=] { run(1, 1, 1, [=] { run(1, 1, 1, nothing); }); });
 }
 
 // The first CTA exits; the second asks until somebody was told about that.
@@ -158,30 +105,12 @@ std::size_t recorded(int value) {
 }
 
 // Each runs on one cluster under many policies, and makes so many entries without a complaint.
-void sync_twice() {
-    for (int round = 1; round <= 2; ++round) {
-        record(round);
-        syncthreads(here());
-        expect(entries.size() >= std::size_t(round) * 64);
-        syncthreads(here());
-    }
-}
-
 void exit_then_sync() {
     if (thread_number() % 2 == 1 || thread_number() == 0)
         return; // some exit before the others arrive, some after
     record(1);
     syncthreads(here());
     expect(entries.size() >= 31);
-}
-
-void sync_cluster_twice() {
-    for (int round = 1; round <= 2; ++round) {
-        record(round);
-        sync_cluster();
-        expect(entries.size() >= std::size_t(round) * 96);
-        sync_cluster();
-    }
 }
 
 void exit_before_cluster_barrier() {
@@ -218,9 +147,7 @@ const struct Together {
     int ctas, threads;
     std::size_t entries;
 } TOGETHER[] = {
-    {"__syncthreads", sync_twice, 1, 64, 128},
     {"__syncthreads does not wait for threads that exited", exit_then_sync, 1, 64, 31},
-    {"cluster barrier", sync_cluster_twice, 3, 32, 192},
     {"cluster barrier: exits before it", exit_before_cluster_barrier, 3, 32, 93},
     {"shuffles and ballots after exits", shuffle_after_exits, 1, 64, 32},
 };
@@ -267,13 +194,6 @@ void wait_for_landings(int number) {
     wait_until(
         landed_queue, [number] { return landed >= number; }, here(),
         [] { return std::string("landings"); });
-}
-
-void policy_names() {
-    EXPECT(fixed_policy_names().size() == 5, "%zu", fixed_policy_names().size());
-    EXPECT(fixed_policy_names().front() == "eager", "the first");
-    EXPECT(!choose_policy("hasty", 0), "an unknown name was taken");
-    EXPECT(policy().name == "eager", "it changed the policy to %s", policy().name.c_str());
 }
 
 // -1 stands where the thread has issued everything and waits. Threads are recorded as 100 times
@@ -353,28 +273,7 @@ void random_runs() {
     EXPECT(different.size() >= 15, "20 seeds made only %zu different runs", different.size());
 }
 
-void random_policies() {
-    std::set<Log> different;
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
-        choose_policy("random", seed);
-        const Policy &drawn = policy();
-        Log habits(drawn.completes, drawn.completes + OPERATION_KINDS);
-        habits.push_back(static_cast<int>(drawn.yields));
-        habits.push_back(drawn.favoured_cta);
-        different.insert(habits);
-        EXPECT(drawn.random && drawn.name.starts_with("random"), "%s", drawn.name.c_str());
-    }
-    EXPECT(different.size() >= 38, "40 seeds drew only %zu policies", different.size());
-    choose_policy("eager", 0);
-}
-
 // ---------------------------------------------------------------- mistakes
-
-[[gnu::noinline]] int overflow(int depth) {
-    volatile char page[4096];
-    page[0] = static_cast<char>(depth);
-    return depth == 1000 ? 0 : overflow(depth + 1) + page[0];
-}
 
 void touch_peer() {
     if (current->cta->rank == 1)
@@ -405,8 +304,8 @@ void block_some() {
 }
 
 const std::vector<MistakeCase> MISTAKES = {
-    {"a stack that overflows is reported", "address", "need more than the 64 KiB of its stack", 1,
-     1, [] { record(overflow(0)); }},
+    {"a kernel does not launch another", "misuse", "from a kernel", 1, 1,
+     [] { run(1, 1, 1, [] {}); }},
     {"a named barrier's id is checked", "misuse", "ids are 0 to 15", 1, 32,
      [] { named_barrier_sync(16, 32, here()); }},
     {"a named barrier is of whole warps; the line that called is named", "misuse",
@@ -442,9 +341,9 @@ const std::vector<MistakeCase> MISTAKES = {
     {"a mask without the lane itself", "misuse", "without the lane itself", 1, 32,
      [] { warp_sync(1, here()); }},
     {"a deadlock names who waits where", "deadlock", "nothing is in flight", 2, 64, block_some,
-     "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64"},
+     "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64 threads have arrived\n    "
+     "tests/emulator/test_core.cpp:"},
     {"a deadlock names CTAs that exited", "deadlock", "", 2, 64, block_some, "CTA 1 has exited"},
-    {"a deadlock names the line", "deadlock", "", 2, 64, block_some, "test_core.cpp"},
     {"a CTA must not exit before a peer's use behind the arrival", "lifetime",
      "CTA 0 exits while a peer", 2, 2,
      [] { // the barrier does not wait for it
@@ -459,17 +358,13 @@ const std::vector<MistakeCase> MISTAKES = {
 
 int main() {
     emulator_report_prefix("test_core");
-    run_case("fibers switch and keep their registers", fibers);
     run_case("every thread has its indices", indices);
-    run_case("launches that cannot be", launch_misuse);
     run_case("progress is told", progress);
     run_case("threads that ask again and again let others run", spinning);
     run_together();
-    run_case("policies have names", policy_names);
     run_case("each policy completes operations and picks threads in its order", orders);
     run_case("operations that are not ready wait", ready);
     run_case("the same seed gives the same run", random_runs);
-    run_case("each seed draws a policy of its own", random_policies);
     run_case("a CTA may exit before its stores have written", good_exits);
     run_mistakes(MISTAKES);
     return test_result();

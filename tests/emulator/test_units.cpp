@@ -1,191 +1,47 @@
-// wgmma, the matrix moves, cp.async and the 16-bit formats: what tests/device/ cannot ask, as it
-// uses the device headers alone and has to be right on a GPU too. The TMA is in test_tma.cpp.
+// wgmma, the matrix moves, cp.async, TMA and the 16-bit formats: the mistakes and orders that
+// tests/device/ cannot ask about, as it uses the device headers alone and has to be right on a GPU
+// too. What these units compute is tested there.
 #include "units.h"
 
 #include "emulator/cp_async.h"
 #include "emulator/half.h"
+#include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
+#include "emulator/tma.h"
 
 #include <cmath>
+#include <cuda.h>
+
+constexpr std::size_t TILE = 1024; // offset in shared memory; mbarriers are at 0
 
 // ---------------------------------------------------------------------------------------- wgmma
 
 constexpr int WARPGROUP = 128;
-constexpr int ROWS = 64; // of A and D
-constexpr int LARGEST_N = 256;
-constexpr std::size_t A_TILE = 0; // offsets in shared memory
-constexpr std::size_t B_TILE = 8192;
-constexpr std::size_t SHARED = 49152; // bytes
 
-static int fragment_row(int thread, int i) {
-    return thread / 32 * 16 + thread % 32 / 4 + i % 4 / 2 * 8;
-}
-static int fragment_column(int thread, int i) { return i / 4 * 8 + thread % 4 * 2 + i % 2; }
-
-// Rows of 32, 64 or 128 bytes for swizzles 1, 2 and 3; as many columns of 16 bits are a tile's.
-static int columns_of(int swizzle) { return 8 << swizzle; }
-
-// Where element (row, column) of a tile stands, in bytes from its start.
-static std::size_t place_of(int row, int column, int swizzle) {
-    const std::size_t byte =
-        std::size_t(row) * 2 * std::size_t(columns_of(swizzle)) + 2 * std::size_t(column);
-    return byte ^ (byte / 128 % std::size_t(1 << swizzle)) * 16;
+static std::uint64_t descriptor() {
+    const std::uint64_t start = shared_address(shared_at<unsigned char>(0), here());
+    const std::uint64_t stride = 1024, swizzle_128b = 1;
+    return start >> 4 | std::uint64_t(1) << 16 | (stride >> 4) << 32 | swizzle_128b << 62;
 }
 
-static std::uint64_t descriptor(std::size_t tile, int k, int swizzle) {
-    const std::uint64_t start =
-        shared_address(shared_at<unsigned char>(tile), here()) + std::uint64_t(k) * 2;
-    const std::uint64_t stride = 8 * 2 * std::uint64_t(columns_of(swizzle));
-    return start >> 4 | std::uint64_t(1) << 16 | (stride >> 4) << 32 |
-           std::uint64_t(4 - swizzle) << 62;
-}
-
-// The calling threads write a matrix of bf16 to a swizzled tile, and fence it.
-static void write_tile(std::size_t tile, const float *matrix, int rows, int swizzle) {
-    const int columns = columns_of(swizzle);
-    for (int i = thread_number(); i < rows * columns; i += WARPGROUP) {
-        const std::size_t place = tile + place_of(i / columns, i % columns, swizzle);
-        *shared_at<std::uint16_t>(place) = bf16_of_float(matrix[i]);
-    }
-    current->cta->shared.publish(*current);
-}
-
-struct Product {
-    int n;
-    int swizzle;
-    const float *a, *b; // [64][columns_of(swizzle)], [n][...]
-    float *d;           // [64][n]
-};
-
-static void multiply_kernel(const Product &product) {
-    write_tile(A_TILE, product.a, ROWS, product.swizzle);
-    write_tile(B_TILE, product.b, product.n, product.swizzle);
-    syncthreads(here());
-    float acc[LARGEST_N / 2];
-    wgmma_fence(here());
-    for (int k = 0; k < columns_of(product.swizzle); k += 16)
-        wgmma(acc, product.n, descriptor(A_TILE, k, product.swizzle),
-              descriptor(B_TILE, k, product.swizzle), k > 0, here());
-    wgmma_commit(here());
-    wgmma_wait(0, here());
-    for (int i = 0; i < product.n / 2; ++i)
-        product
-            .d[fragment_row(thread_number(), i) * product.n + fragment_column(thread_number(), i)] =
-            acc[i];
-}
-
-static void expect_product(int n, int swizzle, Global<float> &a, Global<float> &b) {
-    const int columns = columns_of(swizzle);
-    Global<float> d(std::size_t(ROWS * n), -1);
-    const Product product = {n, swizzle, a.data, b.data, d.data};
-    run_kernel(1, WARPGROUP, SHARED, [product] { multiply_kernel(product); });
-    for (int i = 0; i < ROWS * n; ++i) {
-        float sum = 0;
-        for (int k = 0; k < columns; ++k)
-            sum += a[std::size_t(i / n * columns + k)] * b[std::size_t(i % n * columns + k)];
-        EXPECT(d[std::size_t(i)] == sum, "n = %d, swizzle %d: [%d][%d] is %g, not %g", n, swizzle,
-               i / n, i % n, double(d[std::size_t(i)]), double(sum));
-    }
-    EXPECT(counts.wgmmas == std::uint64_t(columns / 16) &&
-               counts.multiply_adds == std::uint64_t(ROWS * n * columns),
-           "%llu wgmmas", (unsigned long long)counts.wgmmas);
-}
-
-// Small integers, whose sums are exact in any order.
-static float integer(int i, int salt) { return float((i * 37 + i / 11 + salt) % 7 - 3); }
-
-static void wgmma_integers() {
-    for (int n : {8, 64, 128, 256})
-        for (int swizzle = 1; swizzle <= 3; ++swizzle) {
-            Global<float> a(std::size_t(ROWS * columns_of(swizzle)), 0);
-            Global<float> b(std::size_t(n * columns_of(swizzle)), 0);
-            for (std::size_t i = 0; i < a.count; ++i)
-                a[i] = integer(int(i), 1);
-            for (std::size_t i = 0; i < b.count; ++i)
-                b[i] = integer(int(i), 2);
-            expect_product(n, swizzle, a, b);
-        }
-}
-
-// What a kernel of one warpgroup does wrong.
-enum WgmmaMistake {
-    NO_FENCE,
-    NO_SECOND_FENCE,
-    OTHER_DESCRIPTOR,
-    OTHER_ACCUMULATE,
-    NO_SWIZZLE,
-    MISALIGNED,
-    OUTSIDE
-};
-
-static std::uint64_t wrong_descriptor(WgmmaMistake mistake, std::uint64_t a) {
-    switch (mistake) {
-    case OTHER_DESCRIPTOR:
-        return a + (thread_number() == 77 ? 2 : 0);
-    case NO_SWIZZLE:
-        return a & ~(std::uint64_t(3) << 62);
-    case MISALIGNED:
-        return a + 128 / 16;
-    case OUTSIDE:
-        return a + (SHARED - 1024) / 16;
-    default:
-        return a;
-    }
-}
-
-static void mistaken_kernel(WgmmaMistake mistake, float *out) {
-    for (int i = thread_number(); i < 16384 / 4; i += WARPGROUP)
+// Two wgmmas on a tile of zeros, the second after the fences that there are; A's descriptor is
+// changed by what the calling thread adds to it.
+static void multiply_twice(bool fence, bool fence_again, std::uint64_t added = 0,
+                           bool accumulate = true) {
+    for (int i = thread_number(); i < 8192 / 4; i += WARPGROUP)
         *shared_at<std::uint32_t>(std::size_t(i) * 4) = 0;
-    current->cta->shared.publish(*current);
+    shared().publish(*current);
     syncthreads(here());
-    float acc[32] = {};
-    if (mistake != NO_FENCE)
+    volatile float acc[32] = {};
+    if (fence)
         wgmma_fence(here());
-    const std::uint64_t a = wrong_descriptor(mistake, descriptor(A_TILE, 0, 3));
-    const std::uint64_t b = descriptor(B_TILE, 0, 3);
     for (int step = 0; step < 2; ++step) {
-        wgmma(acc, 64, a, b, mistake != OTHER_ACCUMULATE || thread_number() != 5, here());
+        wgmma(const_cast<float *>(acc), 64, descriptor() + added, descriptor(), accumulate, here());
         wgmma_commit(here());
         wgmma_wait(0, here());
-        out[thread_number()] = acc[3];
-        if (mistake != NO_SECOND_FENCE)
+        [[maybe_unused]] const float touched = acc[3];
+        if (fence_again)
             wgmma_fence(here());
-    }
-}
-
-static void run_mistaken(WgmmaMistake mistake) {
-    Global<float> out(WARPGROUP, 0);
-    float *to = out.data;
-    run_kernel(1, WARPGROUP, SHARED, [=] { mistaken_kernel(mistake, to); });
-}
-
-// Every policy finds each.
-static const struct WgmmaCase {
-    const char *promise;
-    WgmmaMistake mistake;
-    const char *kind, *words;
-} WGMMA_MISTAKES[] = {
-    {"wgmma: the first fence is missing", NO_FENCE, "hazard", "wgmma_fence"},
-    {"wgmma: a later fence is missing", NO_SECOND_FENCE, "hazard", "wgmma_fence"},
-    {"wgmma: threads with different descriptors", OTHER_DESCRIPTOR, "misuse",
-     "disagree about A's descriptor"},
-    {"wgmma: threads that disagree to accumulate", OTHER_ACCUMULATE, "misuse",
-     "disagree about whether to accumulate"},
-    {"wgmma: a layout without swizzle", NO_SWIZZLE, "misuse", "not modelled"},
-    {"wgmma: an operand that is not aligned", MISALIGNED, "misuse", "first row"},
-    {"wgmma: an operand outside of shared memory", OUTSIDE, "misuse", "outside"},
-};
-
-static void wgmma_mistakes() {
-    static const WgmmaCase *now;
-    for (const WgmmaCase &one : WGMMA_MISTAKES) {
-        now = &one;
-        run_case(one.promise, [] {
-            for (const std::string &name : fixed_policy_names())
-                under_policy(name.c_str(), [] {
-                    expect_mistake(now->kind, now->words, [] { run_mistaken(now->mistake); });
-                });
-        });
     }
 }
 
@@ -197,59 +53,209 @@ static void stmatrix_and_fence(bool all_fence) {
     stmatrix(shared_at<unsigned char>(std::size_t(thread_number()) * 16), registers, 4, false,
              here());
     if (all_fence || thread_number() == 0)
-        current->cta->shared.publish(*current);
+        shared().publish(*current);
     syncthreads(here());
-    current->cta->shared.check_published(0, 512, "TMA store", here());
+    shared().check_published(0, 512, "TMA store", here());
 }
 
 static void stmatrix_proxy() {
     run_kernel(1, WARP_LANES, 1024, [] { stmatrix_and_fence(true); });
 }
 
-static void ldmatrix_at(std::size_t offset, int matrices) {
+static void ldmatrix_at(const void *row, int matrices) {
     std::uint32_t registers[4];
-    ldmatrix(registers, matrices, false, shared_at<unsigned char>(offset), here());
+    ldmatrix(registers, matrices, false, row, here());
 }
-
-static const std::vector<MistakeCase> MISTAKES = {
-    {"ldmatrix: an address that is not aligned", "misuse", "16-byte aligned", 1, WARP_LANES,
-     [] { ldmatrix_at(8, 4); }},
-    {"ldmatrix: lanes that call different forms", "misuse", "diverged", 1, WARP_LANES,
-     [] { ldmatrix_at(0, thread_number() == 3 ? 2 : 4); }},
-    {"ldmatrix: an address outside of shared memory", "address", "", 1, WARP_LANES,
-     [] {
-         std::uint32_t registers[4];
-         ldmatrix(registers, 4, false, registers, here());
-     }},
-    {"stmatrix: a write that its lane has not fenced", "hazard", "", 1, WARP_LANES,
-     [] { stmatrix_and_fence(false); }},
-};
 
 // ------------------------------------------------------------------------------------- cp.async
 
-static void copy_mistakes() {
-    Global<unsigned char> in(72, 0);
-    const unsigned char *from = in.data;
-    const auto copy = [from](int to, int first, int bytes, int source_bytes) {
-        run_kernel(1, 1, 1024, [=] {
-            cp_async(shared_at<unsigned char>(0) + to, from + first, bytes, source_bytes, here());
-            cp_async_commit(here());
-            cp_async_wait(0, here());
+static unsigned char *const COPIED = static_cast<unsigned char *>(global_allocate(72));
+
+static void copy(int to, int first, int source_bytes = 16) {
+    cp_async(shared_at<unsigned char>(0) + to, COPIED + first, source_bytes, here());
+    cp_async_commit(here());
+    cp_async_wait(0, here());
+}
+
+// ----------------------------------------------------------------------------------------- TMA
+
+// A matrix of 20 rows of 100 bf16 and a map of its boxes, 8 rows of 64 each.
+constexpr cuuint64_t SIZE[] = {100, 20}, STRIDE[] = {208};
+constexpr cuuint32_t BOX[] = {64, 8}, ONES[] = {1, 1};
+constexpr std::size_t BOX_BYTES = 1024;
+
+static CUresult encode(CUtensorMap *map, void *base, const cuuint64_t *size = SIZE,
+                       const cuuint64_t *stride = STRIDE, const cuuint32_t *box = BOX,
+                       const cuuint32_t *element_strides = ONES, cuuint32_t rank = 2) {
+    return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, base, size, stride,
+                                  box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+static unsigned char *const MATRIX = static_cast<unsigned char *>(global_allocate(20 * 208));
+static CUtensorMap map_of(const cuuint64_t *size = SIZE, const cuuint32_t *box = BOX) {
+    CUtensorMap map;
+    EXPECT(encode(&map, MATRIX, size, STRIDE, box) == CUDA_SUCCESS, "no map");
+    return map;
+}
+static const CUtensorMap MAP = map_of();
+
+static void map_arguments() {
+    CUtensorMap map;
+    const cuuint64_t odd_stride[] = {200}, empty[] = {0, 20};
+    const cuuint32_t high[] = {64, 257}, wide[] = {128, 8}, narrow[] = {4, 8}, steps[] = {1, 2};
+    const auto refused = [](CUresult result) { return result == CUDA_ERROR_INVALID_VALUE; };
+    EXPECT(refused(encode(&map, MATRIX + 8)), "an address that is not aligned");
+    EXPECT(refused(encode(&map, nullptr)), "no address");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, odd_stride)), "a stride that is no multiple of 16");
+    EXPECT(refused(encode(&map, MATRIX, empty)), "an empty dimension");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, high)), "a box of 257");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, wide)), "rows wider than the swizzle");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, narrow)), "rows of 8 bytes");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, BOX, steps)), "element strides");
+    EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, BOX, ONES, 3)), "another rank");
+}
+
+static void load(const CUtensorMap &map, std::size_t tile, int row = 0, bool ready = true) {
+    std::uint64_t *barrier = shared_at<std::uint64_t>(0);
+    if (ready) {
+        mbarrier_init(barrier, 1, here());
+        mbarrier_init_fence(here());
+    }
+    tma_load(shared_at<unsigned char>(tile), &map, 0, row, barrier, 0, here());
+}
+
+static void load_from_narrow_rows() {
+    const cuuint32_t narrow[] = {32, 8};
+    load(map_of(SIZE, narrow), TILE);
+}
+
+static void load_from_more_rows() {
+    const cuuint64_t more[] = {100, 40};
+    load(map_of(more), TILE, 16);
+}
+
+static void load_by_map_in_global_memory() {
+    static CUtensorMap *map = static_cast<CUtensorMap *>(global_allocate(sizeof MAP));
+    copy_bytes(map, &MAP, sizeof MAP);
+    load(*map, TILE);
+}
+
+// One thread writes a tile and starts its store.
+static void start_store(int column, int row) {
+    for (std::size_t i = 0; i < BOX_BYTES; ++i)
+        shared_at<unsigned char>(TILE)[i] = (unsigned char)i;
+    shared().publish(*current);
+    tma_store(&MAP, shared_at<unsigned char>(TILE), column, row, here());
+}
+
+static void wait_for_stores(int pending, bool read) {
+    bulk_commit(here());
+    bulk_wait(pending, read, here());
+}
+
+// Two stores of one thread, the second `column` and `row` further; what stands between them.
+static void store_twice(int column, int row, const std::function<void()> &between) {
+    start_store(0, 0);
+    between();
+    tma_store(&MAP, shared_at<unsigned char>(TILE), column, row, here());
+    wait_for_stores(0, false);
+}
+
+// Under every policy: also where the first store has long been written.
+static void stores_in_order() {
+    for (const std::string &name : fixed_policy_names())
+        under_policy(name.c_str(), [] {
+            in_one_thread([] { store_twice(0, 0, [] { wait_for_stores(0, false); }); });
+            in_one_thread([] { store_twice(64, 0, [] {}); }); // beside it, clipped at the edge
+            in_one_thread([] { store_twice(0, 8, [] {}); });  // below it
+        });
+}
+
+// A kernel that may begin early waits for the launch before. Thread 1 stores: its own wait is good,
+// and that of thread 0, which runs first, if a barrier is between.
+static void early_launch() {
+    const auto store = [](bool early, int waiting, bool barrier) {
+        Grid grid{};
+        grid.grid = grid.cluster = dim3(1);
+        grid.block = dim3(2);
+        grid.dynamic_shared = 8192;
+        grid.early = early;
+        run_grid(grid, [=] {
+            if (thread_number() == waiting)
+                wait_for_launch_before();
+            if (barrier)
+                syncthreads(here());
+            if (thread_number() == 1) {
+                start_store(0, 0);
+                wait_for_stores(0, false);
+            }
         });
     };
-    expect_mistake("misuse", "aligned", [=] { copy(8, 0, 16, 16); });
-    expect_mistake("misuse", "aligned", [=] { copy(0, 8, 16, 16); });
-    expect_mistake("misuse", "4, 8 or 16", [=] { copy(0, 0, 2, 2); });
-    expect_mistake("misuse", "source", [=] { copy(0, 0, 4, 8); });
-    expect_mistake("address", "", [=] { copy(0, 64, 16, 16); });
-    expect_mistake("address", "", [=] { copy(1024, 0, 16, 16); });
-    // Far from everything, whenever the copy happens.
-    const auto far = [=] { copy(0, 1 << 30, 16, 16); };
-    for (const char *policy : {"eager", "lazy"})
-        expect_mistake(
-            "address", "no memory of the kernel's", [=] { under_policy(policy, far); },
-            "started the cp.async");
+    const int none = -1;
+    store(false, none, true);
+    store(true, 0, true);
+    store(true, 1, false);
+    expect_mistake("hazard", "launched early", [=] { store(true, none, true); });
+    expect_mistake("hazard", "launched early", [=] { store(true, 0, false); });
 }
+
+static const char *const UNORDERED = "nothing orders the two";
+static const std::vector<MistakeCase> MISTAKES = {
+    {"wgmma: the first fence is missing", "hazard", "wgmma_fence", 1, WARPGROUP,
+     [] { multiply_twice(false, true); }, "", EVERY_POLICY},
+    {"wgmma: a later fence is missing", "hazard", "wgmma_fence", 1, WARPGROUP,
+     [] { multiply_twice(true, false); }, "", EVERY_POLICY},
+    {"wgmma: threads with different descriptors", "misuse", "disagree about A's descriptor", 1,
+     WARPGROUP, [] { multiply_twice(true, true, thread_number() == 77 ? 2 : 0); }},
+    {"wgmma: threads that disagree to accumulate", "misuse", "disagree about whether to accumulate",
+     1, WARPGROUP, [] { multiply_twice(true, true, 0, thread_number() != 5); }},
+    {"wgmma: another layout than the 128-byte swizzle", "misuse", "not modelled", 1, WARPGROUP,
+     [] { multiply_twice(true, true, std::uint64_t(1) << 62); }},
+    {"wgmma: an operand that is not aligned", "misuse", "first row", 1, WARPGROUP,
+     [] { multiply_twice(true, true, 128 / 16); }},
+    {"wgmma: an operand outside of shared memory", "misuse", "outside", 1, WARPGROUP,
+     [] { multiply_twice(true, true, 7168 / 16); }},
+    {"ldmatrix: an address that is not aligned", "misuse", "16-byte aligned", 1, WARP_LANES,
+     [] { ldmatrix_at(shared_at<unsigned char>(8), 4); }},
+    {"ldmatrix: lanes that call different forms", "misuse", "diverged", 1, WARP_LANES,
+     [] { ldmatrix_at(shared_at<unsigned char>(0), thread_number() == 3 ? 2 : 4); }},
+    {"ldmatrix: an address outside of shared memory", "address", "", 1, WARP_LANES,
+     [] { ldmatrix_at(COPIED, 4); }},
+    {"stmatrix: a write that its lane has not fenced", "hazard", "", 1, WARP_LANES,
+     [] { stmatrix_and_fence(false); }},
+    {"cp.async: to an address that is not aligned", "misuse", "aligned", 1, 1, [] { copy(8, 0); }},
+    {"cp.async: from an address that is not aligned", "misuse", "aligned", 1, 1,
+     [] { copy(0, 8); }},
+    {"cp.async: more bytes of the source than are copied", "misuse", "source", 1, 1,
+     [] { copy(0, 0, 32); }},
+    {"cp.async: behind the allocation", "address", "", 1, 1, [] { copy(0, 64); }},
+    {"cp.async: behind the shared memory", "address", "", 1, 1, [] { copy(8192, 0); }},
+    {"cp.async: far from everything, at once", "address", "no memory of the kernel's", 1, 1,
+     [] { copy(0, 1 << 30); }, "started the cp.async"},
+    {"cp.async: far from everything, later", "address", "no memory of the kernel's", 1, 1,
+     [] { copy(0, 1 << 30); }, "started the cp.async", "lazy"},
+    {"TMA load: by no map", "misuse", "never encoded", 1, 1, [] { load(CUtensorMap{}, TILE); }},
+    {"TMA load: to a tile that is not aligned", "misuse", "128-byte aligned", 1, 1,
+     [] { load(MAP, TILE + 64); }},
+    {"TMA load: rows narrower than the swizzle", "misuse", "not modelled", 1, 1,
+     load_from_narrow_rows},
+    {"TMA load: a tile outside of shared memory", "address", "", 1, 1,
+     [] { load(MAP, 8192 - 128); }},
+    {"TMA load: a matrix outside of its allocation", "address", "", 1, 1, load_from_more_rows},
+    {"TMA load: before the barrier is initialised", "lifetime", "", 1, 1,
+     [] { load(MAP, TILE, 0, false); }},
+    {"TMA load: by a map in global memory", "misuse", "__grid_constant__", 1, 1,
+     load_by_map_in_global_memory},
+    {"TMA store: negative coordinates", "misuse", "negative", 1, 1, [] { start_store(-8, 0); }},
+    {"TMA store: a second one to the same place", "hazard", UNORDERED, 1, 1,
+     [] { store_twice(0, 0, [] {}); }, "", EVERY_POLICY},
+    {"TMA store: a second one after the first one's read alone", "hazard", UNORDERED, 1, 1,
+     [] { store_twice(56, 7, [] { wait_for_stores(0, true); }); }, "", EVERY_POLICY},
+    {"TMA store: a second one while the first may be pending", "hazard", UNORDERED, 1, 1,
+     [] { store_twice(8, 0, [] { wait_for_stores(1, false); }); }, "", EVERY_POLICY},
+};
 
 // ------------------------------------------------------------------------------ 16-bit formats
 
@@ -287,10 +293,10 @@ static void formats_rounding() {
 }
 
 int main() {
-    run_case("wgmma: integers, every swizzle, against a plain loop", wgmma_integers);
-    wgmma_mistakes();
     run_case("stmatrix: a write that its lane has to fence", stmatrix_proxy);
-    run_case("cp.async: mistakes are reported", copy_mistakes);
+    run_case("tensor map: its arguments", map_arguments);
+    run_case("TMA store: a second one after a wait, or elsewhere", stores_in_order);
+    run_case("TMA store: an early launch waits for the launch before", early_launch);
     run_case("16-bit formats: all values there and back", formats_round_trip);
     run_case("16-bit formats: rounding to nearest, ties to even", formats_rounding);
     run_mistakes(MISTAKES);

@@ -1,115 +1,12 @@
-/* The whole program on a GPU, around steps that are right, and wrong in every way that the harness
- * promises to find. Each run is a process of its own: a fault spoils the process that made it.
- * Without a GPU every case is skipped. */
-#include <cuda_runtime_api.h>
+/* The whole program on a GPU, around steps that are right, and wrong. Each run is a process of its
+ * own: a fault spoils the process that made it. Without a GPU every case is skipped. */
 #include <math.h>
-#include <stdint.h>
 
-#include "../unit/program.h"
-#include "harness/second_opinion.h"
-#include "harness/timing.h"
+#include "../unit/fake.h"
 
-enum {
-    NONE,
-    WRONG_ELEMENT,
-    NAN_ELEMENT,
-    UNWRITTEN,
-    WRITES_BEHIND,
-    WRITES_BEFORE,
-    WRONG_WHEN_TIMED,
-    LAST_BIT_WHEN_TIMED,
-    REFUSES,
-    FAULTS
-};
-
-static int launches; /* of the step of this process */
-
-/* The fewest launches before timing starts: one exact, and bounded ones on two copies. */
-enum { LAUNCHES_BEFORE_TIMING = 3 };
-
-static int prepare(const problem *problem, void **state) {
-    *state = second_opinion_open(subject->computes,
-                                 subject->fp16_sums ? CONTENDER_FP16_SUMS : CONTENDER_OTHER,
-                                 problem->stream);
-    return *state == NULL;
-}
-
-static void release(void *state) { second_opinion_close(state); }
-
-/* Overwrites two bytes. 0x42 makes 48.5 of a bf16, which no exact result is. */
-static int spoil(const problem *problem, unsigned char *at, int byte) {
-    return cudaMemsetAsync(at, byte, 2, problem->stream) != cudaSuccess;
-}
-
-/* Changes the last bit of D's first number in timed launches, as it was in the ones before: those
- * may wait for it, these may not, since the gate holds them. */
-static int change_last_bit_when_timed(const problem *problem, unsigned char *at) {
-    static unsigned char *first;
-    static unsigned char byte;
-    if (launches <= LAUNCHES_BEFORE_TIMING) {
-        if (launches == 1) {
-            first = at;
-        }
-        return at == first && (cudaMemcpyAsync(&byte, at, 1, cudaMemcpyDeviceToHost,
-                                               problem->stream) != cudaSuccess ||
-                               cudaStreamSynchronize(problem->stream) != cudaSuccess);
-    }
-    return at == first && cudaMemsetAsync(at, byte ^ 1, 1, problem->stream) != cudaSuccess;
-}
-
-static int launch(const problem *problem, void *state) {
-    const size_t element = problem->k == 0 ? 4 : 2;
-    const size_t bytes = element * (size_t)problem->m * (size_t)problem->n;
-    unsigned char *d = problem->d;
-    struct problem elsewhere = *problem;
-    ++launches;
-    switch (mistake) {
-    case UNWRITTEN:
-        return 0;
-    case REFUSES:
-        fputs("v98: refuses to launch\n", stderr);
-        return 1;
-    case FAULTS:
-        elsewhere.d = (void *)((uintptr_t)1 << 46); /* nothing is mapped there */
-        return second_opinion_launch(state, &elsewhere);
-    default:
-        break;
-    }
-    if (second_opinion_launch(state, problem) != 0) {
-        return 1;
-    }
-    switch (mistake) {
-    case WRONG_ELEMENT:
-        return spoil(problem, d + bytes - 2, 0x42);
-    case NAN_ELEMENT:
-        return spoil(problem, d + bytes / 4 * 2, 0xff);
-    case WRITES_BEHIND:
-        return spoil(problem, d + bytes, 0);
-    case WRITES_BEFORE:
-        return spoil(problem, d - 2, 0);
-    case WRONG_WHEN_TIMED:
-        return launches > LAUNCHES_BEFORE_TIMING ? spoil(problem, d, 0x42) : 0;
-    case LAST_BIT_WHEN_TIMED:
-        return change_last_bit_when_timed(problem, d);
-    default:
-        return 0;
-    }
-}
-
-#define FAKE                                                                                       \
-    .name = "v98", .idea = "cuBLAS in a rung's clothes", .max_compute_capability = 999,            \
-    .min_compute_capability = 80, .prepare = prepare, .launch = launch, .release = release
-
-static const step BF16 = {FAKE, .computes = GEMM_BF16};
+static const step BF16 = {FAKE, .computes = GEMM_BF16, .min_compute_capability = 80};
 static const step GREEDY = {FAKE, .computes = GEMM_BF16, .min_shared_memory = 1 << 30};
-static const step FP16 = {FAKE, .computes = GEMM_FP16, .fp16_sums = true};
-static const step ADDMM = {FAKE, .computes = ADDMM_FP16};
-static const step TRANSPOSE = {FAKE, .computes = TRANSPOSE_FP32};
-static const step ADD_ONE = {FAKE, .computes = ADD_ONE_INT32};
 
-#define RIGHT STATUS_VERIFIED
-#define WRONG STATUS_FAILED
-#define USAGE STATUS_USAGE
 #define SMALL "--m 200 --n 264 --k 72 --rounds 1"
 #define MOVED "--m 200 --n 264 --rounds 1"
 
@@ -138,7 +35,7 @@ static const run RUNS[] = {
      "1 of 52800 differ; first at [263][199]: got 0x"},
     {NULL, &TRANSPOSE, UNWRITTEN, MOVED, WRONG, "52800 of 52800 differ"},
     {NULL, &TRANSPOSE, WRITES_BEHIND, MOVED, WRONG, "the byte 1 after its last one"},
-    {NULL, &TRANSPOSE, WRONG_WHEN_TIMED, MOVED, WRONG, "(after timing)"},
+    {NULL, &TRANSPOSE, WRONG_LATER, MOVED, WRONG, "(after timing)"},
     {NULL, &ADD_ONE, NONE, "--m 3 --n 4 --protocol none", RIGHT, "bits exact: 12 of 12 equal"},
     {NULL, &ADD_ONE, NONE, "--m 4096 --n 2048 --rounds 1", RIGHT, "of a plain kernel"},
     {NULL, &ADD_ONE, WRONG_ELEMENT, "--m 3 --n 4 --rounds 1", WRONG, "first at [2][3]: got 0x"},
@@ -157,10 +54,9 @@ static const run RUNS[] = {
      "D of copy 0: the byte 1 after its last one was overwritten"},
     {NULL, &BF16, WRITES_BEFORE, SMALL, WRONG,
      "D of copy 0: the byte 2 before its first one was overwritten"},
-    {"a wrong result during timing is found", &BF16, WRONG_WHEN_TIMED, SMALL, WRONG,
-     "(after timing)"},
+    {"a wrong result during timing is found", &BF16, WRONG_LATER, SMALL, WRONG, "(after timing)"},
     /* Far within the bound of an fp32, so that nothing but the digest can tell. */
-    {"one other bit in a timed launch is found", &ADDMM, LAST_BIT_WHEN_TIMED, SMALL, WRONG,
+    {"one other bit in a timed launch is found", &ADDMM, LAST_BIT_LATER, SMALL, WRONG,
      "WRONG      two launches on the same inputs gave different bits: digests 0x"},
     {"failed calls exit with 1", &BF16, REFUSES, SMALL, WRONG, "v98: refuses to launch"},
     {NULL, &BF16, FAULTS, SMALL, WRONG, " failed: "},
@@ -168,50 +64,32 @@ static const run RUNS[] = {
      USAGE, "of GPU memory"},
     {NULL, &BF16, NONE, "--m 1048576 --n 1048576 --k 8", USAGE, "--check sample"},
     {"a GPU that is not there exits with 2", &BF16, NONE, "--device 1000", USAGE, "--device 1000"},
-    {"a GPU with too little shared memory exits with 77", &GREEDY, NONE, SMALL, STATUS_CANNOT_RUN,
+    {"a GPU with too little shared memory exits with 77", &GREEDY, NONE, SMALL, CANNOT,
      "with 1048576 KB of shared memory for a CTA, and"},
     {.name = NULL},
 };
 
-static void addmm(void) {
-    static const char *const scalars[] = {"0", "1", "-2.5"};
-    char words[128];
-    for (int i = 0; i < 9; ++i) {
-        snprintf(words, sizeof words, "--m 200 --n 260 --k 72 --alpha %s --beta %s --rounds 1",
-                 scalars[i / 3], scalars[i % 3]);
-        expect_run(&(run){NULL, &ADDMM, NONE, words, RIGHT,
-                          "exact: 52000 of 52000 equal; bounded: largest"});
-    }
-}
+static void addmm(void) { expect_scalars("--m 200 --n 260 --k 72 --rounds 1"); }
 
 static void timed(const char *protocol, const char *rounds, const char *says) {
-    char directory[] = "/tmp/gemm-ladder-gpu-XXXXXX";
-    char path[64];
-    char words[256];
-    EXPECT(mkdtemp(directory) != NULL, "mkdtemp");
-    snprintf(path, sizeof path, "%s/x.json", directory);
-    snprintf(words, sizeof words, "--m 1024 --n 2048 --k 512 --protocol %s --rounds %s --json %s",
-             protocol, rounds, path);
-    expect_run(&(run){NULL, &BF16, NONE, words, RIGHT, says});
-    EXPECT(file_has(path, "\"verified\": true"), "no JSON of a verified run in %s", path);
-    EXPECT(file_has(path, "\"ratio_to_cublas\": {"), "no ratio in %s", path);
-    unlink(path);
-    EXPECT(rmdir(directory) == 0, "something was left in %s", directory);
+    char words[128];
+    snprintf(words, sizeof words, "--m 1024 --n 2048 --k 512 --protocol %s --rounds %s", protocol,
+             rounds);
+    expect_file(&BF16, words, RIGHT, says, "\"verified\": true|\"ratio_to_cublas\": {");
 }
 
 /* Four launches of this product take a few microseconds: more have to be timed. */
 static void burst(void) {
     static const char before[] = "2 rounds of ";
-    int launches = 0;
+    int count = 0;
     int length = 0;
     timed("burst", "2", "timed buffers checked again|2 rounds of |ratio |TFLOPS");
     const char *found = strstr(output, before);
     EXPECT(found != NULL &&
-               sscanf(found + strlen(before), "%d launches, burst%n", &launches, &length) == 1 &&
+               sscanf(found + strlen(before), "%d launches, burst%n", &count, &length) == 1 &&
                length > 0,
            "no number of launches: %s", output);
-    EXPECT(launches > BURST_LEAST_LAUNCHES && launches <= BURST_MOST_LAUNCHES, "%d launches",
-           launches);
+    EXPECT(count > BURST_LEAST_LAUNCHES && count <= BURST_MOST_LAUNCHES, "%d launches", count);
 }
 
 static void sustained(void) {
@@ -232,17 +110,9 @@ static void heuristics_of_cublaslt(void) {
                       "of cuBLASLt's best"});
 }
 
-/* Of the file that a run has recorded, what follows the first of the words, then the next ... */
-static const char *recorded(const char *path, const char *const *words, size_t count) {
-    static char text[16384];
-    FILE *file = fopen(path, "r");
-    size_t length = 0;
-    if (file != NULL) {
-        length = fread(text, 1, sizeof text - 1, file);
-        fclose(file);
-    }
-    text[length] = '\0';
-    const char *found = text;
+/* What follows, in the file, the first of the words, then the next ... */
+static const char *after(const char *const *words, size_t count) {
+    const char *found = recorded;
     for (size_t i = 0; i < count && found != NULL; ++i) {
         found = strstr(found, words[i]);
         found = found == NULL ? NULL : found + strlen(words[i]);
@@ -257,22 +127,16 @@ static void search_of_cublaslt(void) {
     static const char *const TIMED[] = {"\"timing\"", "\"cublaslt\"", "\"seconds\": ["};
     static const char *const DIGITS[] = {"\"winner\"", "\"algorithm\": \""};
     static const double TOLERANCE = 0.25;
-    char path[] = "/tmp/gemm-ladder-XXXXXX";
     char words[256];
-    const int file = mkstemp(path);
-    EXPECT(file >= 0 && close(file) == 0, "no temporary file");
-    snprintf(words, sizeof words, "--size 512 --rounds 1 --heuristics 4 --json %s", path);
+    expect_file(&BF16, "--size 512 --rounds 1 --heuristics 4", RIGHT, "of cuBLASLt's best",
+                "\"winner\"");
+    const double searched = strtod(after(SEARCHED, 2), NULL);
+    const double burst = strtod(after(TIMED, 3), NULL);
+    EXPECT(fabs(searched / burst - 1) <= TOLERANCE, "%g s in the search, %g s in the burst",
+           searched, burst);
+    snprintf(words, sizeof words, "--size 512 --rounds 1 --algorithm %.*s", (int)ALGORITHM_DIGITS,
+             after(DIGITS, 2));
     expect_run(&(run){NULL, &BF16, NONE, words, RIGHT, "of cuBLASLt's best"});
-    const double searched = strtod(recorded(path, SEARCHED, 2), NULL);
-    const double timed = strtod(recorded(path, TIMED, 3), NULL);
-    EXPECT(fabs(searched / timed - 1) <= TOLERANCE, "%g s in the search, %g s in the burst",
-           searched, timed);
-    char digits[ALGORITHM_DIGITS + 1];
-    snprintf(digits, sizeof digits, "%s", recorded(path, DIGITS, 2));
-    EXPECT(strlen(digits) == ALGORITHM_DIGITS, "recorded is '%s'", digits);
-    snprintf(words, sizeof words, "--size 512 --rounds 1 --algorithm %s", digits);
-    expect_run(&(run){NULL, &BF16, NONE, words, RIGHT, "of cuBLASLt's best"});
-    EXPECT(unlink(path) == 0, "%s stays", path);
 }
 
 /* What is no row. */
@@ -291,7 +155,7 @@ int main(void) {
     step hopper = BF16;
     hopper.min_compute_capability = 90;
     const int status = status_of(&hopper, NONE, "--m 8 --n 8 --k 8 --protocol none");
-    const char *skipped = status == STATUS_CANNOT_RUN ? "no GPU of compute capability 9.0" : NULL;
+    const char *skipped = status == CANNOT ? "no GPU of compute capability 9.0" : NULL;
     run_all("gpu program", RUNS, skipped);
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
         if (skipped != NULL) {

@@ -1,9 +1,15 @@
-/* CUDA's events for the emulator, which has none: it measures no time. Included before a standalone
- * program, whose main times its launches with them; what they say means nothing. */
+/* For standalone programs on the emulator; included before them.
+ *
+ * CUDA's events, which the emulator has not: it measures no time. What they say means nothing. And
+ * a cudaMemcpy that does damage: STANDALONE_DAMAGE="2 17" in the environment turns a bit of byte 17
+ * over in the second copy, so that a test sees whether the program finds it. */
 #ifndef GEMM_LADDER_STANDALONE_EVENTS_H
 #define GEMM_LADDER_STANDALONE_EVENTS_H
 
 #include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 typedef struct CUevent_st *cudaEvent_t;
 
@@ -18,5 +24,19 @@ inline cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t, cudaEv
     *milliseconds = 1;
     return cudaSuccess;
 }
+
+inline cudaError_t damaging_memcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    static int copies = 0;
+    const char *wish = std::getenv("STANDALONE_DAMAGE");
+    int copy = 0;
+    size_t byte = 0;
+    const cudaError_t status = cudaMemcpy(to, from, bytes, kind);
+    ++copies;
+    if (wish != nullptr && std::sscanf(wish, "%d %zu", &copy, &byte) == 2 && copy == copies &&
+        byte < bytes)
+        static_cast<unsigned char *>(to)[byte] ^= 1;
+    return status;
+}
+#define cudaMemcpy damaging_memcpy
 
 #endif

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
+from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
 FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
 NOTHING = ""  # what a run finds that ends well
 NOT_BUILT = "not built"
 
-JOBS = os.cpu_count() or 2
 LIMIT = 120  # seconds for one run
 
 REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
@@ -28,33 +26,6 @@ RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
 
 MULTIPROCESSORS = 4  # of the emulated device
 SEVERAL_TILES = "several tiles per CTA"
-
-failed_cases = 0
-
-
-def case(name: str, why: str = "") -> None:
-    """Prints one case, which passed if `why` is empty."""
-    global failed_cases
-    failed_cases += bool(why)
-    print(f"not ok - {name}: {why}" if why else f"ok - {name}", flush=True)
-
-
-def skip(name: str, why: str) -> None:
-    print(f"skip - {name}: {why}", flush=True)
-
-
-def exit_status() -> int:
-    return 1 if failed_cases else 0
-
-
-def in_parallel(function, items):
-    """The results in the order of the items, as many at a time as there are processors."""
-    pool = ThreadPoolExecutor(JOBS)
-    try:
-        yield from pool.map(function, items)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
 
 # ---------------------------------------------------------------- rungs and their shapes
 
@@ -77,30 +48,20 @@ class Shape:
         return "integers" if self.k else "bits"
 
 
+@cache
 def rungs() -> dict[str, Path]:
     return {file.stem.split("_")[0]: file for file in sorted((ROOT / "steps").glob("*.cu"))}
+
+
+@cache
+def source_of(rung: str) -> str:
+    return rungs()[rung].read_text()
 
 
 def constant(source: str, name: str, default: int = 1) -> int:
     """The value of a rung's `constexpr int NAME = 128;`."""
     found = re.search(rf"^constexpr int {name} = (\d+);", source, re.MULTILINE)
     return int(found.group(1)) if found else default
-
-
-def moved_shapes(source: str) -> dict[str, Shape]:
-    """The same of a rung that moves the words of a matrix, in rows of whole 16 bytes."""
-    m, n = constant(source, "BM"), constant(source, "BN")
-    found = {
-        "one tile": Shape(m, n),
-        SEVERAL_TILES: Shape(2 * m, (MULTIPROCESSORS + 1) * n),
-        "a corner of a tile": Shape(4, 4),
-        "a row of tiles": Shape(4, 3 * n + 4),
-        "a column of tiles": Shape(3 * m + 4, 4),
-        "clipped edges": Shape(m + 12, 2 * n + 20),
-    }
-    if ".multiple_m = 1," in source:
-        found["an odd number of rows"] = Shape(m + 1, n + 4)
-    return found
 
 
 # A kernel that a rung chooses: rows and columns of its tile, and tiles that a CTA has at work, by
@@ -126,49 +87,64 @@ def kernels(source: str) -> list[Kernel]:
     return [(int(height), int(width), int(turns)) for height, width, turns in found]
 
 
-def chosen_shapes(source: str) -> dict[str, Shape]:
-    """The shapes of a rung that chooses among kernels."""
-    found = {}
-    for kernel in kernels(source):
-        edge = SEVERAL_TILES if kernel == FULLEST else f"tiles of {kernel[0]} x {kernel[1]}"
-        found[edge] = CHOSEN_AT[kernel]
-    found["one tile"] = Shape(128, 128, 64)
-    found["fewer k-tiles than stages"] = Shape(128, 64, 256)
-    found["a corner of a tile"] = Shape(1, 8, 8)
-    found["clipped edges"] = Shape(168, 200, 136)
-    return found
+def edges_of_moves(source: str) -> list[tuple]:
+    """(edge, whether the rung has it, shape) of a rung that moves words, in rows of whole 16 bytes."""
+    m, n = constant(source, "BM"), constant(source, "BN")
+    return [
+        ("one tile", True, Shape(m, n)),
+        (SEVERAL_TILES, True, Shape(2 * m, (MULTIPROCESSORS + 1) * n)),
+        ("a corner of a tile", True, Shape(4, 4)),
+        ("a row of tiles", True, Shape(4, 3 * n + 4)),
+        ("a column of tiles", True, Shape(3 * m + 4, 4)),
+        ("clipped edges", True, Shape(m + 12, 2 * n + 20)),
+        ("an odd number of rows", ".multiple_m = 1," in source, Shape(m + 1, n + 4)),
+    ]
 
 
-def shapes(source: str) -> dict[str, Shape]:
-    """Small shapes that take a rung to its edges, by what they are."""
-    if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
-        return moved_shapes(source)
-    if kernels(source):
-        return chosen_shapes(source)
+def edges_of_choices(source: str) -> list[tuple]:
+    """The same of a rung that chooses among kernels."""
+    return [
+        ("one tile", True, Shape(128, 128, 64)),
+        ("fewer k-tiles than stages", True, Shape(128, 64, 256)),
+        ("a corner of a tile", True, Shape(1, 8, 8)),
+        ("clipped edges", True, Shape(168, 200, 136)),
+        *((f"tiles of {one[0]} x {one[1]}", one != FULLEST, at) for one, at in CHOSEN_AT.items()),
+        (SEVERAL_TILES, True, CHOSEN_AT[FULLEST]),
+    ]
+
+
+def edges_of_products(source: str) -> list[tuple]:
+    """The same of all others."""
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
     m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
     k = constant(source, "BK", constant(source, "MMA_K"))  # without a tile, what one mma takes
     workers = MULTIPROCESSORS // cluster
-    found = {
-        "one tile": Shape(m, n, k),
-        "fewer k-tiles than stages": Shape(m, 2 * n, max(stages - 1, 1) * k),
-        SEVERAL_TILES: Shape(m, (workers + 1) * n, (stages + 1) * k),
-    }
-    if "turn[CONSUMERS]" in source:  # by turns: three tiles for each CTA, two for a consumer
-        found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
-        found["a short tile for each consumer"] = Shape(m, (workers + 1) * n, k)
-    if narrow > 1:  # 9 narrow tiles take less than 5 wide ones, 16 narrow ones no less than 8
-        found[SEVERAL_TILES] = Shape(m, (2 * workers + 1) * n, (stages + 1) * k)
-        found["several wide tiles per CTA"] = Shape(m, 4 * workers * n, (stages + 1) * k)
-    if ".multiple_m = 1," in source:
-        found["a corner of a tile"] = Shape(1, 8, 8)
-        found["clipped edges"] = Shape(m + 40, n + 72, 2 * k + 8)
-        if "BLOCKS = BM / WM / CONSUMERS" in source:  # of several that each has of the rows
-            found["clipped rows of the last consumer"] = Shape(m - 88, n + 72, 2 * k + 8)
-        if narrow > 1:  # as many tiles as multiprocessors, if they are wide
-            found["clipped edges of wide tiles"] = Shape(m + 40, 3 * n + 72, 2 * k + 8)
-    return found
+    clips, wide, turns = ".multiple_m = 1," in source, narrow > 1, "turn[CONSUMERS]" in source
+    blocks = clips and "BLOCKS = BM / WM / CONSUMERS" in source  # of rows that a consumer has
+    # By turns: three tiles for each CTA, two for a consumer. 9 narrow tiles take less than 5 wide
+    # ones, 16 narrow ones no less than 8.
+    several = (2 * workers if turns or wide else workers) + 1
+    return [
+        ("one tile", True, Shape(m, n, k)),
+        ("fewer k-tiles than stages", True, Shape(m, 2 * n, max(stages - 1, 1) * k)),
+        (SEVERAL_TILES, True, Shape(m, several * n, (stages + 1) * k)),
+        ("a short tile for each consumer", turns, Shape(m, (workers + 1) * n, k)),
+        ("several wide tiles per CTA", wide, Shape(m, 4 * workers * n, (stages + 1) * k)),
+        ("a corner of a tile", clips, Shape(1, 8, 8)),
+        ("clipped edges", clips, Shape(m + 40, n + 72, 2 * k + 8)),
+        ("clipped rows of the last consumer", blocks, Shape(m - 88, n + 72, 2 * k + 8)),
+        # As many tiles as multiprocessors, if they are wide.
+        ("clipped edges of wide tiles", clips and wide, Shape(m + 40, 3 * n + 72, 2 * k + 8)),
+    ]
+
+
+def shapes(source: str) -> dict[str, Shape]:
+    """Small shapes that take a rung to its edges, by what they are."""
+    edges = edges_of_choices if kernels(source) else edges_of_products
+    if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
+        edges = edges_of_moves
+    return {edge: shape for edge, has_it, shape in edges(source) if has_it}
 
 
 # ---------------------------------------------------------------- running
@@ -177,11 +153,8 @@ def shapes(source: str) -> dict[str, Shape]:
 def fixed_addresses() -> list[str]:
     """ThreadSanitizers of before 2024 do not start where Linux draws many bits of an address."""
     command = ["setarch", platform.machine(), "-R"]
-    try:
-        works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
-    except OSError:
-        works = False
-    return command if works else []
+    works = shutil.which("setarch") and subprocess.run([*command, "true"], check=False)
+    return command if works and works.returncode == 0 else []
 
 
 FIXED_ADDRESSES = fixed_addresses()
@@ -190,11 +163,7 @@ FIXED_ADDRESSES = fixed_addresses()
 def has_race_detector() -> bool:
     """Whether the compiler comes with ThreadSanitizer: the Makefile asks the same."""
     command = ["g++", "-print-file-name=libtsan.so"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return False
-    return answer.startswith("/")
+    return subprocess.run(command, capture_output=True, check=False).stdout.startswith(b"/")
 
 
 NO_RACE_DETECTOR = "this compiler has no ThreadSanitizer"
@@ -228,32 +197,23 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
 
 
+def policy_options(policy: str, seed: int) -> list[str]:
+    """Random policies differ by their seeds."""
+    return ["--policy", policy, *(["--seed", str(seed)] if policy == "random" else [])]
+
+
 def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
     options = [*shape.options(), "--inputs", shape.exact_inputs(), "--protocol", "none"]
-    options += ["--policy", policy]
-    return [*options, "--seed", str(seed)] if policy == "random" else options
+    return [*options, *policy_options(policy, seed)]
 
 
-def run(
-    program: Path,
-    shape: Shape | None,
-    policy: str,
-    seed: int = 0,
-    options: Sequence[str] = (),
-    copy: str = "",
-) -> Outcome:
-    """Runs a program once; random policies differ by their seeds. `copy`: of a program that holds
-    several, the one to run. Without a shape it is the run of `make step`."""
+def run(program: Path, words: Sequence[object]) -> Outcome:
+    """Runs a program once. Without a shape among the words it is the run of `make step`."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    how = arguments(shape, policy, seed) if shape else []
-    command = [program, *([copy] if copy else []), *how, *options]
-    if "races" in program.parts:
-        command = [*FIXED_ADDRESSES, *command]
+    command = [*(FIXED_ADDRESSES if "races" in program.parts else []), program, *words]
+    how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LIMIT}
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False
-        )
+        return outcome_of(subprocess.run(command, check=False, **how))
     except subprocess.TimeoutExpired:
         return Outcome(f"no end after {LIMIT} s")
-    return outcome_of(result)

@@ -12,19 +12,11 @@ SIZE = 8192
 FLOP = 2.0 * SIZE**3
 STEPS, PERIOD, LOOK = 21, 0.1, 0.001  # of the counter
 # Joules of each term in the whole.
-WHOLE = {
-    "tensor": 0.55,
-    "operands": 0.08,
-    "l2": 0.11,
-    "dram": 0.05,
-    "store": 0.01,
-    "exchange": 0.02,
-    "waiting": 0.10,
-}
+TERMS = ("tensor", "operands", "l2", "dram", "store", "exchange")
+WHOLE = dict(zip(TERMS, (0.55, 0.08, 0.11, 0.05, 0.01, 0.02)), waiting=0.10)
 APART = 1.4  # the energy of moving operands that do not merge
 READ = 10.0  # KB of operands that a wgmma of 256 columns reads
-# What each part does of the whole: (tensor, operands, l2, dram, store, exchange), seconds, clock and
-# share of the SMs.
+# What each part does of the whole's terms, seconds, clock and share of the SMs.
 PARTS = {
     "rung": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
     "whole": ((1, 1, 1, 1, 1, 1), SECONDS, CLOCK, 1),
@@ -43,14 +35,19 @@ PARTS = {
     "loads-l2": ((0, 0, 1, 0, 0, 1), SECONDS, 1.98, 1),
     "loads-l2-apart": ((0, 0, APART, 0, 0, 1), SECONDS, 1.98, 1),
     "waiting": ((0, 0, 0, 0, 0, 1), SECONDS, 1.98, 1),
+    "one-sm": ((0, 0, 0, 0, 0, 0), SECONDS, 1.98, 1),
+    "idle": (None, None, 1.98, 1),
 }
+NAMES = tuple(PARTS)
+PACED = ("loads", "loads-l2", "loads-l2-apart", "waiting", "one-sm")
 # What another rung calls a part with the same amounts.
 RENAMED = {
     "v14": {},
     "v16": {"multiply-n128": "multiply-n104", "multiply-n64": "multiply-n40"},
 }
 PADDED = {"v14": 1, "v16": 8200 / 8192}  # FLOP of its tiles, of the product's
-PACED = ("loads", "loads-l2", "loads-l2-apart", "waiting", "one-sm")
+GPU = {"name": "NVIDIA H200", "compute_capability": "9.0", "sms": 132, "power_limit_watts": 700.0}
+VERSIONS = {"driver": "580.1", "cuda": "13.0", "cublas": "13.1.0"}
 
 
 def edges_of(watts):
@@ -63,9 +60,8 @@ def edges_of(watts):
     }
 
 
-def counts_of(amounts):
+def counts_of(tensor, operands, l2, dram, store, exchange):
     """The counts of a part that does so much of the whole."""
-    tensor, operands, l2, dram, store, exchange = amounts
     return {
         "flop": FLOP if tensor else 0.0,
         "operand_bytes": 21e9 * (operands if tensor in (0, 1) else 1),
@@ -76,28 +72,22 @@ def counts_of(amounts):
     }
 
 
-def joules_of(amounts, seconds, clock, share):
+def watts_of(name):
     """By the model, with the numbers above."""
-    square = (1 + SLOPE * (clock - CLOCK)) ** 2
-    names = ("tensor", "operands", "l2", "dram", "store", "exchange")
-    parts = dict(zip(names, amounts))
-    dram = WHOLE["dram"] * parts.pop("dram")
-    active = sum(WHOLE[name] * amount for name, amount in parts.items())
+    amounts, seconds, clock, share = PARTS[name]
+    if name in ("idle", "one-sm"):
+        return IDLE if name == "idle" else AWAKE
+    joules = {term: WHOLE[term] * amount for term, amount in zip(TERMS, amounts)}
+    dram = joules.pop("dram")
     waiting = WHOLE["waiting"] * seconds * clock * share / (SECONDS * CLOCK)
-    return AWAKE * seconds + square * (active + waiting) + dram
+    square = (1 + SLOPE * (clock - CLOCK)) ** 2
+    return AWAKE + (square * (sum(joules.values()) + waiting) + dram) / seconds
 
 
 def part_of(name):
     """What the program would write of a part."""
-    if name in ("idle", "one-sm"):
-        launched = name == "one-sm"
-        watts = AWAKE if launched else IDLE
-        seconds, clock, share, amounts = SECONDS if launched else None, 1.98, 1, (0,) * 6
-        counts = counts_of(amounts) if launched else None
-    else:
-        amounts, seconds, clock, share = PARTS[name]
-        watts = joules_of(amounts, seconds, clock, share) / seconds
-        counts = None if name == "rung" else counts_of(amounts)
+    amounts, seconds, clock, share = PARTS[name]
+    problem = {"computation": "gemm_bf16", **dict.fromkeys("mnk", SIZE), "inputs": "normal"}
     return {
         "schema": 1,
         "kind": "energy part",
@@ -105,22 +95,8 @@ def part_of(name):
         "part": name,
         "what": f"{name}, made up",
         "commit": "abc1234",
-        "gpu": {
-            "name": "NVIDIA H200",
-            "compute_capability": "9.0",
-            "sms": 132,
-            "power_limit_watts": 700.0,
-            "driver": "580.1",
-            "cuda": "13.0",
-            "cublas": "13.1.0",
-        },
-        "problem": {
-            "computation": "gemm_bf16",
-            **dict.fromkeys("mnk", SIZE),
-            "inputs": "normal",
-            "seed": 1,
-            "copies": 2,
-        },
+        "gpu": {**GPU, **VERSIONS},
+        "problem": {**problem, "seed": 1, "copies": 2},
         "peak_flop_per_cycle": 132 * 4096.0,
         "warm_up": 0.8,
         "zeros": name == "multiply-zeros",
@@ -130,28 +106,22 @@ def part_of(name):
         "seconds": seconds,
         "sm_clock_ghz": clock,
         "celsius": [60.0, 61.0],
-        "edges": edges_of(watts),
-        "counts": counts,
+        "edges": edges_of(watts_of(name)),
+        "counts": None if name in ("rung", "idle") else counts_of(*amounts),
     }
-
-
-NAMES = (*PARTS, "one-sm", "idle")
 
 
 def record(*without, rung="v14"):
     """A whole record, as bench/energy/measure.py would write it, but for some parts."""
     from bench.energy import measure as energy
 
-    measured = energy.Measured()
+    made = energy.new_record()
+    made["date"] = "2026-01-01T00:00:00Z"
+    made["gpu_processes"] = {"looked": True, "why_not": None, "allowed": False, "found": []}
     for name in NAMES:
         if name not in without:
             part = {**part_of(name), "rung": rung, "part": RENAMED[rung].get(name, name)}
             if part["counts"]:
                 part["counts"]["flop"] *= PADDED[rung]
-            measured.add(part)
-    users = type("Nobody", (), {"record": lambda _: dict(NOBODY)})()
-    made = energy.record_of(measured, users)
+            energy.add(made, part)
     return copy.deepcopy(made)
-
-
-NOBODY = {"looked": True, "why_not": None, "allowed": False, "found": []}

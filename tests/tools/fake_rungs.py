@@ -18,27 +18,23 @@ from bench.records import recorded
 # Without a protocol it is one on the emulator.
 FAKE = r"""
 import json, os, sys, time
+fake = BEHAVIOUR.get
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-with open(os.path.join(HERE, "calls"), "a") as log:
-    log.write(NAME + " " + options["--check"] + "\n")
-with open(os.path.join(HERE, "calls")) as log:
-    call = [line.split()[0] for line in log].count(NAME) - 1
-if BEHAVIOUR.get("sleep_in_call") == call:
-    time.sleep(60)
-with open(os.path.join(HERE, "commands"), "a") as log:
+with open(os.path.join(HERE, "commands"), "a+") as log:
     log.write(NAME + " " + " ".join(sys.argv[1:]) + "\n")
-if int(options.get("--m", 0)) % BEHAVIOUR.get("multiple", 1):
+    log.seek(0)
+    call = [line.split()[0] for line in log].count(NAME) - 1
+if fake("sleep_in_call") == call:
+    time.sleep(60)
+if int(options.get("--m", 0)) % fake("multiple", 1):
     sys.exit(sys.stderr.write(NAME + ": m=" + options["--m"] + " is no multiple\n") and 2)
-sys.stdout.write(BEHAVIOUR.get("stdout", ""))
-if "stderr" in BEHAVIOUR:
-    sys.stderr.write(BEHAVIOUR["stderr"] + "\n")
-if BEHAVIOUR.get("crash"):
+print(fake("stdout", ""), end="", flush=True)
+print(fake("stderr", ""), file=sys.stderr)
+if fake("crash"):
     os.abort()
-if BEHAVIOUR.get("exit"):
-    sys.exit(BEHAVIOUR["exit"])
-protocol = options.get("--protocol")
-rounds = int(options.get("--rounds", 0))
-speed = BEHAVIOUR.get("speed", 1.0)
+if fake("exit"):
+    sys.exit(fake("exit"))
+protocol, rounds = options.get("--protocol"), int(options.get("--rounds", 0))
 moves = NAME.startswith("t")
 shape = {key: int(options.get("--" + key, 256)) for key in ("mn" if moves else "mnk")}
 assert not moves or ("--k" not in options and options["--check"] == "full"), options
@@ -53,45 +49,43 @@ def contender(factor, noise=0):
     read = {"memory_share" if moves else "tensor_core_share": 0.5 * factor,
             "sm_clock_ghz": 1.5 + call / 10, "watts": watts, "joules": watts}
     if protocol == "call":
-        read = dict.fromkeys(read, None)
-        read["before_seconds"] = 0.001 * (1 + call)
+        read = {**dict.fromkeys(read), "before_seconds": 0.001 * (1 + call)}
     if protocol == "sustained":
         why = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")
         read["clock_limits"] = {key: 0.5 * (key == "power") + 0.1 * call for key in why}
     return {"seconds": seconds, **read}
 
 timing = {"protocol": protocol, "interrupted": False, "bytes" if moves else "flop": flop,
-          "step": contender(speed, BEHAVIOUR.get("noise", 0)),
+          "step": contender(fake("speed", 1.0), fake("noise", 0)),
           "device_copy" if moves else "cublas": contender(1.0)}
 run = {
-    "schema": 1, "kind": "step", "step": NAME, "idea": BEHAVIOUR.get("idea", "idea of " + NAME),
-    "commit": BEHAVIOUR.get("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
-    "gpu": {"name": BEHAVIOUR.get("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
+    "schema": 1, "kind": "step", "step": NAME, "idea": fake("idea", "idea of " + NAME),
+    "commit": fake("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
+    "gpu": {"name": fake("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
             "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0",
-            "card": BEHAVIOUR.get("card", "0a1b2c3d"),
-            "memory_bytes": BEHAVIOUR.get("memory_bytes", 80 * 2**30)},
-    "problem": {"computation": "transpose_fp32" if moves else "gemm_bf16",
-                "inputs": options["--inputs"], "seed": int(options["--seed"]), "copies": 2, **shape},
-    "verification": {"verified": BEHAVIOUR.get("verified", True), "check": options["--check"]},
+            "card": fake("card", "0a1b2c3d"), "memory_bytes": fake("memory_bytes", 80 * 2**30)},
+    "problem": {"computation": "transpose_fp32" if moves else "gemm_bf16", "copies": 2, **shape,
+                "inputs": options["--inputs"], "seed": int(options["--seed"])},
+    "verification": {"verified": fake("verified", True), "check": options["--check"]},
     "timing": timing,
 }
 if "fp16_sums" in BEHAVIOUR:
-    run["fp16_sums"] = BEHAVIOUR["fp16_sums"]
-if BEHAVIOUR.get("fp16_sums"):
+    run["fp16_sums"] = fake("fp16_sums")
+if fake("fp16_sums"):
     timing["cublas_fp16_sums"] = contender(2.0)
 if protocol == "burst":
     timing["gated"] = True
-if "early" in BEHAVIOUR:
-    timing["early"] = contender(BEHAVIOUR["early"])
+if fake("early"):
+    timing["early"] = contender(fake("early"))
 if "--heuristics" in options or "--algorithm" in options:
     searched = options.get("--heuristics", "0")
-    number = int(options["--algorithm"], 16) if searched == "0" else BEHAVIOUR.get("winner", 3)
-    number = BEHAVIOUR.get("takes", number)
+    number = int(options["--algorithm"], 16) if searched == "0" else fake("winner", 3)
+    number = fake("takes", number)
     found = [{"number": i, "name": "kernel of number %d" % i, "seconds": 1 + abs(i - number),
               "algorithm": "%0128x" % i} for i in range(64)]
     timed = found[:64 if searched == "all" else int(searched)]
     winner = found[number] if timed else {**found[number], "seconds": None}
-    timing["cublaslt"] = contender(BEHAVIOUR.get("cublaslt", 1.25))
+    timing["cublaslt"] = contender(fake("cublaslt", 1.25))
     timing["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
                             "winner": winner, "timed": timed}
     if searched == "all":
@@ -102,10 +96,10 @@ if moves:
 if protocol is None:
     counts = {"tma_read_bytes": 1500000, "tma_written_bytes": 250000, "wgmmas": 40, "mmas": 2}
     accesses = [{"extra_wavefronts": 5}, {"extra_wavefronts": 7}]
-    run.update(gpu=BEHAVIOUR.get("gpu"), timing=None,
+    run.update(gpu=run["gpu"] if fake("gpu", "Fake GPU 1") == "real" else None, timing=None,
                emulator={"counts": counts, "shared_memory_accesses": accesses})
 with open(options["--json"], "w") as stream:
-    stream.write(BEHAVIOUR.get("json", json.dumps(run)))
+    stream.write(fake("json", json.dumps(run)))
 """
 
 
@@ -145,9 +139,12 @@ class House:
         command = [sys.executable, *self.PROGRAM, "--build", str(self.folder)]
         return [*command, *self.usual(more), *more]
 
-    def ladder(self, *more):
-        """Runs it to its end."""
-        return run(*self.command(*more))
+    def ladder(self, *more, status=0):
+        """Runs it to its end, which has to be that; what it said."""
+        result = run(*self.command(*more))
+        same((more, result.returncode), (more, status))
+        require("Traceback" not in result.stderr, result.stderr)
+        return result
 
     def interrupted(self, calls, number, *more):
         """Starts it, and sends that signal when so many fake rungs were started: its result."""
@@ -166,19 +163,19 @@ class House:
         """Exit status 2, a message and no run, for each of these command lines."""
         before = self.calls()
         for words in lines:
-            result = self.ladder(*words.split())
-            same((words, result.returncode, result.stdout), (words, 2, ""))
-            require("Traceback" not in result.stderr and result.stderr, f"{words}: {result.stderr}")
+            result = self.ladder(*words.split(), status=2)
+            same((words, result.stdout, bool(result.stderr)), (words, "", True))
         same(self.calls(), before)
 
-    def calls(self):
-        """The fake rungs' calls in order, as 'v01 full'."""
-        log = self.folder / "calls"
+    def commands(self):
+        """The fake rungs' calls in order, with all of their options."""
+        log = self.folder / "commands"
         return log.read_text().splitlines() if log.exists() else []
 
-    def commands(self):
-        """The same with all of their options."""
-        return (self.folder / "commands").read_text().splitlines()
+    def calls(self):
+        """The same as 'v01 full'."""
+        words = [command.split() for command in self.commands()]
+        return [f"{one[0]} {one[one.index('--check') + 1]}" for one in words]
 
     def record(self):
         """What was written."""
@@ -190,7 +187,7 @@ class House:
 
     def left_over(self):
         """Files that should not be there."""
-        known = {self.STEPS, "calls", "commands", "out.json"}
+        known = {self.STEPS, "commands", "out.json"}
         return [path.name for path in self.folder.iterdir() if path.name not in known]
 
 
@@ -239,17 +236,16 @@ def refused(why, function, *arguments):
 def case(what, test):
     """Runs one test in a folder of its own; returns True if it failed."""
     name = f"{what}: {' '.join(test.__doc__.split('.')[0].split())}"
+    how, why = "ok", ""
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
     except Skipped as error:
-        print(f"skip - {name}: {error}", flush=True)
-        return False
+        how, why = "skip", f": {error}"
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
+        how, why = "not ok", f": {type(error).__name__}: {error}".replace("\n", " ")
+    print(f"{how} - {name}{why}", flush=True)
+    return how == "not ok"
 
 
 def tests_in(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tools import emulated
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "venv"
@@ -26,6 +29,37 @@ def require(condition, why="not so"):
 def same(found, wanted):
     """Equal, or an AssertionError that shows both."""
     require(found == wanted, f"found {found!r}, wanted {wanted!r}")
+
+
+def plot(*arguments, **environment):
+    """Runs plots/plot.py and returns its result with captured text."""
+    command = [sys.executable, "-m", "plots.plot", *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "env": {**os.environ, **environment}}
+    return subprocess.run(command, check=False, timeout=300, **how)
+
+
+@functools.cache
+def drawn(*options):
+    """Everything that is recorded drawn once: (what holds the folder, the folder, what the program
+    said)."""
+    holder = tempfile.TemporaryDirectory()
+    result = plot("--out", holder.name, *options)
+    same((result.returncode, result.stderr), (0, ""))
+    return holder, Path(holder.name), result.stdout
+
+
+def same_again(folder, *options):
+    """Drawing the same anew gives the same files, byte for byte."""
+    same(plot("--out", folder, *options).returncode, 0)
+    first = drawn(*options)[1]
+    files = [path.relative_to(first) for path in first.rglob("*.*")]
+    same(files, [file for file in files if (Path(folder) / file).exists()])
+    differ = [
+        str(file)
+        for file in files
+        if (first / file).read_bytes() != (Path(folder) / file).read_bytes()
+    ]
+    same(differ, [])
 
 
 def lacking(words, find, *arguments):
@@ -64,6 +98,11 @@ def overlaps(texts, most):
     return found
 
 
+def svg_of(path):
+    """The text of a picture's SVG."""
+    return path.with_suffix(".svg").read_text(encoding="utf-8")
+
+
 def texts_of(svg):
     """All texts in a picture, in order."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
@@ -75,62 +114,53 @@ def check_png(path):
 
     pixels = image.imread(path)
     height, width = pixels.shape[:2]
-    same(width, WIDTH)
-    require(0.4 * WIDTH < height < WIDTH, f"{height} pixels high")
+    require(width == WIDTH and 0.4 * WIDTH < height < WIDTH, f"{width} by {height} pixels")
+    require(pixels[:, :, 3:].min(initial=1) == 1, "not opaque")
     colour = pixels[:, :, :3]
-    require(pixels.shape[2] == 3 or pixels[:, :, 3].min() == 1, "not opaque")
-    for y, x in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
-        require(colour[y, x].min() == 1, "the corners aren't white")
+    require(colour[:: height - 1, :: width - 1].min() == 1, "the corners aren't white")
     require(colour.std() > 0.1, f"blank? standard deviation {colour.std():.3f}")
-    # Lines and letters everywhere: in every eighth of the height something is dark.
-    for part in range(8):
-        band = colour[part * height // 8 : (part + 1) * height // 8]
-        require(band.min() < 0.5, f"nothing in part {part + 1} of 8 from the top")
+    bands = [colour[part * height // 8 : (part + 1) * height // 8].min() for part in range(8)]
+    require(max(bands) < 0.5, f"the darkest of each eighth of the height: {bands}")
     require(path.stat().st_size <= MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes")
 
 
-def check_texts(svg, names, words):
-    """Every rung is labelled, and the words stand somewhere."""
-    texts = texts_of(svg)
-    for name in names:
-        require(name in texts, f"{name} isn't labelled")
-    for word in words:
-        require(any(word in text for text in texts), f"'{word}' isn't in {texts}")
+def check_picture(path, names=(), words=(), never=()):
+    """The PNG is one; in the SVG each name is a text, each word stands in one, and others in none."""
+    check_png(path.with_suffix(".png"))
+    texts = texts_of(svg_of(path))
+    same([name for name in names if name not in texts], [])
+    lacking_words = [word for word in words if not any(word in text for text in texts)]
+    require(not lacking_words, f"{lacking_words} isn't in {texts}")
+    same([word for word in never if any(word in text for text in texts)], [])
 
 
 class Skip(Exception):
     """What a test needs isn't there."""
 
 
-def case(subject, test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}"
+def run_case(name, test):
+    """Runs one test in a folder of its own."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             test(folder)
+        emulated.case(name)
     except Skip as why:
-        print(f"skip - {name}: {why}", flush=True)
-        return False
+        emulated.skip(name, str(why))
     except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        print(f"not ok - {name}: {type(error).__name__}: {error}".replace("\n", " "), flush=True)
-        return True
-    print(f"ok - {name}", flush=True)
-    return False
+        emulated.case(name, f"{type(error).__name__}: {error}".replace("\n", " "))
 
 
-def tests_in(names):
-    """The tests of a module, in their order."""
-    return [test for name, test in names.items() if name.startswith("test_")]
-
-
-def run_tests(subject, tests, program, folder="plots", needs="matplotlib"):
-    """All cases, with the libraries in that folder's requirements.txt; returns the exit status."""
+def run_tests(subject, module, folder="plots", needs="matplotlib"):
+    """The tests of a module, in their order, with the libraries in that folder's requirements.txt;
+    returns the exit status."""
     command = ["make", "-s", f"build/venv/{folder}.stamp"]
     made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
     if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
-        os.execv(PYTHON, [str(PYTHON), program])
+        os.execv(PYTHON, [str(PYTHON), module["__file__"]])
     if importlib.util.find_spec(needs) is None:
-        print(f"skip - {subject}: {folder}/requirements.txt could not be installed")
+        emulated.skip(subject, f"{folder}/requirements.txt could not be installed")
         return 0
-    failures = [case(subject, test) for test in tests]
-    return 1 if any(failures) else 0
+    for name, test in module.items():
+        if name.startswith("test_"):
+            run_case(f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}", test)
+    return emulated.exit_status()

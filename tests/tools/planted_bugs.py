@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from tools.emulated import KINDS, ROOT, SEVERAL_TILES
+from tools import emulated
 
-BUGS = ROOT / "tests" / "planted" / "bugs.txt"
+BUGS = emulated.ROOT / "tests" / "planted" / "bugs.txt"
 
 # Calls that order something. What a rung of tomorrow calls is in here as far as one can foresee.
 SYNCHRONISES = re.compile(
@@ -17,40 +18,77 @@ SYNCHRONISES = re.compile(
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
 
+Hunk = list[str]  # the lines of one place, marked as in a diff
+
+
+def side(hunk: Hunk, mark: str) -> list[str]:
+    """The lines of a hunk before the change ("-") or after it ("+")."""
+    return [line[1:] for line in hunk if line[0] in (" ", mark)]
+
 
 class Misfit(Exception):
     """The list of bugs is wrong, or does not fit a rung."""
 
 
 @dataclass
-class Hunk:
-    """Lines that stand together, before the change and after it."""
-
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    removed: list[int] = field(default_factory=list)  # which of `before`
-
-    def add(self, line: str) -> None:
-        mark, text = line[:1], line[1:]
-        if mark == "-":
-            self.removed.append(len(self.before))
-        if mark != "+":
-            self.before.append(text)
-        if mark != "-":
-            self.after.append(text)
-
-
-@dataclass
 class Bug:
     name: str
+    harmless: bool
     wrong: str = ""  # for a harmless one: why it is
     kinds: list[str] = field(default_factory=list)
-    harmless: bool = False
     must_race: bool = False
     some_seeds: bool = False  # are enough to find it
     not_by_default: str = ""  # why the default run does not find it
-    edge: str = SEVERAL_TILES  # the shape that it runs at
-    changes: dict[str, list[Hunk]] = field(default_factory=dict)  # rung -> its change
+    edge: str = emulated.SEVERAL_TILES  # the shape that it runs at
+    changes: dict[str, list[Hunk]] = field(default_factory=dict)  # by rung
+
+
+# The fields that a line of bugs.txt sets, by its first words.
+FLAGS = {"must race": "must_race", "by some seeds": "some_seeds"}
+TEXTS = {"wrong": "wrong", "because": "wrong", "not by default": "not_by_default", "at": "edge"}
+
+
+def parse(text: str) -> list[Bug]:
+    bugs: list[Bug] = []
+    hunks: list[Hunk] = []  # of the change that is being read
+    for number, line in enumerate(text.splitlines(), 1):
+        word, _, rest = (part.strip() for part in line.partition(":"))
+        if line.startswith("#") or (line == "" and not hunks):
+            continue
+        if line == "" or (line[0] in " +-" and hunks):
+            hunks[-1].append(line or " ")
+        elif line == "...":
+            hunks.append([])
+        elif word in ("bug", "harmless"):
+            bugs.append(Bug(rest, word == "harmless"))
+            hunks = []
+        elif word == "in":
+            hunks = [[]]
+            bugs[-1].changes.update(dict.fromkeys(rest.split(), hunks))
+        elif word == "found as" and set(rest.split()) <= set(emulated.KINDS):
+            bugs[-1].kinds = rest.split()
+        elif word in FLAGS:
+            setattr(bugs[-1], FLAGS[word], True)
+        elif word in TEXTS:
+            setattr(bugs[-1], TEXTS[word], rest)
+        else:
+            raise Misfit(f"{BUGS.name}:{number}: not understood: {line}")
+    return bugs
+
+
+def read_bugs() -> list[Bug]:
+    bugs = parse(BUGS.read_text())
+    if len({bug.name for bug in bugs}) < len(bugs):
+        raise Misfit("two bugs have the same name")
+    for bug in bugs:
+        if not (bug.wrong and bug.changes and (bug.harmless or bug.kinds)):
+            raise Misfit(f"{bug.name}: something is missing")
+        for hunk in (hunk for hunks in bug.changes.values() for hunk in hunks):
+            while hunk[-1:] == [" "]:  # the empty lines between two bugs belong to neither
+                hunk.pop()
+            if all(line[0] == " " for line in hunk):
+                raise Misfit(f"{bug.name}: a place where nothing changes")
+    return bugs
 
 
 @dataclass(frozen=True)
@@ -64,111 +102,46 @@ class Pair:
     def name(self) -> str:
         return f"{self.rung}-{self.bug.name}"
 
+    @property
+    def hunks(self) -> list[Hunk]:
+        return self.bug.changes[self.rung]
 
-# The fields that a line of bugs.txt sets, by its first words.
-FLAGS = {"must race": "must_race", "by some seeds": "some_seeds"}
-TEXTS = {"wrong": "wrong", "because": "wrong", "not by default": "not_by_default", "at": "edge"}
+    @cached_property
+    def places(self) -> list[int]:
+        """Where each hunk begins in the rung's lines; its lines must occur there once."""
+        lines, found = emulated.source_of(self.rung).splitlines(), []
+        for hunk in self.hunks:
+            before = side(hunk, "-")
+            last = len(lines) - len(before)
+            at = [i for i in range(last + 1) if lines[i : i + len(before)] == before]
+            if len(at) != 1:
+                raise Misfit(f"{len(at)} places where one was expected: {before[0].strip()} ...")
+            found += at
+        return found
 
+    @property
+    def source(self) -> str:
+        """The changed rung."""
+        lines = emulated.source_of(self.rung).splitlines()
+        for place, hunk in sorted(zip(self.places, self.hunks, strict=True), reverse=True):
+            lines[place : place + len(side(hunk, "-"))] = side(hunk, "+")
+        return "\n".join(lines) + "\n"
 
-class Parser:
-    """Goes through the lines of bugs.txt; which kind of line comes next is known from the last."""
-
-    def __init__(self) -> None:
-        self.bugs: list[Bug] = []
-        self.hunks: list[Hunk] = []  # of the change that is being read
-
-    def read(self, lines: list[str]) -> list[Bug]:
-        for number, line in enumerate(lines, 1):
-            try:
-                self.line(line)
-            except (Misfit, IndexError) as why:
-                raise Misfit(f"{BUGS.name}:{number}: {why or 'not understood'}") from why
-        return self.bugs
-
-    def line(self, line: str) -> None:
-        word, _, rest = line.partition(":")
-        if line.startswith("#"):
-            return
-        if line == "":
-            # Inside of a change it is an empty line of the rung; behind its last line it is nothing.
-            if self.hunks:
-                self.hunks[-1].add(" ")
-        elif line == "...":
-            self.hunks.append(Hunk())
-        elif line[0] in " +-":
-            self.hunks[-1].add(line)
-        else:
-            self.header(word, rest.strip())
-
-    def header(self, word: str, rest: str) -> None:
-        if word in ("bug", "harmless"):
-            if any(bug.name == rest for bug in self.bugs):
-                raise Misfit(f"a second {rest}")
-            self.bugs.append(Bug(rest, harmless=word == "harmless"))
-            self.hunks = []
-        elif word == "in":
-            self.hunks = [Hunk()]
-            for rung in rest.split():
-                if rung in self.bugs[-1].changes:
-                    raise Misfit(f"a second change of {rung}")
-                self.bugs[-1].changes[rung] = self.hunks
-        elif word == "found as" and set(rest.split()) <= set(KINDS):
-            self.bugs[-1].kinds = rest.split()
-        elif word in FLAGS:
-            setattr(self.bugs[-1], FLAGS[word], True)
-        elif word in TEXTS:
-            setattr(self.bugs[-1], TEXTS[word], rest)
-        else:
-            raise Misfit(f"not understood: {word}: {rest}")
-
-
-def strip_blank_ends(hunks: list[Hunk]) -> None:
-    """The empty lines between two bugs belong to neither."""
-    for hunk in hunks:
-        while hunk.before and hunk.after and hunk.before[-1] == "" and hunk.after[-1] == "":
-            hunk.before.pop()
-            hunk.after.pop()
-
-
-def read_bugs() -> list[Bug]:
-    bugs = Parser().read(BUGS.read_text().splitlines())
-    for bug in bugs:
-        if not (bug.wrong and bug.changes and (bug.harmless or bug.kinds)):
-            raise Misfit(f"{bug.name}: something is missing")
-        for hunks in bug.changes.values():
-            strip_blank_ends(hunks)
-            if not all(hunk.before != hunk.after for hunk in hunks):
-                raise Misfit(f"{bug.name}: a place where nothing changes")
-    return bugs
-
-
-def find_once(lines: list[str], wanted: list[str]) -> int:
-    """Where the lines `wanted` stand in `lines`; they must do so once."""
-    width = len(wanted)
-    places = [i for i in range(len(lines) - width + 1) if lines[i : i + width] == wanted]
-    if len(places) != 1:
-        raise Misfit(f"{len(places)} places where one was expected: {wanted[0].strip()} ...")
-    return places[0]
-
-
-def plant(source: str, hunks: list[Hunk]) -> tuple[str, set[int]]:
-    """The changed source, and which lines of the unchanged one went."""
-    lines = source.splitlines()
-    places = [(find_once(lines, hunk.before), hunk) for hunk in hunks]
-    gone = {place + i + 1 for place, hunk in places for i in hunk.removed}
-    for place, hunk in sorted(places, key=lambda found: found[0], reverse=True):
-        lines[place : place + len(hunk.before)] = hunk.after
-    return "\n".join(lines) + "\n", gone
+    @property
+    def gone(self) -> set[int]:
+        """The numbers of the rung's lines that the change removes."""
+        gone = set()
+        for place, hunk in zip(self.places, self.hunks, strict=True):
+            before = [line for line in hunk if line[0] != "+"]
+            gone |= {place + i for i, line in enumerate(before, 1) if line[0] == "-"}
+        return gone
 
 
 def synchronising_calls(source: str) -> dict[int, list[str]]:
     """The functions that synchronise, by the lines that call them."""
-    found = {}
-    for number, line in enumerate(source.splitlines(), 1):
-        names = [name.lstrip(".") for name in SYNCHRONISES.findall(line.partition("//")[0])]
-        if names:
-            found[number] = names
-    return found
+    lines = enumerate(source.splitlines(), 1)
+    found = {number: SYNCHRONISES.findall(line.partition("//")[0]) for number, line in lines}
+    return {n: [name.lstrip(".") for name in names] for n, names in found.items() if names}
 
 
 def functions(source: str) -> list[str]:

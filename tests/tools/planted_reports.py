@@ -1,8 +1,8 @@
 """What the emulator said of planted bugs: written by planted.py --reports, compared by every run.
 
 tests/planted/reports/<rung>.json holds, by the names of its bugs, what is `wrong`, the `change`, what
-each fixed policy and the race detector `found` (null: was not asked), and one `report` with the
-`policy` under which it came. Lines of source stand in a report without their numbers, which change,
+each fixed policy and the race detector `found` (null: it did not run), and one `report` with the
+`policy` under which it came. A report has the lines of source without their numbers, which change,
 and addresses of the host without their digits, which differ from run to run.
 """
 
@@ -12,35 +12,35 @@ import difflib
 import json
 import re
 from functools import cache
-from pathlib import Path
+from itertools import takewhile
 
 from tools.emulated import ROOT
-from tools.planted_bugs import Hunk, Pair
+from tools.planted_bugs import Hunk, Pair, side
 
 REPORTS = ROOT / "tests" / "planted" / "reports"
 LONGEST = 14  # lines of a report that are kept
 PLACE = re.compile(r"^(\s*)(?:\S*/)?[\w.-]+\.cuh?:[0-9]+\s+", re.MULTILINE)
 HOST_ADDRESS = re.compile(r"0x[0-9a-f]{9,}")  # one in shared memory has at most 8 digits
 POLICY = "  under the policy"
-SHORTENED = "  ..."
-WRONG = "wrong"
+# The policies in the order of how many planted bugs they find: whose report is recorded.
+QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
 
 
 def shown(text: str) -> list[str]:
     """The lines of a report without places, and without its end if it is long."""
     text = HOST_ADDRESS.sub("0x...", PLACE.sub(r"\1", text))
     first, *rest = [line.rstrip() for line in text.strip().splitlines()] or [""]
-    behind = next((i for i, line in enumerate(rest) if line[:1] != " "), len(rest))
-    lines = [first, *(line for line in rest[:behind] if not line.startswith(POLICY))]
-    return lines if len(lines) <= LONGEST else [*lines[:LONGEST], SHORTENED]
+    indented = takewhile(lambda line: line[:1] == " ", rest)
+    lines = [first, *(line for line in indented if not line.startswith(POLICY))]
+    return lines if len(lines) <= LONGEST else [*lines[:LONGEST], "  ..."]
 
 
 def change(hunks: list[Hunk]) -> list[str]:
     """The change as a diff, with the lines that bugs.txt has around it."""
-    lines = []
+    lines: list[str] = []
     for hunk in hunks:
-        diff = difflib.unified_diff(hunk.before, hunk.after, n=len(hunk.before), lineterm="")
-        lines += list(diff)[3:]  # without names and places
+        before, after = side(hunk, "-"), side(hunk, "+")
+        lines += list(difflib.unified_diff(before, after, n=len(before), lineterm=""))[3:]
     return lines
 
 
@@ -57,42 +57,34 @@ def of_pair(pair: Pair) -> dict | None:
     return None if bugs is None else bugs.get(pair.bug.name, {})
 
 
-def difference(recorded_bug: dict, pair: Pair, fixed: dict[str, str], texts: dict[str, str]) -> str:
-    """How what was found now differs from what is recorded; empty if it does not."""
+def difference(recorded: dict, pair: Pair, found: dict[str, str], texts: dict[str, str]) -> str:
+    """How what the policies found now differs from what is recorded; empty if it does not."""
     again = f"run planted.py --reports {pair.name}"
-    if not recorded_bug:
+    if not recorded:
         return f"nothing is recorded: {again}"
-    if recorded_bug["wrong"] != pair.bug.wrong:
+    if recorded["wrong"] != pair.bug.wrong:
         return f"bugs.txt says otherwise what is wrong: {again}"
-    if recorded_bug["change"] != change(pair.bug.changes[pair.rung]):
+    if recorded["change"] != change(pair.hunks):
         return f"bugs.txt changes other lines: {again}"
-    for policy, kind in fixed.items():
-        before = recorded_bug["found"].get(policy)
+    for policy, kind in found.items():
+        before = recorded["found"].get(policy)
         if before != kind:
             return f"{policy} finds {kind or 'nothing'}, recorded {before or 'nothing'}: {again}"
-        if policy == recorded_bug["policy"] and shown(texts[policy]) != recorded_bug["report"]:
+        if policy == recorded["policy"] and shown(texts[policy]) != recorded["report"]:
             return f"{policy} says {shown(texts[policy])[:1]}: {again}"
     return ""
 
 
-def best_policy(fixed: dict[str, str], order: tuple[str, ...]) -> str | None:
-    """Whose report says most: the first that names a mistake, or else a wrong result."""
-    for good in (lambda kind: kind not in ("", WRONG), bool):
-        for policy in order:
-            if good(fixed[policy]):
-                return policy
-    return None
-
-
-def record_of(found, order: tuple[str, ...]) -> dict:
-    """What is recorded of one pair's findings."""
-    policy = best_policy(found.fixed, order)
+def record_of(pair: Pair, found: dict[str, str | None], texts: dict[str, str]) -> dict:
+    """The report is the first that names a mistake, or else a wrong result."""
+    telling = [policy for policy in QUICKEST if found[policy]]
+    telling.sort(key=lambda policy: found[policy] == "wrong")
     return {
-        "wrong": found.pair.bug.wrong,
-        "change": change(found.pair.bug.changes[found.pair.rung]),
-        "found": {**found.fixed, "race detector": found.race},
-        "policy": policy,
-        "report": shown(found.texts[policy]) if policy else [],
+        "wrong": pair.bug.wrong,
+        "change": change(pair.hunks),
+        "found": found,
+        "policy": telling[0] if telling else None,
+        "report": shown(texts[telling[0]]) if telling else [],
     }
 
 
@@ -103,15 +95,12 @@ def outlived(pairs: list[Pair]) -> str:
     return ", ".join(" ".join(one) for one in sorted(kept - planted))
 
 
-def write(findings: list, order: tuple[str, ...]) -> None:
-    """Adds these findings to the files of their rungs."""
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    for rung in sorted({found.pair.rung for found in findings}):
-        bugs = dict(of_rung(rung) or {})
-        of_this = [found for found in findings if found.pair.rung == rung]
-        bugs.update({found.pair.bug.name: record_of(found, order) for found in of_this})
-        path = Path(REPORTS / f"{rung}.json")
-        from bench.records import recorded
+def write(pair: Pair, record: dict) -> None:
+    """Adds the record of one pair to the file of its rung."""
+    from bench.records import recorded
 
-        recorded.write_json(path, {"kind": "planted", "rung": rung, "bugs": bugs})
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    bugs = {**(of_rung(pair.rung) or {}), pair.bug.name: record}
+    content = {"kind": "planted", "rung": pair.rung, "bugs": bugs}
+    recorded.write_json(REPORTS / f"{pair.rung}.json", content)
     of_rung.cache_clear()

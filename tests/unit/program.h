@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/exit_status.h"
+#include "harness/message.h"
 #include "step.h"
 #include "test.h"
 
@@ -116,18 +116,6 @@ static inline void run_all(const char *prefix, const run *runs, const char *skip
             run_case(name, expect_runs);
         }
     }
-}
-
-/* Whether the file at path has this text in it. */
-static inline bool file_has(const char *path, const char *text) {
-    static char content[65536];
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return false;
-    }
-    content[fread(content, 1, sizeof content - 1, file)] = '\0';
-    fclose(file);
-    return strstr(content, text) != NULL;
 }
 
 #endif

@@ -1,16 +1,126 @@
-/* What the harness makes of a computation, and integers that no order of summation rounds. */
+/* What the harness makes of a computation, of its shapes and of measurements, worked out by hand;
+ * and integers that no order of summation rounds. */
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "harness/arithmetic.h"
-#include "harness/random.h"
 #include "harness/reference.h"
+#include "harness/timing.h"
+#include "harness/workload.h"
 #include "test.h"
 
-static const step bf16 = {.computes = GEMM_BF16};
-static const step fp16 = {.computes = GEMM_FP16};
-static const step fp16_sums = {.computes = GEMM_FP16, .fp16_sums = true};
-static const step addmm = {.computes = ADDMM_FP16};
+static const step tiled = {
+    .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};
+static const step loose = {.name = "v00", .computes = GEMM_BF16, .multiple_n = 12, .multiple_k = 1};
+static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
+static const step half = {.name = "a06", .computes = GEMM_FP16};
+static const step half_sums = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
+static const step addmm = {.name = "a01", .computes = ADDMM_FP16};
+static const step adds_one = {.name = "t01", .computes = ADD_ONE_INT32, .multiple_m = 1};
+static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .multiple_n = 8};
+static char error[512];
+
+/* ---- shapes */
+
+typedef struct row {
+    const char *name; /* of the case that begins here; NULL: it goes on */
+    const step *step;
+    int m, n, k;
+    const char *error; /* what the error has in it; NULL: the shape is taken */
+} row;
+
+static const row ROWS[] = {
+    {"supported shapes are taken", &tiled, 128, 256, 64, NULL},
+    {NULL, &tiled, 8192, 8192, 8192, NULL},
+    {NULL, &loose, 1, 24, 8, NULL},
+    {NULL, &loose, 1 << 30, 24, 1 << 24, NULL},
+    {"others are refused in words", &tiled, 100, 256, 64,
+     "m=100 is not a multiple of 128 (v07 takes m: multiples of 128, n: multiples of 256, k: "
+     "multiples of 64)"},
+    {NULL, &tiled, 128, 128, 64, "n=128"},
+    {NULL, &tiled, 128, 256, 32, "k=32"},
+    {NULL, &tiled, 0, 256, 64, "m=0"},
+    {NULL, &tiled, 128, -256, 64, "n=-256"},
+    {NULL, &loose, (1 << 30) + 1, 24, 8, "m=1073741825: must be from 1 to 1073741824"},
+    {"rows are multiples of 16 bytes", &loose, 1, 12, 8, "n: multiples of 24"},
+    {NULL, &loose, 1, 24, 4, "k=4"},
+    {"fp16 and fp32 rows", &half, 3, 8, 8, NULL},
+    {NULL, &half, 3, 12, 8, "n=12"},
+    {NULL, &addmm, 3, 12, 8, NULL},
+    {NULL, &addmm, 3, 14, 8, "n=14"},
+    {NULL, &addmm, 3, 12, 4, "k=4"},
+    {NULL, &half, 3, 8, 1 << 25, NULL},
+    {"matrices that are moved", &adds_one, 1, 4, 0, NULL},
+    {NULL, &adds_one, 3, 1 << 30, 0, NULL},
+    {NULL, &adds_one, 3, INT_MAX - 3, 0, "n=2147483644: must be from 1 to 1073741824"},
+    {NULL, &adds_one, 4, 2, 0, "n=2"},
+    {NULL, &transposes, 4, 8, 0, NULL},
+    {NULL, &transposes, 4, 4, 0, "n=4"},
+    {NULL, &transposes, 1, 8, 0,
+     "m=1 is not a multiple of 4 (t02 takes m: multiples of 4, n: multiples of 8, since TMA copies "
+     "rows of whole 16 bytes and rows of A have n elements, rows of D m)"},
+    {"rows that a rung cannot address are refused", &limited, 256, 8, 1 << 23, NULL},
+    {NULL, &limited, 256, 8, 8500000, "k=8500000: must be from 1 to 8388608"},
+    {"k beyond exact sums is refused", &loose, 1, 24, (1 << 24) + 8, "16777216"},
+};
+enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
+
+static size_t first; /* row of the case that runs */
+
+static void rows(void) {
+    for (size_t i = first; i < ROW_COUNT && (i == first || ROWS[i].name == NULL); ++i) {
+        const row *row = &ROWS[i];
+        const int refused = shape_check(row->step, row->m, row->n, row->k, error, sizeof error);
+        EXPECT((refused != 0) == (row->error != NULL), "m=%d n=%d k=%d", row->m, row->n, row->k);
+        EXPECT(refused == 0 || strstr(error, row->error) != NULL, "%s", error);
+    }
+}
+
+static void expect_rounded_up(const step *step, int m, int n, int k, problem up) {
+    shape_round_up(step, &m, &n, &k);
+    EXPECT(m == up.m && n == up.n && k == up.k, "m=%d n=%d k=%d", m, n, k);
+}
+
+static void rounding_up(void) {
+    expect_rounded_up(&tiled, 1, 257, 64, (problem){.m = 128, .n = 512, .k = 64});
+    expect_rounded_up(&loose, 128, 512, 64, (problem){.m = 128, .n = 528, .k = 64});
+    expect_rounded_up(&transposes, 1, 9, 0, (problem){.m = 4, .n = 16});
+}
+
+static void copies(void) {
+    static const struct {
+        size_t bytes, most, copies;
+    } rows[] = {{384 << 20, 100, 2}, /* large operands */
+                {6 << 20, 100, 20},  /* twice the L2 */
+                {7 << 20, 100, 18},  /* rounded up */
+                {1024, 1000, 256},   /* at most */
+                {384 << 20, 1, 1},   /* all that fits */
+                {6 << 20, 5, 5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const size_t found = workload_copies(rows[i].bytes, 60 << 20, rows[i].most);
+        EXPECT(found == rows[i].copies, "row %zu: %zu", i, found);
+    }
+}
+
+static void samples(void) {
+    static uint64_t positions[SAMPLE_COUNT];
+    const int shapes[][2] = {{1, 8}, {7, 24}, {8192, 4096}, {INT_MAX, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+        const uint64_t m = (uint64_t)shapes[i][0];
+        const uint64_t n = (uint64_t)shapes[i][1];
+        const uint64_t corners[] = {0, n - 1, (m - 1) * n, m * n - 1};
+        sample_positions(shapes[i][0], shapes[i][1], positions);
+        EXPECT(memcmp(positions, corners, sizeof corners) == 0, "corners of shape %zu", i);
+        uint64_t largest = 0;
+        for (size_t j = 0; j < SAMPLE_COUNT; ++j) {
+            largest = positions[j] > largest ? positions[j] : largest;
+        }
+        EXPECT(largest == m * n - 1, "shape %zu", i);
+    }
+}
+
+/* ---- numbers */
 
 static integers integers_of(const step *step, int64_t k, float alpha, float beta) {
     const arithmetic arithmetic = arithmetic_of(step);
@@ -19,20 +129,27 @@ static integers integers_of(const step *step, int64_t k, float alpha, float beta
 
 static void computations(void) {
     const step unknown = {.computes = (enum computation)99};
-    EXPECT(strcmp(arithmetic_of(&bf16).name, "gemm_bf16") == 0, "bf16");
-    EXPECT(arithmetic_of(&fp16_sums).fp16_sums && !arithmetic_of(&fp16).fp16_sums, "fp16");
+    const arithmetic sums = arithmetic_of(&half_sums);
+    const arithmetic transposed = arithmetic_of(&transposes);
+    EXPECT(strcmp(arithmetic_of(&tiled).name, "gemm_bf16") == 0, "bf16");
+    EXPECT(sums.fp16_sums && !arithmetic_of(&half).fp16_sums, "fp16");
     EXPECT(arithmetic_of(&addmm).takes_c && arithmetic_of(&addmm).output == NUMBER_FP32, "addmm");
     EXPECT(arithmetic_of(&unknown).name == NULL, "unknown");
-    const arithmetic transposed = arithmetic_of(&(step){.computes = TRANSPOSE_FP32});
     EXPECT(arithmetic_moved_bytes(&transposed, 32768, 65536) == 17179869184.0, "bytes");
+    EXPECT(shape_flop(8192, 8192, 8192) == 1099511627776.0, "flop");
+    EXPECT(arithmetic_rounding(&sums, 4096, true).to_fp16 == 512, "fp16 sums");
+    EXPECT(arithmetic_rounding(&sums, 4, true).to_fp16 == 1, "less than one group");
+    EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp16 == 0, "fp32 sums");
+    EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp32 == 4096, "fp32 sums");
 }
 
-static void roundings(void) {
-    const arithmetic arithmetic = arithmetic_of(&fp16_sums);
-    EXPECT(arithmetic_rounding(&arithmetic, 4096, true).to_fp16 == 512, "fp16 sums");
-    EXPECT(arithmetic_rounding(&arithmetic, 4, true).to_fp16 == 1, "less than one group");
-    EXPECT(arithmetic_rounding(&arithmetic, 4096, false).to_fp16 == 0, "fp32 sums");
-    EXPECT(arithmetic_rounding(&arithmetic, 4096, false).to_fp32 == 4096, "fp32 sums");
+static void integer_range(void) {
+    static const int largest_k[] = {1 << 24, 1 << 22, (1 << 24) / 9, 1 << 20}; /* of 1, 2, 3, 4 */
+    for (int range = 1; range <= LARGEST_INTEGER_RANGE; ++range) {
+        const int k = largest_k[range - 1];
+        EXPECT(random_integer_range(k, 1 << 24) == range, "k=%d", k);
+        EXPECT(random_integer_range(k + 1, 1 << 24) == range - 1, "k=%d", k + 1);
+    }
 }
 
 /* The largest sum of |a||b| that a row can have. */
@@ -43,17 +160,17 @@ static int64_t largest_sum(integers integers, int64_t k) {
 
 static void sums_stay_exact(void) {
     for (int64_t k = 8; k < 200000; k += k / 7 / 8 * 8 + 8) {
-        EXPECT(largest_sum(integers_of(&bf16, k, 1, 1), k) <= 1 << 24, "bf16, k=%d", (int)k);
-        EXPECT(largest_sum(integers_of(&fp16, k, 1, 1), k) <= 65504, "fp16, k=%d", (int)k);
-        EXPECT(largest_sum(integers_of(&fp16_sums, k, 1, 1), k) <= 2048, "sums, k=%d", (int)k);
-        EXPECT(integers_of(&bf16, k, 1, 1).range == random_integer_range(k, EXACT_INTEGER_LIMIT) &&
-                   integers_of(&bf16, k, 1, 1).spacing == 1,
+        EXPECT(largest_sum(integers_of(&tiled, k, 1, 1), k) <= 1 << 24, "bf16, k=%d", (int)k);
+        EXPECT(largest_sum(integers_of(&half, k, 1, 1), k) <= 65504, "fp16, k=%d", (int)k);
+        EXPECT(largest_sum(integers_of(&half_sums, k, 1, 1), k) <= 2048, "sums, k=%d", (int)k);
+        EXPECT(integers_of(&tiled, k, 1, 1).range == random_integer_range(k, EXACT_INTEGER_LIMIT) &&
+                   integers_of(&tiled, k, 1, 1).spacing == 1,
                "bf16 has the integers that it always had");
     }
-    EXPECT(integers_of(&fp16_sums, 128, 1, 1).range == 4, "128");
-    EXPECT(integers_of(&fp16_sums, 2048, 1, 1).spacing == 1, "2048");
-    EXPECT(integers_of(&fp16_sums, 2056, 1, 1).spacing == 2, "2056");
-    EXPECT(integers_of(&fp16_sums, 8192, 1, 1).spacing == 4, "8192");
+    EXPECT(integers_of(&half_sums, 128, 1, 1).range == 4, "128");
+    EXPECT(integers_of(&half_sums, 2048, 1, 1).spacing == 1, "2048");
+    EXPECT(integers_of(&half_sums, 2056, 1, 1).spacing == 2, "2056");
+    EXPECT(integers_of(&half_sums, 8192, 1, 1).spacing == 4, "8192");
 }
 
 static bool is_fp32(double value) { return (double)(float)value == value; }
@@ -109,11 +226,77 @@ static void epilogue(void) {
     EXPECT(value == 2 && magnitude == 2, "A and B are looked at: %g", value);
 }
 
+/* ---- measurements */
+
+static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
+
+static void quantiles(void) {
+    static const struct {
+        double values[6]; /* NAN: not measured */
+        double low, median, high;
+    } rows[] = {{{5, 1, 3, NAN, NAN, NAN}, 1.4, 3, 4.6},
+                {{4, 1, 3, 2, NAN, NAN}, 1.3, 2.5, 3.7},
+                {{5, INFINITY, -INFINITY, NAN, NAN, NAN}, 5, 5, 5},
+                {{0, 10, 20, 30, 40, 50}, 5, 25, 45},
+                {{NAN, NAN, NAN, NAN, NAN, NAN}, NAN, NAN, NAN}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const summary s = summarize(rows[i].values, 6);
+        EXPECT(isnan(rows[i].median) ? isnan(s.low + s.median + s.high)
+                                     : near(s.low, rows[i].low) && near(s.high, rows[i].high) &&
+                                           s.median == rows[i].median,
+               "row %zu: %g (%g to %g)", i, s.median, s.low, s.high);
+    }
+    EXPECT(isnan(median(NULL, 0)), "nothing measured");
+    EXPECT(quantile(rows[0].values, 3, 0) == 1 && quantile(rows[0].values, 3, 1) == 5, "ends");
+}
+
+static void times(void) {
+    double step_seconds[] = {1e-3, 2e-3, 4e-3};
+    double cublas_seconds[] = {2e-3, 2e-3, 2e-3};
+    double clock_ghz[] = {1, 1, 1};
+    double unknown[] = {NAN, NAN, NAN};
+    const timing timing = {.rounds = 3,
+                           .work = {.flop = 4.096e9},
+                           .samples = {{{step_seconds, clock_ghz, unknown, unknown}, 15},
+                                       {{cublas_seconds, unknown, unknown, unknown}, 15}}};
+    const device_info gpu = {.compute_capability = 90, .sms = 2};
+    const timing_summary step = timing_summarize(&timing, CONTENDER_STEP, &gpu);
+    EXPECT(step.of[SECONDS] == 2e-3 && near(step.rate.median, 2.048), "%g TFLOPS",
+           step.rate.median);
+    /* 4.096e9 flop in 2e6 cycles on 2 SMs of 4096 flop per cycle: a quarter. */
+    EXPECT(near(step.share, 0.25), "share %g", step.share);
+    EXPECT(isnan(step.of[WATTS]) && isnan(step.of[JOULES]), "power was not measured");
+    const timing_summary cublas = timing_summarize(&timing, CONTENDER_OTHER, &gpu);
+    EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
+    EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
+           "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
+    EXPECT(isnan(tensor_core_flop_per_cycle(123)), "12.3 is not in the table");
+}
+
+static const struct {
+    const char *name;
+    void (*body)(void);
+} CASES[] = {
+    {"shape: rounding up to what is taken", rounding_up},
+    {"shape: number of operand copies", copies},
+    {"shape: sampled positions", samples},
+    {"arithmetic: what is computed, and what is rounded", computations},
+    {"arithmetic: range of exact integers", integer_range},
+    {"arithmetic: sums of the exact check's integers", sums_stay_exact},
+    {"arithmetic: alpha and beta in the exact check", scalars_stay_exact},
+    {"arithmetic: alpha, beta and C, and what 0 leaves out", epilogue},
+    {"statistics: quantiles interpolate, and leave out what was not measured", quantiles},
+    {"statistics: times, shares and ratios", times},
+};
+
 int main(void) {
-    run_case("arithmetic: what is computed", computations);
-    run_case("arithmetic: what is rounded", roundings);
-    run_case("arithmetic: sums of the exact check's integers", sums_stay_exact);
-    run_case("arithmetic: alpha and beta in the exact check", scalars_stay_exact);
-    run_case("arithmetic: alpha, beta and C, and what 0 leaves out", epilogue);
+    for (; first < ROW_COUNT; ++first) {
+        if (ROWS[first].name != NULL) {
+            run_row("shape", ROWS[first].name, rows);
+        }
+    }
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
+        run_case(CASES[i].name, CASES[i].body);
+    }
     return test_result();
 }

@@ -58,13 +58,12 @@ static emulation counted = {.order = "eager",
                             .sites = 2,
                             .site = accesses};
 
-static const contender PRODUCTS[CONTENDERS] = {
-    [CONTENDER_OTHER] = {.name = "cuBLAS"},
-    [CONTENDER_FP16_SUMS] = {.name = "cuBLAS with fp16 sums"},
-    [CONTENDER_HEURISTIC] = {.name = "cuBLASLt's best"}};
-static const contender MOVERS[CONTENDERS] = {
-    [CONTENDER_OTHER] = {.name = "cublasSgeam"}, [CONTENDER_COPY] = {.name = "the device copy"}};
-static const contender HOST[CONTENDERS] = {[CONTENDER_OTHER] = {.name = "the host product"}};
+static const char *const PRODUCTS[CONTENDERS] = {[CONTENDER_OTHER] = "cuBLAS",
+                                                 [CONTENDER_FP16_SUMS] = "cuBLAS with fp16 sums",
+                                                 [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
+static const char *const MOVERS[CONTENDERS] = {
+    [CONTENDER_OTHER] = "cublasSgeam", [CONTENDER_COPY] = "the device copy"};
+static const char *const HOST[CONTENDERS] = {[CONTENDER_OTHER] = "the host product"};
 
 static verification right_result(void) {
     verification result = {.contenders = STEP_AND_OTHER,
@@ -100,27 +99,21 @@ static void make_run(void) {
                    .device = &gpu,
                    .copies = 256,
                    .operand_bytes = 114688,
-                   .contenders = PRODUCTS,
+                   .names = PRODUCTS,
                    .verification = &result,
                    .timing = &times};
 }
 
 static void say(void) {
     char path[] = "/tmp/gemm-ladder-report-XXXXXX";
-    char error[512];
     FILE *out = fmemopen(text, sizeof text, "w");
     report_print_setup(out, &run);
     report_print_verification(out, &run);
-    if (run.timing != NULL) {
-        report_print_timing(out, &run);
-    }
-    if (run.emulation != NULL) {
-        emulation_print(out, run.emulation);
-    }
+    report_print_measured(out, &run);
     const size_t printed = (size_t)ftell(out);
     fclose(out);
     const int descriptor = mkstemp(path);
-    EXPECT(report_write_json(&run, path, error, sizeof error) == 0, "%s", error);
+    report_write_json(&run, path);
     FILE *file = fopen(path, "r");
     EXPECT(file != NULL, "%s", path);
     if (file != NULL) {
@@ -144,13 +137,6 @@ static void wrong(void) {
     run.timing = NULL;
 }
 
-static void wrong_without_times(void) {
-    result.made[PHASE_AFTER_TIMING] = false;
-    result.verdicts[PHASE_TIMED][CONTENDER_STEP].wrong = 7;
-    result.verdicts[PHASE_TIMED][CONTENDER_STEP].max_error_over_bound = HUGE_VAL;
-    run.timing = NULL;
-}
-
 static void add_contender(int who) { result.contenders = times.contenders |= 1U << who; }
 
 static void fp16_sums(void) {
@@ -158,27 +144,12 @@ static void fp16_sums(void) {
     add_contender(CONTENDER_FP16_SUMS);
 }
 
-static void wrong_fp16_sums(void) {
-    fp16_sums();
-    result.verdicts[PHASE_EXACT][CONTENDER_FP16_SUMS].wrong = 1;
-}
-
-static void algorithm(void) {
-    add_contender(CONTENDER_HEURISTIC);
-    times.heuristics =
-        (heuristics){.returned = 9, .winner = {.number = 7, .name = "algorithm 66, tile 20"}};
-}
-
 static void searched(void) {
-    algorithm();
-    times.heuristics.count = 2;
-    times.heuristics.tried[0] = times.heuristics.winner;
-    times.heuristics.tried[1] = (heuristic){.number = 0, .name = "x", .seconds = 6e-4};
-}
-
-static void wrong_algorithm(void) {
-    algorithm();
-    result.verdicts[PHASE_AFTER_TIMING][CONTENDER_HEURISTIC].wrong = 1;
+    add_contender(CONTENDER_HEURISTIC);
+    times.heuristics = (heuristics){.returned = 9,
+                                    .winner = {.number = 7, .name = "algorithm 66, tile 20"},
+                                    .count = 2,
+                                    .tried = {{.number = 7}, {.seconds = 6e-4}}};
 }
 
 static void moved(void) {
@@ -192,12 +163,7 @@ static void moved(void) {
     times.work = (work){.bytes = 3e9};
     gpu.memory_bytes_per_second = 8e12;
     run.step = &T02;
-    run.contenders = MOVERS;
-}
-
-static void memory_unknown(void) {
-    moved();
-    gpu.memory_bytes_per_second = NAN;
+    run.names = MOVERS;
 }
 
 static void wrong_words(void) {
@@ -216,15 +182,9 @@ static void emulated(void) {
     gpu = EMULATOR;
     result.made[PHASE_AFTER_TIMING] = false;
     snprintf(result.orders, sizeof result.orders, "eager, lazy");
-    run.contenders = HOST;
+    run.names = HOST;
     run.emulation = &counted;
     run.timing = NULL;
-}
-
-static void wrong_policy(void) {
-    emulated();
-    result.verdicts[PHASE_EXACT][CONTENDER_STEP].wrong = 1;
-    result.wrong_order = "lazy";
 }
 
 /* What is in the text; after a ! what is not. */
@@ -235,26 +195,25 @@ typedef struct row {
 } row;
 
 static const row ROWS[] = {
-    {"the lines of the set-up",
+    {"the lines of the set-up and of a right result",
      right,
      {"v07  raw mbarrier\n",
       "device     Test GPU, 132 SMs, compute capability 9.0, CUDA 13.0, cuBLAS 13.1.0, "
       "driver unknown\n",
       "problem    m=128 n=256 k=64, bf16 in and out, fp32 accumulate\n",
-      "inputs     normal, seed 1, 256 copies of the operands (0.0294 GB, L2 is 60 MB)\n"}},
-    {"the lines of a right result",
-     right,
-     {"verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
+      "inputs     normal, seed 1, 256 copies of the operands (0.0294 GB, L2 is 60 MB)\n",
+      "verified   exact: 32768 of 32768 equal; bounded: largest error 0.25 of the bound; "
       "cuBLAS agrees; guards intact; timed buffers checked again\n",
       "time       1 ms  800.0 TFLOPS  (800.0 to 800.0, 2 rounds of 14 launches, burst)\n",
       "cuBLAS     2 ms  400.0 TFLOPS", "ratio      2.000 of cuBLAS  (2.000 to 2.000)\n",
       "tensor     98.6 % of the tensor-core peak's cycles   clock 1.500 GHz   "
       "(cuBLAS 49.3 %, 1.500 GHz)\n"}},
-    {"the lines of a wrong result",
+    {"the lines and the JSON of a wrong result",
      wrong,
      {"!verified   ", "WRONG      exact: 1 of 32768 differ; first at [0][0]: got 12, expected 13\n",
       "WRONG      cuBLAS bounded: 1 elements were never written", "(after timing)\n",
-      "WRONG      guards: D of copy 0: somewhere\n"}},
+      "WRONG      guards: D of copy 0: somewhere\n", "\"verified\": false", "\"wrong\": 1",
+      "\"guards_intact\": false", "\"timing\": null"}},
     {"cuBLAS with fp16 sums beside it",
      fp16_sums,
      {"k=64, fp16 in and out, fp16 accumulate\n", "ratio      2.000 of cuBLAS  (2.000 to 2.000)\n",
@@ -264,23 +223,14 @@ static const row ROWS[] = {
       "\"ratio_to_cublas\": {\n      \"median\": 2,",
       "\"ratio_to_cublas_fp16_sums\": {\n      \"median\": 0.5,",
       "\"cublas_fp16_sums\": {\n      \"exact_wrong\": 0"}},
-    {"cuBLAS with fp16 sums that is wrong",
-     wrong_fp16_sums,
-     {"WRONG      cuBLAS with fp16 sums exact: 1 of 32768"}},
-    {"one of cuBLASLt's algorithms",
-     algorithm,
-     {"cuBLASLt   0.5 ms  1600.0 TFLOPS", "ratio      0.500 of cuBLASLt's best  (0.500 to 0.500)\n",
-      "           number 7 of 9: algorithm 66, tile 20\n"}},
     {"one of cuBLASLt's algorithms, after a search",
      searched,
-     {"algorithm 66, tile 20; the fastest of 2 that were timed\n",
+     {"cuBLASLt   0.5 ms  1600.0 TFLOPS", "ratio      0.500 of cuBLASLt's best  (0.500 to 0.500)\n",
+      "           number 7 of 9: algorithm 66, tile 20; the fastest of 2 that were timed\n",
       "\"ratio_to_cublaslt\": {\n      \"median\": 0.5,",
       "\"cublaslt\": {\n      \"exact_wrong\": 0",
       "\"winner\": {\n        \"number\": 7,\n        \"name\": \"algorithm 66, tile 20\"",
       "!fp16_sums"}},
-    {"one of cuBLASLt's algorithms that is wrong",
-     wrong_algorithm,
-     {"WRONG      cuBLASLt's best bounded: 1 of 32768"}},
     {"the lines of what moves words",
      moved,
      {"problem    m=128 n=256, fp32, transposed\n",
@@ -293,9 +243,6 @@ static const row ROWS[] = {
       "ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n",
       "memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
       "  (the device copy 75.0 %, 1.500 GHz)\n"}},
-    {"words, where the memory's peak is unknown",
-     memory_unknown,
-     {"memory     peak unknown   clock 1.500 GHz   (the device copy 1.500 GHz)\n"}},
     {"JSON of what moves words",
      moved,
      {"\"computation\": \"transpose_fp32\",\n    \"m\": 128,\n    \"n\": 256,\n    "
@@ -321,14 +268,6 @@ static const row ROWS[] = {
       "\"compute_capability\": \"9.0\"", "\"power_limit_watts\": null", "\"verified\": true",
       "\"protocol\": \"burst\"", "\"seconds\": [0.001, 0.001]", "\"samples\": [2, 2]",
       "\"integer_range\": 4", "\"computation\": \"gemm_bf16\"", "!fp16", "!alpha"}},
-    {"JSON of a wrong run",
-     wrong_without_times,
-     {"\"verified\": false", "\"wrong\": 7", "\"max_error_over_bound\": null",
-      "\"after_timing\": null", "\"timing\": null"}},
-    {"the lines of an emulated run",
-     emulated,
-     {"machine    CPU emulator, compute capability 9.0, 4 SMs; no speed is measured\n",
-      "inputs     normal, seed 1\n", "the host product agrees\npolicies   eager, lazy\n"}},
     {"the counts of an emulated run",
      emulated,
      {"launch     8 CTAs in 4 clusters, 3072 threads; counted under the policy eager\n",
@@ -342,13 +281,11 @@ static const row ROWS[] = {
       "banks      conflicts in 1 of the 2 lines that access shared memory:\n",
       "              8         512            448  write   steps/v07.cu:120\n",
       "!steps/v07.cu:130"}},
-    {"the policy under which a result is wrong",
-     wrong_policy,
-     {"WRONG      exact: 1 of 32768 differ", "policy     lazy\n"}},
     {"JSON of an emulated run",
      emulated,
      {"\"gpu\": null", "\"host_product\": {", "\"policies\": \"eager, lazy\"", "\"timing\": null",
-      "\"counted_policy\": \"eager\"", "\"wgmmas\": 512", "\"extra_wavefronts\": 448"}},
+      "\"after_timing\": null", "\"counted_policy\": \"eager\"", "\"wgmmas\": 512",
+      "\"extra_wavefronts\": 448"}},
 };
 
 static const row *current; /* the row that runs */
@@ -383,11 +320,27 @@ static void every_verdict_counts(void) {
     }
 }
 
+/* Of several outputs: what is first stays. */
+static void merging(void) {
+    verdict total = {.kind = CHECK_BOUNDED};
+    const verdict good = {CHECK_BOUNDED, 10, .max_error_over_bound = 0.5};
+    const verdict bad = {CHECK_BOUNDED, 10, 1, .max_error_over_bound = 2, .first_row = 3};
+    const verdict worse = {CHECK_BOUNDED, 10, 4, .first_row = 5};
+    verdict_merge(&total, &good);
+    EXPECT(verdict_right(&total) && total.checked == 10, "good");
+    verdict_merge(&total, &bad);
+    verdict_merge(&total, &worse);
+    EXPECT(total.checked == 30 && total.wrong == 5 && total.first_row == 3, "first row %d",
+           (int)total.first_row);
+    EXPECT(total.max_error_over_bound == 2, "%g", total.max_error_over_bound);
+}
+
 int main(void) {
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
         current = &ROWS[i];
         run_row("report", current->name, says);
     }
     run_case("report: every check counts", every_verdict_counts);
+    run_case("report: the verdicts of several outputs", merging);
     return test_result();
 }

@@ -10,15 +10,13 @@
 // A load of a two-dimensional box into the own CTA.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
                         EMULATOR_SITE) {
-    const int coordinates[2] = {column, row};
-    emulator::tma_load(tile, map, coordinates, 2, barrier, 0, where);
+    emulator::tma_load(tile, map, column, row, barrier, 0, where);
 }
 
 // A load of a two-dimensional box into the CTAs of cta_mask.
 DEVICE void tma_load_2d_multicast(void *tile, const TensorMap *map, int column, int row,
                                   uint64_t *barrier, uint16_t cta_mask, EMULATOR_SITE) {
-    const int coordinates[2] = {column, row};
-    emulator::tma_load(tile, map, coordinates, 2, barrier, cta_mask, where);
+    emulator::tma_load(tile, map, column, row, barrier, cta_mask, where);
 }
 
 // There is no L2: its policies mean nothing.
@@ -38,8 +36,7 @@ DEVICE void fence_proxy_async(EMULATOR_SITE) { emulator::fence_proxy_async(where
 // A store, in the thread's open bulk group.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
                          EMULATOR_SITE) {
-    const int coordinates[2] = {column, row};
-    emulator::tma_store(map, tile, coordinates, 2, where);
+    emulator::tma_store(map, tile, column, row, where);
 }
 
 // tma_store_2d.

@@ -1,5 +1,5 @@
-/* The part of CUDA's driver API that makes tensor maps. C. (CUDA Driver API: Tensor Map Object
- * Management.) */
+/* The part of CUDA's driver API that makes the rungs' tensor maps. C. (CUDA Driver API: Tensor Map
+ * Object Management.) */
 #ifndef GEMM_LADDER_EMULATOR_CUDA_H
 #define GEMM_LADDER_EMULATOR_CUDA_H
 
@@ -20,15 +20,8 @@ typedef struct CUtensorMap {
 } CUtensorMap;
 
 typedef enum CUtensorMapDataType {
-    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
-    CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
-    CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
-    CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
-    CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
-    CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+    CU_TENSOR_MAP_DATA_TYPE_INT32 = 4,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
-    CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
     CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9
 } CUtensorMapDataType;
 
@@ -44,18 +37,16 @@ typedef enum CUtensorMapSwizzle {
 /* Changes how fast a load is, and so nothing here. */
 typedef enum CUtensorMapL2promotion {
     CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
     CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3
 } CUtensorMapL2promotion;
 
 typedef enum CUtensorMapFloatOOBfill {
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
 } CUtensorMapFloatOOBfill;
 
-/* Sizes, boxes and element strides by dimension, the contiguous one first; strides in bytes, from
- * the second on. CUDA_ERROR_INVALID_VALUE for what the hardware cannot do, or this machine not. */
+/* Of a matrix: sizes, boxes and element strides by dimension, the contiguous one first; the one
+ * stride in bytes. CUDA_ERROR_INVALID_VALUE for what the hardware cannot do, or this machine not:
+ * other ranks than 2, and element strides. */
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                 void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
                                 const cuuint32_t *box, const cuuint32_t *element_strides,

@@ -1,16 +1,16 @@
-/* The emulator: every order of events that its policies make. */
+/* The emulator as a device, of host memory and one stream that is always done; and every order of
+ * events that its policies make. */
 #include "harness/machine.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
-#include "harness/emulated/launch_progress.h"
 #include "harness/message.h"
-#include "harness/shape.h"
 
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
 enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K = 320 };
@@ -34,12 +34,44 @@ option_rules machine_option_rules(const step *step) {
     return rules;
 }
 
+void device_open(const step *step, int index, device *device) {
+    memset(device, 0, sizeof *device);
+    device_info *info = &device->info;
+    info->emulated = true;
+    info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY
+                                   ? step->min_compute_capability
+                                   : step->max_compute_capability;
+    info->power_limit_watts = NAN;
+    info->memory_bytes_per_second = NAN;
+    snprintf(info->name, sizeof info->name, "CPU emulator%s",
+             emulator_detects_races() ? " under ThreadSanitizer" : "");
+    emulator_report_prefix(step->name);
+    cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
+               "asking for the number of multiprocessors");
+}
+
+size_t device_free_bytes(void) {
+    char line[128];
+    size_t kilobytes;
+    size_t bytes = SIZE_MAX; /* unknown: too large an allocation will fail */
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemAvailable: %zu kB", &kilobytes) == 1) {
+            bytes = kilobytes * 1024;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return bytes;
+}
+
 /* ---- one progress line over all launches */
 
 static progress line;
 static double all_launches;
-static double launches_before; /* the one that runs */
-static double multiply_adds_of_one;
+static double launches_before;      /* the one that runs */
+static double multiply_adds_of_one; /* 0 if it does not multiply */
 
 /* A kernel with few, long-lived CTAs is far on long before the first of them is done. */
 static void show(double grid_done, uint64_t multiply_adds) {
@@ -49,17 +81,12 @@ static void show(double grid_done, uint64_t multiply_adds) {
     progress_update(&line, (launches_before + done) / all_launches);
 }
 
-/* There will be so many launches, each of so many multiply-adds in all; 0 if it does not multiply.
- */
-static void launch_progress_begin(size_t launches, double multiply_adds) {
-    all_launches = (double)launches;
-    launches_before = -1; /* the next one is number 0 */
-    multiply_adds_of_one = multiply_adds;
-    progress_begin(&line, "emulating");
-    emulator_on_progress(show);
+void device_wait(const device *device, const char *what) {
+    progress_hide(&line); /* something else may be printed; the next launch shows it again */
+    cuda_check(cudaStreamSynchronize(device->stream), "running %s", what);
 }
 
-void launch_progress_hide(void) { progress_hide(&line); }
+/* ---- orders of events */
 
 void machine_watch_output(const void *d, size_t bytes) { emulator_watch_output(d, bytes); }
 
@@ -89,8 +116,11 @@ const char *machine_choose_order(const options *options, size_t order) {
     static char random_name[64];
     static const struct options *begun;
     if (begun != options) {
-        launch_progress_begin(launches_in_all(options),
-                              (double)options->m * (double)options->n * (double)options->k);
+        all_launches = (double)launches_in_all(options);
+        launches_before = -1; /* the next one is number 0 */
+        multiply_adds_of_one = (double)options->m * (double)options->n * (double)options->k;
+        progress_begin(&line, "emulating");
+        emulator_on_progress(show);
         begun = options;
     }
     ++launches_before;

@@ -1,183 +1,231 @@
-/* The reference by its definition, in fp64. */
+/* The reference by its definition, in fp64; and the second opinion on a machine without cuBLAS: of
+ * products fp32 sums, as the rungs have, in an order of its own. Nothing runs beside the host here:
+ * the streams say nothing. */
 #include "harness/reference.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "harness/emulated/widened.h"
 #include "harness/message.h"
 
-/* Columns of D whose sums are made side by side, in vectors of 16 bytes, which every processor has:
- * the compiler keeps those in registers if it is told to unroll the loops over them. */
-enum { LANES = 2, VECTORS = 4, TOGETHER = LANES * VECTORS };
-typedef double numbers __attribute__((vector_size(LANES * sizeof(double))));
-typedef int64_t bits __attribute__((vector_size(LANES * sizeof(int64_t))));
-typedef union columns {
-    double number[TOGETHER];
-    numbers vector[VECTORS];
-} columns;
-static const int64_t ALL_BUT_THE_SIGN = INT64_MAX;
+/* Sums that are made side by side: loops over them are unrolled, so that the compiler keeps them in
+ * registers. */
+enum { COLUMNS = 8, PARTS = 16, SAMPLES_BETWEEN_UPDATES = 1024 };
 
-/* Values are only drawn between rows of this many products, as far as progress goes. */
-static const double PRODUCTS_BETWEEN_UPDATES = 1e6;
-enum { SAMPLES_BETWEEN_UPDATES = 1024 };
-
-/* The operands in fp32, what else an element is made of, and [k] numbers of TOGETHER rows of B. */
-typedef struct operands {
-    const problem *problem;
-    float *a;
-    float *b;
-    columns *panel;
-} operands;
-
-/* What becomes of TOGETHER elements of D: see expected in compare.h. */
-typedef struct sums {
-    columns value;
-    columns magnitude;
-    columns partials;
-} sums;
-
-/* An empty panel, or NULL after printing one line. */
-static columns *new_panel(size_t k) {
-    const size_t bytes = k * sizeof(columns);
-    columns *panel = aligned_alloc(sizeof(columns), bytes);
-    if (panel == NULL) {
-        message("no memory for %zu bytes of the reference's operands", bytes);
-        return NULL;
+/* A matrix of `rows` rows of `columns` elements in fp32, so that a loop over it has no format to
+ * look at. The caller frees it. */
+static float *widened(enum number format, const void *matrix, int rows, int columns) {
+    const size_t count = (size_t)rows * (size_t)columns;
+    float *copy = allocate(count, sizeof *copy);
+    for (size_t i = 0; i < count; ++i) {
+        copy[i] = number_read(format, matrix, i);
     }
-    memset(panel, 0, bytes);
-    return panel;
+    return copy;
 }
 
-static float rounded_up(double value) { return nextafterf((float)value, INFINITY); }
+/* What becomes of COLUMNS elements of D: see expected in compare.h. */
+typedef struct sums {
+    double value[COLUMNS], magnitude[COLUMNS], partials[COLUMNS];
+} sums;
+
+/* The operands in fp32, and [k] numbers of COLUMNS rows of B. */
+typedef struct operands {
+    float *a, *b;
+    double (*panel)[COLUMNS];
+} operands;
 
 /* Lays `count` rows of B, those of the columns of D from `first` on, side by side. What else is in
  * the panel stays there: it makes sums that nobody asks for. */
-static void fill_panel(const reference *reference, const operands *operands, size_t first,
-                       size_t count) {
-    const size_t k = (size_t)reference->k;
+static void fill_panel(const operands *operands, size_t k, size_t first, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        const float *column = operands->b + (first + i) * k;
         for (size_t j = 0; j < k; ++j) {
-            operands->panel[j].number[i] = (double)column[j];
+            operands->panel[j][i] = (double)operands->b[(first + i) * k + j];
         }
     }
 }
 
 /* The sums of a row of A and all columns of the panel, in the order of k. */
-static sums row_by_panel(const float *row, const columns *panel, size_t k) {
-    sums sums = {0};
+static sums row_by_panel(const float *row, double (*panel)[COLUMNS], size_t k) {
+    sums sums = {{0}, {0}, {0}};
     for (size_t j = 0; j < k; ++j) {
         const double factor = (double)row[j];
-#pragma GCC unroll VECTORS
-        for (int i = 0; i < VECTORS; ++i) {
-            const numbers product = factor * panel[j].vector[i];
-            sums.value.vector[i] += product;
-            sums.magnitude.vector[i] += (numbers)((bits)product & ALL_BUT_THE_SIGN);
+#pragma GCC unroll COLUMNS
+        for (int i = 0; i < COLUMNS; ++i) {
+            const double product = factor * panel[j][i];
+            sums.value[i] += product;
+            sums.magnitude[i] += fabs(product);
         }
         if ((j + 1) % FP16_SUM_GROUP != 0 && j + 1 != k) {
             continue;
         }
-#pragma GCC unroll VECTORS
-        for (int i = 0; i < VECTORS; ++i) {
-            const numbers sum = sums.value.vector[i];
-            sums.partials.vector[i] += (numbers)((bits)sum & ALL_BUT_THE_SIGN);
+#pragma GCC unroll COLUMNS
+        for (int i = 0; i < COLUMNS; ++i) {
+            sums.partials[i] += fabs(sums.value[i]);
         }
     }
     return sums;
 }
 
-/* Writes element `to` of the reference, which is number `i` of the sums and stands at `position`.
- */
-static void write_element(reference *reference, const operands *operands, const sums *sums,
+static float rounded_up(double value) { return nextafterf((float)value, INFINITY); }
+
+/* Writes element `to` of the reference, which is number i of the sums and at `position` of D. */
+static void write_element(const reference *reference, const problem *problem, const sums *sums,
                           size_t i, size_t position, size_t to) {
-    double value = sums->value.number[i];
-    double magnitude = sums->magnitude.number[i];
+    double value = sums->value[i];
+    double magnitude = sums->magnitude[i];
     if (reference->arithmetic.takes_c) {
-        reference_epilogue(operands->problem, position, &value, &magnitude);
+        reference_epilogue(problem, position, &value, &magnitude);
     }
     reference->values[to] = value;
     reference->magnitudes[to] = rounded_up(magnitude);
     if (reference->partials != NULL) {
-        reference->partials[to] = rounded_up(sums->partials.number[i]);
+        reference->partials[to] = rounded_up(sums->partials[i]);
     }
 }
 
-/* `count` columns of D from `first` on, at most TOGETHER. */
-static void compute_columns(reference *reference, const operands *operands, size_t first,
-                            size_t count, progress *progress) {
-    const size_t m = (size_t)reference->m;
+static void compute_all(const reference *reference, const problem *problem,
+                        const operands *operands, progress *progress) {
     const size_t n = (size_t)reference->n;
     const size_t k = (size_t)reference->k;
-    double products = 0;
-    fill_panel(reference, operands, first, count);
-    for (size_t row = 0; row < m; ++row) {
-        const sums sums = row_by_panel(operands->a + row * k, operands->panel, k);
-        for (size_t i = 0; i < count; ++i) {
-            const size_t position = row * n + first + i;
-            write_element(reference, operands, &sums, i, position, position);
+    for (size_t first = 0; first < n; first += COLUMNS) {
+        const size_t count = n - first < COLUMNS ? n - first : COLUMNS;
+        fill_panel(operands, k, first, count);
+        for (size_t row = 0; row < (size_t)reference->m; ++row) {
+            const sums sums = row_by_panel(operands->a + row * k, operands->panel, k);
+            for (size_t i = 0; i < count; ++i) {
+                const size_t position = row * n + first + i;
+                write_element(reference, problem, &sums, i, position, position);
+            }
         }
-        products += TOGETHER * (double)k;
-        if (products > PRODUCTS_BETWEEN_UPDATES) {
-            progress_update(progress, (double)(first * m + row * count) / (double)(m * n));
-            products = 0;
-        }
+        progress_update(progress, (double)first / (double)n);
     }
 }
 
-static void compute_all(reference *reference, const operands *operands, progress *progress) {
-    const size_t n = (size_t)reference->n;
-    for (size_t first = 0; first < n; first += TOGETHER) {
-        compute_columns(reference, operands, first, n - first < TOGETHER ? n - first : TOGETHER,
-                        progress);
-    }
-}
-
-static void compute_sample(reference *reference, const operands *operands, progress *progress) {
+static void compute_sample(const reference *reference, const problem *problem,
+                           const operands *operands, progress *progress) {
     const size_t n = (size_t)reference->n;
     const size_t k = (size_t)reference->k;
     for (size_t to = 0; to < reference->count; ++to) {
         const size_t position = (size_t)reference->positions[to];
-        fill_panel(reference, operands, position % n, 1);
+        fill_panel(operands, k, position % n, 1);
         const sums sums = row_by_panel(operands->a + position / n * k, operands->panel, k);
-        write_element(reference, operands, &sums, 0, position, to);
+        write_element(reference, problem, &sums, 0, position, to);
         if (to % SAMPLES_BETWEEN_UPDATES == 0) {
             progress_update(progress, (double)to / (double)reference->count);
         }
     }
 }
 
-static void compute_words(reference *reference, const problem *problem) {
-    for (size_t i = 0; i < reference->count; ++i) {
-        reference->words[i] = reference_word(reference, problem, i);
-    }
-}
-
-int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream) {
-    (void)stream; /* nothing runs beside the host here */
-    if (reference->words != NULL) {
-        compute_words(reference, problem);
-        return 0;
-    }
+void reference_compute(const reference *reference, const problem *problem,
+                       struct CUstream_st *stream) {
     const enum number format = reference->arithmetic.operands;
-    operands operands = {problem, widened(format, problem->a, reference->m, reference->k),
-                         widened(format, problem->b, reference->n, reference->k),
-                         new_panel((size_t)reference->k)};
-    const bool ready = operands.a != NULL && operands.b != NULL && operands.panel != NULL;
-    if (ready) {
-        progress progress;
-        progress_begin(&progress, "computing the reference");
-        if (reference->positions == NULL) {
-            compute_all(reference, &operands, &progress);
-        } else {
-            compute_sample(reference, &operands, &progress);
+    (void)stream;
+    if (reference->words != NULL) {
+        for (size_t i = 0; i < reference->count; ++i) {
+            reference->words[i] = reference_word(reference, problem, i);
         }
-        progress_end(&progress);
+        return;
     }
+    const operands operands = {widened(format, problem->a, reference->m, reference->k),
+                               widened(format, problem->b, reference->n, reference->k),
+                               allocate((size_t)reference->k, sizeof *operands.panel)};
+    progress progress;
+    progress_begin(&progress, "computing the reference");
+    (reference->positions == NULL ? compute_all : compute_sample)(reference, problem, &operands,
+                                                                  &progress);
+    progress_hide(&progress);
     free(operands.a);
     free(operands.b);
     free(operands.panel);
-    return ready ? 0 : 1;
+}
+
+/* ---- the second opinion */
+
+struct second_opinion {
+    arithmetic arithmetic;
+};
+
+const char *second_opinion_name(enum computation computes, int contender) {
+    return contender == CONTENDER_OTHER ? arithmetic_of(&(step){.computes = computes}).family->host
+                                        : NULL;
+}
+
+second_opinion *second_opinion_open(enum computation computes, int contender,
+                                    struct CUstream_st *stream) {
+    (void)stream;
+    (void)contender; /* there is but one */
+    second_opinion *opinion = allocate(1, sizeof *opinion);
+    opinion->arithmetic = arithmetic_of(&(step){.computes = computes});
+    return opinion;
+}
+
+void second_opinion_close(second_opinion *opinion) { free(opinion); }
+
+static float dot_product(const float *a, const float *b, int k) {
+    float sums[PARTS] = {0}; /* each of every PARTS-th product */
+    float sum = 0;
+    int i = 0;
+    for (; i + PARTS <= k; i += PARTS) {
+#pragma GCC unroll PARTS
+        for (int part = 0; part < PARTS; ++part) {
+            sums[part] += a[i + part] * b[i + part];
+        }
+    }
+    for (; i < k; ++i) {
+        sum += a[i] * b[i];
+    }
+    for (int part = 0; part < PARTS; ++part) {
+        sum += sums[part];
+    }
+    return sum;
+}
+
+/* What becomes of a sum of products; position is that of the element in C and D. What is multiplied
+ * by 0 is not looked at. */
+static float with_c(const problem *problem, size_t position, float sum) {
+    const float scaled = problem->alpha == 0 ? 0 : problem->alpha * sum;
+    return problem->beta == 0 ? scaled
+                              : scaled + problem->beta * ((const float *)problem->c)[position];
+}
+
+static void multiply(const arithmetic *arithmetic, const problem *problem) {
+    const size_t n = (size_t)problem->n;
+    const size_t k = (size_t)problem->k;
+    float *a = widened(arithmetic->operands, problem->a, problem->m, problem->k);
+    float *b = widened(arithmetic->operands, problem->b, problem->n, problem->k);
+    progress progress;
+    progress_begin(&progress, "computing the host product");
+    for (size_t row = 0; row < (size_t)problem->m; ++row) {
+        for (size_t column = 0; column < n; ++column) {
+            const size_t position = row * n + column;
+            const float sum = dot_product(a + row * k, b + column * k, problem->k);
+            number_write(arithmetic->output, problem->d, position,
+                         arithmetic->takes_c ? with_c(problem, position, sum) : sum);
+        }
+        progress_update(&progress, (double)row / (double)problem->m);
+    }
+    progress_hide(&progress);
+    free(a);
+    free(b);
+}
+
+/* Reads A from its first word to its last: the reference goes over D. */
+static void move(const arithmetic *arithmetic, const problem *problem) {
+    const size_t m = (size_t)problem->m;
+    const size_t n = (size_t)problem->n;
+    const uint32_t *a = problem->a;
+    uint32_t *d = problem->d;
+    for (size_t row = 0; row < m; ++row) {
+        for (size_t column = 0; column < n; ++column, ++a) {
+            if (arithmetic->transposes) {
+                d[column * m + row] = *a;
+            } else {
+                d[row * n + column] = *a + 1;
+            }
+        }
+    }
+}
+
+void second_opinion_launch(second_opinion *opinion, const problem *problem) {
+    (opinion->arithmetic.moves ? move : multiply)(&opinion->arithmetic, problem);
 }

@@ -4,7 +4,6 @@
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
 #include "harness/machine.h"
-#include "harness/shape.h"
 
 /* No rung has a larger tile. The numbers of tiles and k-tiles below are those of such a tile; a
  * smaller one has more. */

@@ -1,7 +1,8 @@
-/* The mean SM clock between two points of a stream, without a profiler: a small kernel at each of
- * them reads the cycle counter and the clock time on every SM. */
-#ifndef GEMM_LADDER_HARNESS_CLOCKS_H
-#define GEMM_LADDER_HARNESS_CLOCKS_H
+/* What times are taken with: the time between two points of a stream, a gate before them, and the
+ * mean SM clock between two others. There is one of each, and the stream is always the same. */
+#pragma once
+
+#include <stdbool.h>
 
 #include "step.h"
 
@@ -9,23 +10,46 @@
 extern "C" {
 #endif
 
-typedef struct clocks clocks;
+/* ---- the time */
+
+/* The points between which it is taken. */
+void watch_start(struct CUstream_st *stream);
+void watch_stop(struct CUstream_st *stream);
+/* Whether the stream has come to watch_start(). what it runs is named in a message if it fails. */
+bool watch_is_running(const char *what);
+/* The seconds between the two; after the stream's work has ended. */
+double watch_seconds(void);
+
+/* ---- the gate: what is enqueued after it does not start before the host opens it. So the time
+ * between two later points contains no host enqueueing time.
+ *
+ * It is a kernel that polls a flag in host memory. A CUDA graph would also do, but it would launch
+ * the kernels in another way than a program does. An early launch (see dependent_launch.cuh) cannot
+ * pass the gate, because the polling kernel never issues launch_dependents. */
+
+/* Enqueues the gate, closed. Nothing that waits for the stream may be called before gate_open(),
+ * and no kernel launched for the first time: CUDA loads it then, which may wait for the gate to
+ * end. (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.) */
+void gate_close(struct CUstream_st *stream);
+/* Opens it; nothing if no gate is closed. So does the end of the program. */
+void gate_open(void);
+/* After the stream's work has ended: ends the program if a gate did not wait to be opened, because
+ * its time limit of some seconds was over. */
+void gate_check(void);
+
+/* ---- the SM clock, without a profiler: a small kernel at each of two points reads the cycle
+ * counter and the clock time on every SM */
 
 enum clock_point { CLOCK_BEFORE, CLOCK_AFTER };
 
-/* NULL after printing one line. The others return 0, or non-zero after printing one line. */
-clocks *clocks_open(int sms);
-void clocks_close(clocks *clocks);
-
 /* Forgets earlier readings. */
-int clocks_clear(clocks *clocks, struct CUstream_st *stream);
-/* Enqueues a reading; it takes a few microseconds of the stream's time. */
-int clocks_read(clocks *clocks, enum clock_point point, struct CUstream_st *stream);
-/* Waits for the stream. ghz: mean over the SMs that both readings caught; NAN if there is none. */
-int clocks_mean_ghz(clocks *clocks, struct CUstream_st *stream, double *ghz);
+void clocks_clear(struct CUstream_st *stream);
+/* Enqueues a reading on so many SMs; it takes a few microseconds of the stream's time. */
+void clocks_read(int sms, enum clock_point point, struct CUstream_st *stream);
+/* Waits for the stream. In GHz, the mean over the SMs that both readings caught; NAN if there is
+ * none. */
+double clocks_mean_ghz(struct CUstream_st *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

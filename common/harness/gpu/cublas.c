@@ -1,17 +1,10 @@
-#include "harness/second_opinion.h"
+/* The second opinion: cuBLAS where it has the computation. */
+#include "harness/gpu/cublas.h"
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "harness/gpu/cublas.h"
-#include "harness/gpu/heuristics.h"
-#include "harness/gpu/lt_matmul.h"
-#include "harness/gpu/moves.h"
 #include "harness/message.h"
 
 struct second_opinion {
@@ -42,12 +35,11 @@ const char *second_opinion_name(enum computation computes, int contender) {
     }
 }
 
-static bool failed(cublasStatus_t status, const char *what) {
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        return false;
+void cublas_check(cublasStatus_t status, const char *what) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        end_with(STATUS_FAILED, "%s failed: %s: %s", what, cublasGetStatusName(status),
+                 cublasGetStatusString(status));
     }
-    message("%s failed: %s: %s", what, cublasGetStatusName(status), cublasGetStatusString(status));
-    return true;
 }
 
 /* cuBLAS may split k over several blocks. By default it may then round the partial sums to 16 bits
@@ -57,33 +49,22 @@ static const cublasMath_t MATH_MODE =
 
 second_opinion *second_opinion_open(enum computation computes, int contender,
                                     struct CUstream_st *stream) {
-    second_opinion *cublas = calloc(1, sizeof *cublas);
-    if (cublas == NULL) {
-        message("no memory to start cuBLAS");
-        return NULL;
-    }
+    second_opinion *cublas = allocate(1, sizeof *cublas);
     cublas->computes = computes;
     cublas->contender = contender;
-    if (failed(cublasCreate(&cublas->handle), "starting cuBLAS")) {
-        free(cublas);
-        return NULL;
-    }
-    if (failed(cublasSetStream(cublas->handle, stream), "giving cuBLAS its stream") ||
-        failed(cublasSetMathMode(cublas->handle, MATH_MODE), "setting cuBLAS's math mode")) {
-        second_opinion_close(cublas);
-        return NULL;
-    }
-    if ((computes == ADDMM_FP16 || contender == CONTENDER_HEURISTIC) &&
-        (cublas->matmul = lt_matmul_open(computes, stream)) == NULL) {
-        second_opinion_close(cublas);
-        return NULL;
+    cublas_check(cublasCreate(&cublas->handle), "starting cuBLAS");
+    cublas_check(cublasSetStream(cublas->handle, stream), "giving cuBLAS its stream");
+    cublas_check(cublasSetMathMode(cublas->handle, MATH_MODE), "setting cuBLAS's math mode");
+    if (computes == ADDMM_FP16 || contender == CONTENDER_HEURISTIC) {
+        cublas->matmul = lt_matmul_open(computes, stream);
     }
     return cublas;
 }
 
+lt_matmul *cublas_matmul(const second_opinion *cublas) { return cublas->matmul; }
+
 void second_opinion_close(second_opinion *cublas) {
     if (cublas != NULL) {
-        /* After a fault every call repeats the error that was reported already. */
         lt_matmul_close(cublas->matmul);
         (void)cublasDestroy(cublas->handle);
         free(cublas);
@@ -149,43 +130,15 @@ static cublasStatus_t compute(const second_opinion *cublas, const problem *probl
     }
 }
 
-int second_opinion_launch(second_opinion *cublas, const problem *problem) {
+void second_opinion_launch(second_opinion *cublas, const problem *problem) {
     if (cublas->contender == CONTENDER_COPY) {
-        return moves_copy(problem);
+        const size_t bytes = (size_t)problem->m * (size_t)problem->n * sizeof(uint32_t);
+        cuda_check(cudaMemcpyAsync(problem->d, problem->a, bytes, cudaMemcpyDeviceToDevice,
+                                   problem->stream),
+                   "starting the copy of %zu bytes on the GPU", bytes);
+    } else if (cublas->computes == ADD_ONE_INT32) {
+        add_one(problem);
+    } else {
+        cublas_check(compute(cublas, problem), "running cuBLAS");
     }
-    if (cublas->computes == ADD_ONE_INT32) {
-        return moves_add_one(problem);
-    }
-    const cublasStatus_t status = compute(cublas, problem);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        message("cuBLAS for m=%d n=%d k=%d failed: %s: %s", problem->m, problem->n, problem->k,
-                cublasGetStatusName(status), cublasGetStatusString(status));
-        return 1;
-    }
-    return 0;
-}
-
-int cublas_search(second_opinion *cublas, const problem *const *problems, size_t copies, int most,
-                  bool enumerates, heuristics *found) {
-    return heuristics_search(cublas->matmul, problems, copies, most, enumerates, found);
-}
-
-int cublas_take(second_opinion *cublas, const problem *problem, const char *digits,
-                heuristics *found) {
-    memset(found, 0, sizeof *found);
-    int number = 0;
-    cublasStatus_t status = lt_matmul_count(cublas->matmul, problem, &found->returned);
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = lt_matmul_restore(cublas->matmul, problem, digits, &number);
-    }
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        message("--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d: %s", problem->m,
-                problem->n, problem->k, cublasGetStatusString(status));
-        return 1;
-    }
-    found->winner = (heuristic){.number = number, .seconds = NAN};
-    lt_matmul_digits(cublas->matmul, number, found->winner.algorithm);
-    return second_opinion_launch(cublas, problem) != 0 ||
-           lt_matmul_describe(cublas->matmul, problem, found->winner.name,
-                              sizeof found->winner.name) != 0;
 }

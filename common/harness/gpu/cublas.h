@@ -1,22 +1,53 @@
-/* What the second opinion can do on a GPU beside what second_opinion.h says: choose among the
- * algorithms that cuBLASLt has for a product. It has to be CONTENDER_HEURISTIC's. */
-#ifndef GEMM_LADDER_HARNESS_CUBLAS_H
-#define GEMM_LADDER_HARNESS_CUBLAS_H
+/* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, can be asked for several
+ * algorithms and told which of them to use, and computes D = alpha * A * B^T + beta * C, where
+ * cuBLAS itself would overwrite C. */
+#pragma once
 
+#include <cublas_v2.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/heuristics.h"
-#include "harness/second_opinion.h"
+#include "harness/reference.h"
+#include "harness/timing.h"
+#include "step.h"
 
-/* Times `most` of them at most, or all configurations, and takes the fastest. See
- * heuristics_search(). */
-int cublas_search(second_opinion *opinion, const problem *const *problems, size_t copies, int most,
-                  bool enumerates, heuristics *found);
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* Takes the algorithm of these digits, runs it once and times nothing. Returns 0, or non-zero after
- * printing one line if it does not take the shape. */
-int cublas_take(second_opinion *opinion, const problem *problem, const char *digits,
-                heuristics *found);
+/* Nothing if a call has succeeded. Otherwise the end of the program, with what was being done. */
+void cublas_check(cublasStatus_t status, const char *what);
 
+/* D = A + 1 by a plain kernel. */
+void add_one(const problem *problem);
+
+/* ---- cuBLASLt's product of one shape: that of the first problem */
+
+typedef struct lt_matmul lt_matmul;
+
+/* What CONTENDER_HEURISTIC launches. */
+lt_matmul *cublas_matmul(const second_opinion *opinion);
+
+/* The computation is a product or ADDMM. */
+lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream);
+void lt_matmul_close(lt_matmul *matmul);
+
+/* Starts the computation on the stream, by the algorithm that was chosen: the one that cuBLASLt
+ * deems best unless the functions below say otherwise. Sums and partial sums stay in fp32. */
+cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);
+
+/* Times `most` of them at most, or all configurations, each on problems[0], [1], ... [copies - 1]
+ * in turn: all of them once, then the fastest few several times more, in turn. Chooses the one
+ * whose median is the smallest, and says in *found what was tried. Those that cuBLASLt then refuses
+ * are left out. The outputs are overwritten. */
+void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
+                      bool enumerates, heuristics *found);
+
+/* Chooses the algorithm of these digits, runs it once and times nothing. Ends the program if
+ * cuBLASLt does not take it for the shape. */
+void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digits,
+                    heuristics *found);
+
+#ifdef __cplusplus
+}
 #endif

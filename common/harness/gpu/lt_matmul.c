@@ -1,15 +1,17 @@
-#include "harness/gpu/lt_matmul.h"
+/* cuBLASLt: products by any of its algorithms, and which of them is the fastest. */
+#include "harness/gpu/cublas.h"
 
 #include <cublasLt.h>
+#include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cuda_failed.h"
-#include "harness/gpu/kernel_names.h"
+#include "harness/buffers.h"
+#include "harness/gpu/clocks.h"
 #include "harness/message.h"
 
 /* What cuBLAS's documentation recommends for Hopper. */
@@ -20,9 +22,8 @@ struct lt_matmul {
     struct CUstream_st *stream;
     void *workspace;
     cublasLtHandle_t handle;
-    cublasLtMatmulDesc_t operation;
+    cublasLtMatmulDesc_t operation;   /* NULL until the shape is known */
     cublasLtMatrixLayout_t a, b, d;   /* C has D's */
-    int m, n, k;                      /* that the layouts and the algorithms are for; 0: none yet */
     cublasLtMatmulAlgo_t *algorithms; /* [room] */
     int room;
     int heuristics; /* the first ones are those that cuBLASLt has returned ... */
@@ -31,70 +32,40 @@ struct lt_matmul {
 };
 
 lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream) {
-    lt_matmul *matmul = calloc(1, sizeof *matmul);
-    if (matmul == NULL) {
-        message("no memory to start cuBLASLt");
-        return NULL;
-    }
+    lt_matmul *matmul = allocate(1, sizeof *matmul);
     matmul->computes = computes;
     matmul->stream = stream;
-    if (cuda_failed(cudaMalloc(&matmul->workspace, WORKSPACE_BYTES),
-                    "allocating %zu bytes for cuBLASLt", WORKSPACE_BYTES)) {
-        free(matmul);
-        return NULL;
-    }
-    const cublasStatus_t status = cublasLtCreate(&matmul->handle);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        message("starting cuBLASLt failed: %s", cublasGetStatusString(status));
-        lt_matmul_close(matmul);
-        return NULL;
-    }
+    matmul->workspace = device_memory(WORKSPACE_BYTES, "cuBLASLt");
+    cublas_check(cublasLtCreate(&matmul->handle), "starting cuBLASLt");
     return matmul;
 }
 
-/* After a fault every call repeats the error that was reported already. */
-static void forget_shape(lt_matmul *matmul) {
-    cublasLtMatrixLayout_t *const layouts[] = {&matmul->a, &matmul->b, &matmul->d};
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
-        if (*layouts[i] != NULL) {
-            (void)cublasLtMatrixLayoutDestroy(*layouts[i]);
-            *layouts[i] = NULL;
-        }
+void lt_matmul_close(lt_matmul *matmul) {
+    if (matmul == NULL) {
+        return;
     }
     if (matmul->operation != NULL) {
+        (void)cublasLtMatrixLayoutDestroy(matmul->a);
+        (void)cublasLtMatrixLayoutDestroy(matmul->b);
+        (void)cublasLtMatrixLayoutDestroy(matmul->d);
         (void)cublasLtMatmulDescDestroy(matmul->operation);
-        matmul->operation = NULL;
     }
-    matmul->m = 0;
-    matmul->heuristics = 0;
-    matmul->count = 0;
+    (void)cublasLtDestroy(matmul->handle);
+    (void)cudaFree(matmul->workspace);
+    free(matmul->algorithms);
+    free(matmul);
 }
 
-void lt_matmul_close(lt_matmul *matmul) {
-    if (matmul != NULL) {
-        forget_shape(matmul);
-        if (matmul->handle != NULL) {
-            (void)cublasLtDestroy(matmul->handle);
-        }
-        (void)cudaFree(matmul->workspace);
-        free(matmul->algorithms);
-        free(matmul);
-    }
-}
-
-static cublasStatus_t append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
+static void append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
     if (matmul->count == matmul->room) {
-        const int room = 2 * matmul->room + MOST_HEURISTICS;
-        cublasLtMatmulAlgo_t *moved =
-            realloc(matmul->algorithms, (size_t)room * sizeof *matmul->algorithms);
-        if (moved == NULL) {
-            return CUBLAS_STATUS_ALLOC_FAILED;
+        matmul->room = 2 * matmul->room + MOST_HEURISTICS;
+        matmul->algorithms =
+            realloc(matmul->algorithms, (size_t)matmul->room * sizeof *matmul->algorithms);
+        if (matmul->algorithms == NULL) {
+            end_with(STATUS_FAILED, "no memory for %d of cuBLASLt's algorithms", matmul->room);
         }
-        matmul->algorithms = moved;
-        matmul->room = room;
     }
     matmul->algorithms[matmul->count++] = *algorithm;
-    return CUBLAS_STATUS_SUCCESS;
 }
 
 static cudaDataType_t operand_type(const lt_matmul *matmul) {
@@ -106,108 +77,69 @@ static cudaDataType_t output_type(const lt_matmul *matmul) {
 }
 
 /* Columns first, as in cublas.c: D^T = B * A^T. */
-static cublasStatus_t describe(lt_matmul *matmul, const problem *problem) {
+static void describe_product(lt_matmul *matmul, const problem *problem) {
+    static const char what[] = "describing a product to cuBLASLt";
     const uint64_t m = (uint64_t)problem->m;
     const uint64_t n = (uint64_t)problem->n;
     const uint64_t k = (uint64_t)problem->k;
     const cudaDataType_t type = operand_type(matmul);
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    cublasStatus_t status =
-        cublasLtMatmulDescCreate(&matmul->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatmulDescSetAttribute(matmul->operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                                &transposed, sizeof transposed);
-    }
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatrixLayoutCreate(&matmul->b, type, k, n, (int64_t)k);
-    }
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatrixLayoutCreate(&matmul->a, type, k, m, (int64_t)k);
-    }
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatrixLayoutCreate(&matmul->d, output_type(matmul), n, m, (int64_t)n);
-    }
-    return status;
+    cublas_check(cublasLtMatmulDescCreate(&matmul->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                 what);
+    cublas_check(cublasLtMatmulDescSetAttribute(matmul->operation, CUBLASLT_MATMUL_DESC_TRANSA,
+                                                &transposed, sizeof transposed),
+                 what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->b, type, k, n, (int64_t)k), what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->a, type, k, m, (int64_t)k), what);
+    cublas_check(cublasLtMatrixLayoutCreate(&matmul->d, output_type(matmul), n, m, (int64_t)n),
+                 what);
 }
 
-/* Where k is split, partial sums are not to be rounded to the output's format before they are
- * added: the rungs do not do that either. */
-static cublasStatus_t prefer(cublasLtMatmulPreference_t preference) {
+/* Describes the product and asks for its algorithms, once. Where k is split, partial sums are not
+ * to be rounded to the output's format before they are added: the rungs do not do that either. */
+static void take_shape(lt_matmul *matmul, const problem *problem) {
+    static const char what[] = "asking cuBLASLt for its algorithms";
     const uint32_t reductions =
         (uint32_t)CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-    const cublasStatus_t status =
-        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                             &WORKSPACE_BYTES, sizeof WORKSPACE_BYTES);
-    return status != CUBLAS_STATUS_SUCCESS
-               ? status
-               : cublasLtMatmulPreferenceSetAttribute(preference,
-                                                      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                                      &reductions, sizeof reductions);
-}
-
-static cublasStatus_t ask(lt_matmul *matmul) {
     cublasLtMatmulPreference_t preference;
-    cublasStatus_t status = cublasLtMatmulPreferenceCreate(&preference);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        return status;
-    }
     cublasLtMatmulHeuristicResult_t found[MOST_HEURISTICS];
     int count = 0;
-    status = prefer(preference);
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = cublasLtMatmulAlgoGetHeuristic(matmul->handle, matmul->operation, matmul->b,
-                                                matmul->a, matmul->d, matmul->d, preference,
-                                                MOST_HEURISTICS, found, &count);
+    if (matmul->operation != NULL) {
+        return;
     }
+    describe_product(matmul, problem);
+    cublas_check(cublasLtMatmulPreferenceCreate(&preference), what);
+    cublas_check(cublasLtMatmulPreferenceSetAttribute(preference,
+                                                      CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                      &WORKSPACE_BYTES, sizeof WORKSPACE_BYTES),
+                 what);
+    cublas_check(cublasLtMatmulPreferenceSetAttribute(preference,
+                                                      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                      &reductions, sizeof reductions),
+                 what);
+    cublas_check(cublasLtMatmulAlgoGetHeuristic(matmul->handle, matmul->operation, matmul->b,
+                                                matmul->a, matmul->d, matmul->d, preference,
+                                                MOST_HEURISTICS, found, &count),
+                 what);
     (void)cublasLtMatmulPreferenceDestroy(preference);
-    for (int i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; ++i) {
-        status = append(matmul, &found[i].algo);
+    for (int i = 0; i < count; ++i) {
+        append(matmul, &found[i].algo);
     }
     matmul->heuristics = matmul->count;
-    return status;
-}
-
-static cublasStatus_t take_shape(lt_matmul *matmul, const problem *problem) {
-    if (matmul->m == problem->m && matmul->n == problem->n && matmul->k == problem->k) {
-        return CUBLAS_STATUS_SUCCESS;
-    }
-    forget_shape(matmul);
-    cublasStatus_t status = describe(matmul, problem);
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = ask(matmul);
-    }
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        matmul->m = problem->m;
-        matmul->n = problem->n;
-        matmul->k = problem->k;
-    }
-    return status;
-}
-
-cublasStatus_t lt_matmul_count(lt_matmul *matmul, const problem *problem, int *count) {
-    const cublasStatus_t status = take_shape(matmul, problem);
-    *count = matmul->heuristics;
-    return status;
 }
 
 /* ---- every configuration */
-
-typedef enum { TILE, CLUSTER, CUSTOM_OPTION, DIALS } dial;
 
 /* A library may list more than can be checked. Then the rest is left out: so many are kept at most,
  * and so many seconds are taken. */
 enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
 static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and as many for options */
 
-/* The positions of one dial. */
-typedef struct positions {
-    uint32_t list[CUBLASLT_MATMUL_TILE_END];
-    int count;
-} positions;
-
 typedef struct enumeration {
     lt_matmul *matmul;
-    positions dials[DIALS];
+    uint32_t tiles[CUBLASLT_MATMUL_TILE_END]; /* [tile_count] */
+    size_t tile_count;
+    uint32_t custom_options;
     double begin;
     double limit; /* in seconds from then */
     size_t checks;
@@ -221,51 +153,41 @@ static bool ended(enumeration *e) {
     return now;
 }
 
-static void set(cublasLtMatmulAlgo_t *algorithm, dial dial, uint32_t value) {
-    static const cublasLtMatmulAlgoConfigAttributes_t ATTRIBUTES[DIALS] = {
-        CUBLASLT_ALGO_CONFIG_TILE_ID, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
-        CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION};
-    const uint16_t narrow = (uint16_t)value;
-    const bool is_narrow = dial == CLUSTER; /* this one has 16 bits, the others 32 */
-    /* What cannot be set does not pass the check either. */
-    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, ATTRIBUTES[dial],
-                                               is_narrow ? (const void *)&narrow : &value,
-                                               is_narrow ? sizeof narrow : sizeof value);
+/* What cannot be set does not pass the check either. */
+static void set_tile(cublasLtMatmulAlgo_t *algorithm, uint32_t tile) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
+                                               sizeof tile);
 }
 
-/* The tiles that an algorithm says it has; 0 alone if it says nothing. */
-static void ask_tiles(const cublasLtMatmulAlgo_t *algorithm, positions *tiles) {
+static void set_cluster(cublasLtMatmulAlgo_t *algorithm, uint16_t cluster) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+                                               &cluster, sizeof cluster);
+}
+
+static void set_custom_option(cublasLtMatmulAlgo_t *algorithm, uint32_t option) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+                                               &option, sizeof option);
+}
+
+/* The tiles that an algorithm says it has (0 alone if it says nothing), and its custom options. */
+static void ask_capabilities(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
     size_t bytes = 0; /* queried first: the second call wants the exact size */
-    tiles->count = 0;
+    uint32_t last = 0;
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
             CUBLAS_STATUS_SUCCESS &&
-        bytes <= sizeof tiles->list &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles->list, bytes,
+        bytes <= sizeof e->tiles &&
+        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, e->tiles, bytes,
                                           &bytes) == CUBLAS_STATUS_SUCCESS) {
-        tiles->count = (int)(bytes / sizeof *tiles->list);
+        e->tile_count = bytes / sizeof *e->tiles;
     }
-    if (tiles->count == 0) {
-        tiles->list[tiles->count++] = 0;
+    if (e->tile_count == 0) {
+        e->tiles[e->tile_count++] = 0;
     }
-}
-
-static void count_positions(positions *positions, uint32_t count) {
-    for (positions->count = 0; (uint32_t)positions->count < count; ++positions->count) {
-        positions->list[positions->count] = (uint32_t)positions->count;
-    }
-}
-
-static void ask_positions(const cublasLtMatmulAlgo_t *algorithm, positions dials[DIALS]) {
-    uint32_t last = 0;
-    size_t bytes = 0;
-    ask_tiles(algorithm, &dials[TILE]);
-    count_positions(&dials[CLUSTER], CUBLASLT_CLUSTER_SHAPE_END);
     if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
                                           sizeof last, &bytes) != CUBLAS_STATUS_SUCCESS) {
         last = 0;
     }
-    count_positions(&dials[CUSTOM_OPTION],
-                    last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS);
+    e->custom_options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
 }
 
 static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
@@ -285,130 +207,75 @@ static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) 
     return number;
 }
 
-static cublasStatus_t append_if_new(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
+static void append_if_new(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
     ++e->checks;
-    return takes_shape(e->matmul, algorithm) && find(e->matmul, algorithm) == e->matmul->count
-               ? append(e->matmul, algorithm)
-               : CUBLAS_STATUS_SUCCESS;
-}
-
-/* All tiles and clusters that go with the rest of a heuristic's configuration ... */
-static cublasStatus_t vary_tile_and_cluster(enumeration *e, cublasLtMatmulAlgo_t algorithm) {
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    for (int i = 0; i < e->dials[TILE].count; ++i) {
-        set(&algorithm, TILE, e->dials[TILE].list[i]);
-        for (int j = 0; j < e->dials[CLUSTER].count && !ended(e); ++j) {
-            set(&algorithm, CLUSTER, e->dials[CLUSTER].list[j]);
-            status = status == CUBLAS_STATUS_SUCCESS ? append_if_new(e, &algorithm) : status;
-        }
+    if (takes_shape(e->matmul, algorithm) && find(e->matmul, algorithm) == e->matmul->count) {
+        append(e->matmul, algorithm);
     }
-    return status;
-}
-
-/* ... and all custom options of what has been found so far. */
-static cublasStatus_t vary_custom_option(enumeration *e) {
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    const int found = e->matmul->count;
-    for (int i = 0; i < found; ++i) {
-        cublasLtMatmulAlgo_t algorithm = e->matmul->algorithms[i];
-        for (int j = 0; j < e->dials[CUSTOM_OPTION].count && !ended(e); ++j) {
-            set(&algorithm, CUSTOM_OPTION, e->dials[CUSTOM_OPTION].list[j]);
-            status = status == CUBLAS_STATUS_SUCCESS ? append_if_new(e, &algorithm) : status;
-        }
-    }
-    return status;
 }
 
 /* What an algorithm is beside its tile and cluster. */
 static cublasLtMatmulAlgo_t rest_of(cublasLtMatmulAlgo_t algorithm) {
-    set(&algorithm, TILE, 0);
-    set(&algorithm, CLUSTER, 0);
+    set_tile(&algorithm, 0);
+    set_cluster(&algorithm, 0);
     return algorithm;
 }
 
 /* Whether no heuristic before it has the same rest. */
 static bool is_first_of_kind(const lt_matmul *matmul, int number) {
     const cublasLtMatmulAlgo_t rest = rest_of(matmul->algorithms[number]);
+    bool first = true;
     for (int i = 0; i < number; ++i) {
         const cublasLtMatmulAlgo_t other = rest_of(matmul->algorithms[i]);
-        if (memcmp(&rest, &other, sizeof rest) == 0) {
-            return false;
-        }
+        first = first && memcmp(&rest, &other, sizeof rest) != 0;
     }
-    return true;
+    return first;
 }
 
-cublasStatus_t lt_matmul_enumerate(lt_matmul *matmul, const problem *problem, int *count) {
+/* Looks for other configurations of what cuBLASLt has returned, without a split of k. Those that
+ * take the shape are numbered on from there. Takes seconds, a limited number of them. (cuBLAS
+ * documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
+static void enumerate_configurations(lt_matmul *matmul) {
     static enumeration e; /* too large for the stack */
-    cublasStatus_t status = take_shape(matmul, problem);
-    matmul->count = matmul->heuristics; /* forgets what an earlier call has found */
     e = (enumeration){.matmul = matmul, .begin = monotonic_seconds(), .limit = ENUMERATION_SECONDS};
     if (matmul->heuristics > 0) {
-        ask_positions(&matmul->algorithms[0], e.dials);
+        ask_capabilities(&e, &matmul->algorithms[0]);
     }
-    for (int i = 0; i < matmul->heuristics && status == CUBLAS_STATUS_SUCCESS; ++i) {
-        status = is_first_of_kind(matmul, i) ? vary_tile_and_cluster(&e, matmul->algorithms[i])
-                                             : CUBLAS_STATUS_SUCCESS;
-    }
-    e.limit += ENUMERATION_SECONDS;
-    if (status == CUBLAS_STATUS_SUCCESS) {
-        status = vary_custom_option(&e);
-    }
-    message(
-        "cuBLASLt lists %d tiles, %d cluster shapes and %d custom options: %zu checks in %.1f s,"
-        " %d configurations%s",
-        e.dials[TILE].count, e.dials[CLUSTER].count, e.dials[CUSTOM_OPTION].count, e.checks,
-        monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
-    *count = matmul->count;
-    return status;
-}
-
-/* ---- one of them as text */
-
-void lt_matmul_digits(const lt_matmul *matmul, int number, char digits[ALGORITHM_DIGITS + 1]) {
-    unsigned char bytes[ALGORITHM_DIGITS / 2];
-    _Static_assert(sizeof bytes == sizeof(cublasLtMatmulAlgo_t), "two digits are a byte");
-    memcpy(bytes, &matmul->algorithms[number], sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; ++i) {
-        snprintf(&digits[2 * i], 3, "%02x", (unsigned)bytes[i]);
-    }
-}
-
-cublasStatus_t lt_matmul_restore(lt_matmul *matmul, const problem *problem, const char *digits,
-                                 int *number) {
-    unsigned char bytes[ALGORITHM_DIGITS / 2];
-    cublasLtMatmulAlgo_t algorithm;
-    for (size_t i = 0; i < sizeof bytes; ++i) {
-        unsigned byte = 0;
-        if (sscanf(&digits[2 * i], "%2x", &byte) != 1) {
-            return CUBLAS_STATUS_INVALID_VALUE;
+    /* All tiles and clusters that go with the rest of a heuristic's configuration ... */
+    for (int i = 0; i < matmul->heuristics; ++i) {
+        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
+        const size_t tiles = is_first_of_kind(matmul, i) ? e.tile_count : 0;
+        for (size_t tile = 0; tile < tiles; ++tile) {
+            set_tile(&algorithm, e.tiles[tile]);
+            for (uint16_t j = 0; j < CUBLASLT_CLUSTER_SHAPE_END && !ended(&e); ++j) {
+                set_cluster(&algorithm, j);
+                append_if_new(&e, &algorithm);
+            }
         }
-        bytes[i] = (unsigned char)byte;
     }
-    memcpy(&algorithm, bytes, sizeof algorithm);
-    cublasStatus_t status = take_shape(matmul, problem);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        return status;
+    /* ... and all custom options of what has been found so far. */
+    const int found = matmul->count;
+    e.limit += ENUMERATION_SECONDS;
+    for (int i = 0; i < found; ++i) {
+        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
+        for (uint32_t j = 0; j < e.custom_options && !ended(&e); ++j) {
+            set_custom_option(&algorithm, j);
+            append_if_new(&e, &algorithm);
+        }
     }
-    *number = find(matmul, &algorithm);
-    if (*number == matmul->count) {
-        status = takes_shape(matmul, &algorithm) ? append(matmul, &algorithm)
-                                                 : CUBLAS_STATUS_NOT_SUPPORTED;
-    }
-    matmul->chosen = *number;
-    return status;
+    message("cuBLASLt lists %zu tiles, %d cluster shapes and %u custom options: %zu checks in "
+            "%.1f s, %d configurations%s",
+            e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
+            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
 }
 
-void lt_matmul_choose(lt_matmul *matmul, int algorithm) { matmul->chosen = algorithm; }
+/* ---- one of them */
 
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
     const float one = 1.0f;
     const float zero = 0.0f;
     const bool scaled = matmul->computes == ADDMM_FP16;
-    const cublasStatus_t status = take_shape(matmul, problem);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        return status;
-    }
+    take_shape(matmul, problem);
     if (matmul->chosen >= matmul->count) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
@@ -419,21 +286,231 @@ cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
                           matmul->workspace, WORKSPACE_BYTES, matmul->stream);
 }
 
-typedef struct call {
-    lt_matmul *matmul;
-    const problem *problem;
-} call;
+/* More than a product with a split k has. */
+enum { MOST_NODES = 8 };
+/* The release whose form of the driver's functions is meant. */
+enum { CUDA_12_3 = 12030 };
 
-static int enqueue(void *context) {
-    const call *call = context;
-    const cublasStatus_t status = lt_matmul_launch(call->matmul, call->problem);
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        message("asking cuBLASLt for its kernels failed: %s", cublasGetStatusString(status));
+typedef CUresult (*node_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
+typedef CUresult (*function_name)(const char **, CUfunction);
+typedef CUresult (*library_kernel_name)(const char **, CUkernel);
+
+/* The driver's functions, found at run time: the harness does not link the driver's library. */
+typedef struct driver {
+    node_params params;
+    function_name function;
+    library_kernel_name kernel;
+} driver;
+
+static void find_function(const char *name, void *function, size_t size) {
+    void *found = NULL;
+    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    cuda_check(
+        cudaGetDriverEntryPointByVersion(name, &found, CUDA_12_3, cudaEnableDefault, &result),
+        "asking the driver for %s", name);
+    if (result != cudaDriverEntryPointSuccess) {
+        end_with(STATUS_FAILED, "this driver has no %s: install one for CUDA 12.3 or later", name);
     }
-    return status != CUBLAS_STATUS_SUCCESS;
+    /* ISO C has no conversion between pointers to data and to functions; POSIX promises it. */
+    memcpy(function, &found, size);
 }
 
-int lt_matmul_describe(lt_matmul *matmul, const problem *problem, char *text, size_t size) {
-    call call = {matmul, problem};
-    return kernel_names(matmul->stream, enqueue, &call, text, size);
+/* NULL if the node is no kernel or keeps its name to itself. */
+static const char *name_of_node(const driver *driver, cudaGraphNode_t node) {
+    enum cudaGraphNodeType type;
+    CUDA_KERNEL_NODE_PARAMS params;
+    const char *name = NULL;
+    if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel ||
+        driver->params(node, &params) != CUDA_SUCCESS) {
+        return NULL;
+    }
+    const CUresult status = params.func != NULL ? driver->function(&name, params.func)
+                                                : driver->kernel(&name, params.kern);
+    return status == CUDA_SUCCESS ? name : NULL;
+}
+
+/* The names of the kernels, in order, with " + " between, cut to size. */
+static void list_names(cudaGraph_t graph, char *text, size_t size) {
+    driver driver;
+    cudaGraphNode_t nodes[MOST_NODES];
+    size_t count = MOST_NODES;
+    size_t used = 0;
+    find_function("cuGraphKernelNodeGetParams", &driver.params, sizeof driver.params);
+    find_function("cuFuncGetName", &driver.function, sizeof driver.function);
+    find_function("cuKernelGetName", &driver.kernel, sizeof driver.kernel);
+    cuda_check(cudaGraphGetNodes(graph, nodes, &count), "listing a graph's kernels");
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used < size; ++i) {
+        const char *name = name_of_node(&driver, nodes[i]);
+        if (name != NULL) {
+            used +=
+                (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : " + ", name);
+        }
+    }
+}
+
+/* Notes the chosen algorithm's number and digits, and the names of the kernels by which it computes
+ * this product, found without a profiler: the call is captured into a graph instead of run, and the
+ * graph's nodes are asked. It has to have been launched before: loading a kernel does not go into a
+ * graph. (CUDA driver API: Stream Management, Graph Management.) */
+static void describe(lt_matmul *matmul, const problem *problem, heuristic *described) {
+    static const char what[] = "capturing a call to see its kernels";
+    const unsigned char *bytes = (const unsigned char *)&matmul->algorithms[matmul->chosen];
+    cudaGraph_t graph = NULL;
+    described->number = matmul->chosen;
+    for (size_t i = 0; i < ALGORITHM_DIGITS / 2; ++i) {
+        snprintf(&described->algorithm[2 * i], 3, "%02x", (unsigned)bytes[i]);
+    }
+    cuda_check(cudaStreamBeginCapture(matmul->stream, cudaStreamCaptureModeThreadLocal), "%s",
+               what);
+    cublas_check(lt_matmul_launch(matmul, problem), "asking cuBLASLt for its kernels");
+    cuda_check(cudaStreamEndCapture(matmul->stream, &graph), "%s", what);
+    list_names(graph, described->name, sizeof described->name);
+    (void)cudaGraphDestroy(graph); /* only names were wanted of it */
+}
+
+/* ---- the fastest of them, found by timing them all */
+
+/* Of one sample: idle before it, so that none pays for the heat of the one before; and so many
+ * launches that they take at least this long. */
+static const double PAUSE_SECONDS = 0.01;
+enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
+static const double LEAST_SECONDS = 0.5e-3;
+/* The fastest of the first turn are timed so often in all. */
+enum { FINALISTS = 8, SAMPLES = 5 };
+/* Of hundreds most are far from the best: what is that much slower at its first timed launch is not
+ * timed again. */
+static const double HOPELESS = 1.3;
+
+typedef struct search {
+    lt_matmul *matmul;
+    const problem *const *problems;
+    size_t copies;
+    size_t launches; /* so far, of all */
+    double best;     /* first timed launch so far */
+} search;
+
+typedef struct runner {
+    int number;
+    double seconds[SAMPLES];
+} runner;
+
+/* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
+static bool launch(search *search, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const problem *problem = search->problems[search->launches++ % search->copies];
+        const cublasStatus_t status = lt_matmul_launch(search->matmul, problem);
+        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+            status == CUBLAS_STATUS_ARCH_MISMATCH) {
+            return false;
+        }
+        cublas_check(status, "running cuBLASLt");
+    }
+    return true;
+}
+
+/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. The gate: or
+ * small products would be chosen by how fast the host enqueues them. */
+static double time_launches(search *search, size_t count) {
+    struct CUstream_st *stream = search->problems[0]->stream;
+    gate_close(stream);
+    watch_start(stream);
+    const bool good = launch(search, count);
+    watch_stop(stream);
+    gate_open();
+    cuda_check(cudaStreamSynchronize(stream), "running cuBLASLt");
+    gate_check();
+    return good ? watch_seconds() / (double)count : NAN;
+}
+
+/* Seconds per launch of one algorithm; NAN if cuBLASLt refuses it. */
+static double sample(search *search, int number) {
+    search->matmul->chosen = number;
+    sleep_seconds(PAUSE_SECONDS);
+    const double first = launch(search, 1) ? time_launches(search, 1) : NAN;
+    search->best = fmin(search->best, first);
+    if (!(first <= HOPELESS * search->best)) {
+        return first;
+    }
+    const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
+    return time_launches(search, (size_t)wanted);
+}
+
+static int by_first_time(const void *left, const void *right) {
+    const double a = ((const runner *)left)->seconds[0];
+    const double b = ((const runner *)right)->seconds[0];
+    return (a > b) - (a < b);
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* Everybody once, then the finalists in turn; the winner is chosen. */
+static void run_all(search *search, int most, runner *runners, heuristics *found) {
+    int count = 0; /* of those that run: runners[0 ... count - 1], the fastest first */
+    for (int number = 0; number < most; ++number) {
+        runner *next = &runners[count];
+        next->number = number;
+        next->seconds[0] = sample(search, number);
+        count += isfinite(next->seconds[0]) ? 1 : 0;
+    }
+    if (count == 0) {
+        end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
+    }
+    qsort(runners, (size_t)count, sizeof *runners, by_first_time);
+    const int finalists = smaller(count, FINALISTS);
+    for (int i = 0; i < (SAMPLES - 1) * finalists; ++i) {
+        runner *runner = &runners[i % finalists];
+        runner->seconds[1 + i / finalists] = sample(search, runner->number);
+    }
+    found->count = smaller(count, MOST_HEURISTICS);
+    for (int i = 0; i < found->count; ++i) {
+        heuristic *tried = &found->tried[i];
+        search->matmul->chosen = runners[i].number;
+        tried->seconds =
+            i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
+        describe(search->matmul, search->problems[0], tried);
+        if (i == 0 || (i < finalists && tried->seconds < found->winner.seconds)) {
+            found->winner = *tried;
+        }
+    }
+    search->matmul->chosen = found->winner.number;
+}
+
+void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
+                      bool enumerates, heuristics *found) {
+    search search = {matmul, problems, copies, .best = INFINITY};
+    take_shape(matmul, problems[0]);
+    *found = (heuristics){.returned = matmul->heuristics};
+    if (enumerates) {
+        enumerate_configurations(matmul);
+        found->enumerated = matmul->count - matmul->heuristics;
+    }
+    const int timed = enumerates ? matmul->count : smaller(most, matmul->heuristics);
+    runner *runners = allocate((size_t)timed, sizeof *runners);
+    run_all(&search, timed, runners, found);
+    free(runners);
+}
+
+void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digits,
+                    heuristics *found) {
+    unsigned char bytes[ALGORITHM_DIGITS / 2];
+    cublasLtMatmulAlgo_t algorithm;
+    _Static_assert(sizeof bytes == sizeof algorithm, "two digits are a byte");
+    for (size_t i = 0; i < sizeof bytes; ++i) {
+        const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
+        bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    memcpy(&algorithm, bytes, sizeof algorithm);
+    take_shape(matmul, problem);
+    *found = (heuristics){.returned = matmul->heuristics, .winner = {.seconds = NAN}};
+    matmul->chosen = find(matmul, &algorithm);
+    if (matmul->chosen == matmul->count && !takes_shape(matmul, &algorithm)) {
+        end_with(STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d",
+                 problem->m, problem->n, problem->k);
+    }
+    if (matmul->chosen == matmul->count) {
+        append(matmul, &algorithm);
+    }
+    cublas_check(lt_matmul_launch(matmul, problem), "running cuBLASLt");
+    describe(matmul, problem, &found->winner);
 }

@@ -1,13 +1,12 @@
 /* What a GPU measures: times. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/arithmetic.h"
-#include "harness/exit_status.h"
 #include "harness/gpu/cublas.h"
 #include "harness/machine.h"
 #include "harness/message.h"
-#include "harness/shape.h"
 #include "harness/timing.h"
 
 bool machine_traces(void) { return false; }
@@ -19,79 +18,41 @@ static work work_of(const workload *workload, const options *o) {
                                       .on_cuda_cores = workload->step->on_cuda_cores};
 }
 
-/* Decides which of cuBLASLt's algorithms is timed beside the step, if one is. */
-static int choose_heuristic(const workload *workload, const options *o, heuristics *found) {
-    if (!has_contender(workload->contender_set, CONTENDER_HEURISTIC)) {
-        return 0;
-    }
-    second_opinion *cublas = workload->second_opinion[CONTENDER_HEURISTIC];
-    if (o->algorithm != NULL) {
-        return cublas_take(cublas, &workload->copy[0].problem[CONTENDER_HEURISTIC], o->algorithm,
-                           found);
-    }
-    const problem **problems = malloc(workload->copies * sizeof *problems);
-    if (problems == NULL) {
-        message("no memory for a list of %zu copies", workload->copies);
-        return 1;
-    }
+/* Decides which of cuBLASLt's algorithms is timed beside the step. */
+static void choose_heuristic(const workload *workload, const options *o, heuristics *found) {
+    lt_matmul *matmul = cublas_matmul(workload->second_opinion[CONTENDER_HEURISTIC]);
+    const problem **problems = allocate(workload->copies, sizeof *problems);
     for (size_t i = 0; i < workload->copies; ++i) {
         problems[i] = &workload->copy[i].problem[CONTENDER_HEURISTIC];
     }
-    const int failed =
-        cublas_search(cublas, problems, workload->copies, o->heuristics, o->enumerates, found);
-    free(problems);
-    return failed;
-}
-
-/* The search counts as what cuBLASLt did before its first launch; without one that is not known. */
-static int prepare_heuristic(workload *workload, const options *o, timing *timing) {
-    const double begin = monotonic_seconds();
-    const int failed = choose_heuristic(workload, o, &timing->heuristics);
-    for (int i = 0; i < CONTENDERS; ++i) {
-        timing->before_seconds[i] = workload->before_seconds[i];
+    if (o->algorithm != NULL) {
+        lt_matmul_take(matmul, problems[0], o->algorithm, found);
+    } else {
+        lt_matmul_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
     }
-    timing->before_seconds[CONTENDER_HEURISTIC] +=
-        o->algorithm != NULL ? NAN : monotonic_seconds() - begin;
-    return failed;
+    free(problems);
 }
 
 /* Times, and checks what the timed launches wrote. */
-static int time_and_verify(workload *workload, const options *o, timing *timing,
-                           verification *verification) {
-    /* What is found in a buffer afterwards was written by a timed launch. */
-    if (prepare_heuristic(workload, o, timing) != 0 || workload_poison(workload) != 0 ||
-        timing_run(workload->device, o, workload->copies, work_of(workload, o),
-                   workload->contenders, workload->contender_set, timing) != 0 ||
-        verify_after_timing(workload, o, timing, verification) != 0) {
-        return STATUS_FAILED;
-    }
-    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
-}
-
-int machine_measure(workload *workload, const options *options, verification *verification,
-                    report *report) {
+void machine_measure(workload *workload, const options *options, verification *verification,
+                     report *report) {
+    static timing timing; /* too large for the stack */
     if (options->protocol == PROTOCOL_NONE) {
-        return STATUS_VERIFIED;
+        return;
     }
-    timing *timing = calloc(1, sizeof *timing);
-    if (timing == NULL) {
-        message("no memory for the times");
-        return STATUS_FAILED;
+    memcpy(timing.before_seconds, workload->before_seconds, sizeof timing.before_seconds);
+    if (has_contender(workload->contenders.set, CONTENDER_HEURISTIC)) {
+        /* The search counts as what cuBLASLt did before its first launch; without one that is not
+         * known. */
+        const double begin = monotonic_seconds();
+        choose_heuristic(workload, options, &timing.heuristics);
+        timing.before_seconds[CONTENDER_HEURISTIC] +=
+            options->algorithm != NULL ? NAN : monotonic_seconds() - begin;
     }
-    const int status = time_and_verify(workload, options, timing, verification);
-    if (status == STATUS_VERIFIED) {
-        report->timing = timing;
-    } else {
-        timing_free(timing); /* the time of a wrong result is not reported */
-        free(timing);
-    }
-    return status;
-}
-
-void machine_forget(report *report) {
-    if (report->timing != NULL) {
-        timing_free(report->timing);
-        free(report->timing);
-        report->timing = NULL;
-    }
+    workload_poison(workload); /* what is found afterwards was written by a timed launch */
+    timing_run(workload->device, options, workload->copies, work_of(workload, options),
+               &workload->contenders, &timing);
+    verify_after_timing(workload, options, &timing, verification);
+    /* The time of a wrong result is not reported. */
+    report->timing = verification_right(verification) ? &timing : NULL;
 }

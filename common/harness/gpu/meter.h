@@ -1,6 +1,5 @@
 /* Keeps the GPU busy with one thing for seconds, and watches the driver's energy counter. */
-#ifndef GEMM_LADDER_HARNESS_METER_H
-#define GEMM_LADDER_HARNESS_METER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,7 +29,7 @@ typedef struct metered {
 /* What is to be launched. launch enqueues one; NULL: nothing runs. */
 typedef struct metered_work {
     const char *name;
-    int (*launch)(void *context, size_t number);
+    void (*launch)(void *context, size_t number);
     void *context;
 } metered_work;
 
@@ -38,8 +37,6 @@ typedef struct metered_work {
 double edges_watts(const edges *edges);
 
 /* Launches back to back: warm_up seconds, then `seconds` that count. Without an energy counter
- * there are no edges. Returns 0, or 1 after printing one line. */
-int meter(const device *device, const metered_work *work, double warm_up, double seconds,
-          metered *result);
-
-#endif
+ * there are no edges. */
+void meter(const device *device, const metered_work *work, double warm_up, double seconds,
+           metered *result);

@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The few declarations that are needed of nvml.h, which is not installed with every toolkit. */
@@ -21,122 +19,79 @@ typedef struct violation_time { /* nvmlViolationTime_t */
     unsigned long long violation_nanoseconds;
 } violation_time;
 
-struct nvml {
-    void *library;
-    nvml_device device;
+static void *library; /* until the program ends; NULL if there is none */
+static nvml_device gpu;
+
+/* Sets *function. False if there is no library with it: an old driver lacks some. */
+static bool find(const char *name, void *function) {
+    /* The address from dlsym: POSIX promises that the bits fit; C has no cast for it. */
+    void *symbol = library == NULL ? NULL : dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+void nvml_open(const char *pci_bus_id) {
     nvml_status (*init)(void);
-    nvml_status (*shutdown)(void);
     nvml_status (*device_by_pci)(const char *, nvml_device *);
-    nvml_status (*power_limit)(nvml_device, unsigned int *milliwatts);
-    nvml_status (*power)(nvml_device, unsigned int *milliwatts);
-    nvml_status (*violation)(nvml_device, int policy, violation_time *);
-    nvml_status (*uuid)(nvml_device, char *, unsigned int);
-    nvml_status (*energy)(nvml_device, unsigned long long *millijoules);
-    nvml_status (*driver_version)(char *, unsigned int);
-    nvml_status (*temperature)(nvml_device, int sensor, unsigned int *celsius);
-    nvml_status (*clock)(nvml_device, int type, unsigned int *megahertz);
-};
-
-/* Where the functions go; what an old driver lacks stays NULL. */
-static const struct {
-    const char *name;
-    size_t to;
-} FUNCTIONS[] = {
-    {"nvmlInit_v2", offsetof(nvml, init)},
-    {"nvmlShutdown", offsetof(nvml, shutdown)},
-    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(nvml, device_by_pci)},
-    {"nvmlDeviceGetEnforcedPowerLimit", offsetof(nvml, power_limit)},
-    {"nvmlDeviceGetPowerUsage", offsetof(nvml, power)},
-    {"nvmlDeviceGetViolationStatus", offsetof(nvml, violation)},
-    {"nvmlDeviceGetUUID", offsetof(nvml, uuid)},
-    {"nvmlDeviceGetTotalEnergyConsumption", offsetof(nvml, energy)},
-    {"nvmlSystemGetDriverVersion", offsetof(nvml, driver_version)},
-    {"nvmlDeviceGetTemperature", offsetof(nvml, temperature)},
-    {"nvmlDeviceGetClockInfo", offsetof(nvml, clock)},
-};
-
-/* True if there is a library with that function, and it did not fail. */
-#define KNOWN(nvml, function, ...)                                                                 \
-    ((nvml) != NULL && (nvml)->function != NULL && (nvml)->function(__VA_ARGS__) == 0)
-
-nvml *nvml_open(const char *pci_bus_id) {
-    nvml *nvml = calloc(1, sizeof *nvml);
-    if (nvml == NULL) {
-        return NULL;
-    }
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library == NULL) {
-        free(nvml);
-        return NULL;
-    }
-    for (size_t f = 0; f < sizeof FUNCTIONS / sizeof *FUNCTIONS; ++f) {
-        /* The address from dlsym: POSIX promises that the bits fit; C has no cast for it. */
-        void *symbol = dlsym(nvml->library, FUNCTIONS[f].name);
-        memcpy((char *)nvml + FUNCTIONS[f].to, &symbol, sizeof symbol);
-    }
-    if (nvml->init == NULL || nvml->shutdown == NULL || nvml->init() != 0) {
-        dlclose(nvml->library);
-        free(nvml);
-        return NULL;
-    }
-    if (nvml->device_by_pci == NULL || nvml->device_by_pci(pci_bus_id, &nvml->device) != 0) {
-        nvml_close(nvml);
-        return NULL;
-    }
-    return nvml;
-}
-
-void nvml_close(nvml *nvml) {
-    if (nvml != NULL) {
-        nvml->shutdown();
-        dlclose(nvml->library);
-        free(nvml);
+    library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!find("nvmlInit_v2", &init) || init() != 0 ||
+        !find("nvmlDeviceGetHandleByPciBusId_v2", &device_by_pci) ||
+        device_by_pci(pci_bus_id, &gpu) != 0) {
+        library = NULL;
     }
 }
 
-double nvml_power_limit_watts(const nvml *nvml) {
-    unsigned int milliwatts = 0;
-    return KNOWN(nvml, power_limit, nvml->device, &milliwatts) ? 1e-3 * milliwatts : NAN;
+/* A number of so many units; NAN if it is unknown. */
+static double ask(const char *name, double unit) {
+    nvml_status (*query)(nvml_device, unsigned int *);
+    unsigned int value = 0;
+    return find(name, &query) && query(gpu, &value) == 0 ? unit * value : NAN;
 }
 
-double nvml_power_watts(const nvml *nvml) {
-    unsigned int milliwatts = 0;
-    return KNOWN(nvml, power, nvml->device, &milliwatts) ? 1e-3 * milliwatts : NAN;
+static double ask_of(const char *name, int which, double unit) {
+    nvml_status (*query)(nvml_device, int, unsigned int *);
+    unsigned int value = 0;
+    return find(name, &query) && query(gpu, which, &value) == 0 ? unit * value : NAN;
 }
 
-double nvml_limited_seconds(const nvml *nvml, enum clock_limit limit) {
+double nvml_power_limit_watts(void) { return ask("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
+
+double nvml_power_watts(void) { return ask("nvmlDeviceGetPowerUsage", 1e-3); }
+
+double nvml_celsius(void) { return ask_of("nvmlDeviceGetTemperature", TEMPERATURE_GPU, 1); }
+
+double nvml_sm_clock_ghz(void) { return ask_of("nvmlDeviceGetClockInfo", CLOCK_SM, 1e-3); }
+
+double nvml_limited_seconds(enum clock_limit limit) {
+    nvml_status (*query)(nvml_device, int policy, violation_time *);
     violation_time time = {0, 0};
-    return KNOWN(nvml, violation, nvml->device, (int)limit, &time)
+    return find("nvmlDeviceGetViolationStatus", &query) && query(gpu, (int)limit, &time) == 0
                ? 1e-9 * (double)time.violation_nanoseconds
                : NAN;
 }
 
-double nvml_energy_joules(const nvml *nvml) {
+double nvml_energy_joules(void) {
+    nvml_status (*query)(nvml_device, unsigned long long *);
     unsigned long long millijoules = 0;
-    return KNOWN(nvml, energy, nvml->device, &millijoules) ? 1e-3 * (double)millijoules : NAN;
+    return find("nvmlDeviceGetTotalEnergyConsumption", &query) && query(gpu, &millijoules) == 0
+               ? 1e-3 * (double)millijoules
+               : NAN;
 }
 
-double nvml_celsius(const nvml *nvml) {
-    unsigned int celsius = 0;
-    return KNOWN(nvml, temperature, nvml->device, TEMPERATURE_GPU, &celsius) ? celsius : NAN;
-}
-
-double nvml_sm_clock_ghz(const nvml *nvml) {
-    unsigned int megahertz = 0;
-    return KNOWN(nvml, clock, nvml->device, CLOCK_SM, &megahertz) ? 1e-3 * megahertz : NAN;
-}
-
-void nvml_card(const nvml *nvml, char *text, size_t size) {
+void nvml_card(char *text, size_t size) {
     static const char PREFIX[] = "GPU-";
     enum { DIGITS = 8 };
+    nvml_status (*query)(nvml_device, char *, unsigned int);
     char uuid[UUID_SIZE] = "";
-    const bool known = KNOWN(nvml, uuid, nvml->device, uuid, sizeof uuid) &&
+    const bool known = find("nvmlDeviceGetUUID", &query) && query(gpu, uuid, sizeof uuid) == 0 &&
                        strncmp(uuid, PREFIX, sizeof PREFIX - 1) == 0;
     snprintf(text, size, "%.*s", (int)DIGITS, known ? uuid + sizeof PREFIX - 1 : "");
 }
 
-void nvml_driver_version(const nvml *nvml, char *text, size_t size) {
+void nvml_driver_version(char *text, size_t size) {
+    nvml_status (*query)(char *, unsigned int);
     char version[DRIVER_VERSION_SIZE] = "";
-    const bool known = KNOWN(nvml, driver_version, version, sizeof version);
+    const bool known =
+        find("nvmlSystemGetDriverVersion", &query) && query(version, sizeof version) == 0;
     snprintf(text, size, "%.*s", (int)sizeof version - 1, known ? version : "");
 }

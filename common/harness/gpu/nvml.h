@@ -1,33 +1,27 @@
 /* Power and energy of one GPU, from the driver's management library if there is one. It is opened
  * at run time: without it nothing fails, the values are just absent. */
-#ifndef GEMM_LADDER_HARNESS_NVML_H
-#define GEMM_LADDER_HARNESS_NVML_H
+#pragma once
 
 #include <stddef.h>
 
 #include "harness/device.h"
 
-typedef struct nvml nvml;
+/* Finds the GPU with this PCI bus id ("0000:1b:00.0"), which all others ask about. */
+void nvml_open(const char *pci_bus_id);
 
-/* Finds the GPU with this PCI bus id ("0000:1b:00.0"). NULL if that is not possible. */
-nvml *nvml_open(const char *pci_bus_id);
-void nvml_close(nvml *nvml);
-
-/* nvml may be NULL in all of these. */
-double nvml_power_limit_watts(const nvml *nvml); /* NAN if unknown */
-double nvml_power_watts(const nvml *nvml); /* the mean of about the last second; NAN if unknown */
+/* NAN if unknown, as in all of these. */
+double nvml_power_limit_watts(void);
+double nvml_power_watts(void); /* the mean of about the last second; NAN if unknown */
 /* Energy used since the driver was loaded, NAN if unknown. The driver updates it about every
  * 100 ms, so take differences between two of its changes, a second or more apart. */
-double nvml_energy_joules(const nvml *nvml);
+double nvml_energy_joules(void);
 /* Seconds since the driver was loaded in which it held the clock down for that reason, as it counts
  * them; NAN if unknown. (NVML API Reference Guide: nvmlDeviceGetViolationStatus.) */
-double nvml_limited_seconds(const nvml *nvml, enum clock_limit limit);
-double nvml_celsius(const nvml *nvml);      /* of the chip; NAN if unknown */
-double nvml_sm_clock_ghz(const nvml *nvml); /* at this moment; NAN if unknown */
+double nvml_limited_seconds(enum clock_limit limit);
+double nvml_celsius(void);      /* of the chip; NAN if unknown */
+double nvml_sm_clock_ghz(void); /* at this moment; NAN if unknown */
 /* What tells one card from another of its kind: "1f2e3d4c", the first digits of its UUID, or an
  * empty text if unknown. */
-void nvml_card(const nvml *nvml, char *text, size_t size);
+void nvml_card(char *text, size_t size);
 /* "580.65.06", or an empty text if unknown. */
-void nvml_driver_version(const nvml *nvml, char *text, size_t size);
-
-#endif
+void nvml_driver_version(char *text, size_t size);

@@ -1,6 +1,5 @@
 #include "harness/reference.h"
 
-#include "harness/cuda_failed.h"
 #include "harness/message.h"
 
 namespace {
@@ -166,80 +165,58 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* What the computations that move words say: a thread, a word; no tiles. */
-__global__ void __launch_bounds__(THREADS) reference_words(reference reference, problem problem) {
+__global__ void __launch_bounds__(THREADS)
+    reference_words(reference reference, problem problem, size_t first, size_t end) {
     const size_t stride = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < reference.count; i += stride) {
+    for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
         reference.words[i] = reference_word(&reference, &problem, i);
     }
 }
 
 size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Units (tiles or samples) of one launch. */
-size_t units_per_launch(size_t products_per_unit) {
-    const size_t units = PRODUCTS_PER_LAUNCH / products_per_unit;
-    return units == 0 ? 1 : units;
-}
+/* How the units of a reference are computed: tiles, sampled elements or words. */
+struct Plan {
+    void (*kernel)(reference reference, problem problem, size_t first, size_t end);
+    size_t units;
+    size_t units_per_block;
+    size_t units_per_launch;
+};
 
-int launch_tiles(const reference &reference, const problem &problem, size_t first, size_t end,
-                 cudaStream_t stream) {
-    const unsigned int blocks = (unsigned int)smaller(end - first, MOST_BLOCKS);
+Plan plan_for(const reference &reference) {
     const bool fp16 = reference.arithmetic.operands == NUMBER_FP16;
-    const auto kernel = !fp16                           ? reference_tiles<NUMBER_BF16, false>
-                        : reference.partials == nullptr ? reference_tiles<NUMBER_FP16, false>
-                                                        : reference_tiles<NUMBER_FP16, true>;
-    kernel<<<blocks, THREADS, 0, stream>>>(reference, problem, first, end);
-    return cuda_failed(cudaGetLastError(), "launching the reference for m=%d n=%d k=%d",
-                       reference.m, reference.n, reference.k);
-}
-
-int launch_samples(const reference &reference, const problem &problem, size_t first, size_t end,
-                   cudaStream_t stream) {
-    const size_t warps_per_block = THREADS / WARP;
-    const size_t needed = (end - first + warps_per_block - 1) / warps_per_block;
-    const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
-    const bool fp16 = reference.arithmetic.operands == NUMBER_FP16;
-    const auto kernel = fp16 ? reference_samples<NUMBER_FP16> : reference_samples<NUMBER_BF16>;
-    kernel<<<blocks, THREADS, 0, stream>>>(reference, problem, first, end);
-    return cuda_failed(cudaGetLastError(), "launching the sampled reference for m=%d n=%d k=%d",
-                       reference.m, reference.n, reference.k);
-}
-
-int compute_words(const reference &reference, const problem &problem, cudaStream_t stream) {
-    const size_t needed = (reference.count + THREADS - 1) / THREADS;
-    const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
-    reference_words<<<blocks, THREADS, 0, stream>>>(reference, problem);
-    return cuda_failed(cudaGetLastError(), "launching the reference for m=%d n=%d", reference.m,
-                       reference.n) ||
-           cuda_failed(cudaStreamSynchronize(stream), "computing the reference for m=%d n=%d",
-                       reference.m, reference.n);
+    const size_t tiles_m = ((size_t)reference.m + TILE - 1) / TILE;
+    const size_t tiles_n = ((size_t)reference.n + TILE - 1) / TILE;
+    if (reference.words != nullptr) {
+        return {reference_words, reference.count, THREADS, reference.count};
+    }
+    if (reference.positions != nullptr) {
+        return {fp16 ? reference_samples<NUMBER_FP16> : reference_samples<NUMBER_BF16>,
+                reference.count, THREADS / WARP, PRODUCTS_PER_LAUNCH / (size_t)reference.k + 1};
+    }
+    return {!fp16                           ? reference_tiles<NUMBER_BF16, false>
+            : reference.partials == nullptr ? reference_tiles<NUMBER_FP16, false>
+                                            : reference_tiles<NUMBER_FP16, true>,
+            tiles_m * tiles_n, 1, PRODUCTS_PER_LAUNCH / ((size_t)reference.k * TILE * TILE) + 1};
 }
 
 } // namespace
 
-int reference_compute(reference *reference, const problem *problem, struct CUstream_st *stream) {
-    if (reference->words != nullptr) {
-        return compute_words(*reference, *problem, stream);
-    }
-    const bool sampled = reference->positions != nullptr;
-    const size_t tiles_m = ((size_t)reference->m + TILE - 1) / TILE;
-    const size_t tiles_n = ((size_t)reference->n + TILE - 1) / TILE;
-    const size_t units = sampled ? reference->count : tiles_m * tiles_n;
-    const size_t products = (size_t)reference->k * (sampled ? 1 : TILE * TILE);
-    const size_t step = units_per_launch(products);
-
+void reference_compute(const reference *reference, const problem *problem,
+                       struct CUstream_st *stream) {
+    const Plan plan = plan_for(*reference);
     progress progress;
     progress_begin(&progress, "computing the reference");
-    int failed = 0;
-    for (size_t first = 0; first < units && !failed; first += step) {
-        const size_t end = smaller(first + step, units);
-        failed = sampled ? launch_samples(*reference, *problem, first, end, stream)
-                         : launch_tiles(*reference, *problem, first, end, stream);
-        failed = failed || cuda_failed(cudaStreamSynchronize(stream),
-                                       "computing the reference for m=%d n=%d k=%d", reference->m,
-                                       reference->n, reference->k);
-        progress_update(&progress, (double)end / (double)units);
+    for (size_t first = 0; first < plan.units; first += plan.units_per_launch) {
+        const size_t end = smaller(first + plan.units_per_launch, plan.units);
+        const size_t needed = (end - first + plan.units_per_block - 1) / plan.units_per_block;
+        const unsigned int blocks = (unsigned int)smaller(needed, MOST_BLOCKS);
+        plan.kernel<<<blocks, THREADS, 0, stream>>>(*reference, *problem, first, end);
+        cuda_check(cudaGetLastError(), "launching the reference for m=%d n=%d k=%d", reference->m,
+                   reference->n, reference->k);
+        cuda_check(cudaStreamSynchronize(stream), "computing the reference for m=%d n=%d k=%d",
+                   reference->m, reference->n, reference->k);
+        progress_update(&progress, (double)end / (double)plan.units);
     }
-    progress_end(&progress);
-    return failed;
+    progress_hide(&progress);
 }

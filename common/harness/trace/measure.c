@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "harness/buffers.h"
-#include "harness/exit_status.h"
 #include "harness/machine.h"
 #include "harness/message.h"
 #include "harness/trace.h"
-#include "harness/trace/listen.h"
 
 bool machine_traces(void) { return true; }
 
@@ -17,39 +15,33 @@ static struct {
     trace *wanted; /* NULL: the next launch is an ordinary one */
     int cta;       /* or MIDDLE_CTA */
     trace_control control;
-    bool refused; /* a line was printed */
 } request;
 
-static bool refuse(const uint32_t *block, const trace *trace) {
+/* Ends the program if the launch cannot be traced. */
+static void check_launch(const uint32_t *block, const trace *trace) {
     if (block[1] * block[2] != 1 || trace_warps(trace) > TRACE_MOST_WARPS) {
-        message("a CTA of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                " threads cannot be traced: it is one row of 1024 at most that can",
-                block[0], block[1], block[2]);
-        return true;
+        end_with(STATUS_USAGE,
+                 "a CTA of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                 " threads cannot be traced: it is one row of 1024 at most that can",
+                 block[0], block[1], block[2]);
     }
     if (request.cta != MIDDLE_CTA && (uint64_t)request.cta >= trace->ctas) {
-        message("--cta %d: this launch has %" PRIu64 " CTAs, numbered from 0", request.cta,
-                trace->ctas);
-        return true;
+        end_with(STATUS_USAGE, "--cta %d: this launch has %" PRIu64 " CTAs, numbered from 0",
+                 request.cta, trace->ctas);
     }
-    return false;
 }
 
-/* Of a launch that is not wanted, or refused, nothing is written down. */
+/* Of a launch that is not wanted nothing is written down. */
 trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]) {
-    const trace_control nothing = {0};
     trace *trace = request.wanted;
     if (trace == NULL) {
-        return nothing;
+        return (trace_control){0};
     }
     request.wanted = NULL;
     memcpy(trace->grid, grid, sizeof trace->grid);
     memcpy(trace->block, block, sizeof trace->block);
     trace->ctas = (uint64_t)grid[0] * grid[1] * grid[2];
-    request.refused = refuse(block, trace);
-    if (request.refused) {
-        return nothing;
-    }
+    check_launch(block, trace);
     trace->number = request.cta == MIDDLE_CTA ? trace->ctas / 2 : (uint64_t)request.cta;
     trace->cta[0] = (uint32_t)(trace->number % grid[0]);
     trace->cta[1] = (uint32_t)(trace->number / grid[0] % grid[1]);
@@ -59,31 +51,21 @@ trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3])
 }
 
 /* One launch of everybody: what they wrote is checked. */
-static int launch_and_verify(workload *workload, const options *o, verification *verification,
-                             trace *trace) {
+static void launch_and_verify(workload *workload, const options *o, verification *verification,
+                              trace *trace) {
     timing one_launch = {0};
-    if (workload_poison(workload) != 0) {
-        return STATUS_FAILED;
-    }
+    workload_poison(workload);
     trace->order = machine_choose_order(o, 0);
-    listen_begin(trace);
-    int failed = 0;
-    for (int who = 0; who < CONTENDERS && !failed; ++who) {
+    trace_listen(trace);
+    for (int who = 0; who < CONTENDERS; ++who) {
         if (has_contender(verification->contenders, who)) {
-            const contender *contender = &workload->contenders[who];
-            failed = contender->launch(contender->context, 0) != 0 ||
-                     device_wait(workload->device, contender->name) != 0;
+            workload_launch(workload, who, 0);
+            device_wait(workload->device, workload->contenders.names[who]);
             one_launch.samples[who].launches = 1;
         }
     }
-    failed = listen_end() != 0 || failed;
-    if (request.refused) {
-        return STATUS_USAGE;
-    }
-    if (failed || verify_after_timing(workload, o, &one_launch, verification) != 0) {
-        return STATUS_FAILED;
-    }
-    return verification_right(verification) ? STATUS_VERIFIED : STATUS_FAILED;
+    trace_listen_no_more();
+    verify_after_timing(workload, o, &one_launch, verification);
 }
 
 /* What a warp touched last has no event behind it that would have written it down. */
@@ -101,84 +83,42 @@ static void add_last_touches(trace *trace, size_t number) {
     }
 }
 
-static int download(const buffer *warps, const buffer *events, trace *trace) {
+/* What the launch has written down. A kernel that calls nothing that is traced leaves nothing to
+ * show. */
+static void download(const buffer *warps, const buffer *events, trace *trace) {
     const size_t count = trace_warps(trace);
-    if (buffer_download(warps, trace->warp, count * sizeof *trace->warp) != 0 ||
-        buffer_download(events, trace->event, count * trace->capacity * sizeof *trace->event) !=
-            0) {
-        return 1;
-    }
+    uint32_t most = 0;
+    buffer_download(warps, trace->warp, count * sizeof *trace->warp);
+    buffer_download(events, trace->event, count * trace->capacity * sizeof *trace->event);
     for (size_t i = 0; i < count; ++i) {
         add_last_touches(trace, i);
+        most = trace->warp[i].events > most ? trace->warp[i].events : most;
     }
-    return 0;
+    if (most == 0) {
+        end_with(STATUS_FAILED, "CTA %" PRIu64 " of %" PRIu64 " did nothing that is traced",
+                 trace->number, trace->ctas);
+    }
 }
 
-static int trace_launch(workload *workload, const options *o, verification *verification,
-                        trace *trace) {
-    buffer warps = {0};
-    buffer events = {0};
-    const size_t most = (size_t)TRACE_MOST_WARPS * trace->capacity;
-    int status = STATUS_FAILED;
-    if (buffer_create(&warps, sizeof trace->warp, false, "the traced warps") == 0 &&
-        buffer_upload(&warps, trace->warp, sizeof trace->warp) == 0 && /* all 0 */
-        buffer_create(&events, most * sizeof *trace->event, false, "the trace's events") == 0) {
-        request.wanted = trace;
-        request.cta = o->cta;
-        request.control = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
-                                          .events = (trace_event *)(void *)events.payload,
-                                          .capacity = trace->capacity};
-        status = launch_and_verify(workload, o, verification, trace);
-        if (status == STATUS_VERIFIED && download(&warps, &events, trace) != 0) {
-            status = STATUS_FAILED;
-        }
+void machine_measure(workload *workload, const options *options, verification *verification,
+                     report *report) {
+    static trace trace;
+    trace.capacity = (uint32_t)options->events;
+    const size_t most = (size_t)TRACE_MOST_WARPS * trace.capacity;
+    const buffer warps = buffer_create(sizeof trace.warp, false, "the traced warps");
+    const buffer events = buffer_create(most * sizeof *trace.event, false, "the trace's events");
+    buffer_upload(&warps, trace.warp, sizeof trace.warp); /* all 0 */
+    trace.event = allocate(most, sizeof *trace.event);
+    request.wanted = &trace;
+    request.cta = options->cta;
+    request.control = (trace_control){.warps = (trace_warp *)(void *)warps.payload,
+                                      .events = (trace_event *)(void *)events.payload,
+                                      .capacity = trace.capacity};
+    launch_and_verify(workload, options, verification, &trace);
+    if (verification_right(verification)) {
+        download(&warps, &events, &trace);
+        report->trace = &trace;
     }
     buffer_destroy(&warps);
     buffer_destroy(&events);
-    return status;
-}
-
-/* A kernel that calls nothing that is traced leaves nothing to show. */
-static int check_not_empty(const trace *trace) {
-    for (size_t warp = 0; warp < trace_warps(trace); ++warp) {
-        if (trace->warp[warp].events > 0) {
-            return STATUS_VERIFIED;
-        }
-    }
-    message("CTA %" PRIu64 " of %" PRIu64 " did nothing that is traced", trace->number,
-            trace->ctas);
-    return STATUS_FAILED;
-}
-
-int machine_measure(workload *workload, const options *options, verification *verification,
-                    report *report) {
-    trace *trace = calloc(1, sizeof *trace);
-    const size_t most = (size_t)TRACE_MOST_WARPS * (size_t)options->events;
-    if (trace != NULL) {
-        trace->event = malloc(most * sizeof *trace->event);
-    }
-    if (trace == NULL || trace->event == NULL) {
-        message("no memory for %zu events", most);
-        free(trace);
-        return STATUS_FAILED;
-    }
-    report->trace = trace;
-    trace->time_unit = listen_time_unit();
-    trace->capacity = (uint32_t)options->events;
-    int status = trace_launch(workload, options, verification, trace);
-    if (status == STATUS_VERIFIED) {
-        status = check_not_empty(trace);
-    }
-    if (status != STATUS_VERIFIED) {
-        machine_forget(report);
-    }
-    return status;
-}
-
-void machine_forget(report *report) {
-    if (report->trace != NULL) {
-        trace_free(report->trace);
-        free(report->trace);
-        report->trace = NULL;
-    }
 }

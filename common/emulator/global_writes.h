@@ -1,0 +1,39 @@
+// Who wrote global memory.
+#pragma once
+
+#include "emulator/report.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emulator {
+
+// The output of the launches to come. A launch writes each of its elements once: what is written
+// twice, be it the same value, is work done twice, or a value that the order of two stores decides.
+// From now on [begin, begin + bytes) is the output, of elements of 2 bytes or more; no bytes: there
+// is none.
+void output_watch(const void *begin, std::size_t bytes);
+
+// A launch begins: nothing of the output has been written.
+void output_launch();
+
+// The thread has written these bytes, by a store or a plain access. HAZARD if the launch had
+// written one of their elements before.
+void output_written(const Thread &thread, const void *address, std::size_t bytes,
+                    const Origin &where);
+
+// Which writes of global memory a thread of another CTA of the cluster may rely on: those from
+// before a barrier of the cluster that it has waited for. An arrival on a peer's mbarrier is a
+// release at the scope of the arriving CTA, so it publishes nothing to the peer.
+// A cluster begins: it has written nothing.
+void scopes_begin();
+
+// The thread writes global memory, by a plain access.
+void scopes_written(const Thread &thread, const void *address, std::size_t bytes,
+                    std::uintptr_t pc);
+
+// The thread reads it, by a copy that it starts or by a plain access. HAZARD if a thread of another
+// CTA of the cluster wrote it, with no barrier of the cluster between.
+void scopes_read(const Thread &thread, const void *address, std::size_t bytes, const Origin &where);
+
+} // namespace emulator

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""What the design asks of the tree, as far as a search can tell: the folders of the house and the
+arrows between them (steps -> common; bench runs rungs and records; plots, notes and book read
+records), what a rung must not hold, and that the emulator's device headers offer what those of
+common/device do, and nothing else. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import tools
+from tools import ROOT, exit_status, skip
+
+FOLDERS = {".ci", "bench", "book", "common", "make", "notes", "plots"}
+FOLDERS |= {"standalone", "steps", "tests"}
+
+READS = "it reads records"
+TERMINAL = "what a run prints and what its pages say are the same table"
+# What a folder may import beside itself, and why. An entry that nothing needs fails.
+IMPORTS = {
+    "bench/records": {
+        "bench.energy": "what a recorded energy budget adds up to, and its limits",
+        "bench.process": "the exit status of a program that is interrupted",
+        "bench.rungs": "a record names rungs",
+        "bench.tables": TERMINAL,
+    },
+    "bench": {},
+    "notes/tools": {
+        "bench.records": READS,
+        "bench.energy.budget": "the sums of a recorded energy budget",
+        "bench.markdown": "the text of a page without its marks",
+        "bench.process": "the exit status of a program that is interrupted",
+        "bench.rungs": "a rung's step record",
+        "bench.shapes": "the names of recorded shapes",
+    },
+    "plots": {
+        "bench.records": READS,
+        "bench.energy.budget": "the sums of a recorded energy budget",
+        "notes.tools.readme_table": "a picture and its page take the same rows",
+        "notes.tools.shapes_table": "a picture and its page take the same rows",
+    },
+    "book": {
+        "bench.records": READS,
+        "bench.resources": "recorded registers and shared memory",
+        "bench.rungs": "a rung's step record",
+        "bench.tables": TERMINAL,
+        "notes.tools": "a page's tables",
+    },
+    "standalone": {},
+}
+# Folders that an #include may name. The first pattern that matches a file decides.
+INCLUDES = {
+    "steps/*": r"step\.h|device/",
+    "common/device/*": r"step\.h|device/",
+    "common/step.h": r"$",
+    "common/emulator/**/*": r"step\.h|device/|emulator/|trace/",
+    "common/trace/*": r"step\.h|device/|emulator/|harness/trace/|trace/",
+    "common/harness/*": r"step\.h|emulator/|harness/(?!gpu/|emulated/)|trace/",
+    "common/harness/**/*": r"step\.h|emulator/|harness/|trace/",
+}
+# What no rung holds, and the lines that would show it.
+FORBIDDEN = {
+    "inline assembly": r"\basm\b",
+    "launch past launch()": r"<<<",
+    "shared memory past its wrapper": r"extern +(__shared__|.*\[\])",
+    "driver type": r"\b(CUtensorMap|CUfunction|CUresult)",
+    "wait loop": r"try_wait",
+    "timing": r"cudaEvent|clock64|globaltimer|\bchrono\b",
+    "options to parse": r"getopt|argv\[",
+    "code for one build alone": r"^ *# *(if|ifdef|ifndef|else|elif)\b",
+    "words of what runs it": r"[Ee]mulat",
+}
+# The emulator's own headers of the toolkit's names.
+TOOLKIT = "|".join(path.name for path in (ROOT / "common/emulator/include").iterdir())
+CUDA = rf"(?! *<({TOOLKIT})>) *[<\"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)"
+ONE_MACHINE = r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)"
+NO_RUNG = r"\b[vat][0-9][0-9]\b"
+SOURCES = (
+    "Makefile README.md make/* .ci/* common/**/* steps/* bench/**/* plots/**/* book/**/* "
+    "standalone/**/* tests/**/* !tests/rules.py"
+)
+# What no line of these files says.
+ABSENT = (
+    ("common/ knows no rung", NO_RUNG, "common/**/* !common/step.h"),  # which shows an example
+    (
+        "common/emulator includes no CUDA header but its own",
+        f"# *include{CUDA}",
+        "common/emulator/**/*",
+    ),
+    (
+        "common/device and step.h do not know what runs a rung",
+        "[Ee]mulat",
+        "common/device/* common/step.h",
+    ),
+    ("nothing in common/ is compiled for one machine only", ONE_MACHINE, "common/**/*"),
+    (
+        "every Python package is pinned by its hashes",
+        r"^[^# ]([^\\]*|[^=]*)$",
+        "*/requirements.txt",
+    ),
+    ("only tests edit sys.path", r"sys\.path", " ".join(f"{folder}/**/*.py" for folder in IMPORTS)),
+    ("no unfinished work", r"\b(TODO|FIXME|XXX)\b", SOURCES),
+)
+
+
+def case(name: str, wrong: Iterable[str]) -> None:
+    """One case: ok if nothing is wrong."""
+    tools.case(name, ", ".join(sorted(wrong)))
+
+
+def files(patterns: str) -> list[Path]:
+    """The text files that match one of the patterns, and none of those after a !."""
+    found: dict[Path, None] = {}
+    for pattern in patterns.split():
+        those = [path for path in sorted(ROOT.glob(pattern.lstrip("!"))) if path.is_file()]
+        if pattern[0] == "!":
+            found = {path: None for path in found if path not in those}
+        else:
+            found |= dict.fromkeys(those)
+    return [path for path in found if path.suffix not in (".png", ".pyc")]
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def lines_with(expression: str, paths: Iterable[Path]) -> Iterator[str]:
+    """The first line of each file that the expression matches."""
+    for path in paths:
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if re.search(expression, line):
+                yield f"{name_of(path)}:{number}: {line.strip()}"
+                break
+
+
+# ---------------------------------------------------------------- folders, and the arrows between them
+
+
+def check_folders() -> None:
+    command = ["git", "-C", str(ROOT), "ls-files"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        skip("the folders are those of the house", "this is no clone")
+        return
+    found = {line.split("/")[0] for line in listed.stdout.splitlines() if "/" in line}
+    case("the folders are those of the house", found ^ FOLDERS)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a program imports: bench.records.schema."""
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def within(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
+
+
+def check_imports(folder: str, allowed: dict[str, str]) -> None:
+    packages = {name.split("/")[0] for name in IMPORTS}
+    wrong, unused = set(), set(allowed)
+    but = " !bench/records/**/*" if folder == "bench" else ""
+    for path in files(f"{folder}/**/*.py{but}"):
+        for module in imported(path):
+            if module.split(".")[0] in packages and not within(module, folder.replace("/", ".")):
+                used = {package for package in allowed if within(module, package)}
+                unused -= used
+                wrong |= set() if used else {f"{name_of(path)} imports {module}"}
+    case(f"{folder} imports only what its arrows allow", wrong)
+    case(f"{folder} needs every exception", {f"{package} is unused" for package in unused})
+
+
+def check_includes() -> None:
+    seen = set()
+    for pattern, allowed in INCLUDES.items():
+        wrong = set()
+        for path in set(files(pattern)) - seen:
+            for header in re.findall(r'^ *# *include +"([^"]+)"', text_of(path), re.MULTILINE):
+                if ".." in header or not re.match(allowed, header):
+                    wrong.add(f"{name_of(path)} includes {header}")
+            seen.add(path)
+        case(f"{pattern} includes only what its arrows allow", wrong)
+
+
+# ---------------------------------------------------------------- sources
+
+
+def check_rung(path: Path) -> None:
+    rung, text = path.name.partition("_")[0], text_of(path)
+    for what, expression in FORBIDDEN.items():
+        case(f"{rung} holds no {what}", lines_with(expression, [path]))
+    main = f"int main(int argc, char **argv) {{ return step_main(&{rung}, argc, argv); }}"
+    case(f"{rung} has a main of one line", [] if main in text.splitlines() else [f"not {main}"])
+    case(f"{rung} has a header comment", [] if text.startswith("//") else [text.splitlines()[0]])
+
+
+def undocumented(header: Path) -> Iterator[str]:
+    """The declarations with a parameter list that no comment explains: one above it, in a block
+    without a blank line, which neighbours share. A specialisation (name<64>) needs none."""
+    other = re.compile(
+        r'#|static_assert|typedef|using|extern "C"|return'
+        r"|(struct|class|enum) [^()]*(\(.*\))?[^()]*\{|[A-Za-z_][\w ]*<[0-9]+>\("
+    )
+    commented = False
+    for number, line in enumerate(text_of(header).splitlines(), 1):
+        if re.match(r"\s*$|\s*(//|/\*|\*)", line):
+            commented = bool(line.strip())
+        elif re.match(r"[A-Za-z_][^=;]*\(", line) and not other.match(line) and not commented:
+            yield f"{name_of(header)}:{number}: {line}"
+
+
+# A function at the beginning of a line or inside a struct, with its template parameters.
+FUNCTION = re.compile(
+    r"^\ *(?P<template>template\ <[^>]*>\s*)?"
+    r"(?P<qualifiers>(?:DEVICE|inline|__host__|__device__|constexpr|static)\b[\w\s]*?)"
+    r"(?P<returns>\b[\w:]+\s+[&*]?)(?P<name>\w+)"
+    r"\((?P<parameters>(?:[^()]|\([^()]*\))*)\)\s*[{;]",
+    re.MULTILINE | re.VERBOSE,
+)
+STRUCT = re.compile(r"^struct (\w+) \{$(.*?)^\};$", re.MULTILINE | re.DOTALL)
+
+
+def functions(header: Path) -> set[str]:
+    """What a header declares, without the line that calls, which the emulator's functions take at
+    the end."""
+    source = re.sub(r"//.*|^\s*#.*", "", text_of(header), flags=re.MULTILINE)
+    scopes = [("", STRUCT.sub("", source)), *STRUCT.findall(source)]
+    declared = set()
+    for scope, part in scopes:
+        for template, qualifiers, returns, name, parameters in FUNCTION.findall(part):
+            words = f"{template} {qualifiers} {returns} {scope}::{name}({parameters})"
+            words = " ".join(words.split())
+            declared.add(re.sub(r"(, )?EMULATOR_SITE\)$", ")", words))
+    return declared
+
+
+def check_shadows() -> None:
+    """A header of common/device that holds inline assembly has a shadow in common/emulator/device,
+    which the emulated build finds first."""
+    for original in files("common/device/*"):
+        shadow = ROOT / "common/emulator/device" / original.name
+        needs_one = re.search(r"\basm\b", text_of(original)) and not shadow.exists()
+        case(
+            f"{original.name}: shadowed if it has to be",
+            ["nothing shadows it"] if needs_one else [],
+        )
+    for shadow in files("common/emulator/device/* common/emulator/trace/*"):
+        original = ROOT / "common" / shadow.relative_to(ROOT / "common/emulator")
+        name, missing = name_of(shadow), [f"there is no {name_of(original)}"]
+        case(f"{name} shadows something", [] if original.exists() else missing)
+        if shadow.parent.name == "device" and original.exists():
+            declared = functions(original)
+            case(f"{name} declares functions", [] if declared else ["none was found"])
+            case(f"{name} declares the same functions", declared ^ functions(shadow))
+
+
+def main() -> int:
+    check_folders()
+    for folder, allowed in IMPORTS.items():
+        check_imports(folder, allowed)
+    check_includes()
+    for name, expression, patterns in ABSENT:
+        case(name, lines_with(expression, files(patterns)))
+    for path in files("steps/*.cu"):
+        check_rung(path)
+    for header in files("common/**/*.h common/**/*.cuh"):
+        case(f"{name_of(header)}: every function has a comment", undocumented(header))
+    check_shadows()
+    for path in files("make/*"):
+        first = text_of(path).partition("\n")[0]
+        purpose = re.match(r"# \w+ \w+ ", first)
+        case(f"{name_of(path)} says its purpose", [] if purpose else [f"it begins '{first}'"])
+    return exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
