@@ -2,7 +2,8 @@
 #
 # Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may
 # be set:
-#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all
+#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all;
+#               E= and ANSWER= are of its exercises, FROM= is the rung that `new` copies
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
 #               set, on a GPU if there are one and nvcc
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
@@ -139,6 +140,8 @@ help:
 	  '                     chrome://tracing, and for a picture (ARGS="--cta 5 --k 512" for more)' \
 	  'make diff N=7        what changed from the rung that it grows from' \
 	  'make diffstat        how many lines changed, rung by rung' \
+	  'make exercise N=7    a bug to find or a gap to fill (E=1); then make try, hint, solution' \
+	  'make new N=19 FROM=16   copy a rung under a new number' \
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
 	  '                     N=all writes every rung' \
 	  'make list            the rungs, and the idea of each' \
@@ -209,7 +212,6 @@ else
 	fi; [ $$? -le 1 ]
 endif
 
-# Says how each file is compiled, as its first comment does.
 standalone: $(RUNG:%=$(BUILD)/standalone/%.cu)
 	@for file in $^; do sed -n "s|^//     nvcc|$$file: nvcc|p" $$file; done
 
@@ -238,7 +240,6 @@ choices: $(CHOICES)
 energy: $(ENERGY)
 	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
 
-# What the pages quote, or a list of it: a program for each run, one after the other.
 record:
 	$(if $(LISTED),,$(call build,rungs variants $(ENERGY)))
 	@$(PYTHON) -m bench.record $(ARGS)

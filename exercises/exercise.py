@@ -2,7 +2,7 @@
 
     exercise.py VERB RUNG [E] [--build DIR] [--answer WORD]
 
-VERB: list, write, try, hint, solution. An exercise is written to build/exercises/RUNG-E.cu, where
+VERB: exercise, try, hint, solution. An exercise is written to build/exercises/RUNG-E.cu, where
 the reader edits it; `try` runs the program that make has built from it, on the emulator and, beside
 the rung, on a GPU if there is one. Exit status: 0 done or passed, 1 not passed, 2 no such exercise.
 """
@@ -17,8 +17,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tools.planted_bugs import Pair, read_bugs
+
 from exercises.table import EXERCISES, Fill, Find, Predict
-from tools.planted_bugs import plant, read_bugs
 
 ROOT = Path(__file__).resolve().parents[1]
 GAP = "// Your part."
@@ -32,9 +33,7 @@ def source_of(rung: str) -> Path:
 def body_of(lines: list[str], function: str) -> tuple[int, int]:
     """The first and the last line of a function's body, from 0."""
     begin = next(
-        i
-        for i, line in enumerate(lines)
-        if re.match(rf"(DEVICE|static) .*\b{function}\(", line)
+        i for i, line in enumerate(lines) if re.match(rf"(DEVICE|static) .*\b{function}\(", line)
     )
     if lines[begin].endswith("}"):  # in one line
         return begin, begin
@@ -45,9 +44,7 @@ def body_of(lines: list[str], function: str) -> tuple[int, int]:
 def range_of(lines: list[str], first: str, last: str) -> tuple[int, int]:
     """The lines from the one that begins with `first` to the next that begins with `last`."""
     begin = next(i for i, line in enumerate(lines) if line.strip().startswith(first))
-    return begin, next(
-        i for i in range(begin, len(lines)) if lines[i].strip().startswith(last)
-    )
+    return begin, next(i for i in range(begin, len(lines)) if lines[i].strip().startswith(last))
 
 
 def with_gap(source: str, exercise: Fill) -> str:
@@ -65,18 +62,18 @@ def with_gap(source: str, exercise: Fill) -> str:
     return "\n".join([*lines[:first], *gap, *lines[last + 1 :]]) + "\n"
 
 
-def planted(rung: str, source: str, exercise: Find) -> str:
+def planted(rung: str, exercise: Find) -> str:
     """The rung with the bug in it."""
-    bug = next(bug for bug in read_bugs() if bug.name == exercise.bug)
-    return plant(source, bug.changes[rung])[0]
+    return Pair(rung, next(bug for bug in read_bugs() if bug.name == exercise.bug)).source
 
 
 def text_of(rung: str, number: int) -> str:
     """What is written for the reader: the story, then the rung with the bug or the gap."""
     exercise = EXERCISES[rung][number - 1]
-    source = source_of(rung).read_text(encoding="utf-8")
-    make = planted(rung, source, exercise) if isinstance(exercise, Find) else None
-    changed = make or with_gap(source, exercise)
+    if isinstance(exercise, Find):
+        changed = planted(rung, exercise)
+    else:
+        changed = with_gap(source_of(rung).read_text(encoding="utf-8"), exercise)
     story = textwrap.wrap(exercise.story, 92)
     head = [f"Exercise {number} of {rung}, {exercise.level}.", *story]
     head.append(f"Then: make try N={rung} E={number}, make hint, make solution.")
@@ -94,7 +91,11 @@ def show(rung: str, number: int) -> None:
 def run(program: Path, *options: str) -> subprocess.CompletedProcess:
     """A program's run, with what it says in one text."""
     return subprocess.run(
-        [program, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        [program, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
 
 
@@ -131,13 +132,16 @@ def try_answer(rung: str, exercise: Predict, build: Path, answer: str) -> int:
         return 2
     right = answer_of(rung, exercise, build)
     passed = answer.replace(",", "") == right
-    print("passed" if passed else f"not {answer}: make step N={rung} EMULATE=1 "
-          f'ARGS="{exercise.run}" shows it')
+    print(
+        "passed"
+        if passed
+        else f'not {answer}: make step N={rung} EMULATE=1 ARGS="{exercise.run}" shows it'
+    )
     return 0 if passed else 1
 
 
 def verdict(exercise: Find | Fill, said: subprocess.CompletedProcess) -> str:
-    """"" if the exercise is solved, or why not."""
+    """ "" if the exercise is solved, or why not."""
     if said.returncode != 0:
         return said.stdout
     wanted = getattr(exercise, "also", "")

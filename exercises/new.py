@@ -31,8 +31,11 @@ def renamed(source: str, name: str, origin: str) -> str:
     """The source of a rung under another name, as one that grows from it."""
     code = source[re.search(r"^(?!//)", source, re.MULTILINE).start() :]
     code = re.sub(rf"\b{origin}\b", name, code)
-    code = re.sub(r'( +)\.idea = "[^"]*",\n( +\.below = "[^"]*",\n)?',
-                  rf'\1.idea = "(the idea)",\n\1.below = "{origin}",\n', code)
+    code = re.sub(
+        r'( +)\.idea = "[^"]*",\n( +\.below = "[^"]*",\n)?',
+        rf'\1.idea = "(the idea)",\n\1.below = "{origin}",\n',
+        code,
+    )
     return HEADER.format(name=name, origin=origin) + code
 
 

@@ -14,6 +14,7 @@ import sys
 from tools.emulated import ROOT, case, exit_status, rungs
 
 from bench import markdown
+from exercises.table import EXERCISES
 from notes.tools import notes_tables
 
 NOTES = ROOT / "notes"
@@ -23,15 +24,18 @@ HEADINGS = (
     "Prediction",
     "Measurement",
     "Why they differ",
-    "What to try",
     "Hazards",
+    "Exercises",
+    "What you learned",
 )
+RESULT_FIRST = re.compile(r"\A# .*\n\n> \*\*What .*\n(?:> .*\n)*> \*\*Wh[yo].*\n(?:> .*\n)*\n")
 LAST = "Sources"  # may follow them: where the figures are from
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
 SHORTEST = 100  # words of an idea's page
 LINK = re.compile(r"\]\((rungs|ideas)/([\w-]+)\.md\)")
 
 MOST_FIGURES = 6  # in the sentences of a page
+OF_THE_STORY = 20  # it goes through all rungs
 TYPED = re.compile(r"(?<![\w.,])[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])")
 OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -47,6 +51,15 @@ def wrong_with_rung(name, note, prose):
     chapters = [heading for level, heading in found if level == "##"]
     if chapters not in ([*HEADINGS], [*HEADINGS, LAST]):
         return f"its chapters are {', '.join(chapters) or 'none'}, not {', '.join(HEADINGS)}"
+    if not RESULT_FIRST.match(note):
+        return "it does not begin with what changed, what it gained and why"
+    exercises = re.findall(r"`make exercise N=(\w+) E=(\d+)`", prose)
+    wanted = [
+        (name.lstrip("v").lstrip("0") if name[0] == "v" else name[0] + name[2:], str(each))
+        for each in range(1, 1 + len(EXERCISES[name]))
+    ]
+    if exercises != wanted:
+        return f"its exercises are {exercises}, not {wanted}"
     if not re.search(rf"^<!-- rung {name}( @\w+)* -->$", note, re.MULTILINE):
         return f"there is no <!-- rung {name} -->"
     if "<!-- sources -->" not in note:
@@ -61,13 +74,13 @@ def wrong_with_idea(prose):
     return "there is next to nothing in it" if len(prose.split()) < SHORTEST else ""
 
 
-def wrong_figures(prose, may_type):
+def wrong_figures(prose, most, may_type):
     """Figures that are too many, or that only a table may show, or measured rates that are typed,
     but for code and predictions."""
     named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
     wrong = [text for text in named if OF_TABLES.search(text)]
-    if len(named) > MOST_FIGURES:
-        wrong.append(f"{len(named)} figures in sentences, more than {MOST_FIGURES}")
+    if len(named) > most:
+        wrong.append(f"{len(named)} figures in sentences, more than {most}")
     prose = PREDICTION.sub("", COMMENT.sub("", markdown.FIGURE.sub("~", prose)))
     typed = [" ".join(match[0].split()) for match in TYPED.finditer(prose)]
     return wrong + [text for text in typed if text not in OF_DATASHEETS and not may_type]
@@ -81,7 +94,8 @@ def check_page(path):
         case(f"{path.relative_to(ROOT)} is a page", wrong_with_rung(path.stem, note, prose))
     if folder == "ideas":
         case(f"{path.relative_to(ROOT)} is a page", wrong_with_idea(prose))
-    wrong = wrong_figures(prose, folder not in ("rungs", "ideas"))
+    most = OF_THE_STORY if path.stem == "the-climb" else MOST_FIGURES
+    wrong = wrong_figures(prose, most, folder not in ("rungs", "ideas"))
     case(f"{path.relative_to(ROOT)} has few figures, none typed", "; ".join(wrong))
 
 

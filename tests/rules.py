@@ -17,7 +17,7 @@ from pathlib import Path
 import tools
 from tools import ROOT, exit_status, skip
 
-FOLDERS = {".ci", "bench", "book", "common", "make", "notes", "plots"}
+FOLDERS = {".ci", "bench", "book", "common", "exercises", "make", "notes", "plots"}
 FOLDERS |= {"standalone", "steps", "tests"}
 
 READS = "it reads records"
@@ -53,6 +53,7 @@ IMPORTS = {
         "notes.tools": "a page's tables",
     },
     "standalone": {},
+    "exercises": {},
 }
 # Folders that an #include may name. The first pattern that matches a file decides.
 INCLUDES = {

@@ -12,10 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from tools.emulated import BUILD, JOBS, ROOT, case, exit_status
+from tools.planted_bugs import read_bugs
 
 from exercises import exercise
 from exercises.table import EXERCISES, Fill, Find, Predict
-from tools.planted_bugs import read_bugs
 
 KINDS = re.compile(r"\b(deadlock|hazard|race|misuse|lifetime|address): ")
 BUGS = {bug.name: bug for bug in read_bugs()}
@@ -37,7 +37,7 @@ def fails(rung: str, number: int) -> str:
         refused = exercise.try_answer(rung, each, BUILD, answer + "0") == 1
         accepted = exercise.try_answer(rung, each, BUILD, answer) == 0
         return "" if refused and accepted else f"{answer} is not the answer alone"
-    said = exercise.run(BUILD / "emulated" / "exercises" / f"{rung}-{number}")
+    said = exercise.run(BUILD / "emulated" / "exercises" / f"unsolved-{rung}-{number}")
     wanted = BUGS[each.bug].kinds if isinstance(each, Find) else each.fails.split()
     kind = kind_of(each, said)
     return "" if kind in wanted else f"{kind} where {' or '.join(wanted)} was expected"
@@ -52,10 +52,10 @@ def unsolved() -> list[str]:
             if isinstance(each, Predict):
                 continue
             text = exercise.text_of(rung, number)
-            path = BUILD / "exercises" / f"{rung}-{number}.cu"
+            path = BUILD / "exercises" / f"unsolved-{rung}-{number}.cu"  # the reader's own stay
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
-            names.append(f"{BUILD}/emulated/exercises/{rung}-{number}")
+            names.append(f"{BUILD}/emulated/exercises/unsolved-{rung}-{number}")
     return names
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fills the README's results, between markers, from recorded ladders.
+"""Fills the results in the README and in notes/results.md, between markers, from recorded ladders.
 
-`results` is the v track: without --results the newest finished burst run at 8192 x 8192 x 8192 in
+`results` (of the README) is the v track: without --results the newest finished burst run at 8192 x 8192 x 8192 in
 bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs.
-A README need not have the others: `ampere` and `tma` are the newest runs of the a and t tracks at
+The other markers may stand in either: `ampere` and `tma` are the newest runs of the a and t tracks at
 some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
 gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from notes.tools import gpu_tables, shapes_table
+from notes.tools import gpu_tables, readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
@@ -36,12 +36,15 @@ def linked(rows, steps):
 
 
 def table(ladder, steps, runs):
-    """The whole table, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
+    """Rates and ratios, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
     ratios = shapes_table.ratio_columns({recorded.shape_of(ladder): runs})
     columns = [
         ("TFLOPS", [[ladder]], "tflops", "±"),
-        *((head, [runs[gpu]], figure, "±") for head, gpu, figure in ratios),
-        *((head, [[ladder]], figure) for head, figure in shapes_table.SHARE_AND_CLOCK),
+        *(
+            (head, [runs[gpu]], figure, "±")
+            for head, gpu, figure in ratios
+            if figure != readings.EARLY_RATIO
+        ),
     ]
     rows = shapes_table.rows(["step", "idea"], [ladder], recorded.all_names(ladder), columns)
     return markdown.table(linked(rows, steps))
@@ -116,10 +119,12 @@ def fill(readme, steps, results):
     """The README with all of its tables filled."""
     path = results or recorded.newest_headline()
     ladder = recorded.load_rungs(path) if path else None
-    readme = between(readme, "results", block(ladder, steps))
-    for name, make in BLOCKS.items():
-        if f"<!-- {name}:" in readme:
-            readme = between(readme, name, make(steps))
+    makers = {"results": lambda steps: block(ladder, steps), **BLOCKS}
+    there = [name for name in makers if f"<!-- {name}:" in readme]
+    if not there:
+        raise ValueError("has no <!-- results:begin --> nor another marker of a table")
+    for name in there:
+        readme = between(readme, name, makers[name](steps))
     return readme
 
 
@@ -152,15 +157,19 @@ def main():
     )
     add = parser.add_argument
     add("--results", metavar="FILE", type=Path, help="default: newest headline run")
-    add("--readme", type=Path, default=recorded.ROOT / "README.md")
+    add("--readme", type=Path, help="default: README.md and notes/results.md")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     options = parser.parse_args()
 
-    def filled(text):
-        return fill(text, options.readme.parent / "steps", options.results)
+    pages = [options.readme or recorded.ROOT / "README.md"]
+    steps = pages[0].parent / "steps"
+    if options.readme is None:
+        pages.append(recorded.ROOT / "notes" / "results.md")
 
-    program = "python3 -m notes.tools.readme_table"
-    return update(program, [options.readme], filled, options.check)
+    def filled(text):
+        return fill(text, steps, options.results)
+
+    return update("python3 -m notes.tools.readme_table", pages, filled, options.check)
 
 
 if __name__ == "__main__":

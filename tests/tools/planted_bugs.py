@@ -123,7 +123,7 @@ class Pair:
     def source(self) -> str:
         """The changed rung."""
         lines = emulated.source_of(self.rung).splitlines()
-        for place, hunk in sorted(zip(self.places, self.hunks, strict=True), reverse=True):
+        for place, hunk in sorted(zip(self.places, self.hunks), reverse=True):
             lines[place : place + len(side(hunk, "-"))] = side(hunk, "+")
         return "\n".join(lines) + "\n"
 
@@ -131,7 +131,7 @@ class Pair:
     def gone(self) -> set[int]:
         """The numbers of the rung's lines that the change removes."""
         gone = set()
-        for place, hunk in zip(self.places, self.hunks, strict=True):
+        for place, hunk in zip(self.places, self.hunks):
             before = [line for line in hunk if line[0] != "+"]
             gone |= {place + i for i, line in enumerate(before, 1) if line[0] == "-"}
         return gone
