@@ -2,8 +2,7 @@
 #
 # Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may
 # be set:
-#   N=7         the rung (7, 07, v7 or v07); `make step 7` says the same. `standalone` takes N=all;
-#               E= and ANSWER= are of its exercises, FROM= is the rung that `new` copies
+#   N=7         the rung (7, 07, v7 or v07), or `make step 7`; E=, ANSWER= of exercises, FROM= of new
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
 #               set, on a GPU if there are one and nvcc
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
