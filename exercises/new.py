@@ -23,7 +23,10 @@ def rung(word: str, origin: str = "v") -> str:
     """7, 07, v7 and v07 are one rung; a number alone is of the track of `origin`."""
     found = re.fullmatch(r"([vat]?)0*(\d{1,2})", word)
     if found is None:
-        raise SystemExit(f"new.py: {word!r} is no rung, such as 19 or v19")
+        print(
+            f"new.py: {word!r} is no rung; say for example make new N=19 FROM=16", file=sys.stderr
+        )
+        sys.exit(2)
     return f"{found[1] or origin[0]}{int(found[2]):02}"
 
 
@@ -45,7 +48,11 @@ def main() -> int:
     sources = list(STEPS.glob(f"{origin}_*.cu"))
     taken = list(STEPS.glob(f"{name}*.cu"))
     if not sources or taken or name[0] != origin[0]:
-        why = f"{taken[0]} exists" if taken else f"there is no {origin}, or not on that track"
+        why = (
+            f"steps/{taken[0].name} exists"
+            if taken
+            else f"there is no {origin}, or not on that track"
+        )
         print(f"new.py: {name} from {origin}: {why}", file=sys.stderr)
         return 2
     path = STEPS / f"{name}_new.cu"

@@ -6,18 +6,23 @@ Prints one line per case; exits 1 if any failed.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from tools.emulated import BUILD, JOBS, ROOT, case, exit_status
 from tools.planted_bugs import read_bugs
 
-from exercises import exercise
+from exercises import exercise, new
 from exercises.table import EXERCISES, Fill, Find, Predict
 
 KINDS = re.compile(r"\b(deadlock|hazard|race|misuse|lifetime|address): ")
+NEW = "unsolved-new"
 BUGS = {bug.name: bug for bug in read_bugs()}
 
 
@@ -59,8 +64,33 @@ def unsolved() -> list[str]:
     return names
 
 
+def check_new_rung() -> str:
+    """Why what `make new N=19 FROM=16` writes does not verify, or is no rung of that name."""
+    said = exercise.run(BUILD / "emulated" / "exercises" / NEW)
+    return "" if said.returncode == 0 and said.stdout.startswith("v19 ") else said.stdout
+
+
+def check_verbs() -> str:
+    """What is wrong with what the verbs do with an exercise, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+        build = Path(folder)
+        if exercise.attempt("v07", 1, build, "", False) != 2:
+            return "try runs what is not there"
+        path = build / "exercises" / "v07-1.cu"
+        exercise.write("v07", 1, build)
+        path.write_text("mine")
+        exercise.write("v07", 1, build)
+        if path.read_text() != "mine":
+            return "the reader's text is overwritten"
+        exercise.solution("v07", 1, build)
+    return "" if "+        phase ^= stage == 0;" in said.getvalue() else said.getvalue()
+
+
 def main() -> int:
     names = unsolved()
+    source = exercise.source_of("v16").read_text(encoding="utf-8")
+    (BUILD / "exercises" / f"{NEW}.cu").write_text(new.renamed(source, "v19", "v16"))
+    names.append(f"{BUILD}/emulated/exercises/{NEW}")
     command = ["make", "-s", f"-j{JOBS}", f"BUILD={BUILD}", *names]
     built = subprocess.run(command, cwd=ROOT, check=False)
     case("all exercises compile", "" if built.returncode == 0 else "make failed")
@@ -72,6 +102,8 @@ def main() -> int:
     with ThreadPoolExecutor(JOBS) as pool:
         for (rung, number), why in zip(all_of_them, pool.map(lambda e: fails(*e), all_of_them)):
             case(f"{rung} exercise {number} fails as it says", why)
+    case("a copy of a rung under a new number verifies", check_new_rung())
+    case("an exercise is written once, tried when it is there, and solved", check_verbs())
     return exit_status()
 
 
