@@ -92,8 +92,11 @@ def caption(runs, *words):
     return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
 
 
+SHAPES_HERE = "{shapes}"
+
+
 def source(record):
-    """What any record is of, on what, when."""
+    """What any record is of, on what, when, but for its shape."""
     if record["kind"] == "emulated":
         places = [
             f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
@@ -109,8 +112,7 @@ def source(record):
         "trace": ("Trace of {step}:", "CTA {launch[cta]} of {launch[ctas]}"),
         "energy": ("Energy: the parts of {rung},", ""),
     }[record["kind"]]
-    shape = title(recorded.shape_of(record))
-    words = [machine(record["gpu"]), shape, more.format_map(record), made(record)]
+    words = [machine(record["gpu"]), SHAPES_HERE, more.format_map(record), made(record)]
     return f"{what.format_map(record)} {'; '.join(filter(None, words))}."
 
 
@@ -118,9 +120,14 @@ KINDS = ("ladder", "counters", "trace", "energy", "emulated")
 
 
 def sources(records):
-    """All records of a page: times, counts, traces, energy, the emulator; each by date."""
-    used = sorted(records, key=lambda record: (KINDS.index(record["kind"]), record["date"]))
-    return list(dict.fromkeys(map(source, used)))
+    """All records of a page: times, counts, traces, energy, the emulator; each by date, those that
+    differ by their shapes alone in one line."""
+    shapes = {}
+    for record in sorted(records, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
+        of_source = shapes.setdefault(source(record), {})
+        if record["kind"] != "emulated":
+            of_source[title(recorded.shape_of(record))] = None
+    return [text.replace(SHAPES_HERE, ", ".join(of_source)) for text, of_source in shapes.items()]
 
 
 # --- which runs -----------------------------------------------------------------------------
