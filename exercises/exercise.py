@@ -161,7 +161,7 @@ def attempt(rung: str, number: int, build: Path, answer: str, gpu: bool) -> int:
         print(f"there is nothing to try yet: make exercise N={rung} E={number} writes it")
         return 2
     why = verdict(exercise, run(program))
-    print(why if why else "passed: right in every order that the emulator tried")
+    print(why if why else "passed: right in all orders that the emulator tried")
     if why or not gpu:
         return 1 if why else 0
     for what, program in (("yours", "exercises/" + name), ("ours", "steps/" + rung)):
