@@ -112,7 +112,7 @@ class Collected:
 
 
 class Ladders:
-    """All ladders that are asked for: their runs, and what has been measured so far."""
+    """All ladders that the options name: their runs, and what has been measured so far."""
 
     def __init__(self, options, tasks, users):
         self.options, self.tasks, self.users = options, tasks, users

@@ -186,7 +186,7 @@ class Entry:
 
 
 def tracks_of(options):
-    """The tracks that are asked for: those of --steps, or of --track."""
+    """The tracks to run: those of --steps, or of --track."""
     if options.steps is not None:
         steps = options.steps.split(",")
         return tuple(dict.fromkeys(step_name(step)[0] for step in steps))

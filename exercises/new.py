@@ -51,7 +51,7 @@ def main() -> int:
         why = (
             f"steps/{taken[0].name} exists"
             if taken
-            else f"there is no {origin}, or not on that track"
+            else f"there is no {origin} on the track of {name}"
         )
         print(f"new.py: {name} from {origin}: {why}", file=sys.stderr)
         return 2

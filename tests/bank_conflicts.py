@@ -67,7 +67,7 @@ def recorded_counts(rung: str) -> str:
     if path is None:
         return "no counters of it are recorded"
     counters = recorded.entry_of(recorded.load_record(path), rung)["counters"]
-    m, n, *k = (whole // part for whole, part in zip(shape, tile, strict=True))
+    m, n, *k = (whole // part for whole, part in zip(shape, tile))
     expected = one = extra(rung, *tile)
     for k_tiles in k:  # each but the first adds the same
         expected += (k_tiles - 1) * (extra(rung, *tile[:2], 2 * tile[2]) - one)

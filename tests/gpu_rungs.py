@@ -93,7 +93,7 @@ def sizes_of(rung: str, shape: list[str]) -> tuple[str, list[str]]:
     """A shape as text, and as options of the rung's program."""
     sizes = 2 if rung[0] == "t" else 3
     text = " ".join(["x".join(shape[:sizes]), *shape[sizes:]])
-    named = zip(("--m", "--n", "--k"), shape[:sizes], strict=False)
+    named = zip(("--m", "--n", "--k"), shape[:sizes])
     return text, [*itertools.chain(*named), *shape[sizes:]]
 
 

@@ -78,7 +78,7 @@ def test_rest(_):
 
 def test_unsolvable(_):
     """Each part that is needed is missed, and named, as is its clock; others are not; parts that do not
-    tell the terms apart, or of a rung that nobody knows in parts, give no budget."""
+    tell the terms apart, or of a rung whose parts are unknown, give no budget."""
     for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
         refused(f"no budget without the parts {name}", budget.make, fake_energy.record(name))
     budget.make(fake_energy.record("rung"))

@@ -120,7 +120,7 @@ def trace_examples():
         touched = {"copy", "read", "write"}
         gaps += [begin - end for name, end, other, begin in after if not {name, other} & touched]
     first = [min(pair) for pair in zip(*filter(None, begins))]
-    steps = [after - before for before, after in zip(first, first[1:])]  # noqa: RUF007
+    steps = [after - before for before, after in zip(first, first[1:])]
     return {
         "v12 trace.k_tile": f"{statistics.median(steps):.0f} cycles",
         "v12 trace.k_tile as high": f"{max(steps)} cycles",

@@ -158,7 +158,7 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
         if (is_few(PART.loads))
             tile.at = few_tile(tile.at);
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        // Where nobody gives a stage back, it is filled once.
+        // Where no consumer gives a stage back, it is filled once.
         const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
             if (PART.paced)

@@ -53,8 +53,8 @@ int needed(const Cta &cta, const NamedBarrier &barrier) {
     return barrier.expected == ALL ? cta.unfinished : barrier.expected;
 }
 
-// Ends the phase if nobody is missing. `last` is the thread that came last and now goes on; nullptr
-// if one exits.
+// Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
+// nullptr if one exits.
 void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
     if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
         return;

@@ -20,7 +20,7 @@ constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, 
 constexpr std::size_t LANDINGS_KEPT = 64;
 constexpr std::size_t NO_UNIT = static_cast<std::size_t>(-1);
 
-// Not in ThreadSanitizer's build, where nobody says who writes what: both views are one there.
+// Not in ThreadSanitizer's build, where nothing says who writes what: both views are one there.
 const bool tracking = !races::detecting();
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {

@@ -50,7 +50,7 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
          {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
 }
 
-// Does the work and lets all go on, if nobody is missing. Lanes that have exited will never come:
+// Does the work and lets all go on, if no lane is missing. Lanes that have exited will never come:
 // where they are missed that is a mistake.
 void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     const std::uint32_t missing = meeting.mask & ~meeting.lanes;

@@ -62,7 +62,7 @@ typedef struct heuristic {
 } heuristic;
 
 typedef struct heuristics {
-    int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS asked for */
+    int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS requested */
     int enumerated;                   /* configurations beside them that take the shape; 0 if they
                                        * were not looked for */
     int count;                        /* of those that were timed the fastest ... */

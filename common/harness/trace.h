@@ -45,7 +45,7 @@ void trace_print(FILE *out, const trace *trace);
 void trace_write_json(json *json, const trace *trace);
 
 /* Adds what a machine tells of a traced launch beside what the kernel writes down: the unit of its
- * times and, from now on, the operations of trace->cta. On a GPU nobody tells of them. trace/gpu/
+ * times and, from now on, the operations of trace->cta. On a GPU nothing reports them. trace/gpu/
  * and trace/emulated/ are two implementations. */
 void trace_listen(trace *trace);
 void trace_listen_no_more(void);

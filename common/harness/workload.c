@@ -238,7 +238,7 @@ rounding workload_rounding(const workload *workload, int contender) {
     return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
 }
 
-/* NaN, if `looked_at` says that nobody may look at it. Nothing, if there is no such operand. */
+/* NaN, if `looked_at` says that no one may look at it. Nothing, if there is no such operand. */
 static void fill_operand(const workload *workload, const buffer *buffer, enum number format,
                          bool looked_at, const recipe *recipe) {
     struct CUstream_st *stream = workload->device->stream;

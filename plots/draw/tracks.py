@@ -26,7 +26,7 @@ WITHOUT = {  # who has no bar
 
 
 def lines_of(ladder, records):
-    """[(value, legend, word, style)] of whoever the rungs are compared with, and of the peak."""
+    """[(value, legend, word, style)] of what the rungs are compared with, and of the peak."""
     measure, found = recorded.measure_of(ladder), []
 
     def add(key, word, how, name=None):

@@ -47,7 +47,7 @@ static void multiply_twice(bool fence, bool fence_again, std::uint64_t added = 0
 
 // --------------------------------------------------------------------------------- matrix moves
 
-// A generic-proxy write of the lane that named the row: nobody else's fence publishes it.
+// A generic-proxy write of the lane that named the row: no other thread's fence publishes it.
 static void stmatrix_and_fence(bool all_fence) {
     const std::uint32_t registers[4] = {};
     stmatrix(shared_at<unsigned char>(std::size_t(thread_number()) * 16), registers, 4, false,

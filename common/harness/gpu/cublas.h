@@ -1,5 +1,5 @@
-/* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, can be asked for several
- * algorithms and told which of them to use, and computes D = alpha * A * B^T + beta * C, where
+/* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, returns several
+ * algorithms and is told which of them to use, and computes D = alpha * A * B^T + beta * C, where
  * cuBLAS itself would overwrite C. */
 #pragma once
 

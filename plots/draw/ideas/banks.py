@@ -60,7 +60,7 @@ def ways_cell(axes, x, y, width, height, ways, words="", **how):
 
 
 def ways_row(axes, ways, y, bank_width=1):
-    """The number of words that each bank is asked for, once for neighbours that are alike."""
+    """The number of words requested from each bank, once for neighbours that are alike."""
     x = 0
     for value, alike in itertools.groupby(ways):
         count = len(list(alike))
