@@ -58,10 +58,15 @@ def plural(count, one, several):
     return f"{count} {one if count == 1 else several}"
 
 
+def fed(record):
+    """'normal inputs, seed 1', or nothing if no inputs were drawn."""
+    problem = record.get("problem", {})
+    return f"{problem['inputs']} inputs, seed {problem['seed']}" if "inputs" in problem else ""
+
+
 def made(record):
     """'normal inputs, seed 1; 2025-01-31, commit `abc1234`', of a ladder also how often."""
-    problem = record["problem"]
-    words = f"{problem['inputs']} inputs, seed {problem['seed']}; " if "inputs" in problem else ""
+    words = f"{fed(record)}; " if fed(record) else ""
     words += f"{record['date'][:10]}, commit `{record['commit']}`"
     if "rounds" not in record:
         return words
@@ -121,13 +126,21 @@ KINDS = ("ladder", "counters", "trace", "energy", "emulated")
 
 def sources(records):
     """All records of a page: times, counts, traces, energy, the emulator; each by date, those that
-    differ by their shapes alone in one line."""
+    differ by their shapes alone in one line. What all have in common is in the last line."""
     shapes = {}
     for record in sorted(records, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
         of_source = shapes.setdefault(source(record), {})
         if record["kind"] != "emulated":
             of_source[title(recorded.shape_of(record))] = None
-    return [text.replace(SHAPES_HERE, ", ".join(of_source)) for text, of_source in shapes.items()]
+    lines = [text.replace(SHAPES_HERE, ", ".join(of_source)) for text, of_source in shapes.items()]
+    measured = [record for record in records if record["kind"] != "emulated"]
+    said = [{machine(record["gpu"]) for record in measured}, {fed(record) for record in measured}]
+    common = [min(words) for words in said if len(words) == 1 and "" not in words]
+    if len(measured) < 2 or not common:
+        return lines
+    for words in common:
+        lines = [line.replace(f"{words}; ", "", 1) for line in lines]
+    return [*lines, f"All: {'; '.join(common)}."]
 
 
 # --- which runs -----------------------------------------------------------------------------
