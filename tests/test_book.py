@@ -247,6 +247,16 @@ def test_results(_):
             require(wanted in "".join(one.itertext()), f"{rung['step']}: {wanted} isn't there")
 
 
+def test_words_of_pictures(_):
+    """Every picture has words in its place that are more than a title."""
+    found = {}
+    for path in files_of(book()[1]).values():
+        if path.suffix == ".html":
+            for img in page(path).iter("img"):
+                found.setdefault(Path(img.get("src")).name, set()).add(img.get("alt"))
+    none_of([f"{name}: '{alt}'" for name in found for alt in found[name] if len(alt.split()) < 8])
+
+
 def test_tops(_):
     """From the top of a rung's page one comes to its parts, to its neighbours, and to the text."""
     names = list(rungs_today.find(ROOT / "steps"))
@@ -660,7 +670,11 @@ def move_problems(name, moved):
             text = source[line[0] - 1].partition("//")[0].strip() if line else None
             if text != wanted or (line and line[1].strip() != source[line[0] - 1].strip()):
                 problems.append(f"{where}: warp {warp.number} is at {line}, not at {wanted}")
-    return problems
+    shape = " ".join(f"--{side} {record['problem'][side]}" for side in "mnk")
+    again = (
+        f'if the rung has changed: make trace N={name} EMULATE=1 ARGS="{shape} --keep", make plots'
+    )
+    return [f"{problem} ({again})" for problem in problems]
 
 
 def all_pages():

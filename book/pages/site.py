@@ -26,7 +26,12 @@ STYLE = "style.css"
 SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
 PICTURES = (".png", ".svg", ".jpg")
-RESULTS_FIRST = ("share-and-clock", "roofline", "sizes", "sustained")  # pictures
+PICTURES_OF = {  # each track, below its table
+    "v": ("share-and-clock", "roofline", "sizes", "sustained"),
+    "a": ("ladder-a",),
+    "t": ("ladder-t",),
+}
+PICTURE = re.compile(r'<img src="[./]*plots/([\w-]+)\.png"[^>]* (alt="[^"]*")')
 READ_FIRST = ("notes/start-here.md", "notes/the-climb.md")
 HIDDEN = {".git", "build", "__pycache__"}  # no part of the tree
 FOLDERS = {  # that have a page of the book's own
@@ -297,14 +302,14 @@ class Site:
         if letter == "v":
             path = recorded.newest_headline()
             text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
-            shown = {name: name.replace("-", " ").capitalize() for name in RESULTS_FIRST}
         else:
             text = readme_table.track_block(steps, letter)
-            words = f"The {TRACKS[letter]} track beside what it is compared with"
-            shown = {f"ladder-{letter}": words}
-        for name, words in shown.items():
-            if self.is_file(f"plots/{name}.svg"):
-                text += f"\n\n![{words}](plots/{name}.svg)"
+        said = {}  # by the pages that show it
+        for path in self.files("notes", "*.md"):
+            said.update(PICTURE.findall(self.read(path)))
+        for name in PICTURES_OF[letter]:
+            if name in said and self.is_file(f"plots/{name}.svg"):
+                text += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
         return text
 
     def idea_places(self):
