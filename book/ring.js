@@ -13,13 +13,15 @@
   const AROUND = 2; // lines before and after the one that a warp is at
   let timer = 0;
 
+  const before = (time, end) => end === null || time < end;
+
   // [state, k-tile, the warps that read it] of a stage at that time.
   function stateOf(stage, time) {
     const fill = stage.filter((fill) => fill.begin <= time).pop();
-    if (!fill || time >= fill.done) return ["empty", "", []];
-    if (time < fill.landed) return ["filled", fill.what, []];
-    if (time < fill.taken) return ["full", fill.what, []];
-    const now = fill.readings.filter(([, begin, end]) => begin <= time && time < end);
+    if (!fill || !before(time, fill.done)) return ["empty", "", []];
+    if (before(time, fill.landed)) return ["filled", fill.what, []];
+    if (before(time, fill.taken)) return ["full", fill.what, []];
+    const now = fill.readings.filter(([, begin, end]) => begin <= time && before(time, end));
     return ["read", fill.what, now.map(([warp]) => titles[warp].split(" (")[0])];
   }
 

@@ -24,6 +24,7 @@ WORDS = {
     "write": "writes results",
 }
 LEFT = {0: "waits until its wgmmas are complete", traces.TOKEN: "waits for {at}, by token"}
+CHANGES = ("begin", "landed", "taken", "done")  # of a stage's state
 BK = re.compile(r"^constexpr int BK = (\d+);", re.MULTILINE)
 
 
@@ -51,24 +52,17 @@ def words_of(trace, event):
 
 
 def fills_of(trace, text):
-    """Each stage's fills, in words and times; what the trace doesn't see is after its end."""
-    stages, never = traces.stages(trace), trace.end + 1
+    """Each stage's fills, in words and times; null is what the trace doesn't see any more."""
+    stages = traces.stages(trace)
     order = sorted(fill.begin for stage in stages for fill in stage.fills)
     per_tile = trace.record["problem"]["k"] // int(BK.search(text)[1])
     places = {warp.number: place for place, warp in enumerate(trace.warps)}
-
-    def known(time):
-        return never if time is None else time
-
     return [
         [
             {
                 "what": "tile {}, k-tile {}".format(*divmod(order.index(fill.begin), per_tile)),
-                "begin": fill.begin,
-                "landed": known(fill.landed),
-                "taken": known(fill.taken),
-                "done": known(fill.done),
-                "readings": [[places[r.warp], r.begin, known(r.end)] for r in fill.readings],
+                **{change: getattr(fill, change) for change in CHANGES},
+                "readings": [[places[warp], begin, end] for warp, begin, end in fill.readings],
             }
             for fill in stage.fills
         ]
@@ -91,14 +85,13 @@ def moving(name, text):
         ]
         for warp in trace.warps
     ]
-    changes = ("begin", "landed", "taken", "done")
-    times = {fill[change] for stage in fills for fill in stage for change in changes}
+    times = {fill[change] for stage in fills for fill in stage for change in CHANGES} - {None}
     times.update(event[0] for events in warps for event in events)
     return {
         "fills": fills,
         "warps": warps,
         "titles": [trace.title(warp) for warp in trace.warps],
-        "moments": sorted(time for time in times if time <= trace.end),
+        "moments": sorted(times),
         "end": trace.end,
         "complete": not record["events_left_out"],
         "commit": record["commit"],
