@@ -40,7 +40,7 @@ def variants_block(library, words):
     for row in rows[1:]:
         row.append(DASH)
         if row[0] in pairs and recorded.is_variant(row[0]):
-            paired = "{paired_ratio:.4f} ({passes_faster} of {passes} passes faster)"
+            paired = "{paired_ratio:.4f} ({passes_faster}/{passes})"
             row[-1] = paired.format_map(pairs[row[0]])
     return table(rows)
 
