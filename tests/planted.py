@@ -273,9 +273,9 @@ from the list in `tests/planted/bugs.txt`.
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
 policies {policies}, under {seeds} random seeds, and
-under the race detector. "Missed by" lists the runs that noticed nothing; 1/4 is one run of four
-(rungs, seeds). `wrong` is a wrong result. The last rows are no bugs: what they change isn't needed,
-and their runs must stay quiet.
+under the race detector. A row is one mistake in each of the rungs named. "Missed by" lists the runs
+that noticed nothing; 1/4 is one run of four (rungs, seeds). Rows without reports are no bugs: what
+they change isn't needed, and their runs must stay quiet.
 
 {summary}.
 

@@ -31,7 +31,7 @@ HEADS = {
     "gb_per_s": "",
     "cycles": "",
     "counted_cycles": "counted",
-    "against": "against the rung below",
+    "against": "against its base",
     "clock": "SM clock",
     "watts": "power",
     "joules": "energy",
@@ -121,7 +121,7 @@ def head_of(name, unit, words, moves):
     head = " ".join([head, *(word for word in words if word in quantities.PARTS)]).strip()
     if unit in UNIT_HEADS:
         return f"{UNIT_HEADS[unit]} {head}".strip()
-    return ", ".join(filter(None, (head, unit)))
+    return ", ".join(filter(None, (head, unit))) or name
 
 
 def selector_text(word):
