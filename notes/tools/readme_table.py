@@ -57,12 +57,12 @@ def cards_words(ladders):
     if not shared:
         return ""
     words = (
-        f" {recorded.short_name(ladders[0]['gpu'])}: the ratios of {shared[0]} to {shared[-1]} are "
-        f"medians of {len(ladders)} cards, ± over all of them"
+        f" {recorded.short_name(ladders[0]['gpu'])}: {shared[0]} to {shared[-1]} were measured on "
+        f"{len(ladders)} cards; their ratios are medians, ± spans all cards"
     )
     top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get("ratio_to_cublaslt"))
     if top:
-        words += f"; on the worst {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
+        words += f"; on the slowest, {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
     return f"{words}."
 
 
