@@ -117,7 +117,7 @@ static bool parse(request *request, int argc, char **argv) {
     }
     const part *part = request->part;
     if (part == NULL || (request->json == NULL) == (request->launches == 0)) {
-        message("--part and either --json or --launches are wanted; --help says more");
+        message("give --part and either --json or --launches; --help says more");
     } else if (part->paced && isnan(request->pace)) {
         message("the part %s is paced: say with --pace how many seconds a launch takes",
                 part->name);
