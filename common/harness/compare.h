@@ -1,4 +1,4 @@
-/* Is one output right? The kernels and the unit tests use these same functions. */
+/* Whether one output element is right. The kernels and the unit tests use these same functions. */
 #pragma once
 
 #include <math.h>
