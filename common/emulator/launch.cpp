@@ -20,8 +20,8 @@ constexpr unsigned LARGEST_GRID_YZ = 65535;
 
 cudaError_t last_error = cudaSuccess;
 
-// What cudaFuncSetAttribute allowed, by kernel. Static shared memory does not count: which kernel
-// has how much of it is not known here.
+// What cudaFuncSetAttribute allowed, by kernel. Static shared memory does not count: how much of it
+// each kernel has is not known here.
 std::map<const void *, std::size_t> &allowed_shared() {
     static std::map<const void *, std::size_t> allowed;
     return allowed;
@@ -43,7 +43,7 @@ dim3 cluster_of(const cudaLaunchConfig_t &config) {
     return cluster;
 }
 
-// May it begin while the launch before it still runs?
+// Whether it may begin while the previous launch still runs.
 bool is_early(const cudaLaunchConfig_t &config) {
     for (unsigned i = 0; i < config.numAttrs; ++i)
         if (config.attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization)

@@ -118,7 +118,7 @@ Thread &next_thread(const Cluster &cluster) {
     }
 }
 
-// Goes on with the next thread. What ran is continued in `from`, maybe at once.
+// Switches to the next thread. The one that ran continues later from `from`, maybe at once.
 void switch_from(Fiber &from) {
     races::enter(scheduler_context);
     current = nullptr;

@@ -20,7 +20,7 @@ constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, 
 constexpr std::size_t LANDINGS_KEPT = 64;
 constexpr std::size_t NO_UNIT = static_cast<std::size_t>(-1);
 
-// Not in ThreadSanitizer's build, where nothing says who writes what: both views are one there.
+// Not in ThreadSanitizer's build, where writers are unknown: there both views are one.
 const bool tracking = !races::detecting();
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
@@ -45,7 +45,7 @@ std::uint16_t number_of(const Origin &origin) {
         if (origins[i] == origin)
             return guess = static_cast<std::uint16_t>(i);
     if (origins.size() == 65535)
-        return 65534; // more lines than any kernel has: the last one stands for the rest
+        return 65534; // more lines than any kernel has: the last number is for all others
     origins.push_back(origin);
     return guess = static_cast<std::uint16_t>(origins.size() - 1);
 }

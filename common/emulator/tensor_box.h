@@ -82,9 +82,9 @@ struct Box {
 };
 
 // The box at (column, row) of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is none, or in global memory; for a tile that is not
-// 128-byte aligned or reaches out of shared memory; for a matrix that reaches out of the global
-// memory that there is. `copy` names the instruction.
+// goes to or comes from. Fail for a map that is not one, or is in global memory; for a tile that is
+// not 128-byte aligned or not inside shared memory; for a matrix that is not inside allocated
+// global memory. `copy` names the instruction.
 Box checked_box(const void *map, int column, int row, const char *copy, Site where);
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
 
