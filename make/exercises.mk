@@ -1,4 +1,4 @@
-# The reader's solution of an exercise: a program for the emulator, and one for a GPU. Unfinished ones
+# What readers write for an exercise: a program for the emulator, and one for a GPU. Unfinished ones
 # have unused parameters and functions.
 EXERCISES := $(patsubst $(BUILD)/exercises/%.cu,%,$(wildcard $(BUILD)/exercises/*.cu))
 UNFINISHED := -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function -Wno-unused-but-set-parameter \
