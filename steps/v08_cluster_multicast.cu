@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int clusters; // as many as fit, or the fewest that finish in the same number of waves
+    int clusters; // at most as many as fit: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

@@ -28,7 +28,7 @@ void emulator_report_prefix(const char *prefix);
 void emulator_watch_output(const void *begin, size_t bytes);
 
 /* Called now and then while a kernel runs, with the part of the grid that is done, 0 to 1, and the
- * tensor-core multiply-adds so far. NULL for nobody. */
+ * tensor-core multiply-adds so far. NULL: none. */
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds));
 
 /* Whether this program was linked with ThreadSanitizer. */

@@ -12,7 +12,7 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t ELEMENT = 2; // bytes that one number of a writer stands for
+constexpr std::size_t ELEMENT = 2; // bytes per entry of `written`
 
 // The writer, without pointers that may be invalid when the report is made.
 struct OutputWriter {

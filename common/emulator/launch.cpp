@@ -91,7 +91,7 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     grid.dynamic_shared = config.dynamicSmemBytes;
     grid.early = is_early(config);
     if (grid.cluster.y != 1 || grid.cluster.z != 1)
-        fail(Mistake::MISUSE, "the emulator runs clusters along x alone", {});
+        fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
     run_grid(grid, [call, context] { call(context); });
     return cudaSuccess;
 }
@@ -113,7 +113,7 @@ void *dynamic_shared(std::size_t bytes, Site where) {
     const std::size_t asked_for = shared.size() - shared.offset_of(shared.dynamic());
     if (bytes > asked_for)
         fail(Mistake::MISUSE,
-             format("the kernel takes %zu bytes of dynamic shared memory, and the launch asked for "
+             format("the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
                     "%zu",
                     bytes, asked_for),
              {note_at(where, "taken here")});

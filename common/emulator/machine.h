@@ -164,8 +164,8 @@ extern Thread *current;
 // The cluster that runs; nullptr outside of run_grid.
 extern Cluster *current_cluster;
 
-// Multiprocessors of the emulated device: as many CTAs, and half as many clusters of two, run "at
-// once" as far as the occupancy functions tell.
+// Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
+// this many clusters of two, as resident at once.
 constexpr int MULTIPROCESSORS = 4;
 
 // Dynamic shared memory that a CTA may request, in bytes: 227 KB, as on compute capability 9.0.

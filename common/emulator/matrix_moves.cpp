@@ -84,7 +84,7 @@ void store_all(void **arguments) {
     }
 }
 
-// What the lanes meet in: lanes that call different forms have diverged.
+// The name of the collective: lanes that call different forms have diverged.
 const char *name_of_form(bool is_write, int matrices, bool transposed) {
     static const char *const names[][2] = {
         {"ldmatrix.x1", "ldmatrix.x1.trans"}, {"ldmatrix.x2", "ldmatrix.x2.trans"},

@@ -30,11 +30,11 @@ struct Policy {
     bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,
                                    // stores' reads, stores' writes; `operation` within a kind
     bool random = false;
-    // For random policies: one in so many steps, 0 for never.
+    // For random policies: once per this many steps, 0 for never.
     unsigned completes[OPERATION_KINDS] = {}; // a pending operation of the kind completes early
     unsigned yields = 0;                      // a schedule point lets another thread go first
     unsigned changes_cta = 0;                 // the scheduler goes on with another CTA
-    int favoured_cta = -1;                    // whose operations complete first; -1: nobody's
+    int favoured_cta = -1;                    // whose operations complete first; -1: none
 };
 
 // The fixed policies' names: eager, lazy, newest-first, late-reads, late-loads.

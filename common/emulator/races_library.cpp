@@ -66,7 +66,7 @@ namespace {
 void *allocate(std::size_t bytes) {
     void *memory = __libc_malloc(bytes > 0 ? bytes : 1);
     if (memory == nullptr)
-        std::abort(); // as good as an exception: nobody catches it
+        std::abort(); // no exception: the program does not catch any
     return memory;
 }
 

@@ -98,8 +98,8 @@ void start() {
 
 void switch_to(void *fiber) { __tsan_switch_to_fiber(fiber, __tsan_switch_to_fiber_no_sync); }
 
-// Sites stand in for the return addresses of accesses that the emulator makes: numbers below any
-// machine code.
+// Sites replace the return addresses of accesses that the emulator makes: numbers below any machine
+// code.
 constexpr std::uintptr_t FIRST_SITE = 0x1000, MOST_SITES = 0x8000;
 std::vector<std::source_location> sites;
 
@@ -252,7 +252,8 @@ std::string who_is(void *report, int thread, int threads) {
         if (number != thread || name == nullptr || name[0] < '0' || name[0] > '9')
             continue;
         const std::size_t context = std::strtoul(name, nullptr, 10);
-        return context < contexts.size() ? text_of(contexts[context].identity) : "somebody";
+        return context < contexts.size() ? text_of(contexts[context].identity)
+                                         : "an unknown thread";
     }
     return "the host";
 }

@@ -152,8 +152,8 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE,
-             format("CTA %d of a cluster of %zu is asked for", rank, cluster.ctas.size()), where,
-             "asked for it");
+             format("CTA %d of a cluster of %zu is requested", rank, cluster.ctas.size()), where,
+             "requested it");
     Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
     if (peer.exited())
         fail(Mistake::LIFETIME, format("the shared memory of CTA %d is used after it exited", rank),

@@ -21,7 +21,7 @@ constexpr std::uint32_t swizzle_span(int swizzle) { return SWIZZLE_CHUNK << swiz
 // Where a swizzle moves a shared address: chunks are permuted within 8 rows of 128, 64 or 32 bytes.
 // As in CUtensorMapSwizzle: 0 none, 1 32B, 2 64B, 3 128B. (PTX ISA: Swizzling.)
 constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
-    // Mode s has s bits, which stand from bit 4 on and are changed by those from bit 7 on.
+    // Mode s changes s bits, from bit 4 on: XOR with those from bit 7 on.
     const std::uint32_t bits = (1u << swizzle) - 1;
     return address ^ ((address >> 7 & bits) << 4);
 }

@@ -45,7 +45,7 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
         return;
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
-         format("the lanes of a warp have diverged: %s of %s meets %s of %s", what,
+         format("the lanes of a warp have diverged: %s of %s against %s of %s", what,
                 lanes_name(mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
          {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
 }
@@ -80,7 +80,7 @@ void start(Rendezvous &meeting, const Call &call) {
 
 // What a deadlock report says of the lanes that wait.
 std::string describe(const Rendezvous &meeting) {
-    return format("%s: %s have not come", meeting.what,
+    return format("%s: %s have not arrived", meeting.what,
                   lanes_name(meeting.mask & ~meeting.lanes).c_str());
 }
 
@@ -149,8 +149,8 @@ void shuffle(void **arguments) {
         const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
         if (theirs == nullptr)
             fail(Mistake::MISUSE,
-                 format("%s: lane %d asks lane %d, which does not take part", name_of(mine->how),
-                        lane, source),
+                 format("%s: lane %d reads from lane %d, which does not take part",
+                        name_of(mine->how), lane, source),
                  {note_at(mine->site, "it was called here")});
         mine->result = theirs->value;
     }

@@ -315,8 +315,8 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
 static const char *purpose(const option_rules *rules) {
     if (rules->traces) {
         return "Runs the rung, checks its result against an independent reference, and records "
-               "what the warps\nof one CTA do in one more launch: who loads, multiplies, stores "
-               "and waits, and when.";
+               "what the warps\nof one CTA do in one more launch: loads, multiplications, "
+               "stores and waits, and their times.";
     }
     if (rules->emulated) {
         return "Runs the rung on the emulator, a CPU, and checks its result against an independent "

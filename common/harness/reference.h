@@ -64,7 +64,7 @@ HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
     return a[column * reference->rows + row]; /* A has as many columns as D has rows */
 }
 
-/* Which elements of a large output --check sample looks at. */
+/* Which elements of a large output --check sample compares. */
 enum { SAMPLE_RANDOM = 65536, SAMPLE_PER_EDGE = 1024, SAMPLE_CORNERS = 4, SAMPLE_EDGES = 4 };
 enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER_EDGE };
 

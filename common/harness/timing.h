@@ -35,7 +35,7 @@ typedef struct summary {
 } summary;
 
 /* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
- * stand for "not measured" and are left out; NAN if nothing is left. */
+ * mean "not measured" and are left out; NAN if nothing is left. */
 double quantile(const double *values, size_t count, double q);
 
 /* The 0.5-quantile. */

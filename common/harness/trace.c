@@ -41,8 +41,8 @@ void trace_print(FILE *out, const trace *trace) {
     fputc('\n', out);
     if (lost > 0) {
         fprintf(out,
-                "not kept   %zu events behind the first %" PRIu32
-                " of a warp: --events makes more room\n",
+                "not kept   %zu events after the first %" PRIu32
+                " of a warp; --events keeps more\n",
                 lost, trace->capacity);
     }
 }

@@ -25,7 +25,7 @@ enum trace_what {
     TRACE_LANDED,        /* a phase of loads; address: their mbarrier; begin: when it was seen
                           * incomplete last, end: when it was seen complete */
     TRACE_MULTIPLY,      /* wgmmas started, fence to commit; address, other: A and B of the last;
-                          * value: how many, or 0 if nobody counts them */
+                          * value: how many, or 0 if they are not counted */
     TRACE_MULTIPLY_WAIT, /* for groups of wgmmas; value: how many may remain */
     TRACE_STORE,         /* TMA store started; other: the tile */
     TRACE_STORE_COMMIT,  /* of a bulk group */

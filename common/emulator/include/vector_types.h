@@ -7,7 +7,7 @@
 
 namespace emulator::access {
 
-// What a vector is copied as. Both may stand for any type.
+// The types that a vector is copied as. Both may alias any type.
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
 

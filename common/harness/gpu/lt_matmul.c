@@ -95,7 +95,7 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
                  what);
 }
 
-/* Describes the product and asks for its algorithms, once. Where k is split, partial sums are not
+/* Describes the product and requests its algorithms, once. Where k is split, partial sums are not
  * to be rounded to the output's format before they are added: the rungs do not do that either. */
 static void take_shape(lt_matmul *matmul, const problem *problem) {
     static const char what[] = "asking cuBLASLt for its algorithms";
@@ -133,7 +133,7 @@ static void take_shape(lt_matmul *matmul, const problem *problem) {
 /* A library may list more than can be checked. Then the rest is left out: there are limits on
  * configurations and on seconds. */
 enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
-static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and as many for options */
+static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and again for options */
 
 typedef struct enumeration {
     lt_matmul *matmul;
@@ -266,7 +266,7 @@ static void enumerate_configurations(lt_matmul *matmul) {
     message("cuBLASLt lists %zu tiles, %d cluster shapes and %u custom options: %zu checks in "
             "%.1f s, %d configurations%s",
             e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
-            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
+            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were tried" : "");
 }
 
 /* ---- one of them */

@@ -46,8 +46,8 @@ static void launch(const session *session, int who, size_t count) {
     }
 }
 
-/* The seconds of a launch, of so many after a warm-up launch and, if it is gated, the gate. The
- * clocks are read outside the time, so that the readings cost no timed microsecond. */
+/* The seconds per launch, for this many launches after a warm-up launch and, if gated, the gate.
+ * The clocks are read outside the time, so that the readings cost no timed microsecond. */
 static double time_launches(const session *session, int who, size_t launches, bool gated) {
     struct CUstream_st *stream = session->device->stream;
     const int sms = session->device->info.sms;
