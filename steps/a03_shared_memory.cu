@@ -1,7 +1,7 @@
 // a03: shared memory and ldmatrix, a 256 x 128 tile.
 //
-// The CTA copies a tile of A and B to shared memory, 16 bytes at a time, and ldmatrix loads four 8
-// x 8 matrices at once. Warps multiply 64 x 64 in serpentine order, to reuse fragments; tiles run
+// The CTA copies a tile of A and B to shared memory, 16 bytes at a time, and ldmatrix loads four
+// 8 x 8 matrices at once. Warps multiply 64 x 64 in serpentine order, to reuse fragments; tiles run
 // in grouped raster order, to reuse the L2; D leaves in 16-byte stores. Rows are 128 bytes: the
 // eight of a matrix begin in the same bank. Any GPU from 8.0 on. Expected: several times a02.
 #include "step.h"

@@ -3,10 +3,10 @@
 // The smallest complete program with TMA, the tensor memory accelerator. A tensor map, made on
 // the host, describes a matrix in global memory and the box that one copy moves. One thread names
 // a box; the hardware copies it to shared memory, or back, and clips it at the matrix's edge.
-// Copies are asynchronous, so each needs a wait: a load is awaited on an mbarrier, which counts
-// the bytes that arrive; a store, by the thread that started it. And TMA accesses shared memory
-// through a proxy of its own: a fence has to make the threads' writes visible to it. Expected: 33
-// % of a plain copy's speed. Two CTAs of 1024 threads fill an SM, and each has only 4 KB in
+// Copies are asynchronous, so each needs a wait: for a load, on an mbarrier, which counts the
+// bytes that arrive; for a store, by the thread that started it. And TMA accesses shared memory
+// through a proxy of its own: a fence has to make the threads' writes visible to it. Expected:
+// 33 % of a plain copy's speed. Two CTAs of 1024 threads fill an SM, and each has only 4 KB in
 // flight.
 #include "step.h"
 #include "device/launch.cuh"

@@ -1,10 +1,10 @@
 // v05: two consumers, a 128 x 256 tile, setmaxnreg.
 //
-// The widest wgmma, m64n256k16, reads the fewest bytes of shared memory per FLOP, and a tile of 128
-// x 256 reads 25 % fewer bytes per FLOP from the L2 than one of 128 x 128. Its accumulators take
-// 128 registers of each thread of two consumer warpgroups. A producer needs few registers:
-// setmaxnreg moves the rest to the consumers. With two consumers, the tensor cores have work while
-// one of them waits. Expected: +20 % over v04.
+// The widest wgmma, m64n256k16, reads the fewest bytes of shared memory per FLOP, and a tile of
+// 128 x 256 reads 25 % fewer bytes per FLOP from the L2 than one of 128 x 128. The tile's
+// accumulators take 128 registers of each thread of two consumer warpgroups. A producer needs few
+// registers: setmaxnreg moves the rest to the consumers. With two consumers, the tensor cores have
+// work while one of them waits. Expected: +20 % over v04.
 #include "step.h"
 #include "device/barrier.cuh"
 #include "device/fragment.cuh"

@@ -1,10 +1,10 @@
 // v07: raw mbarriers.
 //
-// A token for each phase is convenient, but a thread has to arrive to get one: in every k-tile,
-// 1024 cycles, 257 arrivals on a full barrier and another 257 on an empty one. A wait on the parity
-// of a phase needs no arrival. Only arrivals that carry information remain: the producer's on full,
-// which announces the bytes to come, and one per consumer warpgroup on empty, which releases the
-// stage. Expected: +10 % over v06.
+// A token for each phase is convenient, but a thread has to arrive to get one: for every k-tile
+// (1024 cycles) 257 arrivals on a full barrier and another 257 on an empty one. A wait on the
+// parity of a phase needs no arrival. Only arrivals that carry information remain: the producer's
+// on full, which announces the bytes to come, and one per consumer warpgroup on empty, which
+// releases the stage. Expected: +10 % over v06.
 #include "step.h"
 #include "device/fragment.cuh"
 #include "device/launch.cuh"

@@ -2,12 +2,12 @@
 //
 // No tile suits all shapes. The tile's size, and whether the consumers share a tile or ping-pong,
 // become parameters of the kernel. A model of a few lines chooses among five kernels: waves of
-// tiles times cycles per tile, with a price on bytes per FLOP, whose power lowers the clock. It
-// takes narrow tiles for small products, so that more SMs work; ping-pong for short k; and for long
-// k 256 x 200 or 128 x 256, whichever fills the waves. The height of a group makes a wave about
-// square. L2 hints are given only where A and B don't fit in the L2. Where the ring has room, a
-// k-tile's wgmmas stay in flight; DRAM is read 256 bytes at a time. Expected: no gain where a rung
-// below has the right tile, 2x at 1024.
+// tiles times cycles per tile, with a price on bytes per FLOP, because moving them lowers the
+// clock. It takes narrow tiles for small products, so that more SMs work; ping-pong for short k;
+// and for long k 256 x 200 or 128 x 256, whichever fills the waves. The height of a group makes a
+// wave about square. L2 hints are given only where A and B don't fit in the L2. Where the ring has
+// room, a k-tile's wgmmas stay in flight; DRAM is read 256 bytes at a time. Expected: no gain where
+// a rung below has the right tile, 2x at 1024.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
