@@ -14,7 +14,7 @@ constexpr int ROWS = 8; // of a matrix; as many columns
 constexpr std::uint32_t ROW_BYTES = 16;
 constexpr int MOST_MATRICES = 4;
 
-// What a lane brings.
+// What a lane passes.
 struct Move {
     const Thread *thread;
     std::uint32_t *loaded;       // registers of ldmatrix

@@ -51,8 +51,8 @@ Pick any_pick() {
     return picks[random_below(3)];
 }
 
-// The habits span four orders of magnitude: most bugs need one kind of thing to be late for long
-// while others are quick.
+// The preferences span four orders of magnitude: most bugs need one kind of event to be late for
+// long while others are quick.
 Policy draw_policy() {
     const unsigned completes[] = {0, 1024, 64, 4};
     const unsigned yields[] = {0, 64, 4};

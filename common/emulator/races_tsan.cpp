@@ -1,6 +1,6 @@
 // Tells ThreadSanitizer what the emulator knows: each thread and each operation is one of its
-// fibers, and what one releases another acquires. When it finds two accesses without order between
-// them, says so in the emulator's own words.
+// fibers, and what one releases another acquires. Reports two accesses without order between them
+// in the emulator's own words.
 #include "emulator/races.h"
 
 #include "emulator/global_memory.h"
@@ -81,7 +81,7 @@ std::string text_of(const Identity &who) {
 
 unsigned long number_of(const void *address) { return reinterpret_cast<unsigned long>(address); }
 
-// The words are ours. Without a null device they are said twice.
+// The report is ours. Without a null device it is printed twice.
 void silence() {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
