@@ -88,8 +88,8 @@ void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held,
          cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.stride + 1))
         notes.push_back(std::move(writer));
     fail(Mistake::HAZARD,
-         format("%c of a wgmma was overwritten before the wgmma had read it: wgmma_wait before "
-                "others may write there",
+         format("%c of a wgmma was overwritten before the wgmma had read it: the write "
+                "comes too early, or a wgmma_wait is missing before it",
                 operand.name),
          notes);
 }
