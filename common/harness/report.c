@@ -81,7 +81,7 @@ static void print_right(FILE *out, const report *report) {
         fprintf(out, "policies   %s\n", verification->orders);
     }
     if (report->trials != NULL) {
-        fprintf(out, "shapes     also right at %s\n", report->trials);
+        fprintf(out, "shapes     also right, in random orders too, at %s\n", report->trials);
     }
 }
 
