@@ -91,7 +91,7 @@ def known_metrics(ncu, timeout):
 
 
 def command_of(options, path, json_path):
-    """The command line of one program under ncu."""
+    """The command line of one program."""
     pairs = {
         **rung_run.problem_words(options),
         "--protocol": "none",
@@ -99,10 +99,7 @@ def command_of(options, path, json_path):
         "--device": options.device,
         "--json": json_path,
     }
-    profiler = [options.ncu, "--clock-control", "none", "--print-units", "base"]
-    profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}", "--csv", "--page", "raw"]
-    profiler += ["--metrics", ",".join(options.metrics)]
-    return profiler + rung_run.words_of(path, pairs)
+    return rung_run.words_of(path, pairs)
 
 
 # --- what ncu printed -----------------------------------------------------------------------
@@ -159,19 +156,29 @@ def complaint(output, errors):
     return named[0] if named else process.complaint(output, errors)
 
 
+def under_ncu(ncu, kernels, metrics, command, timeout):
+    """Every launch of a program that ncu reports, of the kernels that these options choose.
+    RungFailed or CannotRun if that fails."""
+    profiler = [ncu, "--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
+    profiler += [*kernels, "--metrics", ",".join(metrics)]
+    status, output, errors = process.execute([*profiler, *command], timeout)
+    if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
+        raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
+    if status != 0:
+        raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+    return launches_of(output)
+
+
 # --- one program ----------------------------------------------------------------------------
 
 
 def count(options, name, path, folder):
     """Runs one program under ncu: (its own JSON, its record)."""
     json_path = folder / f"{name}.json"
-    status, output, errors = process.execute(command_of(options, path, json_path), options.timeout)
-    if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
-        raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
-    if status != 0:
-        raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+    kernels = ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}"]
+    command = command_of(options, path, json_path)
+    launches = under_ncu(options.ncu, kernels, options.metrics, command, options.timeout)
     run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
-    launches = launches_of(output)
     record = {"step": name, "idea": run["idea"], **counters_of(launches, of_cublas=False)}
     if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
         record["cublas"] = counters_of(launches, of_cublas=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -47,32 +46,18 @@ TEXTS = {  # of made-up quantities
 }
 NO_FIGURES = {  # what is wrong with them
     "no who and quantity": ("", "v07", "v07 tflops tflops", "v07.tflops", "__import__('os')"),
-    "an unknown quantity": (
-        "v07 speed",
-        "v07 emulator.naps",
-        "v07 trace.naps",
-        "v07 who__knows.sum",
-    ),
+    "an unknown quantity": ("v07 speed", "v07 emulator.naps", "v07 who__knows.sum"),
     "an unknown program": ("v99 tflops", "v07-unheard-of tflops", "somebody tflops"),
-    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops", "v01 trace.gap"),
+    "an unknown run": ("v07 tflops @1234567", "v07 tflops @b200", "t02 tflops"),
     "a quantity that a run does not have": ("v01 share", "v07 joules", "v07 gb_per_s"),
-    "a quantity that a program cannot have": (
-        "cublas against",
-        "cublas trace.gap",
-        "cublaslt dram_bytes",
-    ),
+    "a quantity that a program cannot have": ("cublas against", "cublaslt dram_bytes"),
     "selectors of nothing, or two of one kind": (
         "v07 tflops @nowhere",
         "v07 tflops @8192 @4096",
         "v07 tflops @8192x8192",
         "v07 tflops @sustained @burst",
     ),
-    "selectors that do not apply": (
-        "v07 dram_bytes @burst",
-        "v07 emulator.tma_loads @4096",
-        "v07 trace.gap @8192",
-        "v07 trace.gap @sustained",
-    ),
+    "selectors that do not apply": ("v07 dram_bytes @burst", "v07 emulator.tma_loads @4096"),
 }
 
 
@@ -107,27 +92,6 @@ def recorded_examples():
     }
 
 
-def trace_examples():
-    """The same of v12's trace on a GPU, from the columns of the file."""
-    (path,) = recorded.TRACES.glob("v12-nvidia-*.json")
-    record = recorded.load_record(path)
-    begins = []  # of each consumer's multiplications
-    gaps = []
-    for events in (warp["events"] for warp in record["warps"]):
-        names = [record["whats"][what] for what in events["what"]]
-        begins.append([t for name, t in zip(names, events["begin"]) if name == "multiply"])
-        after = zip(names, events["end"], names[1:], events["begin"][1:])
-        touched = {"copy", "read", "write"}
-        gaps += [begin - end for name, end, other, begin in after if not {name, other} & touched]
-    first = [min(pair) for pair in zip(*filter(None, begins))]
-    steps = [after - before for before, after in zip(first, first[1:])]
-    return {
-        "v12 trace.k_tile": f"{statistics.median(steps):.0f} cycles",
-        "v12 trace.k_tile as high": f"{max(steps)} cycles",
-        "v12 trace.gap": f"{statistics.median(gaps):.0f} cycles",
-    }
-
-
 def check_expressions():
     """How quantities are written, what the records say, and what is no expression."""
     for (value, kind, form), wanted in TEXTS.items():
@@ -136,7 +100,7 @@ def check_expressions():
         good = found.startswith(REFUSED) if wanted == REFUSED else found == wanted
         case(f"{value} as {form or 'usual'} of a {kind}: {wanted}", "" if good else f"'{found}'")
     text = expressions.Evaluator(readings.Library()).text
-    for expression, wanted in {**recorded_examples(), **trace_examples()}.items():
+    for expression, wanted in recorded_examples().items():
         found = text_or_error(text, expression)
         case(f"'{expression}': {wanted}", "" if found == wanted else f"'{found}'")
     for wrong, those in NO_FIGURES.items():

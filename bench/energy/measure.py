@@ -17,42 +17,33 @@ uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench import counters, gpu_users, process, rung_run, selection
-from bench.energy import budget, energy_limits
+from bench.energy import budget
 from bench.process import CannotRun, RungFailed
-from bench.records import recorded
+from bench.records import figures, recorded
 from bench.selection import UsageError
 
 PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
 OWN = ("what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz", "celsius")
 PACED_BY = ("whole", "rung")  # the first of them that was measured
-COUNTED = (budget.WHOLE, budget.MERGED, budget.APART)  # the parts that ncu counts
+COUNTED = (budget.WHOLE, "loads-l2", "loads-l2-apart")  # the parts that ncu counts
 METRICS = {  # figure -> (metric, bytes of one)
     "l2_bytes": ("lts__t_sectors_srcunit_tex.sum", 32),
     "sm_bytes": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
     "dram_read_bytes": ("dram__bytes_read.sum", 1),
 }
-NCU = ["--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
-NCU += ["-k", "regex:part_kernel", "-c", "1"]
-NCU += ["--metrics", ",".join(metric for metric, _ in METRICS.values())]
 NCU_SECONDS = 25  # for all parts
 
 
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = argparse.ArgumentParser(
-        description="Run the parts of a rung and record what each takes.",
-        epilog="Exit status: 0 all measured, 1 a part failed, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
+    parser = selection.parser(__doc__)
     add = parser.add_argument
     add("--program", metavar="FILE", type=Path, default=recorded.ROOT / "build/energy/parts")
     add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
@@ -62,11 +53,9 @@ def make_parser():
     add("--seconds", type=float, default=2.0, metavar="S", help="seconds of each part that count")
     add("--timeout", type=selection.positive, default=15, metavar="S", help="seconds per process")
     add("--deadline", type=selection.positive, default=92, metavar="S", help="seconds for all")
-    add("--device", type=int, default=0, metavar="I")
-    add("--share-gpu", action="store_true", help="record even if another process uses the GPU")
-    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
+    gpu_users.add_options(add)
     add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
-    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    selection.add_results(add)
     add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
     return parser
 
@@ -118,17 +107,10 @@ def run_part(options, name, pace, folder, left):
 
 def entry_of(run):
     """A part as it stands in the record, with what follows from what it wrote down."""
-    seconds, clock, peak = run["seconds"], run["sm_clock_ghz"], run["peak_flop_per_cycle"]
-    flop = run["counts"]["flop"] if run["counts"] else 0
-    known = flop and seconds and clock and peak
-    watts = budget.watts_of(run["edges"])
     return {
         "part": run["part"],
         **{key: run[key] for key in OWN},
-        "watts": watts,
-        "watts_error": budget.watts_error(run["edges"]),
-        "joules": None if seconds is None else watts * seconds,
-        "tensor_core_share": flop / (peak * seconds * clock * 1e9) if known else None,
+        **figures.of_part(run, run["peak_flop_per_cycle"]),
         "counts": run["counts"],
         "edges": run["edges"],
     }
@@ -170,7 +152,7 @@ def add(record, run):
     for key in SHARED:
         if run[key] != record[key] and not first:
             raise RungFailed(f"its {key} differs from that of the parts before")
-    why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
+    why = budget.impossible(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
     if why:
         raise RungFailed(f"impossible: {why}")
     record.update({key: run[key] for key in SHARED})
@@ -219,11 +201,10 @@ def count_part(ncu, command, left):
     """What ncu counts of one launch, whose energy means nothing: {figure: bytes}."""
     if left <= 0:
         raise RungFailed(f"no time left of {NCU_SECONDS} s")
-    status, output, errors = process.execute([ncu, *NCU, *command], left)
-    if status != 0:
-        raise RungFailed(f"ncu: exit status {status}: {counters.complaint(output, errors)}")
-    (_, columns) = counters.launches_of(output)[-1]
-    found = {name: counters.number(columns.get(name, "")) for name, _ in METRICS.values()}
+    metrics = [name for name, _ in METRICS.values()]
+    kernels = ["-k", "regex:part_kernel", "-c", "1"]  # the check of D launches it again
+    _, columns = counters.under_ncu(ncu, kernels, metrics, command, left)[-1]
+    found = {name: counters.number(columns.get(name, "")) for name in metrics}
     missing = [name for name, value in found.items() if value is None]
     if missing:
         raise RungFailed(f"ncu does not say {', '.join(missing)}")
@@ -244,11 +225,11 @@ def count(options, parts, record):
         command = command_of(options, name, pace_of(record, paced), {"--launches": 1})
         try:
             found = count_part(ncu, command, end - time.monotonic())
-        except RungFailed as error:
+        except (CannotRun, RungFailed) as error:
             found = {"failed": str(error)}
         entries.append({"part": name, **found})
-        figures = ", ".join(f"{key} {value}" for key, value in found.items())
-        print(f"ncu: {name}: {figures}", file=sys.stderr, flush=True)
+        words = ", ".join(f"{key} {value}" for key, value in found.items())
+        print(f"ncu: {name}: {words}", file=sys.stderr, flush=True)
     if entries:
         record["counted"] = {"ncu": counters.version_of(ncu), "parts": entries}
 
@@ -305,8 +286,8 @@ def energy_main(arguments):
     if options.show:
         show(recorded.load_record(options.show))
         return 0
-    if options.device < 0 or options.warm_up <= 0 or options.seconds <= 0:
-        raise UsageError("--device, --warm-up and --seconds: numbers above 0 are wanted")
+    if options.warm_up <= 0 or options.seconds <= 0:
+        raise UsageError("--warm-up and --seconds: numbers above 0 are wanted")
     selection.check_destination(options.out)
     if options.ncu:
         counters.find_ncu(options.ncu)
@@ -322,11 +303,6 @@ def energy_main(arguments):
     return report(options, record, date)
 
 
-def main():
-    """Turns the errors that are expected into one line and an exit status."""
-    statuses = {UsageError: 2, RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
-    return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
-
-
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    statuses = {RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    process.run_as("energy", energy_main, statuses)

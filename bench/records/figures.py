@@ -9,7 +9,7 @@ import math
 from itertools import chain
 from statistics import median
 
-from bench.energy import budget, energy_limits
+from bench.energy import budget
 from bench.records import traces
 from bench.records.neighbours import pairwise
 from bench.records.schema import Invalid, in_order, one_measure, require, shown
@@ -121,6 +121,22 @@ def of_wide_spread(rungs, ratio):
     figures = {rung["step"]: rung["timing"][ratio] for rung in rungs}
     spreads = {name: figure["high"] / figure["low"] for name, figure in figures.items()}
     return {"limit": WIDE, "steps": {name: one for name, one in spreads.items() if one > WIDE}}
+
+
+def of_part(part, peak_flop_per_cycle):
+    """A part of an energy run: from the counter's steps, the time of a launch and what it counts."""
+    seconds, clock = part["seconds"], part["sm_clock_ghz"]
+    flop = part["counts"]["flop"] if part["counts"] else 0
+    known = flop and seconds and clock and peak_flop_per_cycle
+    watts = budget.watts_of(part["edges"])
+    return {
+        "watts": watts,
+        "watts_error": budget.watts_error(part["edges"]),
+        "joules": None if seconds is None else watts * seconds,
+        "tensor_core_share": flop / (peak_flop_per_cycle * seconds * clock * 1e9)
+        if known
+        else None,
+    }
 
 
 # --- whether they do --------------------------------------------------------------------------
@@ -267,21 +283,15 @@ def check_edges(edges, where):
 
 
 def check_part(record, part, where):
-    """A part's figures from the counter's steps and the time of a launch."""
-    edges, seconds, clock = part["edges"], part["seconds"], part["sm_clock_ghz"]
-    check_edges(edges, f"{where}.edges")
-    times = [(low + high) / 2 for low, high in zip(edges["before"], edges["after"])]
-    watts = (edges["joules"][-1] - edges["joules"][0]) / (times[-1] - times[0])
-    agree(part["watts"], watts, f"{where}.watts")
-    agree(part["watts_error"], budget.watts_error(edges), f"{where}.watts_error")
+    """A part's figures, and whether it can be."""
+    check_edges(part["edges"], f"{where}.edges")
     launched = part["launches"] > 0
-    require((seconds is not None) == launched, f"{where}.seconds", "launches without a time")
-    agree(part["joules"], watts * seconds if launched else None, f"{where}.joules")
-    flop = part["counts"]["flop"] if part["counts"] else 0
+    known = part["seconds"] is not None
+    require(known == launched, f"{where}.seconds", "launches without a time")
     peak = record["peak_flop_per_cycle"]
-    share = flop / (peak * seconds * clock * 1e9) if flop and seconds and clock and peak else None
-    agree(part["tensor_core_share"], share, f"{where}.tensor_core_share")
-    why = energy_limits.broken(part, record["gpu"]["sms"], peak)
+    for key, value in of_part(part, peak).items():
+        agree(part[key], value, f"{where}.{key}")
+    why = budget.impossible(part, record["gpu"]["sms"], peak)
     require(why is None, f"{where}.seconds", f"impossible: {why}")
 
 

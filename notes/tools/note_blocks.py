@@ -117,19 +117,6 @@ def budget_rows(record):
     return [*rows, ["the whole", cell(made.joules, ".1f", 1e3), "", error]]
 
 
-def fit_rows(record):
-    """How well the model meets each part, and its two numbers that are no joules."""
-    made = budget.make(record)
-    rows = [["part", "model against measurement"]]
-    rows += [[part, f"{cell(off, '+.1f', 100)} %"] for part, off in made.fit.residuals.items()]
-    rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
-    if made.zeros is not None:
-        rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
-    if made.apart is not None:
-        rows.append(["loads that do not merge take", f"{cell(made.apart, '+.1f', 1e3)} mJ"])
-    return rows
-
-
 PART_COLUMNS = (  # head, field, format, scale
     ("ms", "seconds", ".4f", 1e3),
     ("joules", "joules", ".4f", 1),
@@ -169,7 +156,7 @@ def counted_rows(record):
     return rows
 
 
-ENERGY_TABLES = {"budget": budget_rows, "fit": fit_rows, "parts": part_rows, "counts": counted_rows}
+ENERGY_TABLES = {"budget": budget_rows, "parts": part_rows, "counts": counted_rows}
 ENERGY_PICTURE = (
     '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
     'watts and clocks of their parts">'
@@ -180,7 +167,7 @@ def energy_block(library, words):
     """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
     picture = words == ["picture"]
     if not picture and (len(words) != 2 or words[0] not in ENERGY_TABLES):
-        raise usage(words, "energy budget, fit, parts or counts and a rung, or energy picture")
+        raise usage(words, "energy budget, parts or counts and a rung, or energy picture")
     runs = recorded.newest_energies(library.all_of("energy"), library.home)
     runs = [library.answered(run) for run in runs if picture or run["rung"] == words[1]]
     if not runs:

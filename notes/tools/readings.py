@@ -18,7 +18,7 @@ from typing import NamedTuple
 from bench import rungs
 from bench.records import recorded
 from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
-from notes.tools import energy_figures, quantities, trace_figures
+from notes.tools import quantities
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 
 INPUTS = "normal"  # of all that is shown
@@ -35,13 +35,10 @@ SELECTORS = {  # what a word selects: the first that it fits
     "shape": SHAPE.fullmatch,
     "gpu": re.compile(r"(?:gh|[abhl])[0-9]{2,3}").fullmatch,
 }
-WHOLE = {"trace": "GPU's trace", "energy": "whole energy run"}  # records that are of one rung each
 ALLOWED = {  # kind of record: what may be selected of it
     "ladder": tuple(SELECTORS),
     "counters": ("commit", "shape", "gpu"),
     "emulator": (),
-    "trace": ("gpu",),
-    "energy": ("commit", "gpu"),
 }
 CONTENDERS = {  # who is no rung, and the track beside whose rungs they are looked for in sentences
     "cublas": "v",
@@ -76,9 +73,8 @@ EMULATED = "emulator."
 
 def kind_of(figure):
     """In which kind of record a figure stands."""
-    for prefix in (EMULATED, trace_figures.PREFIX, energy_figures.PREFIX):
-        if figure.startswith(prefix):
-            return prefix.rstrip(".")
+    if figure.startswith(EMULATED):
+        return "emulator"
     return "counters" if figure in COUNTED or "__" in figure else "ladder"
 
 
@@ -168,13 +164,7 @@ def of_emulator(record, request):
     return Quantity(known(counts.get(name), name), "bytes" if name.endswith("_bytes") else "count")
 
 
-ANSWERS = {
-    "ladder": of_ladder,
-    "counters": of_counters,
-    "emulator": of_emulator,
-    "trace": lambda record, request: trace_figures.figure(record, request.figure),
-    "energy": lambda record, request: energy_figures.figure(record, request.figure),
-}
+ANSWERS = {"ladder": of_ladder, "counters": of_counters, "emulator": of_emulator}
 
 # --- where to look --------------------------------------------------------------------------
 
@@ -264,13 +254,9 @@ def compares(record, name):
 
 
 def fits(record, place, requests, shown=None):
-    """Whether a record is what a place asks for, and has results of all who are named; an energy
-    run all that a budget needs. Unless a commit is named, ladders and counters show the programs as
-    they are today, beside the rungs that they grow from, and no variants or rivals unasked."""
-    if place.kind == "trace":
-        return record["step"] == requests[0].subject
-    if place.kind == "energy":
-        return record["rung"] == requests[0].subject and recorded.is_whole_energy(record)
+    """Whether a record is what a place asks for, and has results of all who are named. Unless a
+    commit is named, ladders and counters show the programs as they are today, beside the rungs that
+    they grow from, and no variants or rivals unasked."""
     names = {one.name for one in requests if one.name}
     contenders = {one.subject for one in requests if not one.name}
     against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs_today()}
@@ -294,9 +280,8 @@ def fits(record, place, requests, shown=None):
 class Library:
     """The recorded results of a folder; `used` is every record that answered a request."""
 
-    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES, variants=None):
+    def __init__(self, folder=recorded.RESULTS, variants=None):
         self.folder = Path(folder)
-        self.traces = Path(traces)
         self.variants = variants
         self.used = []
         self.kinds = {}
@@ -307,12 +292,9 @@ class Library:
         return recorded.home(self.folder)
 
     def all_of(self, kind):
-        """Every record of that kind; of traces those of a GPU."""
+        """Every record of that kind."""
         if kind not in self.kinds:
-            if kind == "trace":
-                found = [record for record in recorded.all_traces(self.traces) if record["gpu"]]
-            else:
-                found = [record for _, record in recorded.all_of_kind(self.folder, kind)]
+            found = [record for _, record in recorded.all_of_kind(self.folder, kind)]
             self.kinds[kind] = found
         return self.kinds[kind]
 
@@ -335,11 +317,8 @@ class Library:
         if not found:
             asked = ", ".join(dict.fromkeys(f"{one.subject} {one.figure}" for one in requests))
             where = ", ".join(str(value) for value in place[1:] if value)
-            raise ExpressionError(
-                f"no {WHOLE.get(place.kind, place.kind)} of {asked} is recorded in: {where}"
-            )
-        if place.kind not in WHOLE:
-            found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
+            raise ExpressionError(f"no {place.kind} of {asked} is recorded in: {where}")
+        found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
         return self.answered(max(found, key=recorded.precedence(found, self.home)))
 
     def with_variants(self, commit=None):
@@ -360,10 +339,8 @@ def answer(requests, library, missing=()):
     has the programs says `missing`, errors that are then none."""
     groups, answers = {}, {}
     for request in requests:
-        place = place_of(request)
-        alone = place.kind in WHOLE and request.subject
-        groups.setdefault((place, alone), []).append(request)
-    for (place, _), group in groups.items():
+        groups.setdefault(place_of(request), []).append(request)
+    for place, group in groups.items():
         record = library.find(place, group)
         for request in group:
             with contextlib.suppress(*missing):

@@ -109,18 +109,17 @@ def source(record):
     what, more = {
         "ladder": ("Times:", "{protocol} protocol"),
         "counters": ("Counts:", "ncu {ncu}"),
-        "trace": ("Trace of {step}:", "CTA {launch[cta]} of {launch[ctas]}"),
         "energy": ("Energy: the parts of {rung},", ""),
     }[record["kind"]]
     words = [machine(record["gpu"]), SHAPES_HERE, more.format_map(record), made(record)]
     return f"{what.format_map(record)} {'; '.join(filter(None, words))}."
 
 
-KINDS = ("ladder", "counters", "trace", "energy", "emulated")
+KINDS = ("ladder", "counters", "energy", "emulated")
 
 
 def sources(records):
-    """All records of a page: times, counts, traces, energy, the emulator; each by date, those that
+    """All records of a page: times, counts, energy, the emulator; each by date, those that
     differ by their shapes alone in one line."""
     shapes = {}
     for record in sorted(records, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
