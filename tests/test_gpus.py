@@ -19,7 +19,7 @@ import above_cublas
 from tools.fake_rungs import House, close, require, run_cases, same
 
 from bench.records import recorded
-from notes.tools import expressions, gpu_tables, readings, readme_table, shapes_table
+from notes.tools import gpu_tables, readings, readme_table, shapes_table
 
 # Kinds of GPU: name, card, GB, and how fast each rung is, of cuBLAS's time; early launches of v18.
 CARDS = {
@@ -95,7 +95,7 @@ def home(_folder):
 
 def figures(_folder):
     """Figures of the notes are the home GPU's main card's, unless @h100 asks for another."""
-    evaluator = expressions.Evaluator(readings.Library(results()))
+    library = readings.Library(results())
     for expression, wanted in (
         ("v16 ratio", "1.070"),
         ("v16 ratio @h200", "1.070"),
@@ -109,7 +109,7 @@ def figures(_folder):
         ("v-fast-cu-12 ratio", "1.020"),
         ("v16/v-fast-cu-12 ratio", "1.049"),
     ):
-        same((expression, evaluator.text(expression)), (expression, wanted))
+        same((expression, readings.text_of(expression, library)), (expression, wanted))
 
 
 def readme(folder):

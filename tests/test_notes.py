@@ -7,6 +7,7 @@ Prints one line per case; exits 1 if any failed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from tools.emulated import ROOT, case, exit_status
 
 from bench import markdown
 from bench.records import recorded
-from notes.tools import expressions, notes_tables, quantities, readings
+from notes.tools import notes_tables, quantities, readings
 
 # --- expressions ----------------------------------------------------------------------------
 
@@ -41,7 +42,6 @@ TEXTS = {  # of made-up quantities
     (0.62, "share", ""): "62.0 %",
     (8e14, "rate", "GHz"): REFUSED,
     (8e14, "rate", "gain"): REFUSED,
-    (8e14, "rate", "spread"): REFUSED,
     (8e14, "rate", "loud"): REFUSED,
 }
 NO_FIGURES = {  # what is wrong with them
@@ -99,7 +99,7 @@ def check_expressions():
         found = text_or_error(quantities.write_as, quantity, form.split())
         good = found.startswith(REFUSED) if wanted == REFUSED else found == wanted
         case(f"{value} as {form or 'usual'} of a {kind}: {wanted}", "" if good else f"'{found}'")
-    text = expressions.Evaluator(readings.Library()).text
+    text = functools.partial(readings.text_of, library=readings.Library())
     for expression, wanted in recorded_examples().items():
         found = text_or_error(text, expression)
         case(f"'{expression}': {wanted}", "" if found == wanted else f"'{found}'")

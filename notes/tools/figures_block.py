@@ -118,7 +118,6 @@ def head_of(name, unit, words, moves):
         head = f"of {OTHERS.get(other, other)}"
     if name == "share":
         head = "memory share" if moves else "tensor-core share"
-    head = " ".join([head, *(word for word in words if word in quantities.PARTS)]).strip()
     if unit in UNIT_HEADS:
         return f"{UNIT_HEADS[unit]} {head}".strip()
     return ", ".join(filter(None, (head, unit)))

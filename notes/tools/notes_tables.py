@@ -16,14 +16,14 @@ from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from notes.tools import expressions, note_blocks, readings, readme_table
+from notes.tools import note_blocks, readings, readme_table
 
 
 def fill(note, library):
     """The note with its single figures and its blocks filled; the blocks of sources at the end,
     when all that was used is known. ValueError for a marker that isn't understood."""
     library.used = []
-    text_of = expressions.Evaluator(library).text
+    text_of = partial(readings.text_of, library=library)
     parts = markdown.segments(note)
     texts = [part.text for part in parts]
     for index in sorted(

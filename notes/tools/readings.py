@@ -346,3 +346,27 @@ def answer(requests, library, missing=()):
             with contextlib.suppress(*missing):
                 answers[request] = ANSWERS[place.kind](record, request)
     return answers
+
+
+EXPRESSION = re.compile(
+    r"(?P<who>[a-z][\w-]*(?:/[a-z][\w-]*)?) (?P<figure>[A-Za-z_][\w.-]*)"
+    r"(?P<selectors>(?: @\w+)*)(?: as (?P<form>.+))?"
+)
+
+
+def text_of(expression, library):
+    """What is written for an expression in a sentence (notes/README.md), such as
+    `v07/v06 tflops @4096 as gain`. ExpressionError, quoting it, if nothing can be."""
+    words = " ".join(expression.split())
+    match = EXPRESSION.fullmatch(words)
+    try:
+        if not match:
+            raise ExpressionError("write who and a quantity: v07/v06 tflops @4096 as gain")
+        selectors = tuple(word[1:] for word in match["selectors"].split())
+        requests = [Request(one, match["figure"], selectors) for one in match["who"].split("/")]
+        answers = answer(requests, library)
+        found = [answers[request] for request in requests]
+        quantity = quantities.divide(*found) if len(found) > 1 else found[0]
+        return quantities.write_as(quantity, (match["form"] or "").split())
+    except ExpressionError as error:
+        raise ExpressionError(f"'{words}': {error}") from error
