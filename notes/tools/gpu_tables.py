@@ -7,13 +7,14 @@ recorded.
 from __future__ import annotations
 
 from bench import shapes
+from bench.markdown import DASH
 from bench.records import recorded
-from bench.records.vocabulary import is_rival
+from bench.records.vocabulary import CONTENDERS, is_rival
 from notes.tools import shapes_table
 from notes.tools.quantities import Quantity, write_as
-from notes.tools.shapes_table import CUBLASLT, DASH, cell, title
+from notes.tools.shapes_table import CUBLASLT, cell, title
 
-OTHERS = {"cublas": "cuBLAS", "cublaslt": CUBLASLT}
+BESIDE_CALLS = ("cublas", "cublaslt")
 CHOOSES = "v18"  # its tile for each product
 NOTHING = None, shapes_table.NOTHING
 RIVAL_SHAPES = ((8192,) * 3, (4096,) * 3)
@@ -39,7 +40,7 @@ def call_cell(ladder, name):
     """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
     cuBLASLt that is the longest: one program of a ladder searches."""
     text = cell([ladder], name, "time", "us", ".1", "±")
-    if name not in OTHERS:
+    if name not in CONTENDERS:
         once = cell([ladder], name, "before_seconds", ".1")
         return text if once == DASH else f"{text} ({once})"
     passes = [one for rung in recorded.measured(ladder) for one in rung["passes"] if name in one]
@@ -60,10 +61,11 @@ def calls(folder=None):
         return NOTHING
     ladders = shapes_table.first_ladders(runs)
     names = {name for ladder in ladders for name in recorded.all_names(ladder)}
-    names = [*sorted(names, key=recorded.name_order), *OTHERS]
-    rows = [["m x n x k", "GPU", *(OTHERS.get(name, name) for name in names)]]
+    names = sorted(names, key=recorded.name_order)
+    others = [CONTENDERS[name].title for name in BESIDE_CALLS]
+    rows = [["m x n x k", "GPU", *names, *others]]
     for ladder in ladders:
-        cells = [call_cell(ladder, name) for name in names]
+        cells = [call_cell(ladder, name) for name in (*names, *BESIDE_CALLS)]
         where = title(recorded.shape_of(ladder)), recorded.short_name(ladder["gpu"])
         rows.append([*where, *cells])
     words = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from bench.energy import budget
-from bench.markdown import plain, table
+from bench.markdown import DASH, plain, table
 from bench.records import recorded
 from notes.tools import figures_block, shapes_table
-from notes.tools.shapes_table import DASH, NOTHING, SHARE_AND_CLOCK
+from notes.tools.shapes_table import NOTHING
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 
@@ -21,6 +21,14 @@ def usage(words, right):
 # --- variants, and programs at several shapes -----------------------------------------------
 
 
+VARIANT_COLUMNS = (  # head, figure, format
+    ("TFLOPS", "tflops", ".1", "±"),
+    ("of cuBLAS", "ratio", "±"),
+    ("tensor-core share", "share"),
+    ("SM clock", "clock"),
+)
+
+
 def variants_block(library, words):
     """Times of the rungs and variants named, or of all: of the newest standard run with variants,
     or of that of a commit (@1234abc)."""
@@ -31,8 +39,7 @@ def variants_block(library, words):
     ladder = library.with_variants(*commits)
     if ladder is None:
         return [NOTHING]
-    figures = (("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±"), *SHARE_AND_CLOCK)
-    columns = [(head, [[ladder]], *how) for head, *how in figures]
+    columns = [(head, [[ladder]], *how) for head, *how in VARIANT_COLUMNS]
     names = names or recorded.all_names(ladder)
     rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
     rows[0].append("against its rung")

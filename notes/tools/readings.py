@@ -17,7 +17,12 @@ from typing import NamedTuple
 
 from bench import rungs
 from bench.records import recorded
-from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
+from bench.records.vocabulary import (
+    CONTENDERS,
+    EMULATED_DIMENSIONS,
+    EMULATOR_COUNTS,
+    EXTRA_WAVEFRONTS,
+)
 from notes.tools import quantities
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 
@@ -39,13 +44,6 @@ ALLOWED = {  # kind of record: what may be selected of it
     "ladder": tuple(SELECTORS),
     "counters": ("commit", "shape", "gpu"),
     "emulator": (),
-}
-CONTENDERS = {  # who is no rung, and the track beside whose rungs they are looked for in sentences
-    "cublas": "v",
-    "cublaslt": "v",
-    "cublas_fp16_sums": "a",
-    "device_copy": "t",
-    "second_opinion": "t",
 }
 
 # --- figures --------------------------------------------------------------------------------
@@ -191,7 +189,7 @@ class Request:
         if self.subject not in CONTENDERS:
             others = ", ".join(CONTENDERS)
             raise ExpressionError(f"'{self.subject}' is neither a rung, a variant nor {others}")
-        return self.beside or CONTENDERS[self.subject]
+        return self.beside or CONTENDERS[self.subject].track
 
 
 class Place(NamedTuple):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 
-from bench.markdown import plain
+from bench.markdown import DASH, plain
 from bench.records import recorded
+from bench.records.vocabulary import CONTENDERS
 from notes.tools import readings
 from notes.tools.quantities import ExpressionError, Quantity, write_as
 
@@ -18,17 +19,7 @@ SHAPES = {
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
 NOTHING = "Not recorded yet."
-DASH = "–"
-CUBLASLT = "cuBLASLt's best"
-CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences call them
-    "cublas": ("cuBLAS", "its default, fp32 sums"),
-    "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
-    "cublaslt": ("cuBLASLt", None),  # the best of so many
-    "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
-    "second_opinion": ("other", None),  # its own name
-}
-
-SHARE_AND_CLOCK = (("tensor-core share", "share"), ("SM clock", "clock"))  # columns: head, figure
+CUBLASLT = CONTENDERS["cublaslt"].title
 
 # --- what was measured, on what, when -------------------------------------------------------
 
@@ -211,7 +202,7 @@ def ratio_columns(runs):
 def label_of(ladders, name):
     """(name, idea) of a program, and why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        label, words = CONTENDERS[name]
+        label, words = CONTENDERS[name].name, CONTENDERS[name].idea
         if name == "cublaslt":
             words = recorded.best_of_cublaslt(ladders)
         if name == "second_opinion":
