@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes
-from bench.records import merge, recorded
+from bench.records import merge, recorded, schema
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (
@@ -230,7 +230,7 @@ def version_of(ncu):
 def record_of(options, first, records, date):
     """The whole file's content."""
     return {
-        "schema": recorded.SCHEMA,
+        "schema": schema.SCHEMAS["counters"],
         "kind": "counters",
         **merge.identity(first),
         "date": recorded.as_date(date),

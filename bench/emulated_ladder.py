@@ -214,7 +214,7 @@ def whole_record(options, results, interrupted, date):
         of_tasks.setdefault(entry.task, []).append(record)
     commits = {record["commit"] for record in results.values() if is_result(record)}
     return {
-        "schema": recorded.RUN_SCHEMA,
+        "schema": schema.SCHEMAS["emulated"],
         "kind": "emulated",
         "commit": commits.pop() if len(commits) == 1 else None,
         "date": recorded.as_date(date),

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
@@ -155,11 +154,11 @@ def ignore_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
-def expected(name, main, statuses):
+def status_of(name, main, statuses):
     """What main() returns. Errors that are expected become one line and an exit status: that of their
     kind in `statuses`, 77 where a program cannot run here, 130 of a Ctrl-C."""
     try:
-        return main()
+        return main(sys.argv[1:])
     except CannotRun as error:
         print(error, file=sys.stderr)
         return CANNOT_RUN_HERE
@@ -170,23 +169,16 @@ def expected(name, main, statuses):
         return INTERRUPTED
 
 
-def ended(main):
-    """What main() returns; OUTPUT_LOST, after one line, if that is 0 and its output could not be
-    written."""
+def run_as(name, main, statuses):
+    """The whole of a program whose main() takes the words of the command line: it exits, with
+    OUTPUT_LOST after one line if all is well but that its output could not be written."""
     status = 0
     try:
-        status = main()
+        status = status_of(name, main, {UsageError: BAD_USAGE, **statuses})
         print(end="", flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
         if status == 0:
-            name = Path(sys.argv[0]).stem
             print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
-        return status or OUTPUT_LOST
-    return status
-
-
-def run_as(name, main, statuses):
-    """The whole of a program whose main() takes the words of the command line: it exits."""
-    statuses = {UsageError: BAD_USAGE, **statuses}
-    sys.exit(ended(lambda: expected(name, lambda: main(sys.argv[1:]), statuses)))
+            status = OUTPUT_LOST
+    sys.exit(status)

@@ -16,7 +16,6 @@ written, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -28,14 +27,12 @@ from pathlib import Path
 
 from bench import chrome_trace, process, selection
 from bench.records import recorded, schema, traces
-from bench.records.neighbours import pairwise
 
 FILLS = 40  # of the ring: what a picture can show
 LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
 COPIED = ("step", "idea", "commit", "date", "gpu", "problem", "verification")
-WRITTEN = 1
-BAD_USAGE = 2
+FAILED = 1
 
 
 def run_program(program, options, answer):
@@ -48,7 +45,19 @@ def run_program(program, options, answer):
         return subprocess.run(command, check=False).returncode
     except OSError as error:
         print(f"trace: cannot start {program}: {error.strerror}: build it first", file=sys.stderr)
-        return WRITTEN
+        return FAILED
+
+
+def make_parser():
+    """The options; all others are the rung's own."""
+    parser = selection.parser(__doc__)
+    add = parser.add_argument
+    add("program", type=Path, help="build/trace/steps/v07, say")
+    add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
+    fills = f"how many fills of the ring are kept (default {FILLS})"
+    add("--fills", metavar="N", type=selection.positive, default=FILLS, help=fills)
+    add("--keep", action="store_true", help="also write the record to bench/traces/")
+    return parser
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -120,7 +129,7 @@ def in_order(rows):
         else:
             found += [*sorted(touched, key=lambda one: one["end"]), *([row] if row else [])]
             touched = []
-    for before, row in pairwise(found):
+    for before, row in zip(found, found[1:]):
         if row["what"] in traces.TOUCHES and row["begin"] == row["end"]:
             row["begin"] = before["end"]
     return found
@@ -237,8 +246,9 @@ def write_all(record, options):
         print(f"{path}  (kept: make plots draws it)")
 
 
-def trace(options, rest):
-    """Runs, converts, checks, writes; returns the exit status."""
+def trace_main(arguments):
+    """The whole program: runs, converts, checks, writes; returns its exit status."""
+    options, rest = make_parser().parse_known_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         status = run_program(options.program, rest, answer)
@@ -247,7 +257,7 @@ def trace(options, rest):
         answer = recorded.parse(answer.read_text(encoding="utf-8"))
     if "trace" not in answer:
         print(f"trace: {options.program} traces nothing (make trace)", file=sys.stderr)
-        return BAD_USAGE
+        return process.BAD_USAGE
     record = make_record(answer, options.fills)
     recorded.check(record)
     print_summary(record)
@@ -255,30 +265,5 @@ def trace(options, rest):
     return 0
 
 
-def main():
-    """Parses the command line; expected errors become one line."""
-    parser = argparse.ArgumentParser(
-        description="Trace one CTA of a rung.",
-        epilog="All other options are the rung's own: --cta, --m, --policy, ...",
-        allow_abbrev=False,
-    )
-    parser.add_argument("program", type=Path, help="build/trace/steps/v07, say")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    parser.add_argument(
-        "--fills",
-        metavar="N",
-        type=selection.positive,
-        default=FILLS,
-        help=f"how many fills of the ring are kept (default {FILLS})",
-    )
-    parser.add_argument(
-        "--keep", action="store_true", help="also write the record to bench/traces/"
-    )
-    options, rest = parser.parse_known_args()
-    return process.expected(
-        "trace", lambda: trace(options, rest), {OSError: WRITTEN, ValueError: WRITTEN}
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("trace", trace_main, dict.fromkeys((OSError, ValueError), FAILED))

@@ -24,7 +24,6 @@ from tools.fake_rungs import refused, require, run_cases, same
 
 from bench import chrome_trace
 from bench.records import recorded, traces
-from bench.records.neighbours import pairwise
 
 # The rung, its options, and what comes of them: fills of the ring by the CTA, its stages, and the
 # warps (or warpgroups) that are traced.
@@ -255,7 +254,7 @@ def overlapping(_):
     slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
     one, after = next(
         (one, after)
-        for one, after in pairwise(slices)
+        for one, after in zip(slices, slices[1:])
         if (one["pid"], one["tid"]) == (after["pid"], after["tid"]) and after["dur"] > 0.001
     )
     one["dur"] = after["ts"] - one["ts"] + 0.001

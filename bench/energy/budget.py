@@ -23,8 +23,6 @@ import statistics
 from operator import mul
 from typing import NamedTuple
 
-from bench.records.neighbours import pairwise
-
 WHOLE, IDLE, AWAKE = "whole", "idle", "one-sm"
 # Parts that the model has to meet, of every rung. The rung itself is not one: it is what the whole is
 # a copy of.
@@ -60,7 +58,7 @@ def watts_error(edges):
     exactly the first and the last step happened. That the counter itself is right is not in it."""
     before, after, steps = edges["before"], edges["after"], len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [watts_of(edges, low, high) for low, high in pairwise(bounds)]
+    blocks = [watts_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
     looks = math.hypot(after[0] - before[0], after[-1] - before[-1])
     seconds = before[-1] + after[-1] - before[0] - after[0]  # twice: so are the looks
     of_edges = looks / seconds * watts_of(edges)

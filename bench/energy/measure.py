@@ -25,7 +25,7 @@ from pathlib import Path
 from bench import counters, gpu_users, process, rung_run, selection
 from bench.energy import budget
 from bench.process import CannotRun, RungFailed
-from bench.records import figures, recorded
+from bench.records import figures, recorded, schema
 from bench.selection import UsageError
 
 PART_SCHEMA = 1
@@ -135,7 +135,7 @@ def words_of(entry):
 def new_record():
     """A record without parts, whose other fields are not known yet."""
     return {
-        "schema": recorded.SCHEMA,
+        "schema": schema.SCHEMAS["energy"],
         "kind": "energy",
         **dict.fromkeys(SHARED),  # known with the first part
         "date": None,

@@ -11,7 +11,6 @@ from statistics import median
 
 from bench.energy import budget
 from bench.records import traces
-from bench.records.neighbours import pairwise
 from bench.records.schema import Invalid, in_order, one_measure, require, shown
 from bench.records.vocabulary import (
     LIMITS,
@@ -278,7 +277,7 @@ def check_edges(edges, where):
     before, after, joules = lists
     times = list(chain(*zip(before, after)))
     require(times == sorted(times), where, "not in the order of time")
-    rising = all(low < high for low, high in pairwise(joules))
+    rising = all(low < high for low, high in zip(joules, joules[1:]))
     require(rising, where, "the counter did not rise at every step")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import chain
 
-from bench.records import figures, recorded
+from bench.records import figures, recorded, schema
 
 
 class Mismatch(Exception):
@@ -158,7 +158,7 @@ def combine_run(tasks, measured, users, stopped):
         return None
     shared = identity(measured.first_run)
     return {
-        "schema": recorded.RUN_SCHEMA,
+        "schema": schema.SCHEMAS["run"],
         "kind": "run",
         "gpu": shared["gpu"],
         "commit": shared["commit"],

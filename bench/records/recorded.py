@@ -40,8 +40,6 @@ from bench.records.vocabulary import (  # noqa: F401 (the same)
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 TRACES = ROOT / "bench" / "traces"
-SCHEMA = 1  # of what a program writes, and of counters
-RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
 TOP = "v16"  # the fastest rung at that size

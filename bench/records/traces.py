@@ -13,7 +13,6 @@ from collections import Counter, namedtuple
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from bench.records.neighbours import pairwise
 from bench.records.schema import require
 
 # What a warp writes down; bench/traces/README.md says what the columns mean.
@@ -459,5 +458,5 @@ def check(record):
     for warp in trace.warps:
         check_warp(trace, warp)
     for stage in stages(trace):
-        for number, (before, fill) in enumerate(pairwise([None, *stage.fills]), 1):
+        for number, (before, fill) in enumerate(zip([None, *stage.fills], stage.fills), 1):
             check_fill(trace, fill, before, f"{stage.name}, fill {number}")

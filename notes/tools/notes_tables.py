@@ -9,12 +9,10 @@ Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that can
 
 from __future__ import annotations
 
-import argparse
-import sys
 from functools import partial
 from pathlib import Path
 
-from bench import markdown, process
+from bench import markdown, process, selection
 from bench.records import recorded
 from notes.tools import note_blocks, readings, readme_table
 
@@ -48,11 +46,9 @@ def pages(notes):
     return [*found, readme] if readme.exists() else found
 
 
-def main(arguments=None):
-    """Parses the command line."""
-    parser = argparse.ArgumentParser(
-        description="Fill the notes from recorded results.", allow_abbrev=False
-    )
+def main(arguments):
+    """The whole program; returns its exit status."""
+    parser = selection.parser(__doc__)
     add = parser.add_argument
     add("--variants", metavar="FILE", type=Path, help="default: newest run with variants")
     add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)
@@ -65,4 +61,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("make notes", main, {})

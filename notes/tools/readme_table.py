@@ -12,11 +12,10 @@ Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
-from bench import markdown, process
+from bench import markdown, process, selection
 from bench.records import recorded
 from notes.tools import gpu_tables, readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
@@ -150,16 +149,14 @@ def update(program, pages, fill, check):
     return status
 
 
-def main():
-    """Parses the command line."""
-    parser = argparse.ArgumentParser(
-        description="Fill the README's results from a recorded ladder.", allow_abbrev=False
-    )
+def main(arguments):
+    """The whole program; returns its exit status."""
+    parser = selection.parser(__doc__)
     add = parser.add_argument
     add("--results", metavar="FILE", type=Path, help="default: newest headline run")
     add("--readme", type=Path, help="default: README.md and notes/results.md")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
 
     pages = [options.readme or recorded.ROOT / "README.md"]
     steps = pages[0].parent / "steps"
@@ -173,4 +170,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("readme_table", main, {})
