@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 import above_cublas
 
+from tools import stored
 from tools.fake_rungs import House, close, require, run_cases, same
 
 from bench.records import recorded
@@ -86,9 +87,10 @@ def home(_folder):
     ladders = [ladder(f"{card}-burst") for card in "bc"]  # of which c has more rungs
     same(recorded.home_of(ladders).gpu, "NVIDIA H100 80GB HBM3")
     same(recorded.home_of([]).gpu, None)
-    place = recorded.newest_with({"v16"}, (8192,) * 3, folder=results())
-    same(place.name, "a-burst.json")  # neither of the other card, nor with rivals
-    found = recorded.beside(ladder("a-burst"), results())
+    newest = stored.newest_with({"v16"}, (8192,) * 3, folder=results())
+    same(newest, ladder("a-burst"))  # neither of the other card, nor with rivals
+    ladders = [one for _, one in recorded.all_ladders(results())]
+    found = recorded.beside_in(ladder("a-burst"), ladders)
     cards = [[one["gpu"]["card"][0] for one in ladders] for ladders in found.values()]
     same(cards, [["a", "b"], ["c"]])
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import planted_bugs, planted_reports
+from tools import planted_bugs, planted_reports, stored
 from tools.emulated import ROOT, case, exit_status
 
 from bench import markdown
@@ -76,8 +76,8 @@ def recorded_examples():
     own, lower = timing["v07"], timing["v06"]
     rate = own["step"]["tflops"]["median"]
     cycles = 2 * 8192**3 / (rate * 1e12) * own["step"]["sm_clock_ghz"] * 1e9
-    path = recorded.newest_with({"v07"}, recorded.shape_of(ladder), "counters")
-    counted = recorded.entry_of(recorded.load_record(path), "v07")["counters"]
+    counters = stored.newest_with({"v07"}, recorded.shape_of(ladder), "counters")
+    counted = recorded.entry_of(counters, "v07")["counters"]
     quotient = rate / lower["step"]["tflops"]["median"]
     return {
         "v07 tflops": f"{rate:.0f} TFLOPS",

@@ -19,6 +19,7 @@ from bench import rungs
 from bench.records import recorded
 from bench.records.vocabulary import (
     CONTENDERS,
+    EARLY,
     EMULATED_DIMENSIONS,
     EMULATOR_COUNTS,
     EXTRA_WAVEFRONTS,
@@ -126,8 +127,10 @@ def of_ladder(ladder, request):
         own, theirs = (of_times(ladder, one["step"])["time"] for one in (timing, other))
         return quantities.divide(theirs, own)
     if key.startswith(RATIO) or key == EARLY_RATIO:
-        found = recorded.early_ratio(timing) if key == EARLY_RATIO else timing.get(key)
-        found = known(found, f"{key} of {subject}")
+        found = known(timing.get(EARLY if key == EARLY_RATIO else key), f"{key} of {subject}")
+        if key == EARLY_RATIO:  # which no record has
+            pairs = zip(timing["cublas"]["seconds"], found["seconds"])
+            found = recorded.summary([theirs / early for theirs, early in pairs])
         return Quantity(found["median"], "ratio", found["low"], found["high"])
     pairs = {pair["upper"]: pair["paired_ratio"] for pair in ladder["neighbours"]}
     if figure == AGAINST:

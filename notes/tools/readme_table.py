@@ -69,7 +69,7 @@ def block(ladder, steps, folder=recorded.RESULTS):
     """Everything between the markers, as one text."""
     if ladder is None:
         return NOTHING
-    runs = recorded.beside(ladder, folder)
+    runs = recorded.beside_in(ladder, [one for _, one in recorded.all_ladders(folder)])
     names = recorded.all_names(ladder)
     runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
     said = shapes_table.caption({recorded.shape_of(ladder): runs})

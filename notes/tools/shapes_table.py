@@ -138,7 +138,7 @@ def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
         with contextlib.suppress(ExpressionError):
             place = readings.Place("ladder", track, shape, protocol)
             ladder = library.find(place, requests, shown)
-            runs[shape] = recorded.beside(ladder, library.folder, shown)
+            runs[shape] = recorded.beside_in(ladder, library.all_of("ladder"), shown)
     return runs
 
 
