@@ -15,22 +15,18 @@ itself always fails with 2, and prints this one as `Error 1` or `Error 2`.
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process, tables
-from bench.records import recorded
+from bench import process, selection, tables
+from bench.process import UsageError
+from bench.records import figures, recorded
 
 LIMIT = 0.99  # NEW over OLD; below it is a regression
 DRAWS = 1000
 SEED = 1
-
-
-class Foreign(Exception):
-    """The two files do not belong together."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Change:
     """What became of a rung in a ladder."""
 
     name: str
-    title: str  # of the ladder
+    where: str  # 'v04 at 8192x8192x8192 burst'
     old: float
     new: float
     low: float  # of the quotient's interval
@@ -52,11 +48,6 @@ class Change:
     def disagreement(self):
         """How far the quotient is from 1, in percent."""
         return abs(self.quotient - 1) * 100
-
-    @property
-    def where(self):
-        """'v04 at 8192x8192x8192 burst'"""
-        return f"{self.name} at {self.title}"
 
     def remark(self):
         """The last cell of a row."""
@@ -74,17 +65,10 @@ class Change:
 # --- the interval -----------------------------------------------------------------------------
 
 
-def passes_of(ratio):
-    """The samples of a ratio, pass by pass."""
-    passes = len(ratio["pass_medians"])
-    rounds = len(ratio["samples"]) // passes
-    return [ratio["samples"][index * rounds :][:rounds] for index in range(passes)]
-
-
 def interval(old, new):
     """The 95 % interval of the quotient of their medians; the same each time."""
     draw = random.Random(SEED)
-    old, new = passes_of(old), passes_of(new)
+    old, new = (figures.in_passes(one["samples"], len(one["pass_medians"])) for one in (old, new))
     several = min(len(old), len(new)) > 1
 
     def drawn_anew(passes):
@@ -137,7 +121,8 @@ def compare_ladders(old, new):
         was, now = before.get(name), after.get(name)
         if isinstance(was, dict) and isinstance(now, dict):
             medians = was["median"], now["median"]
-            changes.append(Change(name, title(new), *medians, *interval(was, now)))
+            where = f"{name} at {title(new)}"
+            changes.append(Change(name, where, *medians, *interval(was, now)))
         elif isinstance(was, dict) and now:
             lost.append(f"{name} at {title(new)} {now}")
         elif isinstance(now, dict) and was:
@@ -176,11 +161,11 @@ def difference(old, new):
 
 
 def pairs_of(olds, news):
-    """The ladders that both have. Foreign if there are none."""
+    """The ladders that both have. UsageError if there are none."""
     pairs = [(old, new) for old in olds for new in news if key_of(old) == key_of(new)]
     if not pairs:
         nearest = min((difference(old, new) for old in olds for new in news), key=len)
-        raise Foreign(f"the files have no ladder in common; the nearest two differ in {nearest}")
+        raise UsageError(f"the files have no ladder in common; the nearest two differ in {nearest}")
     return pairs
 
 
@@ -207,13 +192,12 @@ def print_alone(name, ladders, paired):
 
 def print_agreement(changes):
     """The largest disagreement of each rung over all ladders, and of all rungs."""
-    largest = {}
-    for change in changes:
-        known = largest.setdefault(change.name, change)
-        largest[change.name] = max(known, change, key=lambda one: one.disagreement)
-    words = [f"{name} {change.disagreement:.2f} %" for name, change in largest.items()]
+    largest = dict.fromkeys(change.name for change in changes)  # in the order of the rungs
+    changes = sorted(changes, key=lambda change: change.disagreement)
+    largest.update((change.name, change.disagreement) for change in changes)
+    words = [f"{name} {percent:.2f} %" for name, percent in largest.items()]
     print(f"\nlargest disagreement: {', '.join(words)}")
-    most = max(largest.values(), key=lambda change: change.disagreement)
+    most = changes[-1]
     print(f"the two runs agree within {most.disagreement:.2f} % ({most.where})")
 
 
@@ -230,7 +214,7 @@ def compare(old_path, new_path):
         changes += more
         lost += gone
     if not changes and not lost:
-        raise Foreign("the files have no rung in common")
+        raise UsageError("the files have no rung in common")
     if changes:
         print_agreement(changes)
     slower = [change for change in changes if change.quotient < LIMIT]
@@ -245,10 +229,7 @@ def compare(old_path, new_path):
 
 def compare_main(arguments):
     """The whole program; returns its exit status."""
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=layout, allow_abbrev=False
-    )
+    parser = selection.parser(__doc__)
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
     options = parser.parse_args(arguments)
@@ -256,4 +237,4 @@ def compare_main(arguments):
 
 
 if __name__ == "__main__":
-    process.run_as("compare", compare_main, {ValueError: 2, Foreign: 2})
+    process.run_as("compare", compare_main, {ValueError: 2})

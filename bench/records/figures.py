@@ -71,13 +71,18 @@ def of_contender(measure, problem, seconds, reads):
     return found
 
 
+def in_passes(samples, passes):
+    """The samples of all passes, pass by pass."""
+    rounds = len(samples) // passes
+    return [samples[index * rounds :][:rounds] for index in range(passes)]
+
+
 def of_ratio(theirs, own, passes):
     """Their time over the step's, round by round: above 1 the step is faster. And each pass's
     median."""
     samples = [other / step for other, step in zip(theirs, own)]
-    rounds = len(samples) // passes
-    parts = [samples[index * rounds :][:rounds] for index in range(passes)]
-    return {**summary(samples), "samples": samples, "pass_medians": [median(one) for one in parts]}
+    medians = [median(one) for one in in_passes(samples, passes)]
+    return {**summary(samples), "samples": samples, "pass_medians": medians}
 
 
 def of_timing(measure, problem, seconds, passes):

@@ -164,23 +164,16 @@ def counted_rows(record):
 
 
 ENERGY_TABLES = {"budget": budget_rows, "parts": part_rows, "counts": counted_rows}
-ENERGY_PICTURE = (
-    '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
-    'watts and clocks of their parts">'
-)
 
 
 def energy_block(library, words):
-    """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
-    picture = words == ["picture"]
-    if not picture and (len(words) != 2 or words[0] not in ENERGY_TABLES):
-        raise usage(words, "energy budget, parts or counts and a rung, or energy picture")
+    """A table of the newest whole run of a rung's parts."""
+    if len(words) != 2 or words[0] not in ENERGY_TABLES:
+        raise usage(words, "energy budget, parts or counts and a rung")
     runs = recorded.newest_energies(library.all_of("energy"), library.home)
-    runs = [library.answered(run) for run in runs if picture or run["rung"] == words[1]]
+    runs = [library.answered(run) for run in runs if run["rung"] == words[1]]
     if not runs:
         return [NOTHING]
-    if picture:
-        return [ENERGY_PICTURE]
     try:
         return table(ENERGY_TABLES[words[0]](runs[0]), 2 if words[0] == "parts" else 1)
     except budget.Unsolvable as error:
