@@ -231,7 +231,6 @@ def shares(trace, warp):
 def write_all(record, options):
     """Writes the files, and says what they are for."""
     viewer = chrome_trace.export(traces.Trace(record))
-    chrome_trace.check(viewer)
     text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{recorded.trace_name(record)}.json"
