@@ -48,32 +48,20 @@ Reading = namedtuple("Reading", "warp begin end")
 Stage = namedtuple("Stage", "name fills")
 
 
-@dataclass(frozen=True)
 class Warp:
-    """A warp's events, in order."""
+    """A warp's events, in order; `where` they are in the record."""
 
-    number: int
-    where: str  # in the record
-    events: list
-    kinds: dict = field(default_factory=dict)  # the same by what they are
-
-    def __post_init__(self):
-        for event in self.events:
+    def __init__(self, number, where, events):
+        self.number, self.where, self.events = number, where, events
+        self.kinds = {}  # the same by what they are
+        for event in events:
             self.kinds.setdefault(event.what, []).append(event)
+        self.loads = bool(self.of("load"))  # by TMA
+        self.multiplies = bool(self.of("multiply"))  # by wgmma
 
     def of(self, what):
         """Its events of that kind."""
         return self.kinds.get(what, [])
-
-    @property
-    def loads(self):
-        """Whether it starts TMA loads."""
-        return bool(self.of("load"))
-
-    @property
-    def multiplies(self):
-        """Whether it starts wgmmas."""
-        return bool(self.of("multiply"))
 
 
 @dataclass
