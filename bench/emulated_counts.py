@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench import emulated_ladder, process, selection
 from bench.records import recorded
-from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
+from bench.records.vocabulary import EMULATOR_COUNTS, counts_of
 
 RECORD = recorded.RESULTS / EMULATOR_COUNTS
 SIZES = "256x1536x512,512x512"  # of products; of what moves words
@@ -58,24 +58,15 @@ def counted(options):
     return {**record, "ladders": ladders}
 
 
-def counts_of(record):
-    """{(rung, count): number}, and the shapes, of a record."""
-    found = {}
-    for ladder in record["ladders"]:
-        for rung in ladder["rungs"]:
-            for name, value in rung["emulator"]["counts"].items():
-                found[rung["step"], name] = value
-            for key in EMULATED_DIMENSIONS:
-                found[rung["step"], key] = rung["problem"].get(key)
-            accesses = rung["emulator"]["shared_memory_accesses"]
-            extra = sum(access[EXTRA_WAVEFRONTS] for access in accesses)
-            found[rung["step"], EXTRA_WAVEFRONTS] = extra
-    return found
+def all_counts(record):
+    """{(rung, count): number} of a record."""
+    rungs = [rung for ladder in record["ladders"] for rung in ladder["rungs"]]
+    return {(rung["step"], key): value for rung in rungs for key, value in counts_of(rung).items()}
 
 
 def differences(old, new):
     """A line for each count in which they differ."""
-    before, after = counts_of(old), counts_of(new)
+    before, after = all_counts(old), all_counts(new)
     return [
         f"{name}: {count} is {after.get((name, count))}, recorded {before.get((name, count))}"
         for name, count in sorted({*before, *after})

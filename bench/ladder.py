@@ -202,10 +202,6 @@ class Ladders:
 
     # The file.
 
-    def record(self, stopped):
-        """The record of what there is, or None."""
-        return merge.combine_run(self.tasks, self, self.users, stopped)
-
     def path(self):
         """Where it goes."""
         words = name_words(self.tasks)
@@ -215,8 +211,8 @@ class Ladders:
     def keep(self):
         """Writes what is finished, as an interrupted run beside the record's path: all that is left of
         a ladder that is killed. Says once that it cannot be written."""
-        run = self.record(stopped=True) if self.keeps else None
-        if run is None:
+        run = merge.combine_run(self.tasks, self, self.users, stopped=True)
+        if run is None or not self.keeps:
             return
         try:
             self.partial = self.path().with_name(f"{self.path().name}.partial")
@@ -246,7 +242,7 @@ class Ladders:
 
     def report(self):
         """Writes and prints what there is; returns the exit status."""
-        run = self.record(self.interrupted)
+        run = merge.combine_run(self.tasks, self, self.users, self.interrupted)
         if run:
             self.write(run)
         elif self.cannot_run and not self.interrupted:

@@ -45,14 +45,12 @@ OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
 SECONDS_TO_END = 20  # that a run gets to write what it has, when its time is over
 
 
-def built_rivals():
-    """The rivals that `make rivals` has built, each track's in its order."""
-    if not (recorded.ROOT / "build/rivals/steps").is_dir():
-        return []
-    return sorted(selection.built_programs([recorded.ROOT / "build/rivals"], "steps"))
-
-
-RIVALS = built_rivals()
+# The rivals that `make rivals` has built, each track's in its order.
+RIVALS = sorted(
+    path.name
+    for path in (recorded.ROOT / "build/rivals/steps").glob("[vat]*")
+    if recorded.NAME.fullmatch(path.name) and selection.is_program(path)
+)
 
 
 @dataclass(frozen=True)

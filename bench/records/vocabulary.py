@@ -133,7 +133,13 @@ def name_order(name):
     return TRACKS.index(name[0]), is_rival(name), name
 
 
-# The emulator's counts: their file in the folder of results, and what they have besides `counts`.
-EMULATOR_COUNTS = "emulator/counts.json"
-EMULATED_DIMENSIONS = ("m", "n", "k")
-EXTRA_WAVEFRONTS = "extra_wavefronts"  # all that bank conflicts cost
+EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results
+
+
+def counts_of(rung):
+    """{name: number} of what the emulator counted of a rung: with the dimensions, and all that bank
+    conflicts cost."""
+    accesses = rung["emulator"]["shared_memory_accesses"]
+    extra = sum(access["extra_wavefronts"] for access in accesses)
+    shape = {name: rung["problem"].get(name) for name in "mnk"}
+    return {**rung["emulator"]["counts"], **shape, "extra_wavefronts": extra}

@@ -23,20 +23,18 @@ def fill(note, library):
     library.used = []
     text_of = partial(readings.text_of, library=library)
     parts = markdown.segments(note)
-    texts = [part.text for part in parts]
-    for index in sorted(
-        range(len(parts)), key=lambda index: parts[index].words[:1] == ("sources",)
-    ):
-        part = parts[index]
+    texts = {part.line: part.text for part in parts}
+    for part in sorted(parts, key=lambda part: part.words[:1] == ("sources",)):
         if part.kind == "text":
-            texts[index] = markdown.replace_figures(part, text_of)
+            texts[part.line] = markdown.replace_figures(part, text_of)
         elif part.kind == "block":
             try:
                 lines = note_blocks.lines_of(library, part.words)
             except ValueError as error:
                 raise ValueError(f"line {part.line}: {error}") from error
-            texts[index] = "\n".join([part.text.splitlines()[0], *lines, markdown.END, ""])
-    return "".join(texts)
+            marker = part.text.splitlines()[0]
+            texts[part.line] = "\n".join([marker, *lines, markdown.END, ""])
+    return "".join(texts.values())
 
 
 def pages(notes):

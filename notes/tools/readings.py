@@ -20,9 +20,8 @@ from bench.records import recorded
 from bench.records.vocabulary import (
     CONTENDERS,
     EARLY,
-    EMULATED_DIMENSIONS,
     EMULATOR_COUNTS,
-    EXTRA_WAVEFRONTS,
+    counts_of,
 )
 from notes.tools import quantities
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
@@ -153,14 +152,7 @@ def of_counters(record, request):
 def of_emulator(record, request):
     """A figure of the emulator's counts."""
     rungs = {one["step"]: one for ladder in record["ladders"] for one in ladder["rungs"]}
-    rung = known(rungs.get(request.subject), request.subject)
-    found = known(rung.get("emulator"), f"result of {request.subject}")
-    sites = found["shared_memory_accesses"]
-    counts = {
-        **found["counts"],
-        **{name: rung["problem"].get(name) for name in EMULATED_DIMENSIONS},
-        EXTRA_WAVEFRONTS: sum(site[EXTRA_WAVEFRONTS] for site in sites),
-    }
+    counts = counts_of(known(rungs.get(request.subject), request.subject))
     name = request.figure.removeprefix(EMULATED)
     return Quantity(known(counts.get(name), name), "bytes" if name.endswith("_bytes") else "count")
 

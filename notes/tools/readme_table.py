@@ -13,6 +13,7 @@ Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench import markdown, process, selection
@@ -162,10 +163,7 @@ def main(arguments):
     steps = pages[0].parent / "steps"
     if options.readme is None:
         pages.append(recorded.ROOT / "notes" / "results.md")
-
-    def filled(text):
-        return fill(text, steps, options.results)
-
+    filled = partial(fill, steps=steps, results=options.results)
     return update("python3 -m notes.tools.readme_table", pages, filled, options.check)
 
 
