@@ -92,7 +92,7 @@ def result_of(entry, running, json_path):
 
     def check(run):
         rung_run.check_run(entry.task.options, entry.name, run)
-        schema.EMULATED_RUNG(run, "")
+        schema.fits(run, schema.EMULATED_RUNG, "")
 
     try:
         return rung_run.result_of(entry.name, running, json_path, check), "verified"
