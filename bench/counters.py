@@ -19,7 +19,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes
@@ -157,8 +156,7 @@ def complaint(output, errors):
 
 
 def under_ncu(ncu, kernels, metrics, command, timeout):
-    """Every launch of a program that ncu reports, of the kernels that these options choose.
-    RungFailed or CannotRun if that fails."""
+    """Every launch of a program that ncu reports, of the kernels that these options choose."""
     profiler = [ncu, "--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
     profiler += [*kernels, "--metrics", ",".join(metrics)]
     status, output, errors = process.execute([*profiler, *command], timeout)
@@ -195,12 +193,10 @@ def count_all(options, programs):
                 run, record = count(options, name, path, Path(folder))
                 first = first or run
                 merge.require_same(first, run)
-            except (process.CannotRun, process.RungFailed) as error:
-                cannot = isinstance(error, process.CannotRun)
-                if cannot and not records:
+            except process.RungFailed as error:
+                if isinstance(error, process.CannotRun) and not records:
                     raise
-                words = f"exit status 77: {error}" if cannot else str(error)
-                record = {"step": name, "failed": words}
+                record = {"step": name, "failed": error.recorded()}
             records.append(record)
             print(line_of(record), file=sys.stderr)
     return first, records
@@ -233,7 +229,7 @@ def record_of(options, first, records, date):
         "schema": schema.SCHEMAS["counters"],
         "kind": "counters",
         **merge.identity(first),
-        "date": recorded.as_date(date),
+        "date": date,
         "ncu": version_of(options.ncu),
         "metrics": list(METRICS),
         "steps": records,
@@ -252,7 +248,7 @@ def counters_main(arguments):
     options.ncu = find_ncu(options.ncu)
     options.metrics = known_metrics(options.ncu, options.timeout)
     process.catch_signals()
-    date = time.gmtime()
+    date = recorded.now()
     first, records = count_all(options, programs)
     if first is None:
         print("counters: nothing was counted; nothing is written", file=sys.stderr)
@@ -260,7 +256,7 @@ def counters_main(arguments):
     process.ignore_signals()
     words = f"{shapes.shape_text(options.shape)}-counters"
     record = record_of(options, first, records, date)
-    print(f"recorded in {recorded.write_new(options.out, record, words, date)}")
+    print(f"recorded in {recorded.write_new(options.out, record, words)}")
     return 1 if any("failed" in record for record in records) else 0
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes, tables
@@ -99,11 +98,8 @@ def result_of(entry, running, json_path):
     except process.DoesNotTake as error:
         said = str(error)
         return {"step": entry.name, "does_not_take": said}, f"does not take this shape: {said}"
-    except process.CannotRun as error:
-        said = f"exit status 77: {error}"
     except process.RungFailed as error:
-        said = str(error)
-    return {"step": entry.name, "failed": said}, said
+        return {"step": entry.name, "failed": error.recorded()}, error.recorded()
 
 
 def run_all(options, plan):
@@ -217,7 +213,7 @@ def whole_record(options, results, interrupted, date):
         "schema": schema.SCHEMAS["emulated"],
         "kind": "emulated",
         "commit": commits.pop() if len(commits) == 1 else None,
-        "date": recorded.as_date(date),
+        "date": date,
         "inputs": options.inputs,
         "seed": options.seed,
         "policy": options.policy,
@@ -260,7 +256,7 @@ def emulated_main(arguments):
             print(*command_of(entry, "<temporary file>"))
         return 0
     process.catch_signals()
-    date = time.gmtime()
+    date = recorded.now()
     results, interrupted = run_all(options, plan)
     process.ignore_signals()
     return report(options, results, interrupted, date)

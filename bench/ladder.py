@@ -27,7 +27,6 @@ import os
 import shlex
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bench import gpu_users, process, rung_run, selection, shapes, tables
@@ -96,7 +95,7 @@ class Collected:
     """What has been measured so far of one ladder."""
 
     def __init__(self, task):
-        self.date = time.gmtime()  # UTC
+        self.date = recorded.now()
         self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
         self.not_taken = {}
@@ -116,7 +115,7 @@ class Ladders:
 
     def __init__(self, options, tasks, users):
         self.options, self.tasks, self.users = options, tasks, users
-        self.date = time.gmtime()
+        self.date = recorded.now()
         self.ladders = {}  # of each task that was begun
         self.dropped = {}  # tasks whose runs did not belong together, and why
         self.first_run = None
@@ -159,7 +158,7 @@ class Ladders:
             if self.progress.done == 0 and len({one.track for one in self.tasks}) == 1:
                 raise
             self.cannot_run = self.cannot_run or str(error)
-            collected.failures[name] = outcome = f"exit status 77: {error}"
+            collected.failures[name] = outcome = error.recorded()
         except DoesNotTake as error:
             outcome = f"does not take this shape: {error}"
             refusals = collected.failures if collected.runs[name] else collected.not_taken

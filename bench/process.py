@@ -24,16 +24,23 @@ class UsageError(Exception):
     """The command line asks for something that cannot be done: exit status 2."""
 
 
-class CannotRun(Exception):
-    """A rung says that this machine cannot run it: its one line."""
-
-
 class DoesNotTake(Exception):
     """A rung says that it does not take this shape: its one line."""
 
 
 class RungFailed(Exception):
     """One rung failed; the ladder goes on without it."""
+
+    def recorded(self):
+        """What its record says."""
+        return str(self)
+
+
+class CannotRun(RungFailed):
+    """A rung says that this machine cannot run it: its one line."""
+
+    def recorded(self):
+        return f"exit status {CANNOT_RUN_HERE}: {self}"
 
 
 def stop(process, seconds=STOP_SECONDS):

@@ -18,7 +18,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from bench import process, rungs, selection
@@ -157,11 +156,10 @@ def update(options):
     }
     made = {name: resources_of(rung, options.build, sizes) for name, rung in rungs.find().items()}
     if not options.check:
-        date = recorded.as_date(time.gmtime())
-        record = {"schema": 1, "kind": "resources", "cuda": cuda, "date": date, "rungs": made}
+        head = {"schema": 1, "kind": "resources", "cuda": cuda, "date": recorded.now()}
         FOLDER.mkdir(exist_ok=True)
         path = FOLDER / f"nvcc-{cuda}.json"
-        recorded.write_json(path, record)
+        recorded.write_json(path, {**head, "rungs": made})
         print(path.relative_to(recorded.ROOT))
         return 0
     if old["cuda"] != cuda:

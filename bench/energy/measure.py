@@ -133,14 +133,14 @@ def words_of(entry):
 
 
 def new_record():
-    """A record without parts, whose other fields are not known yet."""
+    """A record without parts."""
     return {
         "schema": schema.SCHEMAS["energy"],
         "kind": "energy",
         **dict.fromkeys(SHARED),  # known with the first part
-        "date": None,
+        "date": recorded.now(),
         "interrupted": False,
-        "gpu_processes": None,
+        "gpu_processes": None,  # known at the end
         "parts": [],
         "counted": None,
     }
@@ -168,29 +168,21 @@ def pace_of(record, paced):
     return seconds[0] if paced else None
 
 
-def measure_part(options, name, pace, record, folder, left):
-    """Keeps what one part took. RungFailed if there is nothing to keep; CannotRun if already the very
-    first part says so."""
-    if left < options.warm_up + options.seconds:
-        raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
-    try:
-        add(record, run_part(options, name, pace, folder, left))
-    except CannotRun as error:
-        if record["rung"] is None:
-            raise
-        raise RungFailed(f"exit status 77: {error}") from error
-
-
 def run_parts(options, parts, record, folder):
-    """All parts in order, as long as there is time. A line for each."""
+    """All parts in order, as long as there is time. A line for each. CannotRun if already the very
+    first part says so."""
     began = time.monotonic()
     for number, (name, paced) in enumerate(parts, 1):
         start = time.monotonic()
         left = options.deadline - (start - began)
         try:
-            measure_part(options, name, pace_of(record, paced), record, folder, left)
+            if left < options.warm_up + options.seconds:
+                raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
+            add(record, run_part(options, name, pace_of(record, paced), folder, left))
         except RungFailed as error:
-            record["parts"].append({"part": name, "failed": str(error)})
+            if isinstance(error, CannotRun) and record["rung"] is None:
+                raise
+            record["parts"].append({"part": name, "failed": error.recorded()})
         now = time.monotonic()
         taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
         words = f"{number}/{len(parts)} {name}: {words_of(record['parts'][-1])} {taken}"
@@ -225,8 +217,8 @@ def count(options, parts, record):
         command = command_of(options, name, pace_of(record, paced), {"--launches": 1})
         try:
             found = count_part(ncu, command, end - time.monotonic())
-        except (CannotRun, RungFailed) as error:
-            found = {"failed": str(error)}
+        except RungFailed as error:
+            found = {"failed": error.recorded()}
         entries.append({"part": name, **found})
         words = ", ".join(f"{key} {value}" for key, value in found.items())
         print(f"ncu: {name}: {words}", file=sys.stderr, flush=True)
@@ -266,13 +258,13 @@ def show(record):
     print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
 
 
-def report(options, record, date):
+def report(options, record):
     """Writes and prints what there is; returns the exit status."""
     if record["rung"] is None:
         print("energy: no part has a result; nothing is written", file=sys.stderr)
     else:
         words = f"{recorded.shape_text(record)}-energy"
-        path = recorded.write_new(options.out, record, words, date)
+        path = recorded.write_new(options.out, record, words)
         print(f"recorded in {path}")
         show(record if recorded.is_written_to(path) else recorded.load_record(path))
     if record["interrupted"]:
@@ -295,12 +287,11 @@ def energy_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    date = time.gmtime()
     record = measure(options, parts)
     users.look()
     process.ignore_signals()
-    record.update(date=recorded.as_date(date), gpu_processes=users.record())
-    return report(options, record, date)
+    record["gpu_processes"] = users.record()
+    return report(options, record)
 
 
 if __name__ == "__main__":

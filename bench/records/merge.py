@@ -114,7 +114,7 @@ def combine_ladder(task, collected, stopped):
     first = collected.runs[good[0]["step"]][0]
     problem = identity(first)["problem"]
     return {
-        "date": recorded.as_date(collected.date),
+        "date": collected.date,
         "protocol": options.protocol,
         "problem": problem,
         "passes": options.passes,
@@ -162,7 +162,7 @@ def combine_run(tasks, measured, users, stopped):
         "kind": "run",
         "gpu": shared["gpu"],
         "commit": shared["commit"],
-        "date": recorded.as_date(measured.date),
+        "date": measured.date,
         "interrupted": stopped,
         "gpu_processes": users.record(),
         "ladders": ladders,

@@ -92,17 +92,17 @@ def slug(gpu):
 
 def file_name(gpu, words, date):
     """nvidia-h200-<words>-20250131T120000Z.json"""
-    return f"{slug(gpu)}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
+    return f"{slug(gpu)}-{words}-{re.sub('[-:]', '', date)}.json"
 
 
-def as_date(date):
-    """A UTC time as every JSON here has it."""
-    return time.strftime(schema.DATE, date)
+def now():
+    """The UTC time as every JSON here has it."""
+    return time.strftime(schema.DATE, time.gmtime())
 
 
-def write_new(path, record, words, date):
+def write_new(path, record, words):
     """Writes a record to `path`, or to a new file among the results; returns the path."""
-    path = path or RESULTS / file_name(record["gpu"], words, date)
+    path = path or RESULTS / file_name(record["gpu"], words, record["date"])
     write_json(path, record)
     return path
 
