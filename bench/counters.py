@@ -48,14 +48,9 @@ INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it
 # --- the command line -----------------------------------------------------------------------
 
 
-def make_parser():
-    """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = selection.parser(__doc__)
-    selection.add_selection(parser.add_argument)
-    selection.add_results(parser.add_argument)
-    named = "default: ncu on PATH or in /usr/local/cuda/bin"
-    parser.add_argument("--ncu", metavar="PROGRAM", help=named)
-    return parser
+def add_ncu(add):
+    """The option that find_ncu() takes."""
+    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
 
 
 def track_of(programs):
@@ -238,7 +233,11 @@ def record_of(options, first, records, date):
 
 def counters_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args(arguments)
+    parser = selection.parser(__doc__)
+    selection.add_selection(parser.add_argument)
+    selection.add_results(parser.add_argument)
+    add_ncu(parser.add_argument)
+    options = parser.parse_args(arguments)
     selection.check_size(options)
     programs = selection.find_programs(options.build, options.steps)
     track = track_of(programs)

@@ -123,17 +123,6 @@ RUNS = (
 NAMES = ", ".join(run.name for run in RUNS)
 
 
-def make_parser():
-    """The options."""
-    parser = selection.parser(__doc__)
-    add = parser.add_argument
-    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
-    add("--list", action="store_true", help="print the runs and their commands; run nothing")
-    add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
-    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
-    return parser
-
-
 def chosen(only):
     """The runs of those names, in the order of RUNS. UsageError for a name that is none."""
     wanted = NAMES.split(", ") if only is None else only.split(",")
@@ -181,7 +170,13 @@ def record(runs, deadline=None, device=0):
 
 def record_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args(arguments)
+    parser = selection.parser(__doc__)
+    add = parser.add_argument
+    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
+    add("--list", action="store_true", help="print the runs and their commands; run nothing")
+    add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
+    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
+    options = parser.parse_args(arguments)
     runs = chosen(options.only)
     if options.list:
         for run in runs:

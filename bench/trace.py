@@ -48,18 +48,6 @@ def run_program(program, options, answer):
         return FAILED
 
 
-def make_parser():
-    """The options; all others are the rung's own."""
-    parser = selection.parser(__doc__)
-    add = parser.add_argument
-    add("program", type=Path, help="build/trace/steps/v07, say")
-    add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    fills = f"how many fills of the ring are kept (default {FILLS})"
-    add("--fills", metavar="N", type=selection.positive, default=FILLS, help=fills)
-    add("--keep", action="store_true", help="also write the record to bench/traces/")
-    return parser
-
-
 # --- names ------------------------------------------------------------------------------------
 
 
@@ -241,7 +229,14 @@ def write_all(record, options):
 
 def trace_main(arguments):
     """The whole program: runs, converts, checks, writes; returns its exit status."""
-    options, rest = make_parser().parse_known_args(arguments)
+    parser = selection.parser(__doc__)
+    add = parser.add_argument
+    add("program", type=Path, help="build/trace/steps/v07, say")
+    add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
+    fills = f"how many fills of the ring are kept (default {FILLS})"
+    add("--fills", metavar="N", type=selection.positive, default=FILLS, help=fills)
+    add("--keep", action="store_true", help="also write the record to bench/traces/")
+    options, rest = parser.parse_known_args(arguments)  # all others are the rung's own
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         status = run_program(options.program, rest, answer)

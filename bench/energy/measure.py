@@ -30,7 +30,8 @@ from bench.selection import UsageError
 
 PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
-OWN = ("what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz", "celsius")
+OWN = ("part", "what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz")
+OWN += ("celsius", "counts", "edges")
 PACED_BY = ("whole", "rung")  # the first of them that was measured
 COUNTED = (budget.WHOLE, "loads-l2", "loads-l2-apart")  # the parts that ncu counts
 METRICS = {  # figure -> (metric, bytes of one)
@@ -54,7 +55,7 @@ def make_parser():
     add("--timeout", type=selection.positive, default=15, metavar="S", help="seconds per process")
     add("--deadline", type=selection.positive, default=92, metavar="S", help="seconds for all")
     gpu_users.add_options(add)
-    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
+    counters.add_ncu(add)
     selection.add_results(add)
     add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
     return parser
@@ -105,17 +106,6 @@ def run_part(options, name, pace, folder, left):
     return rung_run.written(json_path, check)
 
 
-def entry_of(run):
-    """A part as it stands in the record, with what follows from what it wrote down."""
-    return {
-        "part": run["part"],
-        **{key: run[key] for key in OWN},
-        **figures.of_part(run, run["peak_flop_per_cycle"]),
-        "counts": run["counts"],
-        "edges": run["edges"],
-    }
-
-
 def words_of(entry):
     """A part in a few words, for the log."""
     if "failed" in entry:
@@ -156,7 +146,8 @@ def add(record, run):
     if why:
         raise RungFailed(f"impossible: {why}")
     record.update({key: run[key] for key in SHARED})
-    record["parts"].append(entry_of(run))
+    made = figures.of_part(run, run["peak_flop_per_cycle"])
+    record["parts"].append({**{key: run[key] for key in OWN}, **made})
 
 
 def pace_of(record, paced):
