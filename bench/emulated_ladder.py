@@ -187,19 +187,17 @@ LEFT_OUT = ("schema", "kind", "commit", "date", "gpu", "timing", "emulation_seco
 def one_ladder(task, records):
     """What was counted of a track on a shape; null is a shape of each rung's own."""
     shape, dimensions = task.options.shape, task.options.measure.dimensions
+    rungs, refusals = [], []
+    for record in records:
+        if "does_not_take" in record:
+            refusals.append({"step": record["step"], "why": record["does_not_take"]})
+        else:
+            rungs.append({key: record[key] for key in record if key not in LEFT_OUT})
     return {
         "track": task.track,
         "shape": list(shape.values()) if len(shape) == len(dimensions) else None,
-        "rungs": [
-            {key: value for key, value in record.items() if key not in LEFT_OUT}
-            for record in records
-            if "does_not_take" not in record
-        ],
-        "does_not_take": [
-            {"step": record["step"], "why": record["does_not_take"]}
-            for record in records
-            if "does_not_take" in record
-        ],
+        "rungs": rungs,
+        "does_not_take": refusals,
     }
 
 

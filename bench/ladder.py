@@ -27,6 +27,7 @@ import os
 import shlex
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from bench import gpu_users, process, rung_run, selection, shapes, tables
@@ -146,10 +147,8 @@ class Ladders:
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-
-        def check(run):
-            rung_run.check_timed(task.options, name, run, collected.heuristics)
-
+        known = {"heuristics": collected.heuristics}
+        check = partial(rung_run.check_timed, task.options, name, **known)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
             self.add(run, collected)

@@ -256,18 +256,6 @@ static void write_counts(json *json, const run *run) {
     json_object_end(json);
 }
 
-static void write_problem(json *json, const request *request) {
-    json_object_begin(json, "problem");
-    json_string(json, "computation", "gemm_bf16");
-    json_unsigned(json, "m", (uint64_t)request->size);
-    json_unsigned(json, "n", (uint64_t)request->size);
-    json_unsigned(json, "k", (uint64_t)request->size);
-    json_string(json, "inputs", "normal");
-    json_unsigned(json, "seed", (uint64_t)request->seed);
-    json_unsigned(json, "copies", COPIES);
-    json_object_end(json);
-}
-
 static void write_part(json *json, const run *run, const metered *metered) {
     const request *request = run->request;
     const part *part = request->part;
@@ -281,7 +269,15 @@ static void write_part(json *json, const run *run, const metered *metered) {
     json_string(json, "what", part->what);
     json_string(json, "commit", gemm_ladder_commit);
     report_write_gpu(json, gpu);
-    write_problem(json, request);
+    json_object_begin(json, "problem");
+    json_string(json, "computation", "gemm_bf16");
+    json_unsigned(json, "m", (uint64_t)request->size);
+    json_unsigned(json, "n", (uint64_t)request->size);
+    json_unsigned(json, "k", (uint64_t)request->size);
+    json_string(json, "inputs", "normal");
+    json_unsigned(json, "seed", (uint64_t)request->seed);
+    json_unsigned(json, "copies", COPIES);
+    json_object_end(json);
     json_double(json, "peak_flop_per_cycle",
                 gpu->sms * tensor_core_flop_per_cycle(gpu->compute_capability));
     json_bool(json, "zeros", part->zeros);

@@ -79,7 +79,7 @@ def interval(old, new):
         return statistics.median([one for of in passes for one in draw.choices(of, k=len(of))])
 
     quotients = [drawn_anew(new) / drawn_anew(old) for _ in range(DRAWS)]
-    return recorded.quantile(quotients, 0.025), recorded.quantile(quotients, 0.975)
+    return figures.tails(quotients, 40)
 
 
 # --- two ladders ------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def compare_ladders(old, new):
 
 def load(path):
     """The ladders of a file. ValueError if it has none."""
-    ladders = recorded.ladders_in(recorded.load_record(path))
+    ladders = [one for _, one in recorded.places_in(path) if one["kind"] == "ladder"]
     if not ladders:
         raise ValueError(f"{path}: no times are recorded in it")
     return ladders

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from statistics import median
+from statistics import median, quantiles
 
 from bench.energy import budget
 from bench.records import traces
@@ -31,18 +31,17 @@ LARGEST_TILE = 256  # rows or columns of D
 # --- how they follow --------------------------------------------------------------------------
 
 
-def quantile(values, fraction):
-    """The quantile of a non-empty list by linear interpolation (numpy's default rule)."""
-    ordered = sorted(values)
-    position = fraction * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+def tails(values, parts):
+    """Below which and above which a part of the values lies, by numpy's default rule."""
+    several = values if len(values) > 1 else [*values, *values]
+    found = quantiles(several, n=parts, method="inclusive")
+    return found[0], found[-1]
 
 
 def summary(values):
     """Median, 10th and 90th percentile, under the names that every JSON here uses."""
-    return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
+    low, high = tails(values, 10)
+    return {"median": median(values), "low": low, "high": high}
 
 
 def median_of_known(values):

@@ -20,7 +20,7 @@ from pathlib import Path
 from bench import rungs
 from bench.energy import budget
 from bench.records import figures, schema
-from bench.records.figures import median, quantile, summary  # noqa: F401 (found here by others)
+from bench.records.figures import median, summary  # noqa: F401 (found here by others)
 from bench.records.vocabulary import (  # noqa: F401 (the same)
     MOVES,
     MOVING,
@@ -164,12 +164,10 @@ def load_record(path):
 # it for the second one of a run with several.
 
 
-def ladders_in(record):
-    """The ladders of a record, each as if it had a file of its own. There may be none."""
-    if record["kind"] != "run":
-        return [record] if record["kind"] == "ladder" else []
-    shared = {key: record[key] for key in ("schema", "gpu", "commit")}
-    return [{**shared, "kind": "ladder", **ladder} for ladder in record["ladders"]]
+def ladders_in(run):
+    """The ladders of a run, each as if it had a file of its own."""
+    shared = {key: run[key] for key in ("schema", "gpu", "commit")}
+    return [{**shared, "kind": "ladder", **ladder} for ladder in run["ladders"]]
 
 
 def places_in(path):
@@ -199,7 +197,7 @@ def load_ladder(place):
     """Reads one ladder. Raises ValueError, naming the file, if there isn't one, or several."""
     named = PLACE.fullmatch(str(place))
     path, number = (named[1], int(named[2])) if named else (str(place), None)
-    ladders = ladders_in(load_record(path))
+    ladders = [one for _, one in places_in(path) if one["kind"] == "ladder"]
     several = f"{path}: it holds {len(ladders)} ladders"
     if not ladders:
         raise ValueError(f"{path}: not a recorded ladder")
