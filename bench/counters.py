@@ -218,19 +218,6 @@ def version_of(ncu):
     return process.last_line(output) or None
 
 
-def record_of(options, first, records, date):
-    """The whole file's content."""
-    return {
-        "schema": schema.SCHEMAS["counters"],
-        "kind": "counters",
-        **merge.identity(first),
-        "date": date,
-        "ncu": version_of(options.ncu),
-        "metrics": list(METRICS),
-        "steps": records,
-    }
-
-
 def counters_main(arguments):
     """The whole program; returns its exit status."""
     parser = selection.parser(__doc__)
@@ -254,7 +241,15 @@ def counters_main(arguments):
         return 1
     process.ignore_signals()
     words = f"{shapes.shape_text(options.shape)}-counters"
-    record = record_of(options, first, records, date)
+    record = {
+        "schema": schema.SCHEMAS["counters"],
+        "kind": "counters",
+        **merge.identity(first),
+        "date": date,
+        "ncu": version_of(options.ncu),
+        "metrics": list(METRICS),
+        "steps": records,
+    }
     print(f"recorded in {recorded.write_new(options.out, record, words)}")
     return 1 if any("failed" in record for record in records) else 0
 

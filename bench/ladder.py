@@ -147,8 +147,8 @@ class Ladders:
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-        known = {"heuristics": collected.heuristics}
-        check = partial(rung_run.check_timed, task.options, name, **known)
+        best = collected.heuristics
+        check = partial(rung_run.check_timed, task.options, name, heuristics=best)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
             self.add(run, collected)

@@ -280,3 +280,18 @@ def make(record):
     ]
     entries = [Entry(name, words, j[0], min(j), max(j)) for name, words, j in lines]
     return Budget(total, parts[WHOLE]["watts_error"] * seconds, entries, fits[0])
+
+
+def rows(made):
+    """A budget as a table, its header first. What takes it adds up to the joules of the whole."""
+
+    def number(value, scale=1e3):
+        return f"{scale * value:.1f}".replace("-", "−")
+
+    found = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
+    for one in made.entries:
+        share = f"{number(one.share(made.joules), 100)} %"
+        ends = f"{number(one.low)} to {number(one.high)}"
+        found.append([one.words, number(one.joules), share, ends])
+    error = f"± {number(made.error)} by the counter's scatter"
+    return [*found, ["the whole", number(made.joules), "", error]]

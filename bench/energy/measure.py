@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import counters, gpu_users, process, rung_run, selection
+from bench import counters, gpu_users, process, rung_run, selection, tables
 from bench.energy import budget
 from bench.process import CannotRun, RungFailed
 from bench.records import figures, recorded, schema
@@ -240,11 +240,7 @@ def show(record):
     except budget.Unsolvable as error:
         print(f"energy: {error}")
         return
-    for entry in made.entries:
-        ends = f"{1e3 * entry.low:7.1f} to {1e3 * entry.high:7.1f}"
-        share = 100 * entry.share(made.joules)
-        print(f"{entry.words:32} {1e3 * entry.joules:7.1f} mJ {share:5.1f} %  ({ends})")
-    print(f"{'the whole':32} {1e3 * made.joules:7.1f} mJ  (+- {1e3 * made.error:.1f})")
+    tables.print_aligned(budget.rows(made))
     worst = max(made.fit.residuals.items(), key=lambda pair: abs(pair[1]))
     print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
 

@@ -2,15 +2,7 @@
 
 FORMS describes each kind of record in the language of fits(), which raises Invalid, that names the
 field, unless a value is right.
-figures.py says whether the figures follow from their samples.
-
-kind            schema  what it is
-ladder          1       some rungs on one shape by one protocol; each pass as its program wrote it
-counters        1       what one launch of each program counted
-run             2       everything that one `make ladder` measured: a list of ladders
-emulated        2       everything that one `make ladder` counted on the emulator
-trace           1       what the warps of one CTA did in one launch
-energy          1       what the parts of a rung's kernel take by the driver's energy counter
+figures.py says whether the figures follow from their samples, bench/results/README.md what they mean.
 """
 
 from __future__ import annotations

@@ -112,18 +112,6 @@ def cell(value, form, scale=1):
     return DASH if value is None else f"{scale * value:{form}}".replace("-", "−")
 
 
-def budget_rows(record):
-    """Where the joules of the whole go. They add up to those of the whole."""
-    made = budget.make(record)
-    rows = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
-    for entry in made.entries:
-        own = cell(entry.joules, ".1f", 1e3), f"{cell(entry.share(made.joules), '.1f', 100)} %"
-        between = " to ".join(cell(value, ".1f", 1e3) for value in (entry.low, entry.high))
-        rows.append([entry.words, *own, between])
-    error = f"± {cell(made.error, '.1f', 1e3)} by the counter's scatter"
-    return [*rows, ["the whole", cell(made.joules, ".1f", 1e3), "", error]]
-
-
 PART_COLUMNS = (  # head, field, format, scale
     ("ms", "seconds", ".4f", 1e3),
     ("joules", "joules", ".4f", 1),
@@ -163,7 +151,11 @@ def counted_rows(record):
     return rows
 
 
-ENERGY_TABLES = {"budget": budget_rows, "parts": part_rows, "counts": counted_rows}
+ENERGY_TABLES = {
+    "budget": lambda record: budget.rows(budget.make(record)),
+    "parts": part_rows,
+    "counts": counted_rows,
+}
 
 
 def energy_block(library, words):
