@@ -20,7 +20,7 @@ from tools import stored
 from tools.fake_rungs import House, close, require, run_cases, same
 
 from bench.records import recorded
-from notes.tools import gpu_tables, readings, readme_table, shapes_table
+from notes.tools import readings, readme_table, shapes_table
 
 # Kinds of GPU: name, card, GB, and how fast each rung is, of cuBLAS's time; early launches of v18.
 CARDS = {
@@ -137,18 +137,18 @@ def readme(folder):
 
 def sizes(_folder):
     """v18's sizes on both GPUs, with a dash where one has no run."""
-    rows, caption = gpu_tables.sizes(results())
+    rows, caption = shapes_table.sizes(results())
     same([row[0] for row in rows[1:]], ["512³", "8192³", "8192 × 8192 × 1024"])
     same(rows[0][4:], ["early launch, of cuBLAS", "H100: of cuBLAS", "H100: of cuBLASLt's best"])
     same([cell.split()[0] for cell in rows[1][2:]], ["1.060", "1.039", "2.120", "1.040", "1.020"])
     same(rows[3][5:], ["–", "–"])
     require("the best of 64 to 1,584 configurations" in caption, caption)
-    same(gpu_tables.sizes(Path("/nonexistent")), gpu_tables.NOTHING)
+    same(shapes_table.sizes(Path("/nonexistent")), (None, shapes_table.NOTHING))
 
 
 def calls(_folder):
     """What a caller waits for, and what each did before."""
-    rows, caption = gpu_tables.calls(results())
+    rows, caption = shapes_table.calls(results())
     same(rows[0], ["m x n x k", "GPU", "v16", "v18", "cuBLAS", "cuBLASLt's best"])
     same(
         [row[:2] for row in rows[1:]],
@@ -162,7 +162,7 @@ def calls(_folder):
 
 def rivals(_folder):
     """Rivals beside the top rung, on each GPU, and one that failed."""
-    rows, caption = gpu_tables.rivals(results())
+    rows, caption = shapes_table.rivals(results())
     same(rows[0][2:], ["H200, 8192³: TFLOPS", "of cuBLAS", "H100, 8192³: TFLOPS", "of cuBLAS"])
     found = {row[0]: row[1:] for row in rows[1:]}
     same(list(found), ["v-broken", "v-fast-cu-12", "v16", "cuBLAS", "cuBLASLt"])

@@ -5,7 +5,7 @@
 bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs.
 The other markers may stand in either: `ampere` and `tma` are the newest runs of the a and t tracks at
 some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
-gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
+shapes_table.py. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench import markdown, process, selection
 from bench.records import recorded
-from notes.tools import gpu_tables, readings, shapes_table
+from notes.tools import readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
@@ -98,9 +98,9 @@ def track_block(steps, track):
 BLOCKS = {  # what a README need not have, by its marker
     "ampere": lambda steps: track_block(steps, "a"),
     "tma": lambda steps: track_block(steps, "t"),
-    "sizes": lambda _: captioned(*gpu_tables.sizes(), words=1),
-    "calls": lambda _: captioned(*gpu_tables.calls()),
-    "rivals": lambda _: captioned(*gpu_tables.rivals()),
+    "sizes": lambda _: captioned(*shapes_table.sizes(), words=1),
+    "calls": lambda _: captioned(*shapes_table.calls()),
+    "rivals": lambda _: captioned(*shapes_table.rivals()),
 }
 
 
