@@ -40,14 +40,12 @@ def trimmed(rung):
 
 def counted(options):
     """A new record. ValueError, with what the ladder printed, if a rung failed."""
-    arguments = list(ARGUMENTS)
-    if options.build:
-        arguments += ["--build", str(options.build)]
+    build = ["--build", str(options.build)] if options.build else []
     said = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counts.json"
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            status = emulated_ladder.emulated_main([*arguments, "--out", str(path)])
+            status = emulated_ladder.emulated_main([*ARGUMENTS, *build, "--out", str(path)])
         if status != 0:
             raise ValueError(f"the emulated ladder ended with {status}: {said.getvalue()}")
         record = recorded.load_record(path)

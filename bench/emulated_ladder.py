@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes, tables
@@ -88,11 +89,8 @@ def command_of(entry, json_path):
 
 def result_of(entry, running, json_path):
     """What a rung recorded, or {'step', 'failed'} or {'step', 'does_not_take'}, and that in words."""
-
-    def check(run):
-        rung_run.check_run(entry.task.options, entry.name, run)
-        schema.fits(run, schema.EMULATED_RUNG, "")
-
+    options, form = entry.task.options, schema.EMULATED_PROGRAM
+    check = partial(rung_run.check_run, options, entry.name, form=form)
     try:
         return rung_run.result_of(entry.name, running, json_path, check), "verified"
     except process.DoesNotTake as error:

@@ -105,13 +105,6 @@ def outcomes(ladder):
     return found
 
 
-def resampled(old, new):
-    """What the intervals of these two ladders are made of."""
-    if min(old["passes"], new["passes"]) > 1:
-        return f"passes {old['passes']} and {new['passes']}, and the rounds in them, drawn anew"
-    return "rounds alone drawn anew, since a file has one pass: drift between passes isn't in it"
-
-
 def compare_ladders(old, new):
     """Prints the comparison of two ladders: (changes, what is lost)."""
     measure = recorded.measure_of(new)
@@ -129,7 +122,10 @@ def compare_ladders(old, new):
             remarks.append(f"{name}: OLD {was}")
         elif not (was and now):
             remarks.append(f"{name} is in {'OLD' if was else 'NEW'} alone")
-    print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled(old, new)})")
+    resampled = f"passes {old['passes']} and {new['passes']}, and the rounds in them, drawn anew"
+    if min(old["passes"], new["passes"]) == 1:
+        resampled = "rounds drawn anew; a file has one pass alone: drift between passes isn't in it"
+    print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled})")
     head = ["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""]
     tables.print_aligned([head, *(change.row() for change in changes)])
     rates = [one[measure.other][measure.rate]["median"] for one in (old, new)]

@@ -196,16 +196,14 @@ def all_ladders(folder=RESULTS):
 def load_ladder(place):
     """Reads one ladder. Raises ValueError, naming the file, if there isn't one, or several."""
     named = PLACE.fullmatch(str(place))
-    path, number = (named[1], int(named[2])) if named else (str(place), None)
-    ladders = [one for _, one in places_in(path) if one["kind"] == "ladder"]
-    several = f"{path}: it holds {len(ladders)} ladders"
+    path = named[1] if named else place
+    ladders = {str(where): one for where, one in places_in(path) if one["kind"] == "ladder"}
     if not ladders:
         raise ValueError(f"{path}: not a recorded ladder")
-    if number is None and len(ladders) > 1:
-        raise ValueError(f"{several}: name one, such as {path}#1")
-    if number is not None and not 1 <= number <= len(ladders):
-        raise ValueError(f"{several}, and no #{number}")
-    return ladders[(number or 1) - 1]
+    if str(place) not in ladders:
+        why = f"and no #{named[2]}" if named else f"name one, such as {path}#1"
+        raise ValueError(f"{path}: it holds {len(ladders)} ladders: {why}")
+    return ladders[str(place)]
 
 
 def load_rungs(place):
@@ -290,12 +288,11 @@ class Home:
 def home_of(ladders):
     """The home among these ladders: the GPU with the most rungs in one standard run of the v track,
     and of several such the one with the most memory. Its main card has the most results."""
-
-    def claim(ladder):
-        gpu = ladder["gpu"]
-        return len(measured(ladder)), gpu.get("memory_bytes") or 0, gpu["name"]
-
-    standard = [claim(one) for one in ladders if is_standard(one) and tracks(one) == {"v"}]
+    standard = [
+        (len(measured(one)), one["gpu"].get("memory_bytes") or 0, one["gpu"]["name"])
+        for one in ladders
+        if is_standard(one) and tracks(one) == {"v"}
+    ]
     results = {}
     for one in ladders:
         cards = results.setdefault((one["gpu"]["name"], one["commit"]), Counter())

@@ -315,6 +315,9 @@ def ladder(version):
 
 
 PROGRAM, TIMED = by_measure(program), by_measure(timed)
+COUNTS = {"tma_read_bytes tma_written_bytes wgmmas mmas": whole, ...: number}
+EMULATOR = {"emulator": {"counts": COUNTS, ...: anything}}
+EMULATED_PROGRAM = by_measure(lambda measure: {**program(measure), **EMULATOR, "gpu": None})
 
 # --- the kinds ------------------------------------------------------------------------------
 
@@ -336,13 +339,12 @@ COUNTERS = head(
     steps=[failed_or(STEP, {**STEP, "idea": text, **COUNTED, "cublas?": COUNTED}), 1],
 )
 
-COUNTS = {"tma_read_bytes tma_written_bytes wgmmas mmas": whole, ...: number}
 EMULATED_RUNG = {
     **STEP,
     "idea": text,
     "problem": {"m n k?": count, ...: anything},
     "verification": VERIFICATION,
-    "emulator": {"counts": COUNTS, ...: anything},
+    **EMULATOR,
     "gpu?": None,
     ...: anything,
 }

@@ -18,7 +18,6 @@ from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError, NotMeasured
 from notes.tools.readings import Request
 
-USAGE = "write figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
 HEADS = {
     "tflops": "",
     "gb_per_s": "",
@@ -162,7 +161,8 @@ def block(library, words):
     """The lines of a table of figures."""
     parts = [part.split() for part in " ".join(words).split(":")]
     if len(parts) != 3 or not all(parts[1:]) or not all(one[0] == "@" for one in parts[0]):
-        raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
+        right = "figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
+        raise ValueError(f"'figures {' '.join(words)}': write {right}")
     groups = [tuple(group.replace("@", "").split(",")) for group in parts[0]] or [()]
     return lines_of(library, groups, *parts[1:])
 

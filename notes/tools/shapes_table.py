@@ -315,11 +315,8 @@ def calls(folder=recorded.RESULTS):
 
 def rivals(folder=recorded.RESULTS):
     """Other people's kernels beside the top of the ladder, track by track."""
-    of_tracks = [
-        find((), RIVAL_SHAPES, track=track, kind=recorded.has_rivals, folder=folder)
-        for track in "va"
-    ]
-    of_tracks = list(filter(None, of_tracks))
+    how = {"kind": recorded.has_rivals, "folder": folder}
+    of_tracks = list(filter(None, (find((), RIVAL_SHAPES, track=track, **how) for track in "va")))
     if not of_tracks:
         return None, NOTHING
     gpus = gpus_of({id(of): of for found in of_tracks for of in found.values()})
