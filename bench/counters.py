@@ -143,22 +143,17 @@ def counters_of(launches, of_cublas):
     }
 
 
-def complaint(output, errors):
-    """Why a run under ncu failed: its first ==ERROR== line, else what the program said."""
-    lines = (output + "\n" + errors).splitlines()
-    named = [line.strip() for line in lines if line.startswith("==ERROR==")]
-    return named[0] if named else process.complaint(output, errors)
-
-
 def under_ncu(ncu, kernels, metrics, command, timeout):
     """Every launch of a program that ncu reports, of the kernels that these options choose."""
     profiler = [ncu, "--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
     profiler += [*kernels, "--metrics", ",".join(metrics)]
     status, output, errors = process.execute([*profiler, *command], timeout)
+    named = re.search(r"^==ERROR==.*", f"{output}\n{errors}", re.MULTILINE)
+    why = named[0].strip() if named else process.complaint(output, errors)
     if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
-        raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
+        raise process.CannotRun(process.last_line(errors) or why)
     if status != 0:
-        raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+        raise process.RungFailed(f"ncu: exit status {status}: {why}")
     return launches_of(output)
 
 

@@ -33,15 +33,10 @@ def make_parser():
     add("--protocol", choices=protocols, help="left out: the emulator measures no time")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
-    add(
-        "--jobs", type=selection.positive, default=os.cpu_count() or 1, help="default: one per core"
-    )
-    add(
-        "--out",
-        metavar="FILE",
-        type=Path,
-        help="default: emulated-ladder.json in the first build directory",
-    )
+    cores = os.cpu_count() or 1
+    add("--jobs", type=selection.positive, default=cores, help="default: one per core")
+    usual = "default: emulated-ladder.json in the first build directory"
+    add("--out", metavar="FILE", type=Path, help=usual)
     return parser
 
 

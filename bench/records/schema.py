@@ -354,10 +354,11 @@ EMULATED_LADDER = {
     "rungs": [failed_or(STEP, EMULATED_RUNG)],
     "does_not_take": NOT_TAKEN,
 }
-EMULATED = head(
-    "emulated", inputs=word, seed=whole, policy=nullable(word), interrupted=flag
-)  # of several commits: none
-EMULATED.update({"commit": nullable(COMMIT), "ladders": [EMULATED_LADDER, 1]})
+EMULATED = {
+    **head("emulated", inputs=word, seed=whole, policy=nullable(word), interrupted=flag),
+    "commit": nullable(COMMIT),  # of several: none
+    "ladders": [EMULATED_LADDER, 1],
+}
 
 WHOLES = [whole]  # tables are stored column by column
 EVENTS = {"what begin end line address other value extra": WHOLES}

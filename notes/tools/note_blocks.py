@@ -21,14 +21,6 @@ def usage(words, right):
 # --- variants, and programs at several shapes -----------------------------------------------
 
 
-VARIANT_COLUMNS = (  # head, figure, format
-    ("TFLOPS", "tflops", ".1", "±"),
-    ("of cuBLAS", "ratio", "±"),
-    ("tensor-core share", "share"),
-    ("SM clock", "clock"),
-)
-
-
 def variants_block(library, words):
     """Times of the rungs and variants named, or of all: of the newest standard run with variants,
     or of that of a commit (@1234abc)."""
@@ -39,7 +31,9 @@ def variants_block(library, words):
     ladder = library.with_variants(*commits)
     if ladder is None:
         return [NOTHING]
-    columns = [(head, [[ladder]], *how) for head, *how in VARIANT_COLUMNS]
+    figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
+    figures += [("tensor-core share", "share"), ("SM clock", "clock")]
+    columns = [(head, [[ladder]], *how) for head, *how in figures]
     names = names or recorded.all_names(ladder)
     rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
     rows[0].append("against its rung")

@@ -45,11 +45,6 @@ def machine(gpu):
     return ", ".join([gpu["name"], *(f"{name} {value}" for name, value in found.items() if value)])
 
 
-def plural(count, one, several):
-    """'1 round', '2 rounds'"""
-    return f"{count} {one if count == 1 else several}"
-
-
 def made(record):
     """'normal inputs, seed 1; 2025-01-31, commit `abc1234`', of a ladder also how often."""
     problem = record["problem"]
@@ -58,7 +53,7 @@ def made(record):
     if "rounds" not in record:
         return words
     passes, rounds = record["passes"], record["rounds"]
-    return f"{words}, {plural(passes, 'pass', 'passes')} of {plural(rounds, 'round', 'rounds')}"
+    return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
 
 def origin(ladder):
