@@ -215,7 +215,7 @@ def version_of(ncu):
 
 def counters_main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     selection.add_selection(parser.add_argument)
     selection.add_results(parser.add_argument)
     add_ncu(parser.add_argument)

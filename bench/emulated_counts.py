@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import emulated_ladder, process, selection
+from bench import emulated_ladder, process
 from bench.records import recorded
 from bench.records.vocabulary import EMULATOR_COUNTS, counts_of
 
@@ -91,12 +91,11 @@ def update(options):
 
 def main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
-    parser.add_argument("--build", metavar="DIR", type=Path, help="default: build")
-    parser.add_argument("--record", metavar="FILE", type=Path, default=RECORD)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
+    parser = process.parser(__doc__)
+    add = parser.add_argument
+    add("--build", metavar="DIR", type=Path, help="default: build")
+    add("--record", metavar="FILE", type=Path, default=RECORD)
+    add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     return update(parser.parse_args(arguments))
 
 

@@ -25,7 +25,7 @@ from bench.selection import Entry
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     selection.add_selection(add, "emulated", "a small shape of the rung's own")
     selection.add_ladders(add, "all")

@@ -42,7 +42,7 @@ from bench.records.vocabulary import BOTH
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     selection.add_selection(add)
     selection.add_ladders(add, "v", ", squares, models, all")
@@ -147,8 +147,7 @@ class Ladders:
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-        best = collected.heuristics
-        check = partial(rung_run.check_timed, task.options, name, heuristics=best)
+        check = partial(rung_run.check_timed, task.options, name, heuristics=collected.heuristics)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
             self.add(run, collected)

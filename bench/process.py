@@ -1,7 +1,9 @@
-"""Running a built program: its start, its end, what it complained about, and signals."""
+"""Running a built program: its start, its end, what it complained about, and signals; and how the
+programs here parse, start and end."""
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import os
 import signal
@@ -159,6 +161,12 @@ def ignore_signals():
     """Nothing interrupts the writing of the file."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def parser(doc):
+    """A parser whose --help begins with what the program's own text says."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=doc, formatter_class=layout, allow_abbrev=False)
 
 
 def status_of(name, main, statuses):

@@ -170,7 +170,7 @@ def record(runs, deadline=None, device=0):
 
 def record_main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
     add("--list", action="store_true", help="print the runs and their commands; run nothing")

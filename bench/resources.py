@@ -20,7 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench import process, rungs, selection
+from bench import process, rungs
 from bench.process import UsageError
 from bench.records import recorded
 
@@ -172,7 +172,7 @@ def update(options):
 
 def resources_main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
     return update(parser.parse_args(arguments))

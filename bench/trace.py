@@ -229,7 +229,7 @@ def write_all(record, options):
 
 def trace_main(arguments):
     """The whole program: runs, converts, checks, writes; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("program", type=Path, help="build/trace/steps/v07, say")
     add("--out", metavar="DIR", type=Path, default=Path("build/trace"))

@@ -44,7 +44,7 @@ NCU_SECONDS = 25  # for all parts
 
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--program", metavar="FILE", type=Path, default=recorded.ROOT / "build/energy/parts")
     add("--parts", metavar="NAME,...", help="what to run (default: all parts)")

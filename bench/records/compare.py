@@ -20,7 +20,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import process, selection, tables
+from bench import process, tables
 from bench.process import UsageError
 from bench.records import figures, recorded
 
@@ -225,7 +225,7 @@ def compare(old_path, new_path):
 
 def compare_main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
     options = parser.parse_args(arguments)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bench import markdown, process, selection
+from bench import markdown, process
 from bench.records import recorded
 from notes.tools import note_blocks, readings, readme_table
 
@@ -46,7 +46,7 @@ def pages(notes):
 
 def main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--variants", metavar="FILE", type=Path, help="default: newest run with variants")
     add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)

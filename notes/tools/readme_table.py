@@ -16,7 +16,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from bench import markdown, process, selection
+from bench import markdown, process
 from bench.records import recorded
 from notes.tools import readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
@@ -152,7 +152,7 @@ def update(program, pages, fill, check):
 
 def main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--results", metavar="FILE", type=Path, help="default: newest headline run")
     add("--readme", type=Path, help="default: README.md and notes/results.md")
