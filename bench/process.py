@@ -1,5 +1,4 @@
-"""Running a built program: its start, its end, what it complained about, and signals; and how the
-programs here parse, start and end."""
+"""Running a built program, from its start to what it complained about; how ours start and end."""
 
 from __future__ import annotations
 
