@@ -9,10 +9,7 @@ Format, the JSON object form.)
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from bench.records import traces
-from bench.records.schema import require
 
 RING, WARPS, COPIES = 1, 2, 3  # process ids
 PROCESSES = {RING: "the ring of stages", WARPS: "warps", COPIES: "on their way"}
@@ -111,20 +108,3 @@ def export(trace):
             "machine": record["gpu"]["name"] if record["gpu"] else "CPU emulator",
         },
     }
-
-
-def check(viewer):
-    """Invalid, saying where, unless the slices of each track lie side by side or inside of each other:
-    a viewer would show others wrongly."""
-    open_until = defaultdict(list)  # of each track: the ends of the slices around the next one
-    slices = [event for event in viewer["traceEvents"] if event["ph"] == "X"]
-    for one in sorted(slices, key=lambda one: (one["ts"], -one["dur"])):
-        begin = round(one["ts"] * PER_NANOSECOND)
-        end = round((one["ts"] + one["dur"]) * PER_NANOSECOND)
-        track = (one["pid"], one["tid"])
-        around = open_until[track]
-        while around and around[-1] <= begin:
-            around.pop()
-        why = f"'{one['name']}' at {begin} overlaps with the slice before it"
-        require(not around or end <= around[-1], f"track {track}", why)
-        around.append(end)

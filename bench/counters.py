@@ -20,11 +20,10 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes
-from bench.records import merge, recorded
+from bench.records import merge, recorded, schema
 
 # Metrics that this version of ncu doesn't know for this GPU are recorded as null.
 METRICS = (
@@ -50,14 +49,9 @@ INSTALL = "install Nsight Compute, which is part of the CUDA Toolkit, or name it
 # --- the command line -----------------------------------------------------------------------
 
 
-def make_parser():
-    """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = selection.parser(__doc__)
-    selection.add_selection(parser.add_argument)
-    selection.add_results(parser.add_argument)
-    named = "default: ncu on PATH or in /usr/local/cuda/bin"
-    parser.add_argument("--ncu", metavar="PROGRAM", help=named)
-    return parser
+def add_ncu(add):
+    """The option that find_ncu() takes."""
+    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
 
 
 def track_of(programs):
@@ -92,7 +86,7 @@ def known_metrics(ncu, timeout):
 
 
 def command_of(options, path, json_path):
-    """The command line of one program under ncu."""
+    """The command line of one program."""
     pairs = {
         **rung_run.problem_words(options),
         "--protocol": "none",
@@ -100,10 +94,7 @@ def command_of(options, path, json_path):
         "--device": options.device,
         "--json": json_path,
     }
-    profiler = [options.ncu, "--clock-control", "none", "--print-units", "base"]
-    profiler += ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}", "--csv", "--page", "raw"]
-    profiler += ["--metrics", ",".join(options.metrics)]
-    return profiler + rung_run.words_of(path, pairs)
+    return rung_run.words_of(path, pairs)
 
 
 # --- what ncu printed -----------------------------------------------------------------------
@@ -153,11 +144,18 @@ def counters_of(launches, of_cublas):
     }
 
 
-def complaint(output, errors):
-    """Why a run under ncu failed: its first ==ERROR== line, else what the program said."""
-    lines = (output + "\n" + errors).splitlines()
-    named = [line.strip() for line in lines if line.startswith("==ERROR==")]
-    return named[0] if named else process.complaint(output, errors)
+def under_ncu(ncu, kernels, metrics, command, timeout):
+    """Every launch of a program that ncu reports, of the kernels that these options choose."""
+    profiler = [ncu, "--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
+    profiler += [*kernels, "--metrics", ",".join(metrics)]
+    status, output, errors = process.execute([*profiler, *command], timeout)
+    named = re.search(r"^==ERROR==.*", f"{output}\n{errors}", re.MULTILINE)
+    why = named[0].strip() if named else process.complaint(output, errors)
+    if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
+        raise process.CannotRun(process.last_line(errors) or why)
+    if status != 0:
+        raise process.RungFailed(f"ncu: exit status {status}: {why}")
+    return launches_of(output)
 
 
 # --- one program ----------------------------------------------------------------------------
@@ -166,13 +164,10 @@ def complaint(output, errors):
 def count(options, name, path, folder):
     """Runs one program under ncu: (its own JSON, its record)."""
     json_path = folder / f"{name}.json"
-    status, output, errors = process.execute(command_of(options, path, json_path), options.timeout)
-    if status == process.CANNOT_RUN_HERE or re.search(r"error code \(?77\b", output + errors):
-        raise process.CannotRun(process.last_line(errors) or complaint(output, errors))
-    if status != 0:
-        raise process.RungFailed(f"ncu: exit status {status}: {complaint(output, errors)}")
+    kernels = ["-k", f"regex:{'|'.join(CUBLAS_KERNELS + RUNG_KERNELS)}"]
+    command = command_of(options, path, json_path)
+    launches = under_ncu(options.ncu, kernels, options.metrics, command, options.timeout)
     run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
-    launches = launches_of(output)
     record = {"step": name, "idea": run["idea"], **counters_of(launches, of_cublas=False)}
     if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
         record["cublas"] = counters_of(launches, of_cublas=True)
@@ -189,12 +184,10 @@ def count_all(options, programs):
                 run, record = count(options, name, path, Path(folder))
                 first = first or run
                 merge.require_same(first, run)
-            except (process.CannotRun, process.RungFailed) as error:
-                cannot = isinstance(error, process.CannotRun)
-                if cannot and not records:
+            except process.RungFailed as error:
+                if isinstance(error, process.CannotRun) and not records:
                     raise
-                words = f"exit status 77: {error}" if cannot else str(error)
-                record = {"step": name, "failed": words}
+                record = {"step": name, "failed": error.recorded()}
             records.append(record)
             print(line_of(record), file=sys.stderr)
     return first, records
@@ -221,22 +214,13 @@ def version_of(ncu):
     return process.last_line(output) or None
 
 
-def record_of(options, first, records, date):
-    """The whole file's content."""
-    return {
-        "schema": recorded.SCHEMA,
-        "kind": "counters",
-        **merge.identity(first),
-        "date": recorded.as_date(date),
-        "ncu": version_of(options.ncu),
-        "metrics": list(METRICS),
-        "steps": records,
-    }
-
-
 def counters_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args(arguments)
+    parser = process.parser(__doc__)
+    selection.add_selection(parser.add_argument)
+    selection.add_results(parser.add_argument)
+    add_ncu(parser.add_argument)
+    options = parser.parse_args(arguments)
     selection.check_size(options)
     programs = selection.find_programs(options.build, options.steps)
     track = track_of(programs)
@@ -246,15 +230,23 @@ def counters_main(arguments):
     options.ncu = find_ncu(options.ncu)
     options.metrics = known_metrics(options.ncu, options.timeout)
     process.catch_signals()
-    date = time.gmtime()
+    date = recorded.now()
     first, records = count_all(options, programs)
     if first is None:
         print("counters: nothing was counted; nothing is written", file=sys.stderr)
         return 1
     process.ignore_signals()
     words = f"{shapes.shape_text(options.shape)}-counters"
-    record = record_of(options, first, records, date)
-    print(f"recorded in {recorded.write_new(options.out, record, words, date)}")
+    record = {
+        "schema": schema.SCHEMAS["counters"],
+        "kind": "counters",
+        **merge.identity(first),
+        "date": date,
+        "ncu": version_of(options.ncu),
+        "metrics": list(METRICS),
+        "steps": records,
+    }
+    print(f"recorded in {recorded.write_new(options.out, record, words)}")
     return 1 if any("failed" in record for record in records) else 0
 
 

@@ -17,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import emulated_ladder, process, selection
+from bench import emulated_ladder, process
 from bench.records import recorded
-from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
+from bench.records.vocabulary import EMULATOR_COUNTS, counts_of
 
 RECORD = recorded.RESULTS / EMULATOR_COUNTS
 SIZES = "256x1536x512,512x512"  # of products; of what moves words
@@ -40,14 +40,12 @@ def trimmed(rung):
 
 def counted(options):
     """A new record. ValueError, with what the ladder printed, if a rung failed."""
-    arguments = list(ARGUMENTS)
-    if options.build:
-        arguments += ["--build", str(options.build)]
+    build = ["--build", str(options.build)] if options.build else []
     said = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counts.json"
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            status = emulated_ladder.emulated_main([*arguments, "--out", str(path)])
+            status = emulated_ladder.emulated_main([*ARGUMENTS, *build, "--out", str(path)])
         if status != 0:
             raise ValueError(f"the emulated ladder ended with {status}: {said.getvalue()}")
         record = recorded.load_record(path)
@@ -58,24 +56,15 @@ def counted(options):
     return {**record, "ladders": ladders}
 
 
-def counts_of(record):
-    """{(rung, count): number}, and the shapes, of a record."""
-    found = {}
-    for ladder in record["ladders"]:
-        for rung in ladder["rungs"]:
-            for name, value in rung["emulator"]["counts"].items():
-                found[rung["step"], name] = value
-            for key in EMULATED_DIMENSIONS:
-                found[rung["step"], key] = rung["problem"].get(key)
-            accesses = rung["emulator"]["shared_memory_accesses"]
-            extra = sum(access[EXTRA_WAVEFRONTS] for access in accesses)
-            found[rung["step"], EXTRA_WAVEFRONTS] = extra
-    return found
+def all_counts(record):
+    """{(rung, count): number} of a record."""
+    rungs = [rung for ladder in record["ladders"] for rung in ladder["rungs"]]
+    return {(rung["step"], key): value for rung in rungs for key, value in counts_of(rung).items()}
 
 
 def differences(old, new):
     """A line for each count in which they differ."""
-    before, after = counts_of(old), counts_of(new)
+    before, after = all_counts(old), all_counts(new)
     return [
         f"{name}: {count} is {after.get((name, count))}, recorded {before.get((name, count))}"
         for name, count in sorted({*before, *after})
@@ -102,12 +91,11 @@ def update(options):
 
 def main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
-    parser.add_argument("--build", metavar="DIR", type=Path, help="default: build")
-    parser.add_argument("--record", metavar="FILE", type=Path, default=RECORD)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
+    parser = process.parser(__doc__)
+    add = parser.add_argument
+    add("--build", metavar="DIR", type=Path, help="default: build")
+    add("--record", metavar="FILE", type=Path, default=RECORD)
+    add("--check", action="store_true", help="write nothing; exit 1 on a difference")
     return update(parser.parse_args(arguments))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 from bench import process, rung_run, selection, shapes, tables
@@ -25,7 +25,7 @@ from bench.selection import Entry
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     selection.add_selection(add, "emulated", "a small shape of the rung's own")
     selection.add_ladders(add, "all")
@@ -33,15 +33,10 @@ def make_parser():
     add("--protocol", choices=protocols, help="left out: the emulator measures no time")
     add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
     add("--check", choices=("full", "sample"), default="full")
-    add(
-        "--jobs", type=selection.positive, default=os.cpu_count() or 1, help="default: one per core"
-    )
-    add(
-        "--out",
-        metavar="FILE",
-        type=Path,
-        help="default: emulated-ladder.json in the first build directory",
-    )
+    cores = os.cpu_count() or 1
+    add("--jobs", type=selection.positive, default=cores, help="default: one per core")
+    usual = "default: emulated-ladder.json in the first build directory"
+    add("--out", metavar="FILE", type=Path, help=usual)
     return parser
 
 
@@ -89,21 +84,15 @@ def command_of(entry, json_path):
 
 def result_of(entry, running, json_path):
     """What a rung recorded, or {'step', 'failed'} or {'step', 'does_not_take'}, and that in words."""
-
-    def check(run):
-        rung_run.check_run(entry.task.options, entry.name, run)
-        schema.EMULATED_RUNG(run, "")
-
+    options, form = entry.task.options, schema.EMULATED_PROGRAM
+    check = partial(rung_run.check_run, options, entry.name, form=form)
     try:
         return rung_run.result_of(entry.name, running, json_path, check), "verified"
     except process.DoesNotTake as error:
         said = str(error)
         return {"step": entry.name, "does_not_take": said}, f"does not take this shape: {said}"
-    except process.CannotRun as error:
-        said = f"exit status 77: {error}"
     except process.RungFailed as error:
-        said = str(error)
-    return {"step": entry.name, "failed": said}, said
+        return {"step": entry.name, "failed": error.recorded()}, error.recorded()
 
 
 def run_all(options, plan):
@@ -191,19 +180,17 @@ LEFT_OUT = ("schema", "kind", "commit", "date", "gpu", "timing", "emulation_seco
 def one_ladder(task, records):
     """What was counted of a track on a shape; null is a shape of each rung's own."""
     shape, dimensions = task.options.shape, task.options.measure.dimensions
+    rungs, refusals = [], []
+    for record in records:
+        if "does_not_take" in record:
+            refusals.append({"step": record["step"], "why": record["does_not_take"]})
+        else:
+            rungs.append({key: record[key] for key in record if key not in LEFT_OUT})
     return {
         "track": task.track,
         "shape": list(shape.values()) if len(shape) == len(dimensions) else None,
-        "rungs": [
-            {key: value for key, value in record.items() if key not in LEFT_OUT}
-            for record in records
-            if "does_not_take" not in record
-        ],
-        "does_not_take": [
-            {"step": record["step"], "why": record["does_not_take"]}
-            for record in records
-            if "does_not_take" in record
-        ],
+        "rungs": rungs,
+        "does_not_take": refusals,
     }
 
 
@@ -214,10 +201,10 @@ def whole_record(options, results, interrupted, date):
         of_tasks.setdefault(entry.task, []).append(record)
     commits = {record["commit"] for record in results.values() if is_result(record)}
     return {
-        "schema": recorded.RUN_SCHEMA,
+        "schema": schema.SCHEMAS["emulated"],
         "kind": "emulated",
         "commit": commits.pop() if len(commits) == 1 else None,
-        "date": recorded.as_date(date),
+        "date": date,
         "inputs": options.inputs,
         "seed": options.seed,
         "policy": options.policy,
@@ -260,7 +247,7 @@ def emulated_main(arguments):
             print(*command_of(entry, "<temporary file>"))
         return 0
     process.catch_signals()
-    date = time.gmtime()
+    date = recorded.now()
     results, interrupted = run_all(options, plan)
     process.ignore_signals()
     return report(options, results, interrupted, date)

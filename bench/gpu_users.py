@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from bench import process
 from bench.records import recorded
@@ -30,9 +29,9 @@ def as_process(line):
     """A line of nvidia-smi's; the name in its middle may have commas of its own."""
     pid, _, rest = line.partition(",")
     name, _, memory = rest.rpartition(",")
-    seen = recorded.as_date(time.gmtime())
     words = {"pid": pid, "name": name, "memory": memory}
-    return {**{key: text.strip() or "unknown" for key, text in words.items()}, "seen": seen}
+    known = {key: text.strip() or "unknown" for key, text in words.items()}
+    return {**known, "seen": recorded.now()}
 
 
 def described(one):

@@ -27,7 +27,7 @@ import os
 import shlex
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 from bench import gpu_users, process, rung_run, selection, shapes, tables
@@ -42,7 +42,7 @@ from bench.records.vocabulary import BOTH
 
 def make_parser():
     """The options; their names are those of a rung's program wherever both have them."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     add = parser.add_argument
     selection.add_selection(add)
     selection.add_ladders(add, "v", ", squares, models, all")
@@ -96,7 +96,7 @@ class Collected:
     """What has been measured so far of one ladder."""
 
     def __init__(self, task):
-        self.date = time.gmtime()  # UTC
+        self.date = recorded.now()
         self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
         self.not_taken = {}
@@ -116,7 +116,7 @@ class Ladders:
 
     def __init__(self, options, tasks, users):
         self.options, self.tasks, self.users = options, tasks, users
-        self.date = time.gmtime()
+        self.date = recorded.now()
         self.ladders = {}  # of each task that was begun
         self.dropped = {}  # tasks whose runs did not belong together, and why
         self.first_run = None
@@ -147,10 +147,7 @@ class Ladders:
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-
-        def check(run):
-            rung_run.check_timed(task.options, name, run, collected.heuristics)
-
+        check = partial(rung_run.check_timed, task.options, name, heuristics=collected.heuristics)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
             self.add(run, collected)
@@ -159,7 +156,7 @@ class Ladders:
             if self.progress.done == 0 and len({one.track for one in self.tasks}) == 1:
                 raise
             self.cannot_run = self.cannot_run or str(error)
-            collected.failures[name] = outcome = f"exit status 77: {error}"
+            collected.failures[name] = outcome = error.recorded()
         except DoesNotTake as error:
             outcome = f"does not take this shape: {error}"
             refusals = collected.failures if collected.runs[name] else collected.not_taken
@@ -202,10 +199,6 @@ class Ladders:
 
     # The file.
 
-    def record(self, stopped):
-        """The record of what there is, or None."""
-        return merge.combine_run(self.tasks, self, self.users, stopped)
-
     def path(self):
         """Where it goes."""
         words = name_words(self.tasks)
@@ -215,8 +208,8 @@ class Ladders:
     def keep(self):
         """Writes what is finished, as an interrupted run beside the record's path: all that is left of
         a ladder that is killed. Says once that it cannot be written."""
-        run = self.record(stopped=True) if self.keeps else None
-        if run is None:
+        run = merge.combine_run(self.tasks, self, self.users, stopped=True)
+        if run is None or not self.keeps:
             return
         try:
             self.partial = self.path().with_name(f"{self.path().name}.partial")
@@ -246,7 +239,7 @@ class Ladders:
 
     def report(self):
         """Writes and prints what there is; returns the exit status."""
-        run = self.record(self.interrupted)
+        run = merge.combine_run(self.tasks, self, self.users, self.interrupted)
         if run:
             self.write(run)
         elif self.cannot_run and not self.interrupted:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 KINDS = "rung|variants|shapes|figures|hazard|agreement|energy|sources"
 END = "<!-- end -->"
+DASH = "–"  # in a cell without a figure
 # What is not text: a block, a table of the README (whose body is written by someone else), or code.
 PIECE = re.compile(
     rf"""
@@ -49,15 +50,11 @@ def plain(text):
     return LIVE.sub(lambda match: names.get(match[0]) or f"&#{ord(match[0])};", text)
 
 
-def row(cells):
-    """One row of a table."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
 def table(rows, words=2):
     """The lines of a table; its first row is the header, its first columns are words."""
     alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
-    return [row(cells) for cells in (rows[0], alignment, *rows[1:])]
+    escaped = [[cell.replace("|", "\\|") for cell in cells] for cells in rows]
+    return [f"| {' | '.join(cells)} |" for cells in (escaped[0], alignment, *escaped[1:])]
 
 
 @dataclass(frozen=True)
@@ -78,20 +75,16 @@ def line_of(text, position):
 def segments(note):
     """The segments of a note, in order; their texts add up to it."""
     found, end = [], 0
-
-    def add(kind, start, stop, words=""):
-        text = note[start:stop]
+    for piece in [*PIECE.finditer(note), None]:
+        text = note[end : piece.start() if piece else None]
         if text:
-            found.append(Segment(kind, text, 1 + line_of(note, start), tuple(words.split())))
-            if kind == "text":
-                check_stray(found[-1])
-
-    for piece in PIECE.finditer(note):
-        add("text", end, piece.start())
-        kind = next(kind for kind in ("block", "table", "code") if piece[kind])
-        add(kind, piece.start(), piece.end(), piece["block"] or "")
-        end = piece.end()
-    add("text", end, len(note))
+            found.append(Segment("text", text, 1 + line_of(note, end)))
+            check_stray(found[-1])
+        if piece:
+            kind = next(kind for kind in ("block", "table", "code") if piece[kind])
+            words = (piece["block"] or "").split()
+            found.append(Segment(kind, piece[0], 1 + line_of(note, piece.start()), tuple(words)))
+            end = piece.end()
     return found
 
 

@@ -1,7 +1,8 @@
-"""Running a built program: its start, its end, what it complained about, and signals."""
+"""Running a built program, from its start to what it complained about; how ours start and end."""
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import os
 import signal
@@ -9,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 BAD_USAGE = 2
 CANNOT_RUN_HERE = 77
@@ -25,16 +25,23 @@ class UsageError(Exception):
     """The command line asks for something that cannot be done: exit status 2."""
 
 
-class CannotRun(Exception):
-    """A rung says that this machine cannot run it: its one line."""
-
-
 class DoesNotTake(Exception):
     """A rung says that it does not take this shape: its one line."""
 
 
 class RungFailed(Exception):
     """One rung failed; the ladder goes on without it."""
+
+    def recorded(self):
+        """What its record says."""
+        return str(self)
+
+
+class CannotRun(RungFailed):
+    """A rung says that this machine cannot run it: its one line."""
+
+    def recorded(self):
+        return f"exit status {CANNOT_RUN_HERE}: {self}"
 
 
 def stop(process, seconds=STOP_SECONDS):
@@ -155,11 +162,17 @@ def ignore_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
-def expected(name, main, statuses):
+def parser(doc):
+    """A parser whose --help begins with what the program's own text says."""
+    layout = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=doc, formatter_class=layout, allow_abbrev=False)
+
+
+def status_of(name, main, statuses):
     """What main() returns. Errors that are expected become one line and an exit status: that of their
     kind in `statuses`, 77 where a program cannot run here, 130 of a Ctrl-C."""
     try:
-        return main()
+        return main(sys.argv[1:])
     except CannotRun as error:
         print(error, file=sys.stderr)
         return CANNOT_RUN_HERE
@@ -170,23 +183,16 @@ def expected(name, main, statuses):
         return INTERRUPTED
 
 
-def ended(main):
-    """What main() returns; OUTPUT_LOST, after one line, if that is 0 and its output could not be
-    written."""
+def run_as(name, main, statuses):
+    """The whole of a program whose main() takes the words of the command line: it exits, with
+    OUTPUT_LOST after one line if all is well but that its output could not be written."""
     status = 0
     try:
-        status = main()
+        status = status_of(name, main, {UsageError: BAD_USAGE, **statuses})
         print(end="", flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes out the rest at its end
         if status == 0:
-            name = Path(sys.argv[0]).stem
             print(f"{name}: cannot write its output: {error.strerror}", file=sys.stderr)
-        return status or OUTPUT_LOST
-    return status
-
-
-def run_as(name, main, statuses):
-    """The whole of a program whose main() takes the words of the command line: it exits."""
-    statuses = {UsageError: BAD_USAGE, **statuses}
-    sys.exit(ended(lambda: expected(name, lambda: main(sys.argv[1:]), statuses)))
+            status = OUTPUT_LOST
+    sys.exit(status)

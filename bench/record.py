@@ -45,14 +45,12 @@ OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
 SECONDS_TO_END = 20  # for a run to write what it has, when its time is over
 
 
-def built_rivals():
-    """The rivals that `make rivals` has built, each track's in its order."""
-    if not (recorded.ROOT / "build/rivals/steps").is_dir():
-        return []
-    return sorted(selection.built_programs([recorded.ROOT / "build/rivals"], "steps"))
-
-
-RIVALS = built_rivals()
+# The rivals that `make rivals` has built, each track's in its order.
+RIVALS = sorted(
+    path.name
+    for path in (recorded.ROOT / "build/rivals/steps").glob("[vat]*")
+    if recorded.NAME.fullmatch(path.name) and selection.is_program(path)
+)
 
 
 @dataclass(frozen=True)
@@ -125,17 +123,6 @@ RUNS = (
 NAMES = ", ".join(run.name for run in RUNS)
 
 
-def make_parser():
-    """The options."""
-    parser = selection.parser(__doc__)
-    add = parser.add_argument
-    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
-    add("--list", action="store_true", help="print the runs and their commands; run nothing")
-    add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
-    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
-    return parser
-
-
 def chosen(only):
     """The runs of those names, in the order of RUNS. UsageError for a name that is none."""
     wanted = NAMES.split(", ") if only is None else only.split(",")
@@ -183,7 +170,13 @@ def record(runs, deadline=None, device=0):
 
 def record_main(arguments):
     """The whole program; returns its exit status."""
-    options = make_parser().parse_args(arguments)
+    parser = process.parser(__doc__)
+    add = parser.add_argument
+    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
+    add("--list", action="store_true", help="print the runs and their commands; run nothing")
+    add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
+    add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")
+    options = parser.parse_args(arguments)
     runs = chosen(options.only)
     if options.list:
         for run in runs:

@@ -18,10 +18,9 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from bench import process, rungs, selection
+from bench import process, rungs
 from bench.process import UsageError
 from bench.records import recorded
 
@@ -117,9 +116,9 @@ def shared_storage(rung, kernel):
     return int(size[1])
 
 
-def resources_of(rung, build, known):
-    """What is to be recorded of a rung; `known` is what was recorded last, or None: the size of
-    SharedStorage holds still if the code is the same."""
+def resources_of(rung, build, sizes):
+    """What is to be recorded of a rung; `sizes` has what is known of SharedStorage, by the digest and
+    the kernel: of the same code it is the same."""
     log = build / "steps" / f"{rung.name}.ptxas.log"
     if not log.exists():
         raise UsageError(f"{log} is not there: run 'make rungs' first")
@@ -128,14 +127,12 @@ def resources_of(rung, build, known):
     found = kernels(output_of("c++filt", text=log.read_text(encoding="utf-8")))
     if not found:
         raise UsageError(f"{log} names no kernel")
-    sizes = {}
-    if known and known["digest"] == digest(rung.path):
-        sizes = {one["name"]: one["shared_storage_bytes"] for one in known["kernels"]}
+    code = digest(rung.path)
     for one in found:
-        if one["name"] not in sizes:
-            sizes[one["name"]] = shared_storage(rung.path, one["name"])
-        one["shared_storage_bytes"] = sizes[one["name"]]
-    return {"digest": digest(rung.path), "kernels": found}
+        if (code, one["name"]) not in sizes:
+            sizes[code, one["name"]] = shared_storage(rung.path, one["name"])
+        one["shared_storage_bytes"] = sizes[code, one["name"]]
+    return {"digest": code, "kernels": found}
 
 
 def nvcc_version():
@@ -152,16 +149,17 @@ def update(options):
     """Writes, or says which rungs differ from what the same compiler is recorded to have said; returns
     the exit status."""
     old, cuda = newest() or {"cuda": None, "rungs": {}}, nvcc_version()
-    made = {
-        name: resources_of(rung, options.build, old["rungs"].get(name))
-        for name, rung in rungs.find().items()
+    sizes = {
+        (rung["digest"], kernel["name"]): kernel["shared_storage_bytes"]
+        for rung in old["rungs"].values()
+        for kernel in rung["kernels"]
     }
+    made = {name: resources_of(rung, options.build, sizes) for name, rung in rungs.find().items()}
     if not options.check:
-        date = recorded.as_date(time.gmtime())
-        record = {"schema": 1, "kind": "resources", "cuda": cuda, "date": date, "rungs": made}
+        head = {"schema": 1, "kind": "resources", "cuda": cuda, "date": recorded.now()}
         FOLDER.mkdir(exist_ok=True)
         path = FOLDER / f"nvcc-{cuda}.json"
-        recorded.write_json(path, record)
+        recorded.write_json(path, {**head, "rungs": made})
         print(path.relative_to(recorded.ROOT))
         return 0
     if old["cuda"] != cuda:
@@ -174,7 +172,7 @@ def update(options):
 
 def resources_main(arguments):
     """The whole program; returns its exit status."""
-    parser = selection.parser(__doc__)
+    parser = process.parser(__doc__)
     parser.add_argument("--build", metavar="DIR", type=Path, default=recorded.ROOT / "build")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it differs")
     return update(parser.parse_args(arguments))

@@ -102,7 +102,7 @@ def check_timed(options, name, run, heuristics):
     if "cublaslt" not in timing:
         raise ValueError("cuBLASLt was not timed")
     if heuristics is None:
-        schema.HEURISTICS(found, "timing.heuristics")
+        schema.fits(found, schema.HEURISTICS, "timing.heuristics")
         figures.check_heuristics(found, "timing.heuristics")
     elif found["winner"]["algorithm"] != heuristics["winner"]["algorithm"]:
         wanted = heuristics["winner"]["name"]

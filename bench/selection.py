@@ -42,12 +42,6 @@ index = integer(0, 2**31 - 1, "not an index from 0 upwards")
 up_to_64_or_all = integer(0, 64, "neither an integer from 0 to 64 nor 'all'", words=("all",))
 
 
-def parser(doc):
-    """A parser whose --help begins with what the program's own text says."""
-    layout = argparse.RawDescriptionHelpFormatter
-    return argparse.ArgumentParser(description=doc, formatter_class=layout, allow_abbrev=False)
-
-
 def add_selection(
     add, subfolder="steps", shape=f"{DEFAULT_SIZE}; {DEFAULT_MOVED_SIZE} for track t"
 ):

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from bench import gpu_users
 from bench.records import recorded
-from bench.records.vocabulary import EARLY
-
-# Whom the rungs are compared with; `name` in the record says it better where there is one.
-OTHERS = {
-    "cublas": ("cuBLAS", "its default"),
-    "cublas_fp16_sums": ("cuBLAS", "with fp16 sums"),
-    "cublaslt": ("cuBLASLt", "the best"),
-    "device_copy": ("copy", "cudaMemcpyAsync"),
-    "second_opinion": ("other", "the second opinion"),
-}
+from bench.records.vocabulary import CONTENDERS, EARLY
 
 
 def cell(value, digits, unit="", scale=1):
@@ -76,13 +67,14 @@ def other_rows(ladder, measure, columns):
     """Those whom the rungs are compared with, over all rounds of the rungs that they ran beside."""
     rows = []
     for name in measure.contenders(ladder):
-        who, words = OTHERS[name]
-        words = ladder[name].get("name", words)
+        words = ladder[name].get("name", CONTENDERS[name].idea)
         if name == "cublaslt" and "heuristics" in ladder:
             winner = ladder["heuristics"]["winner"]["name"]
             words = f"{recorded.best_of_cublaslt([ladder])}: {winner}"
         itself = {recorded.ratio_to(name): "1"}
-        rows.append([who, words, *(column(ladder[name], itself) for _, column in columns)])
+        rows.append(
+            [CONTENDERS[name].name, words, *(column(ladder[name], itself) for _, column in columns)]
+        )
     return rows
 
 

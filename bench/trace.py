@@ -16,26 +16,23 @@ written, 2 bad usage.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from bench import chrome_trace, process, selection
 from bench.records import recorded, schema, traces
-from bench.records.neighbours import pairwise
 
 FILLS = 40  # of the ring: what a picture can show
 LAYOUT_NAMES = {"a": "a", "b": "b", "d": "d", "f": "full", "e": "empty", "t": "turn"}
 IN_SHARED_MEMORY = re.compile(r"\bsmem\.(\w+)")
 COPIED = ("step", "idea", "commit", "date", "gpu", "problem", "verification")
-WRITTEN = 1
-BAD_USAGE = 2
+FAILED = 1
 
 
 def run_program(program, options, answer):
@@ -48,7 +45,7 @@ def run_program(program, options, answer):
         return subprocess.run(command, check=False).returncode
     except OSError as error:
         print(f"trace: cannot start {program}: {error.strerror}: build it first", file=sys.stderr)
-        return WRITTEN
+        return FAILED
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -62,32 +59,32 @@ def source_lines(step):
     return {n: line.partition("//")[0].strip() for n, line in enumerate(lines, 1)}
 
 
-def laid_out(rows):
+def laid_out(events):
     """What the kernel said about its shared memory."""
     shared = [
         {
-            "name": LAYOUT_NAMES[chr(row["value"])],
-            "address": row["address"],
-            "bytes": row["other"],
-            "count": row["extra"],
+            "name": LAYOUT_NAMES[chr(e.value)],
+            "address": e.address,
+            "bytes": e.other,
+            "count": e.extra,
         }
-        for row in rows
-        if row["what"] == "layout"
+        for e in events
+        if e.what == "layout"
     ]
     return sorted(shared, key=lambda one: one["address"])
 
 
-def guessed(rows, lines):
+def guessed(events, lines):
     """The same of a kernel with static shared memory, which says nothing: names from its source,
     sizes from where the next thing begins."""
     found = {}
-    for row in rows:
-        name = IN_SHARED_MEMORY.search(lines.get(row["line"], ""))
-        if row["what"] == "init":
-            found[row["address"]] = name[1] if name else "mbarrier"
-        elif row["what"] in ("load", "store"):
-            found[row["other"]] = name[1] if name else "tile"
-    end = max((max(row["address"], row["other"]) for row in rows), default=0) + 1024
+    for event in events:
+        name = IN_SHARED_MEMORY.search(lines.get(event.line, ""))
+        if event.what == "init":
+            found[event.address] = name[1] if name else "mbarrier"
+        elif event.what in ("load", "store"):
+            found[event.other] = name[1] if name else "tile"
+    end = max((max(event.address, event.other) for event in events), default=0) + 1024
     addresses = sorted(found)
     return [
         {"name": found[one], "address": one, "bytes": max(after - one, 1), "count": 1}
@@ -98,46 +95,45 @@ def guessed(rows, lines):
 # --- the record -------------------------------------------------------------------------------
 
 
-def rows_of(table, names):
-    """The rows of a table that is stored as columns."""
-    return [dict(zip(names, row)) for row in zip(*(table[name] for name in names))]
+def coded(rows, kind, names=()):
+    """Rows as columns; names in the first one become numbers."""
+    table = {field: [getattr(row, field) for row in rows] for field in kind._fields}
+    if names:
+        table[kind._fields[0]] = [names.index(row[0]) for row in rows]
+    return table
 
 
-def coded(rows, names, kind):
-    """Rows as columns of numbers; the first column's names become numbers."""
-    first, *others = kind._fields
-    table = {first: [names.index(row[first]) for row in rows]}
-    return {**table, **{name: [int(row[name]) for row in rows] for name in others}}
-
-
-def in_order(rows):
+def in_order(events):
     """The events in the order of time. What was touched stands before the event that wrote it down.
     It has only an end: it began when the one before it ended."""
     found, touched = [], []
-    for row in [*rows, None]:
-        if row and row["what"] in traces.TOUCHES:
-            touched.append(row)
-        else:
-            found += [*sorted(touched, key=lambda one: one["end"]), *([row] if row else [])]
+    for event in events:
+        touched.append(event)
+        if event.what not in traces.TOUCHES:
+            found += [*sorted(touched[:-1], key=lambda one: one.end), event]
             touched = []
-    for before, row in pairwise(found):
-        if row["what"] in traces.TOUCHES and row["begin"] == row["end"]:
-            row["begin"] = before["end"]
-    return found
+    found += sorted(touched, key=lambda one: one.end)
+    return [
+        one._replace(begin=before.end)
+        if one.what in traces.TOUCHES and one.begin == one.end
+        else one
+        for before, one in zip(found[:1] + found, found)
+    ]
 
 
 def record_of(answer, warps, end):
     """The record of what the program wrote, with these events of the warps, up to that time."""
     trace, on_gpu = answer["trace"], answer["gpu"] is not None
     lines = source_lines(answer["step"])
-    kept = [[row for row in rows if row["end"] <= end] for rows in warps]
-    told = [[row for row in rows if row["what"] not in ("landed", "layout")] for rows in kept]
-    landed = [row for rows in kept for row in rows if row["what"] == "landed"]
-    used = sorted({row["line"] for rows in told for row in rows if row["line"]})
-    operations = rows_of(trace["operations"], traces.Operation._fields)
-    operations = [one for one in operations if one["happened"] <= end]
+    kept = [[event for event in events if event.end <= end] for events in warps]
+    told = [[one for one in events if one.what not in ("landed", "layout")] for events in kept]
+    landed = [one for events in kept for one in events if one.what == "landed"]
+    landed = [traces.Landing(one.address, one.begin, one.end) for one in landed]
+    used = sorted({event.line for events in told for event in events if event.line})
+    operations = traces.rows(trace["operations"], traces.Operation, "operations")
+    operations = [one._replace(own=int(one.own)) for one in operations if one.happened <= end]
     clocks = trace["clocks"] if on_gpu else {"cycles": 0, "nanoseconds": 0, "sm": None}
-    everything = [row for rows in warps for row in rows]
+    everything = list(chain(*warps))
     written = sum(len(warp["what"]) + warp["not_kept"] for warp in trace["warps"])
     return {
         "schema": schema.SCHEMAS["trace"],
@@ -157,15 +153,11 @@ def record_of(answer, warps, end):
         "whats": list(traces.WHATS),
         "operation_kinds": list(traces.OPERATIONS),
         "warps": [
-            {"warp": warp["warp"], "events": coded(rows, traces.WHATS, traces.Event)}
-            for warp, rows in zip(trace["warps"], told)
+            {"warp": warp["warp"], "events": coded(events, traces.Event, traces.WHATS)}
+            for warp, events in zip(trace["warps"], told)
         ],
-        "operations": coded(operations, traces.OPERATIONS, traces.Operation),
-        "landed": {
-            "barrier": [row["address"] for row in landed],
-            "after": [row["begin"] for row in landed],
-            "by": [row["end"] for row in landed],
-        },
+        "operations": coded(operations, traces.Operation, traces.OPERATIONS),
+        "landed": coded(landed, traces.Landing),
         "events_left_out": written - sum(map(len, kept)),
     }
 
@@ -182,11 +174,10 @@ def end_of_fills(record, wanted):
 def make_record(answer, wanted):
     """The record of the first `wanted` fills of the ring, from what the program wrote. It ends for all
     warps where the first had no more room for events."""
-    names = (*traces.Event._fields,)
     told = answer["trace"]["warps"]
-    warps = [in_order(rows_of(warp, names)) for warp in told]
-    ends = [rows[-1]["end"] for rows in warps if rows]
-    full = [rows[-1]["end"] for warp, rows in zip(told, warps) if warp["not_kept"] and rows]
+    warps = [in_order(traces.rows(warp, traces.Event, "warps")) for warp in told]
+    ends = [events[-1].end for events in warps if events]
+    full = [events[-1].end for warp, events in zip(told, warps) if warp["not_kept"] and events]
     end = min(full, default=max(ends, default=0))
     return record_of(answer, warps, end_of_fills(record_of(answer, warps, end), wanted))
 
@@ -222,7 +213,6 @@ def shares(trace, warp):
 def write_all(record, options):
     """Writes the files, and says what they are for."""
     viewer = chrome_trace.export(traces.Trace(record))
-    chrome_trace.check(viewer)
     text = json.dumps(viewer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / f"{recorded.trace_name(record)}.json"
@@ -237,8 +227,16 @@ def write_all(record, options):
         print(f"{path}  (kept: make plots draws it)")
 
 
-def trace(options, rest):
-    """Runs, converts, checks, writes; returns the exit status."""
+def trace_main(arguments):
+    """The whole program: runs, converts, checks, writes; returns its exit status."""
+    parser = process.parser(__doc__)
+    add = parser.add_argument
+    add("program", type=Path, help="build/trace/steps/v07, say")
+    add("--out", metavar="DIR", type=Path, default=Path("build/trace"))
+    fills = f"how many fills of the ring are kept (default {FILLS})"
+    add("--fills", metavar="N", type=selection.positive, default=FILLS, help=fills)
+    add("--keep", action="store_true", help="also write the record to bench/traces/")
+    options, rest = parser.parse_known_args(arguments)  # all others are the rung's own
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         status = run_program(options.program, rest, answer)
@@ -247,7 +245,7 @@ def trace(options, rest):
         answer = recorded.parse(answer.read_text(encoding="utf-8"))
     if "trace" not in answer:
         print(f"trace: {options.program} does not trace; use make trace", file=sys.stderr)
-        return BAD_USAGE
+        return process.BAD_USAGE
     record = make_record(answer, options.fills)
     recorded.check(record)
     print_summary(record)
@@ -255,30 +253,5 @@ def trace(options, rest):
     return 0
 
 
-def main():
-    """Parses the command line; expected errors become one line."""
-    parser = argparse.ArgumentParser(
-        description="Trace one CTA of a rung.",
-        epilog="All other options are the rung's own: --cta, --m, --policy, ...",
-        allow_abbrev=False,
-    )
-    parser.add_argument("program", type=Path, help="build/trace/steps/v07, say")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("build/trace"))
-    parser.add_argument(
-        "--fills",
-        metavar="N",
-        type=selection.positive,
-        default=FILLS,
-        help=f"how many fills of the ring are kept (default {FILLS})",
-    )
-    parser.add_argument(
-        "--keep", action="store_true", help="also write the record to bench/traces/"
-    )
-    options, rest = parser.parse_known_args()
-    return process.expected(
-        "trace", lambda: trace(options, rest), {OSError: WRITTEN, ValueError: WRITTEN}
-    )
-
-
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("trace", trace_main, dict.fromkeys((OSError, ValueError), FAILED))

@@ -19,7 +19,7 @@ from tools.emulated import case, exit_status
 from bench import shapes
 from bench.records import recorded
 from bench.records.vocabulary import BOTH
-from notes.tools import gpu_tables
+from notes.tools import shapes_table
 
 CUBE = (recorded.HEADLINE_SIZE,) * 3
 LEAST_SQUARE = 1024  # that the means are over; 512 is timed as well
@@ -94,7 +94,7 @@ def ratios(timings, of, launch):
 
 def sweep():
     """Squares and model shapes, on the home GPU."""
-    name = gpu_tables.CHOOSES
+    name = shapes_table.CHOOSES
     timings = []
     squares = [(size,) * 3 for size in shapes.SQUARES if size >= LEAST_SQUARE]
     for shape in (*squares, *shapes.MODELS):

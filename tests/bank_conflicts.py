@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import emulated
+from tools import emulated, stored
 from tools.emulated import case
 
 from bench.records import recorded
@@ -63,10 +63,10 @@ def conflicts(rung: str) -> str:
 def recorded_counts(rung: str) -> str:
     """How a GPU's count differs from what the emulator's of a tile make of it."""
     shape, tile = COUNTED[rung]
-    path = recorded.newest_with([rung], shape, "counters")
-    if path is None:
+    newest = stored.newest_with([rung], shape, "counters")
+    if newest is None:
         return "no counters of it are recorded"
-    counters = recorded.entry_of(recorded.load_record(path), rung)["counters"]
+    counters = recorded.entry_of(newest, rung)["counters"]
     m, n, *k = (whole // part for whole, part in zip(shape, tile))
     expected = one = extra(rung, *tile)
     for k_tiles in k:  # each but the first adds the same

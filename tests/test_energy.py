@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 from tools import fake_energy, fake_rungs
 from tools.fake_rungs import holds, refused, require, run_cases, same, tests_in
 
-from bench.energy import budget, energy_limits
+from bench.energy import budget
 from bench.records import recorded
-from notes.tools import energy_figures, expressions, note_blocks, readings, shapes_table
+from notes.tools import note_blocks, readings, shapes_table
 
 
 def close(found, wanted, tolerance, what):
@@ -45,9 +45,6 @@ def test_exact(_):
         for entry in made.entries:
             close(entry.joules, wanted[entry.name], 1e-4, entry.name)
         close(made.fit.slope, fake_energy.SLOPE, 0.003, "slope")
-        close(made.zeros, 0.5, 0.001, "zeros")
-        apart = (fake_energy.APART - 1) * fake_energy.WHOLE["l2"]
-        close(made.apart, apart, 1e-4, "loads that do not merge")
         require(max(map(abs, made.fit.residuals.values())) < 1e-3, made.fit.residuals)
 
 
@@ -81,9 +78,8 @@ def test_unsolvable(_):
     tell the terms apart, or of a rung whose parts are unknown, give no budget."""
     for name in (*budget.fitted_of("v14"), budget.IDLE, budget.AWAKE):
         refused(f"no budget without the parts {name}", budget.make, fake_energy.record(name))
-    budget.make(fake_energy.record("rung"))
-    same(budget.make(fake_energy.record("multiply-zeros")).zeros, None)
-    same(budget.make(fake_energy.record("loads-l2-apart")).apart, None)
+    for name in ("rung", "multiply-zeros", "loads-l2-apart"):
+        budget.make(fake_energy.record(name))
     for change, words in (
         ({"sm_clock_ghz": None}, "without the clock of no-dram"),
         ({"failed": "so"}, "without the parts no-dram"),
@@ -170,58 +166,19 @@ def test_record(folder):
 
 def test_blocks(folder):
     """The page's tables show a rung's newest whole run, and say so where none is recorded."""
-    words = [("energy", table, "v14") for table in ("budget", "fit", "parts", "counts")]
-    for one in (*words, ("energy", "picture")):
+    words = [("energy", table, "v14") for table in ("budget", "parts", "counts")]
+    for one in words:
         same(note_blocks.lines_of(readings.Library(folder), one), ["Not recorded yet."])
     for name, without, rung in (("old", "waiting", "v14"), ("new", "", "v14"), ("v16", "", "v16")):
         record = fake_energy.record(without, rung=rung)
         recorded.write_json(Path(folder) / f"{name}.json", record)
-    for one, rungs in (*((one, ["v14"]) for one in words), (("energy", "picture"), ["v14", "v16"])):
+    for one in words:
         library = readings.Library(folder)
         require(note_blocks.lines_of(library, one) != ["Not recorded yet."], one)
-        same(sorted(record["rung"] for record in library.used), rungs)
+        same([record["rung"] for record in library.used], ["v14"])
         require("Energy: the parts of v1" in shapes_table.sources(library.used)[0], one)
     for one in (("joules", "v14"), ("budget",), ("picture", "v14")):
         refused("write energy budget", note_blocks.lines_of, library, ("energy", *one))
-
-
-FIGURES = {  # of an expression: its text, or what the error says
-    "v14 energy.tensor": "0.550 J",
-    "v14 energy.tensor as mJ": "550 mJ",
-    "v14 energy.l2 as mJ high": "110 mJ",
-    "v14 energy.rest as mJ": "0 mJ",
-    "v14 energy.zeros as .0": "50 %",
-    "v14 energy.apart": "44 mJ",
-    "v14 energy.slope": "0.55",
-    "v14 energy.clock.whole-half": "1.85 GHz",
-    "v14 energy.time.no-store as ms": "1.580 ms",
-    "v14 energy.watts.idle @h200 @abc1234": "90 W",
-    "v14 energy.joule": "no figure of an energy run",
-    "v14 energy.watts.nonsense": "no part 'nonsense'",
-    "v14 energy.joules.idle": "has no joules",
-    "v14 energy.l2_bytes.whole": "no l2_bytes counted of 'whole'",
-    "v14 energy.sm_bytes": "no figure of an energy run",
-    "v14 energy.share.loads": "has no share",
-    "v14 energy.tensor @sustained": "select no more than",
-    "v14 energy.tensor @h100": "no whole energy run of v14",
-    "v12 energy.tensor": "no whole energy run of v12",
-    "v14 energy.tensor as W": "no unit of a energy",
-}
-
-
-def test_figures(folder):
-    """Pages can name each line of the budget, and what was measured of a part."""
-    recorded.write_json(Path(folder) / "energy.json", fake_energy.record())
-    recorded.write_json(Path(folder) / "cut.json", fake_energy.record("waiting"))
-    evaluator = expressions.Evaluator(readings.Library(folder))
-    for expression, wanted in FIGURES.items():
-        try:
-            found = evaluator.text(expression)
-        except ValueError as error:
-            found = wanted if wanted in str(error) else error
-        same((expression, found), (expression, wanted))
-    for name in energy_figures.LINES:
-        evaluator.text(f"v14 energy.{name} as mJ spread")
 
 
 # --- the runner -----------------------------------------------------------------------------
@@ -311,8 +268,6 @@ def test_counts(folder):
     holds(merged["failed"], "no permission to count loads-l2")
     same(apart["failed"], "ncu does not say dram__bytes_read.sum")
     same(note_blocks.counted_rows(record)[1], ["whole", "0.03", "0.06", "0.00"])
-    for figure, value in counted.items():
-        same(energy_figures.figure(record, f"energy.{figure}.whole").value, value)
     same(run(folder, {}, "--parts", "one-sm,idle")[1]["counted"], None)
 
 
@@ -364,9 +319,9 @@ def test_failing(folder):
 
 def test_limits(_):
     """Without the tensor cores' peak what a part loads says how fast it can be."""
-    same(energy_limits.broken(fake_energy.part_of("multiply-half"), 132, None), None)
+    same(budget.impossible(fake_energy.part_of("multiply-half"), 132, None), None)
     loads = {**fake_energy.part_of("loads"), "pace": None, "seconds": 0.3e-3}
-    holds(energy_limits.broken(loads, 132, None), "what it loads")
+    holds(budget.impossible(loads, 132, None), "what it loads")
 
 
 def test_nothing(folder):

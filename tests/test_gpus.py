@@ -16,10 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 import above_cublas
 
+from tools import stored
 from tools.fake_rungs import House, close, require, run_cases, same
 
 from bench.records import recorded
-from notes.tools import expressions, gpu_tables, readings, readme_table, shapes_table
+from notes.tools import readings, readme_table, shapes_table
 
 # Kinds of GPU: name, card, GB, and how fast each rung is, of cuBLAS's time; early launches of v18.
 CARDS = {
@@ -86,16 +87,17 @@ def home(_folder):
     ladders = [ladder(f"{card}-burst") for card in "bc"]  # of which c has more rungs
     same(recorded.home_of(ladders).gpu, "NVIDIA H100 80GB HBM3")
     same(recorded.home_of([]).gpu, None)
-    place = recorded.newest_with({"v16"}, (8192,) * 3, folder=results())
-    same(place.name, "a-burst.json")  # neither of the other card, nor with rivals
-    found = recorded.beside(ladder("a-burst"), results())
+    newest = stored.newest_with({"v16"}, (8192,) * 3, folder=results())
+    same(newest, ladder("a-burst"))  # neither of the other card, nor with rivals
+    ladders = [one for _, one in recorded.all_ladders(results())]
+    found = recorded.beside_in(ladder("a-burst"), ladders)
     cards = [[one["gpu"]["card"][0] for one in ladders] for ladders in found.values()]
     same(cards, [["a", "b"], ["c"]])
 
 
 def figures(_folder):
     """Figures of the notes are the home GPU's main card's, unless @h100 asks for another."""
-    evaluator = expressions.Evaluator(readings.Library(results()))
+    library = readings.Library(results())
     for expression, wanted in (
         ("v16 ratio", "1.070"),
         ("v16 ratio @h200", "1.070"),
@@ -109,7 +111,7 @@ def figures(_folder):
         ("v-fast-cu-12 ratio", "1.020"),
         ("v16/v-fast-cu-12 ratio", "1.049"),
     ):
-        same((expression, evaluator.text(expression)), (expression, wanted))
+        same((expression, readings.text_of(expression, library)), (expression, wanted))
 
 
 def readme(folder):
@@ -135,18 +137,18 @@ def readme(folder):
 
 def sizes(_folder):
     """v18's sizes on both GPUs, with a dash where one has no run."""
-    rows, caption = gpu_tables.sizes(results())
+    rows, caption = shapes_table.sizes(results())
     same([row[0] for row in rows[1:]], ["512³", "8192³", "8192 × 8192 × 1024"])
     same(rows[0][4:], ["early launch, of cuBLAS", "H100: of cuBLAS", "H100: of cuBLASLt's best"])
     same([cell.split()[0] for cell in rows[1][2:]], ["1.060", "1.039", "2.120", "1.040", "1.020"])
     same(rows[3][5:], ["–", "–"])
     require("the best of 64 to 1,584 configurations" in caption, caption)
-    same(gpu_tables.sizes(Path("/nonexistent")), gpu_tables.NOTHING)
+    same(shapes_table.sizes(Path("/nonexistent")), (None, shapes_table.NOTHING))
 
 
 def calls(_folder):
     """What a caller waits for, and what each did before."""
-    rows, caption = gpu_tables.calls(results())
+    rows, caption = shapes_table.calls(results())
     same(rows[0], ["m x n x k", "GPU", "v16", "v18", "cuBLAS", "cuBLASLt's best"])
     same(
         [row[:2] for row in rows[1:]],
@@ -160,7 +162,7 @@ def calls(_folder):
 
 def rivals(_folder):
     """Rivals beside the top rung, on each GPU, and one that failed."""
-    rows, caption = gpu_tables.rivals(results())
+    rows, caption = shapes_table.rivals(results())
     same(rows[0][2:], ["H200, 8192³: TFLOPS", "of cuBLAS", "H100, 8192³: TFLOPS", "of cuBLAS"])
     found = {row[0]: row[1:] for row in rows[1:]}
     same(list(found), ["v-broken", "v-fast-cu-12", "v16", "cuBLAS", "cuBLASLt"])

@@ -18,7 +18,7 @@ RESULTS = ROOT / "bench" / "results"
 SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
-from tools import fake_energy, pictures
+from tools import fake_energy, pictures, stored
 from tools.pictures import check_picture, drawn, lacking, plot, require, same, suffixed
 
 from bench.records import recorded, traces
@@ -40,7 +40,7 @@ def files_of(shape):
     no more. There were fewer rungs once."""
     found = []
     for path in sorted(RESULTS.glob("*.json")):
-        runs = recorded.records_of(path)
+        runs = [record for _, record in recorded.places_in(path)]
         if [(run["kind"], run.get("protocol")) for run in runs] == [("ladder", "burst")]:
             names = recorded.all_names(runs[0])
             if recorded.shape_of(runs[0]) == shape and names == track("v")[: len(names)]:
@@ -204,7 +204,7 @@ def test_refuses(folder):
     large, small, counters = (
         files_of(USUAL)[0],
         files_of((4096,) * 3)[0],
-        recorded.newest_counters(),
+        max(recorded.RESULTS.glob("*-8192x8192x8192-counters-*.json")),
     )
     for words, files, text in (
         ("garbled.json", [garbled], None),
@@ -374,7 +374,7 @@ def test_roofline(folder):
     """The roofline with every rung counted, and no point for a rung that wasn't."""
     from plots.draw import roofline
 
-    ladder, counters = headline(), recorded.load_record(recorded.newest_counters())
+    ladder, counters = headline(), stored.newest_with({"v12"}, USUAL, "counters")
     first, last = counters["steps"][0], counters["steps"][-1]
     for i, name in enumerate(track("v")):
         step = {**copy.deepcopy(first), "step": name}
@@ -456,7 +456,7 @@ def test_side_by_side(folder):
     words = [one["gpu"]["name"], "Another GPU, 350 W", "2027-01-02", "commit 7654321"]
     shows(side_by_side, both(one, two), folder, [*track("v"), "cuBLAS"], words)
     names = track("t", 2)
-    moves = recorded.load_ladder(recorded.newest_with(names, (32768, 32768)))
+    moves = stored.newest_with(names, (32768, 32768))
     shows(side_by_side, both(moves, moves), folder, [*names, "device copy"], ["GB/s", "32768²"])
     words = "protocol burst in one, sustained in the other"
     lacking(words, side_by_side.find, both(headline(), sustained_of(headline())))

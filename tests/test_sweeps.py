@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
+from tools import stored
 from tools.fake_rungs import (
     House,
     close,
@@ -94,7 +95,8 @@ def test_places(folder):
         (ladder["gpu"]["name"], ladder["kind"], ladder["problem"]["m"]),
         ("Fake GPU 1", "ladder", 8192),
     )
-    same(str(recorded.newest_with(["v01"], (4096,) * 3, folder=results)), f"{path}#1")
+    newest = stored.newest_with(["v01"], (4096,) * 3, folder=results)
+    same(newest, recorded.load_ladder(f"{path}#1"))
     for wrong, words in ((path, "holds 2 ladders: name one"), (f"{path}#3", "no #3")):
         refused(words, recorded.load_ladder, wrong)
 

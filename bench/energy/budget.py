@@ -18,17 +18,12 @@ Standard library only.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-from functools import cache
 from operator import mul
 from typing import NamedTuple
 
-from bench.records.neighbours import pairwise
-
-WHOLE, IDLE, AWAKE, ZEROS = "whole", "idle", "one-sm", "multiply-zeros"
-MERGED, APART = "loads-l2", "loads-l2-apart"
+WHOLE, IDLE, AWAKE = "whole", "idle", "one-sm"
 # Parts that the model has to meet, of every rung. The rung itself is not one: it is what the whole is
 # a copy of.
 COMMON = (
@@ -63,7 +58,7 @@ def watts_error(edges):
     exactly the first and the last step happened. That the counter itself is right is not in it."""
     before, after, steps = edges["before"], edges["after"], len(edges["joules"]) - 1
     bounds = [round(steps * block / BLOCKS) for block in range(BLOCKS + 1)]
-    blocks = [watts_of(edges, low, high) for low, high in pairwise(bounds)]
+    blocks = [watts_of(edges, low, high) for low, high in zip(bounds, bounds[1:])]
     looks = math.hypot(after[0] - before[0], after[-1] - before[-1])
     seconds = before[-1] + after[-1] - before[0] - after[0]  # twice: so are the looks
     of_edges = looks / seconds * watts_of(edges)
@@ -127,6 +122,44 @@ def require_parts(record):
     return parts
 
 
+# --- what no part can be -------------------------------------------------------------------------
+
+# An SM's shared memory has 32 banks of 4 bytes, each of which takes one word a cycle. (CUDA C++
+# Programming Guide: Shared Memory.)
+SHARED_BYTES_PER_CYCLE = 32 * 4
+EARLY = 0.99  # of its pace: the last k-tile is handed over one k-tile before the end
+
+
+def impossible(part, sms, peak_flop_per_cycle):
+    """Why a part cannot be as it was measured, in words with the numbers: it is faster than its
+    counted work allows, so the compiler left some of it out, or a launch failed. None if it can
+    be; without a clock nobody knows the cycles, and only the pace is looked at."""
+    seconds, clock, pace, counts = (part[k] for k in ("seconds", "sm_clock_ghz", "pace", "counts"))
+    if seconds is None:
+        return None
+    took = f"a launch took {1e3 * seconds:.4f} ms"
+    if pace is not None and seconds < EARLY * pace:
+        return f"{took}, and its pace is {1e3 * pace:.4f} ms"
+    if counts is None or clock is None:
+        return None
+    least = {  # cycles of the SMs that run it
+        "to write to shared memory what it loads": counts["loaded_bytes"]
+        / (SHARED_BYTES_PER_CYCLE * sms)
+    }
+    if peak_flop_per_cycle:
+        least["for its multiplications at the tensor cores' peak"] = (
+            counts["flop"] / peak_flop_per_cycle
+        )
+    words = max(least, key=least.get)
+    needed = least[words] / part["sm_share"] / clock * 1e-9
+    if seconds >= needed:
+        return None
+    return (
+        f"{took}, and {words} it needs {1e3 * needed:.4f} ms at {clock:.3f} GHz: it has not done all "
+        "its work"
+    )
+
+
 # --- the fit --------------------------------------------------------------------------------
 
 
@@ -174,39 +207,23 @@ class Fit(NamedTuple):
     """The model's numbers."""
 
     slope: float  # of the voltage, per GHz, relative to that at the whole's clock
-    clock: float  # the whole's
-    base: float  # watts: idle and awake
-    joules: dict  # term -> of one of it, at the whole's clock
+    joules: dict  # term -> of all of it in a launch of the whole
     residuals: dict  # part -> (model - measured) / measured
-
-    def of_terms(self, part):
-        """{term: its joules in a part's launch}, had it run at the whole's clock."""
-        return {term.name: self.joules[term.name] * term.amount(part) for term in TERMS}
-
-    def moved(self, part):
-        """Joules of what a part does, at the whole's clock, without what SMs take by being there."""
-        square = voltage_square(self.slope, part["sm_clock_ghz"] - self.clock)
-        rest = (part["joules"] - self.base * part["seconds"]) / square
-        return rest - self.joules["waiting"] * cycles(part)
-
-
-def voltage_square(slope, above):
-    """The square of the voltage, relative to that at the whole's clock."""
-    return (1 + slope * above) ** 2
 
 
 def fit_at(parts, names, slope):
     """The model that meets those parts best with that slope of the voltage."""
-    clock, base = parts[WHOLE]["sm_clock_ghz"], parts[AWAKE]["watts"]
+    whole, base = parts[WHOLE], parts[AWAKE]["watts"]
     rows, right = [], []
     for part in (parts[name] for name in names):
-        square, total = voltage_square(slope, part["sm_clock_ghz"] - clock), part["joules"]
+        square = (1 + slope * (part["sm_clock_ghz"] - whole["sm_clock_ghz"])) ** 2
+        total = part["joules"]
         rows.append([term.amount(part) * (square if term.scaled else 1) / total for term in TERMS])
         right.append((total - base * part["seconds"]) / total)
     values = none_below_zero(rows, right)
-    joules = {term.name: value for term, value in zip(TERMS, values)}
+    joules = {term.name: value * term.amount(whole) for term, value in zip(TERMS, values)}
     residuals = [dot(row, values) - value for row, value in zip(rows, right)]
-    return Fit(slope, clock, base, joules, dict(zip(names, residuals)))
+    return Fit(slope, joules, dict(zip(names, residuals)))
 
 
 def fit(parts, names):
@@ -244,27 +261,17 @@ class Budget(NamedTuple):
     error: float  # of them, by the counter's scatter
     entries: list
     fit: Fit
-    zeros: float | None  # share of the tensor cores' and their reads' joules that is there on zeros
-    apart: float | None  # joules that the loads of a launch take more where no requests merge
 
 
 def make(record):
     """The budget of a recorded run. Unsolvable if the parts do not give one."""
-    return make_of(json.dumps({"rung": record["rung"], "parts": record["parts"]}))
-
-
-@cache  # a page asks for many lines of the same few runs
-def make_of(text):
-    """The same, of the JSON that it depends on."""
-    record = json.loads(text)
     parts, fitted = require_parts(record), fitted_of(record["rung"])
     without = [[name for name in fitted if name != out] for out in fitted if out != WHOLE]
     fits = [fit(parts, names) for names in (fitted, *without)]
-    found, whole = fits[0], parts[WHOLE]
-    seconds, total = whole["seconds"], whole["joules"]
+    seconds, total = parts[WHOLE]["seconds"], parts[WHOLE]["joules"]
     idle = parts[IDLE]["watts"] * seconds
-    awake = found.base * seconds - idle
-    ways = [one.of_terms(whole) for one in fits]
+    awake = parts[AWAKE]["watts"] * seconds - idle
+    ways = [one.joules for one in fits]
     lines = [
         ("idle", "the GPU with nothing to do", [idle]),
         ("awake", "awake: one SM has a warp to run", [awake]),
@@ -272,13 +279,19 @@ def make_of(text):
         ("rest", "not attributed", [total - idle - awake - sum(way.values()) for way in ways]),
     ]
     entries = [Entry(name, words, j[0], min(j), max(j)) for name, words, j in lines]
-    # Parts that no budget needs, where they were measured, and their clocks too.
-    known = {name for name, part in parts.items() if part["sm_clock_ghz"] is not None}
-    zeros = apart = None
-    if ZEROS in known:
-        numbers = found.of_terms(parts[ZEROS])
-        numbers = numbers["tensor"] + numbers["operands"]
-        zeros = found.moved(parts[ZEROS]) / numbers if numbers > 0 else None
-    if APART in known:
-        apart = found.moved(parts[APART]) - found.moved(parts[MERGED])
-    return Budget(total, whole["watts_error"] * seconds, entries, found, zeros, apart)
+    return Budget(total, parts[WHOLE]["watts_error"] * seconds, entries, fits[0])
+
+
+def rows(made):
+    """A budget as a table, its header first. What takes it adds up to the joules of the whole."""
+
+    def number(value, scale=1e3):
+        return f"{scale * value:.1f}".replace("-", "−")
+
+    found = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
+    for one in made.entries:
+        share = f"{number(one.share(made.joules), 100)} %"
+        ends = f"{number(one.low)} to {number(one.high)}"
+        found.append([one.words, number(one.joules), share, ends])
+    error = f"± {number(made.error)} by the counter's scatter"
+    return [*found, ["the whole", number(made.joules), "", error]]

@@ -256,18 +256,6 @@ static void write_counts(json *json, const run *run) {
     json_object_end(json);
 }
 
-static void write_problem(json *json, const request *request) {
-    json_object_begin(json, "problem");
-    json_string(json, "computation", "gemm_bf16");
-    json_unsigned(json, "m", (uint64_t)request->size);
-    json_unsigned(json, "n", (uint64_t)request->size);
-    json_unsigned(json, "k", (uint64_t)request->size);
-    json_string(json, "inputs", "normal");
-    json_unsigned(json, "seed", (uint64_t)request->seed);
-    json_unsigned(json, "copies", COPIES);
-    json_object_end(json);
-}
-
 static void write_part(json *json, const run *run, const metered *metered) {
     const request *request = run->request;
     const part *part = request->part;
@@ -281,7 +269,15 @@ static void write_part(json *json, const run *run, const metered *metered) {
     json_string(json, "what", part->what);
     json_string(json, "commit", gemm_ladder_commit);
     report_write_gpu(json, gpu);
-    write_problem(json, request);
+    json_object_begin(json, "problem");
+    json_string(json, "computation", "gemm_bf16");
+    json_unsigned(json, "m", (uint64_t)request->size);
+    json_unsigned(json, "n", (uint64_t)request->size);
+    json_unsigned(json, "k", (uint64_t)request->size);
+    json_string(json, "inputs", "normal");
+    json_unsigned(json, "seed", (uint64_t)request->seed);
+    json_unsigned(json, "copies", COPIES);
+    json_object_end(json);
     json_double(json, "peak_flop_per_cycle",
                 gpu->sms * tensor_core_flop_per_cycle(gpu->compute_capability));
     json_bool(json, "zeros", part->zeros);
@@ -303,14 +299,6 @@ static void write_part(json *json, const run *run, const metered *metered) {
 
 /* ---- one part */
 
-/* The launches for a profiler. */
-static void only_launch(run *run) {
-    for (size_t i = 0; i < (size_t)run->request->launches; ++i) {
-        launch(run, i);
-    }
-    device_wait(&run->device, run->request->part->name);
-}
-
 /* Launches, checks D, and writes what the launches took. The energy of a wrong result is not
  * reported. Returns an enum exit_status. */
 static int run_part(run *run) {
@@ -322,8 +310,11 @@ static int run_part(run *run) {
         make_copy(run, part, INPUTS_NORMAL, &run->copies[i]);
     }
     device_wait(&run->device, "making the operands");
-    if (request->json == NULL) {
-        only_launch(run);
+    if (request->json == NULL) { /* a profiler looks at these launches */
+        for (size_t i = 0; i < (size_t)request->launches; ++i) {
+            launch(run, i);
+        }
+        device_wait(&run->device, part->name);
         return verify(run);
     }
     meter(&run->device, &work, request->warm_up, request->seconds, &metered);

@@ -17,42 +17,34 @@ uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench import counters, gpu_users, process, rung_run, selection
-from bench.energy import budget, energy_limits
+from bench import counters, gpu_users, process, rung_run, selection, tables
+from bench.energy import budget
 from bench.process import CannotRun, RungFailed
-from bench.records import recorded
+from bench.records import figures, recorded, schema
 from bench.selection import UsageError
 
 PART_SCHEMA = 1
 SHARED = ("rung", "commit", "gpu", "problem", "peak_flop_per_cycle", "warm_up")
-OWN = ("what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz", "celsius")
+OWN = ("part", "what", "zeros", "sm_share", "pace", "launches", "seconds", "sm_clock_ghz")
+OWN += ("celsius", "counts", "edges")
 PACED_BY = ("whole", "rung")  # the first of them that was measured
-COUNTED = (budget.WHOLE, budget.MERGED, budget.APART)  # the parts that ncu counts
+COUNTED = (budget.WHOLE, "loads-l2", "loads-l2-apart")  # the parts that ncu counts
 METRICS = {  # figure -> (metric, bytes of one)
     "l2_bytes": ("lts__t_sectors_srcunit_tex.sum", 32),
     "sm_bytes": ("l1tex__m_xbar2l1tex_read_bytes.sum", 1),
     "dram_read_bytes": ("dram__bytes_read.sum", 1),
 }
-NCU = ["--clock-control", "none", "--print-units", "base", "--csv", "--page", "raw"]
-NCU += ["-k", "regex:part_kernel", "-c", "1"]
-NCU += ["--metrics", ",".join(metric for metric, _ in METRICS.values())]
 NCU_SECONDS = 25  # for all parts
 
 
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
-    parser = argparse.ArgumentParser(
-        description="Run the parts of a rung and record the energy that each takes.",
-        epilog="Exit status: 0 all measured, 1 a part failed, 2 bad usage, "
-        "77 this machine cannot run them, 130 interrupted.",
-        allow_abbrev=False,
-    )
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--program", metavar="FILE", type=Path, default=recorded.ROOT / "build/energy/parts")
     add("--parts", metavar="NAME,...", help="what to run (default: all parts)")
@@ -62,11 +54,9 @@ def make_parser():
     add("--seconds", type=float, default=2.0, metavar="S", help="seconds of each part that count")
     add("--timeout", type=selection.positive, default=15, metavar="S", help="seconds per process")
     add("--deadline", type=selection.positive, default=92, metavar="S", help="seconds for all")
-    add("--device", type=int, default=0, metavar="I")
-    add("--share-gpu", action="store_true", help="record even if another process uses the GPU")
-    add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
-    add("--ncu", metavar="PROGRAM", help="default: ncu on PATH or in /usr/local/cuda/bin")
-    add("--out", metavar="FILE", type=Path, help="default: a new file in bench/results")
+    gpu_users.add_options(add)
+    counters.add_ncu(add)
+    selection.add_results(add)
     add("--show", metavar="FILE", type=Path, help="print the budget of a recorded run; run nothing")
     return parser
 
@@ -116,24 +106,6 @@ def run_part(options, name, pace, folder, left):
     return rung_run.written(json_path, check)
 
 
-def entry_of(run):
-    """A part as it stands in the record, with what follows from what it wrote down."""
-    seconds, clock, peak = run["seconds"], run["sm_clock_ghz"], run["peak_flop_per_cycle"]
-    flop = run["counts"]["flop"] if run["counts"] else 0
-    known = flop and seconds and clock and peak
-    watts = budget.watts_of(run["edges"])
-    return {
-        "part": run["part"],
-        **{key: run[key] for key in OWN},
-        "watts": watts,
-        "watts_error": budget.watts_error(run["edges"]),
-        "joules": None if seconds is None else watts * seconds,
-        "tensor_core_share": flop / (peak * seconds * clock * 1e9) if known else None,
-        "counts": run["counts"],
-        "edges": run["edges"],
-    }
-
-
 def words_of(entry):
     """A part in a few words, for the log."""
     if "failed" in entry:
@@ -151,14 +123,14 @@ def words_of(entry):
 
 
 def new_record():
-    """A record without parts, whose other fields are not known yet."""
+    """A record without parts."""
     return {
-        "schema": recorded.SCHEMA,
+        "schema": schema.SCHEMAS["energy"],
         "kind": "energy",
         **dict.fromkeys(SHARED),  # known with the first part
-        "date": None,
+        "date": recorded.now(),
         "interrupted": False,
-        "gpu_processes": None,
+        "gpu_processes": None,  # known at the end
         "parts": [],
         "counted": None,
     }
@@ -170,11 +142,12 @@ def add(record, run):
     for key in SHARED:
         if run[key] != record[key] and not first:
             raise RungFailed(f"its {key} differs from that of the parts before")
-    why = energy_limits.broken(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
+    why = budget.impossible(run, run["gpu"]["sms"], run["peak_flop_per_cycle"])
     if why:
         raise RungFailed(f"impossible: {why}")
     record.update({key: run[key] for key in SHARED})
-    record["parts"].append(entry_of(run))
+    made = figures.of_part(run, run["peak_flop_per_cycle"])
+    record["parts"].append({**{key: run[key] for key in OWN}, **made})
 
 
 def pace_of(record, paced):
@@ -186,29 +159,21 @@ def pace_of(record, paced):
     return seconds[0] if paced else None
 
 
-def measure_part(options, name, pace, record, folder, left):
-    """Keeps what one part took. RungFailed if there is nothing to keep; CannotRun if already the very
-    first part says so."""
-    if left < options.warm_up + options.seconds:
-        raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
-    try:
-        add(record, run_part(options, name, pace, folder, left))
-    except CannotRun as error:
-        if record["rung"] is None:
-            raise
-        raise RungFailed(f"exit status 77: {error}") from error
-
-
 def run_parts(options, parts, record, folder):
-    """All parts in order, as long as there is time. A line for each."""
+    """All parts in order, as long as there is time. A line for each. CannotRun if already the very
+    first part says so."""
     began = time.monotonic()
     for number, (name, paced) in enumerate(parts, 1):
         start = time.monotonic()
         left = options.deadline - (start - began)
         try:
-            measure_part(options, name, pace_of(record, paced), record, folder, left)
+            if left < options.warm_up + options.seconds:
+                raise RungFailed(f"no time left of {options.deadline} s (--deadline)")
+            add(record, run_part(options, name, pace_of(record, paced), folder, left))
         except RungFailed as error:
-            record["parts"].append({"part": name, "failed": str(error)})
+            if isinstance(error, CannotRun) and record["rung"] is None:
+                raise
+            record["parts"].append({"part": name, "failed": error.recorded()})
         now = time.monotonic()
         taken = f"({now - start:.1f} s, {now - began:.0f} s in all)"
         words = f"{number}/{len(parts)} {name}: {words_of(record['parts'][-1])} {taken}"
@@ -219,11 +184,10 @@ def count_part(ncu, command, left):
     """What ncu counts of one launch, whose energy means nothing: {figure: bytes}."""
     if left <= 0:
         raise RungFailed(f"no time left of {NCU_SECONDS} s")
-    status, output, errors = process.execute([ncu, *NCU, *command], left)
-    if status != 0:
-        raise RungFailed(f"ncu: exit status {status}: {counters.complaint(output, errors)}")
-    (_, columns) = counters.launches_of(output)[-1]
-    found = {name: counters.number(columns.get(name, "")) for name, _ in METRICS.values()}
+    metrics = [name for name, _ in METRICS.values()]
+    kernels = ["-k", "regex:part_kernel", "-c", "1"]  # the check of D launches it again
+    _, columns = counters.under_ncu(ncu, kernels, metrics, command, left)[-1]
+    found = {name: counters.number(columns.get(name, "")) for name in metrics}
     missing = [name for name, value in found.items() if value is None]
     if missing:
         raise RungFailed(f"ncu does not say {', '.join(missing)}")
@@ -245,10 +209,10 @@ def count(options, parts, record):
         try:
             found = count_part(ncu, command, end - time.monotonic())
         except RungFailed as error:
-            found = {"failed": str(error)}
+            found = {"failed": error.recorded()}
         entries.append({"part": name, **found})
-        figures = ", ".join(f"{key} {value}" for key, value in found.items())
-        print(f"ncu: {name}: {figures}", file=sys.stderr, flush=True)
+        words = ", ".join(f"{key} {value}" for key, value in found.items())
+        print(f"ncu: {name}: {words}", file=sys.stderr, flush=True)
     if entries:
         record["counted"] = {"ncu": counters.version_of(ncu), "parts": entries}
 
@@ -276,24 +240,20 @@ def show(record):
     except budget.Unsolvable as error:
         print(f"energy: {error}")
         return
-    for entry in made.entries:
-        ends = f"{1e3 * entry.low:7.1f} to {1e3 * entry.high:7.1f}"
-        share = 100 * entry.share(made.joules)
-        print(f"{entry.words:32} {1e3 * entry.joules:7.1f} mJ {share:5.1f} %  ({ends})")
-    print(f"{'the whole':32} {1e3 * made.joules:7.1f} mJ  (+- {1e3 * made.error:.1f})")
+    tables.print_aligned(budget.rows(made))
     worst = max(made.fit.residuals.items(), key=lambda pair: abs(pair[1]))
     print(
         f"voltage: {made.fit.slope:.3f} per GHz; largest error: {worst[0]}, {100 * worst[1]:+.1f} %"
     )
 
 
-def report(options, record, date):
+def report(options, record):
     """Writes and prints what there is; returns the exit status."""
     if record["rung"] is None:
         print("energy: no part has a result; nothing is written", file=sys.stderr)
     else:
         words = f"{recorded.shape_text(record)}-energy"
-        path = recorded.write_new(options.out, record, words, date)
+        path = recorded.write_new(options.out, record, words)
         print(f"recorded in {path}")
         show(record if recorded.is_written_to(path) else recorded.load_record(path))
     if record["interrupted"]:
@@ -307,8 +267,8 @@ def energy_main(arguments):
     if options.show:
         show(recorded.load_record(options.show))
         return 0
-    if options.device < 0 or options.warm_up <= 0 or options.seconds <= 0:
-        raise UsageError("--device, --warm-up and --seconds: give numbers above 0")
+    if options.warm_up <= 0 or options.seconds <= 0:
+        raise UsageError("--warm-up and --seconds: give numbers above 0")
     selection.check_destination(options.out)
     if options.ncu:
         counters.find_ncu(options.ncu)
@@ -316,19 +276,13 @@ def energy_main(arguments):
     process.catch_signals()
     users = gpu_users.Users(options)
     users.refuse()
-    date = time.gmtime()
     record = measure(options, parts)
     users.look()
     process.ignore_signals()
-    record.update(date=recorded.as_date(date), gpu_processes=users.record())
-    return report(options, record, date)
-
-
-def main():
-    """Turns the errors that are expected into one line and an exit status."""
-    statuses = {UsageError: 2, RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
-    return process.expected("energy", lambda: energy_main(sys.argv[1:]), statuses)
+    record["gpu_processes"] = users.record()
+    return report(options, record)
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    statuses = {RungFailed: 2, gpu_users.Busy: 1, OSError: 1, ValueError: 1}
+    process.run_as("energy", energy_main, statuses)

@@ -1,7 +1,6 @@
 /* The parts of a rung's kernel: the whole of it, and the same with some of its work left out. Each
  * runs alone for seconds, so that the driver's energy counter can measure it. */
-#ifndef GEMM_LADDER_ENERGY_PARTS_H
-#define GEMM_LADDER_ENERGY_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +65,4 @@ part_counts part_count(const problem *p, const void *state);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

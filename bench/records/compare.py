@@ -16,22 +16,18 @@ itself always fails with 2, and prints this one as `Error 1` or `Error 2`.
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import process, tables
-from bench.records import recorded
+from bench.process import UsageError
+from bench.records import figures, recorded
 
 LIMIT = 0.99  # NEW over OLD; below it is a regression
 DRAWS = 1000
 SEED = 1
-
-
-class Foreign(Exception):
-    """The two files do not belong together."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Change:
     """What became of a rung in a ladder."""
 
     name: str
-    title: str  # of the ladder
+    where: str  # 'v04 at 8192x8192x8192 burst'
     old: float
     new: float
     low: float  # of the quotient's interval
@@ -53,11 +49,6 @@ class Change:
     def disagreement(self):
         """How far the quotient is from 1, in percent."""
         return abs(self.quotient - 1) * 100
-
-    @property
-    def where(self):
-        """'v04 at 8192x8192x8192 burst'"""
-        return f"{self.name} at {self.title}"
 
     def remark(self):
         """The last cell of a row."""
@@ -75,17 +66,10 @@ class Change:
 # --- the interval -----------------------------------------------------------------------------
 
 
-def passes_of(ratio):
-    """The samples of a ratio, pass by pass."""
-    passes = len(ratio["pass_medians"])
-    rounds = len(ratio["samples"]) // passes
-    return [ratio["samples"][index * rounds :][:rounds] for index in range(passes)]
-
-
 def interval(old, new):
     """The 95 % interval of the quotient of their medians; the same each time."""
     draw = random.Random(SEED)
-    old, new = passes_of(old), passes_of(new)
+    old, new = (figures.in_passes(one["samples"], len(one["pass_medians"])) for one in (old, new))
     several = min(len(old), len(new)) > 1
 
     def drawn_anew(passes):
@@ -96,7 +80,7 @@ def interval(old, new):
         return statistics.median([one for of in passes for one in draw.choices(of, k=len(of))])
 
     quotients = [drawn_anew(new) / drawn_anew(old) for _ in range(DRAWS)]
-    return recorded.quantile(quotients, 0.025), recorded.quantile(quotients, 0.975)
+    return figures.tails(quotients, 40)
 
 
 # --- two ladders ------------------------------------------------------------------------------
@@ -122,13 +106,6 @@ def outcomes(ladder):
     return found
 
 
-def resampled(old, new):
-    """What the intervals of these two ladders are made of."""
-    if min(old["passes"], new["passes"]) > 1:
-        return f"passes {old['passes']} and {new['passes']}, and the rounds in them, drawn anew"
-    return "rounds alone drawn anew, since a file has one pass: drift between passes isn't in it"
-
-
 def compare_ladders(old, new):
     """Prints the comparison of two ladders: (changes, what is lost)."""
     measure = recorded.measure_of(new)
@@ -138,14 +115,18 @@ def compare_ladders(old, new):
         was, now = before.get(name), after.get(name)
         if isinstance(was, dict) and isinstance(now, dict):
             medians = was["median"], now["median"]
-            changes.append(Change(name, title(new), *medians, *interval(was, now)))
+            where = f"{name} at {title(new)}"
+            changes.append(Change(name, where, *medians, *interval(was, now)))
         elif isinstance(was, dict) and now:
             lost.append(f"{name} at {title(new)} {now}")
         elif isinstance(now, dict) and was:
             remarks.append(f"{name}: OLD {was}")
         elif not (was and now):
             remarks.append(f"{name} is in {'OLD' if was else 'NEW'} alone")
-    print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled(old, new)})")
+    resampled = f"passes {old['passes']} and {new['passes']}, and the rounds in them, drawn anew"
+    if min(old["passes"], new["passes"]) == 1:
+        resampled = "rounds drawn anew; a file has one pass alone: drift between passes isn't in it"
+    print(f"\n{title(new)}: ratio to {measure.other_name} ({resampled})")
     head = ["rung", "OLD", "NEW", "NEW/OLD", "95 % interval", ""]
     tables.print_aligned([head, *(change.row() for change in changes)])
     rates = [one[measure.other][measure.rate]["median"] for one in (old, new)]
@@ -163,7 +144,7 @@ def compare_ladders(old, new):
 
 def load(path):
     """The ladders of a file. ValueError if it has none."""
-    ladders = recorded.ladders_in(recorded.load_record(path))
+    ladders = [one for _, one in recorded.places_in(path) if one["kind"] == "ladder"]
     if not ladders:
         raise ValueError(f"{path}: no times are recorded in it")
     return ladders
@@ -177,11 +158,11 @@ def difference(old, new):
 
 
 def pairs_of(olds, news):
-    """The ladders that both have. Foreign if there are none."""
+    """The ladders that both have. UsageError if there are none."""
     pairs = [(old, new) for old in olds for new in news if key_of(old) == key_of(new)]
     if not pairs:
         nearest = min((difference(old, new) for old in olds for new in news), key=len)
-        raise Foreign(f"the files have no ladder in common; the nearest two differ in {nearest}")
+        raise UsageError(f"the files have no ladder in common; the nearest two differ in {nearest}")
     return pairs
 
 
@@ -208,13 +189,12 @@ def print_alone(name, ladders, paired):
 
 def print_agreement(changes):
     """The largest disagreement of each rung over all ladders, and of all rungs."""
-    largest = {}
-    for change in changes:
-        known = largest.setdefault(change.name, change)
-        largest[change.name] = max(known, change, key=lambda one: one.disagreement)
-    words = [f"{name} {change.disagreement:.2f} %" for name, change in largest.items()]
+    largest = dict.fromkeys(change.name for change in changes)  # in the order of the rungs
+    changes = sorted(changes, key=lambda change: change.disagreement)
+    largest.update((change.name, change.disagreement) for change in changes)
+    words = [f"{name} {percent:.2f} %" for name, percent in largest.items()]
     print(f"\nlargest disagreement: {', '.join(words)}")
-    most = max(largest.values(), key=lambda change: change.disagreement)
+    most = changes[-1]
     print(f"the two runs agree within {most.disagreement:.2f} % ({most.where})")
 
 
@@ -231,7 +211,7 @@ def compare(old_path, new_path):
         changes += more
         lost += gone
     if not changes and not lost:
-        raise Foreign("the files have no rung in common")
+        raise UsageError("the files have no rung in common")
     if changes:
         print_agreement(changes)
     slower = [change for change in changes if change.quotient < LIMIT]
@@ -246,10 +226,7 @@ def compare(old_path, new_path):
 
 def compare_main(arguments):
     """The whole program; returns its exit status."""
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=layout, allow_abbrev=False
-    )
+    parser = process.parser(__doc__)
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
     options = parser.parse_args(arguments)
@@ -257,4 +234,4 @@ def compare_main(arguments):
 
 
 if __name__ == "__main__":
-    process.run_as("compare", compare_main, {ValueError: 2, Foreign: 2})
+    process.run_as("compare", compare_main, {ValueError: 2})

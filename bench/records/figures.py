@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from statistics import median
+from statistics import median, quantiles
 
-from bench.energy import budget, energy_limits
+from bench.energy import budget
 from bench.records import traces
-from bench.records.neighbours import pairwise
 from bench.records.schema import Invalid, in_order, one_measure, require, shown
 from bench.records.vocabulary import (
     LIMITS,
@@ -32,18 +31,17 @@ LARGEST_TILE = 256  # rows or columns of D
 # --- how they follow --------------------------------------------------------------------------
 
 
-def quantile(values, fraction):
-    """The quantile of a non-empty list by linear interpolation (numpy's default rule)."""
-    ordered = sorted(values)
-    position = fraction * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+def tails(values, parts):
+    """Below which and above which a part of the values lies, by numpy's default rule."""
+    several = values if len(values) > 1 else [*values, *values]
+    found = quantiles(several, n=parts, method="inclusive")
+    return found[0], found[-1]
 
 
 def summary(values):
     """Median, 10th and 90th percentile, under the names that every JSON here uses."""
-    return {"median": median(values), "low": quantile(values, 0.1), "high": quantile(values, 0.9)}
+    low, high = tails(values, 10)
+    return {"median": median(values), "low": low, "high": high}
 
 
 def median_of_known(values):
@@ -72,13 +70,18 @@ def of_contender(measure, problem, seconds, reads):
     return found
 
 
+def in_passes(samples, passes):
+    """The samples of all passes, pass by pass."""
+    rounds = len(samples) // passes
+    return [samples[index * rounds :][:rounds] for index in range(passes)]
+
+
 def of_ratio(theirs, own, passes):
     """Their time over the step's, round by round: above 1 the step is faster. And each pass's
     median."""
     samples = [other / step for other, step in zip(theirs, own)]
-    rounds = len(samples) // passes
-    parts = [samples[index * rounds :][:rounds] for index in range(passes)]
-    return {**summary(samples), "samples": samples, "pass_medians": [median(one) for one in parts]}
+    medians = [median(one) for one in in_passes(samples, passes)]
+    return {**summary(samples), "samples": samples, "pass_medians": medians}
 
 
 def of_timing(measure, problem, seconds, passes):
@@ -121,6 +124,22 @@ def of_wide_spread(rungs, ratio):
     figures = {rung["step"]: rung["timing"][ratio] for rung in rungs}
     spreads = {name: figure["high"] / figure["low"] for name, figure in figures.items()}
     return {"limit": WIDE, "steps": {name: one for name, one in spreads.items() if one > WIDE}}
+
+
+def of_part(part, peak_flop_per_cycle):
+    """A part of an energy run: from the counter's steps, the time of a launch and what it counts."""
+    seconds, clock = part["seconds"], part["sm_clock_ghz"]
+    flop = part["counts"]["flop"] if part["counts"] else 0
+    known = flop and seconds and clock and peak_flop_per_cycle
+    watts = budget.watts_of(part["edges"])
+    return {
+        "watts": watts,
+        "watts_error": budget.watts_error(part["edges"]),
+        "joules": None if seconds is None else watts * seconds,
+        "tensor_core_share": flop / (peak_flop_per_cycle * seconds * clock * 1e9)
+        if known
+        else None,
+    }
 
 
 # --- whether they do --------------------------------------------------------------------------
@@ -262,26 +281,20 @@ def check_edges(edges, where):
     before, after, joules = lists
     times = list(chain(*zip(before, after)))
     require(times == sorted(times), where, "not in the order of time")
-    rising = all(low < high for low, high in pairwise(joules))
+    rising = all(low < high for low, high in zip(joules, joules[1:]))
     require(rising, where, "the counter did not rise at every step")
 
 
 def check_part(record, part, where):
-    """A part's figures from the counter's steps and the time of a launch."""
-    edges, seconds, clock = part["edges"], part["seconds"], part["sm_clock_ghz"]
-    check_edges(edges, f"{where}.edges")
-    times = [(low + high) / 2 for low, high in zip(edges["before"], edges["after"])]
-    watts = (edges["joules"][-1] - edges["joules"][0]) / (times[-1] - times[0])
-    agree(part["watts"], watts, f"{where}.watts")
-    agree(part["watts_error"], budget.watts_error(edges), f"{where}.watts_error")
+    """A part's figures, and whether it can be."""
+    check_edges(part["edges"], f"{where}.edges")
     launched = part["launches"] > 0
-    require((seconds is not None) == launched, f"{where}.seconds", "launches without a time")
-    agree(part["joules"], watts * seconds if launched else None, f"{where}.joules")
-    flop = part["counts"]["flop"] if part["counts"] else 0
+    known = part["seconds"] is not None
+    require(known == launched, f"{where}.seconds", "launches without a time")
     peak = record["peak_flop_per_cycle"]
-    share = flop / (peak * seconds * clock * 1e9) if flop and seconds and clock and peak else None
-    agree(part["tensor_core_share"], share, f"{where}.tensor_core_share")
-    why = energy_limits.broken(part, record["gpu"]["sms"], peak)
+    for key, value in of_part(part, peak).items():
+        agree(part[key], value, f"{where}.{key}")
+    why = budget.impossible(part, record["gpu"]["sms"], peak)
     require(why is None, f"{where}.seconds", f"impossible: {why}")
 
 

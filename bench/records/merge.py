@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import chain
 
-from bench.records import figures, recorded
+from bench.records import figures, recorded, schema
 
 
 class Mismatch(Exception):
@@ -114,7 +114,7 @@ def combine_ladder(task, collected, stopped):
     first = collected.runs[good[0]["step"]][0]
     problem = identity(first)["problem"]
     return {
-        "date": recorded.as_date(collected.date),
+        "date": collected.date,
         "protocol": options.protocol,
         "problem": problem,
         "passes": options.passes,
@@ -158,11 +158,11 @@ def combine_run(tasks, measured, users, stopped):
         return None
     shared = identity(measured.first_run)
     return {
-        "schema": recorded.RUN_SCHEMA,
+        "schema": schema.SCHEMAS["run"],
         "kind": "run",
         "gpu": shared["gpu"],
         "commit": shared["commit"],
-        "date": recorded.as_date(measured.date),
+        "date": measured.date,
         "interrupted": stopped,
         "gpu_processes": users.record(),
         "ladders": ladders,

@@ -5,6 +5,7 @@ Used by the programs in bench/ and the plots. Standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -19,9 +20,8 @@ from pathlib import Path
 from bench import rungs
 from bench.energy import budget
 from bench.records import figures, schema
-from bench.records.figures import median, quantile, summary  # noqa: F401 (found here by others)
+from bench.records.figures import median, summary  # noqa: F401 (found here by others)
 from bench.records.vocabulary import (  # noqa: F401 (the same)
-    EARLY,
     MOVES,
     MOVING,
     NAME,
@@ -40,8 +40,6 @@ from bench.records.vocabulary import (  # noqa: F401 (the same)
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
 TRACES = ROOT / "bench" / "traces"
-SCHEMA = 1  # of what a program writes, and of counters
-RUN_SCHEMA = 2  # of what a ladder writes
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
 TOP = "v16"  # the fastest rung at that size
@@ -94,17 +92,17 @@ def slug(gpu):
 
 def file_name(gpu, words, date):
     """nvidia-h200-<words>-20250131T120000Z.json"""
-    return f"{slug(gpu)}-{words}-{time.strftime('%Y%m%dT%H%M%SZ', date)}.json"
+    return f"{slug(gpu)}-{words}-{re.sub('[-:]', '', date)}.json"
 
 
-def as_date(date):
-    """A UTC time as every JSON here has it."""
-    return time.strftime(schema.DATE, date)
+def now():
+    """The UTC time as every JSON here has it."""
+    return time.strftime(schema.DATE, time.gmtime())
 
 
-def write_new(path, record, words, date):
+def write_new(path, record, words):
     """Writes a record to `path`, or to a new file among the results; returns the path."""
-    path = path or RESULTS / file_name(record["gpu"], words, date)
+    path = path or RESULTS / file_name(record["gpu"], words, record["date"])
     write_json(path, record)
     return path
 
@@ -166,44 +164,46 @@ def load_record(path):
 # it for the second one of a run with several.
 
 
-def ladders_in(record):
-    """The ladders of a record, each as if it had a file of its own. There may be none."""
-    if record["kind"] != "run":
-        return [record] if record["kind"] == "ladder" else []
-    shared = {key: record[key] for key in ("schema", "gpu", "commit")}
-    return [{**shared, "kind": "ladder", **ladder} for ladder in record["ladders"]]
+def ladders_in(run):
+    """The ladders of a run, each as if it had a file of its own."""
+    shared = {key: run[key] for key in ("schema", "gpu", "commit")}
+    return [{**shared, "kind": "ladder", **ladder} for ladder in run["ladders"]]
 
 
 def places_in(path):
-    """A list of (place, ladder) of one file. ValueError for a broken file."""
-    ladders = ladders_in(load_record(path))
-    several = len(ladders) > 1
+    """A list of (place, record) of one file: its ladders, or the one record that is in it.
+    ValueError for a broken file."""
+    record = load_record(path)
+    found = [record] if record["kind"] != "run" else ladders_in(record)
+    several = len(found) > 1
     return [
-        (Path(f"{path}#{number}" if several else path), ladder)
-        for number, ladder in enumerate(ladders, 1)
+        (Path(f"{path}#{number}" if several else path), one) for number, one in enumerate(found, 1)
     ]
 
 
-def all_ladders(folder=RESULTS):
-    """Yields (place, ladder) of every ladder of every file in `folder`. ValueError for a broken
-    file."""
+def all_of_kind(folder, kind):
+    """Yields (place, record) of every ladder, or everything of another kind, in `folder`.
+    ValueError for a broken file."""
     for path in sorted(Path(folder).glob("*.json")):
-        yield from places_in(path)
+        yield from (pair for pair in places_in(path) if pair[1]["kind"] == kind)
+
+
+def all_ladders(folder=RESULTS):
+    """The same of ladders."""
+    return all_of_kind(folder, "ladder")
 
 
 def load_ladder(place):
     """Reads one ladder. Raises ValueError, naming the file, if there isn't one, or several."""
     named = PLACE.fullmatch(str(place))
-    path, number = (named[1], int(named[2])) if named else (str(place), None)
-    ladders = ladders_in(load_record(path))
-    several = f"{path}: it holds {len(ladders)} ladders"
+    path = named[1] if named else place
+    ladders = {str(where): one for where, one in places_in(path) if one["kind"] == "ladder"}
     if not ladders:
         raise ValueError(f"{path}: not a recorded ladder")
-    if number is None and len(ladders) > 1:
-        raise ValueError(f"{several}: name one, such as {path}#1")
-    if number is not None and not 1 <= number <= len(ladders):
-        raise ValueError(f"{several}, and no #{number}")
-    return ladders[(number or 1) - 1]
+    if str(place) not in ladders:
+        why = f"and no #{named[2]}" if named else f"name one, such as {path}#1"
+        raise ValueError(f"{path}: it holds {len(ladders)} ladders: {why}")
+    return ladders[str(place)]
 
 
 def load_rungs(place):
@@ -267,17 +267,6 @@ def is_headline(ladder, steps=ROOT / "steps"):
     return is_standard(ladder) and names == rung_names(steps) == all_names(ladder)
 
 
-def all_of_kind(folder, kind):
-    """Yields (place, record) of every ladder, or of every file of another kind, in `folder`."""
-    if kind == "ladder":
-        yield from all_ladders(folder)
-        return
-    for path in sorted(Path(folder).glob("*.json")):
-        record = load_record(path)
-        if record["kind"] == kind:
-            yield path, record
-
-
 @dataclass(frozen=True)
 class Home:
     """The GPU that notes, tables and pictures show unless told otherwise, and of several cards of
@@ -299,12 +288,11 @@ class Home:
 def home_of(ladders):
     """The home among these ladders: the GPU with the most rungs in one standard run of the v track,
     and of several such the one with the most memory. Its main card has the most results."""
-
-    def claim(ladder):
-        gpu = ladder["gpu"]
-        return len(measured(ladder)), gpu.get("memory_bytes") or 0, gpu["name"]
-
-    standard = [claim(one) for one in ladders if is_standard(one) and tracks(one) == {"v"}]
+    standard = [
+        (len(measured(one)), one["gpu"].get("memory_bytes") or 0, one["gpu"]["name"])
+        for one in ladders
+        if is_standard(one) and tracks(one) == {"v"}
+    ]
     results = {}
     for one in ladders:
         cards = results.setdefault((one["gpu"]["name"], one["commit"]), Counter())
@@ -334,11 +322,10 @@ def precedence(records, home):
     )
 
 
-def newest(folder, kind, wanted, gpu=None):
+def newest(folder, kind, wanted):
     """Place of the record of that kind in `folder` that precedence() says, of those on the home GPU
-    (or on `gpu`) for which wanted(record), or None."""
-    at_home = home(folder)
-    there = Home(gpu or at_home.gpu, at_home.cards)
+    for which wanted(record), or None."""
+    there = home(folder)
     found = [
         (place, record)
         for place, record in all_of_kind(folder, kind)
@@ -348,15 +335,9 @@ def newest(folder, kind, wanted, gpu=None):
     return max(found, key=lambda pair: order(pair[1]))[0] if found else None
 
 
-def newest_headline(folder=RESULTS, steps=ROOT / "steps", gpu=None):
+def newest_headline(folder=RESULTS, steps=ROOT / "steps"):
     """Place of the newest headline run in `folder`, or None. ValueError for a broken file."""
-    return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps), gpu)
-
-
-def variants_of_v(record):
-    """The variants in a record of v rungs alone."""
-    found = [entry["step"] for entry in entries(record) if is_variant(entry["step"])]
-    return found if tracks(record) == {"v"} else []
+    return newest(folder, "ladder", lambda ladder: is_headline(ladder, steps))
 
 
 def newest_variants(folder=RESULTS, commit=None):
@@ -364,39 +345,10 @@ def newest_variants(folder=RESULTS, commit=None):
     None. One variant beside its rung is a trial of its own."""
 
     def wanted(ladder):
-        several = is_standard(ladder) and len(variants_of_v(ladder)) > 1
-        return several and commit in (None, ladder["commit"])
+        several = sum(map(is_variant, all_names(ladder))) > 1 and tracks(ladder) == {"v"}
+        return several and is_standard(ladder) and commit in (None, ladder["commit"])
 
     return newest(folder, "ladder", wanted)
-
-
-def newest_counters(folder=RESULTS):
-    """Place of the newest counters at m = n = k = 8192 with variants of v rungs in them, or None."""
-
-    def wanted(record):
-        return shape_of(record) == (HEADLINE_SIZE,) * 3 and bool(variants_of_v(record))
-
-    return newest(folder, "counters", wanted)
-
-
-def newest_with(names, mnk, kind="ladder", folder=RESULTS):
-    """Place of the newest record at that shape in which all of `names` have a result, or None. A
-    ladder has to be a finished burst run."""
-
-    def wanted(record):
-        if kind == "ladder":
-            usual = record["protocol"] == HEADLINE_PROTOCOL and may_show(record, names)
-            if not usual or record["interrupted"]:
-                return False
-        good = {entry["step"] for entry in entries(record) if "failed" not in entry}
-        return shape_of(record) == tuple(mnk) and good.issuperset(names)
-
-    return newest(folder, kind, wanted)
-
-
-def beside(ladder, folder=RESULTS, kind=rungs_only):
-    """What beside_in() finds among all recorded ladders."""
-    return beside_in(ladder, [other for _, other in all_ladders(folder)], kind)
 
 
 def beside_in(ladder, ladders, kind=rungs_only):
@@ -425,14 +377,6 @@ def over_cards(ladders, name, read):
     medians = [value["median"] for value in found]
     low, high = min(value["low"] for value in found), max(value["high"] for value in found)
     return {"median": median(medians), "low": low, "high": high, "worst": min(medians)}
-
-
-def early_ratio(timing):
-    """The early launch's ratio to cuBLAS, round by round, or None."""
-    if EARLY not in timing:
-        return None
-    pairs = zip(timing["cublas"]["seconds"], timing[EARLY]["seconds"])
-    return summary([theirs / early for theirs, early in pairs])
 
 
 def short_name(gpu):
@@ -496,50 +440,24 @@ def measured(ladder):
     return [rung for rung in ladder["rungs"] if "failed" not in rung]
 
 
-def records_of(path):
-    """All records in one file. Raises ValueError, naming the file, if there is none."""
-    record = load_record(path)
-    return ladders_in(record) or ([record] if record["kind"] == "counters" else [])
-
-
 def trace_name(record):
     """'v07-emulator' or 'v07-nvidia-h200': what the files of a trace are called."""
     machine = "emulator" if record["gpu"] is None else slug(record["gpu"])
     return f"{record['step']}-{machine}"
 
 
-def traces_of(path):
-    """The trace in one file, if it is one: a list. Raises ValueError, naming a broken file."""
-    return [record for record in (load_record(path),) if record["kind"] == "trace"]
-
-
 def all_traces(folder=TRACES):
     """All traces of a folder, by their names. ValueError for a broken file."""
-    return [trace for path in sorted(Path(folder).glob("*.json")) for trace in traces_of(path)]
+    return [trace for _, trace in all_of_kind(folder, "trace")]
 
 
 def newest_energies(records, home):
     """Of these runs of rungs' parts the newest of each rung at 8192 x 8192 x 8192 on the home GPU
     with all that a budget needs, by the rungs' names."""
-    whole = [record for record in records if home.has(record) and is_whole_energy(record)]
-    newest = {one["rung"]: one for one in sorted(whole, key=lambda record: record["date"])}
+    newest = {}
+    for record in sorted(records, key=lambda record: record["date"]):
+        with contextlib.suppress(budget.Unsolvable):
+            budget.require_parts(record)
+            if home.has(record) and shape_of(record) == (HEADLINE_SIZE,) * 3:
+                newest[record["rung"]] = record
     return [newest[rung] for rung in sorted(newest)]
-
-
-def is_whole_energy(record):
-    """True if all parts that a budget needs were measured, at the usual size."""
-    try:
-        budget.require_parts(record)
-    except budget.Unsolvable:
-        return False
-    return shape_of(record) == (HEADLINE_SIZE,) * 3
-
-
-def energy_of(path):
-    """The run of a rung's parts in one file, if it is one: a list. ValueError, naming a broken file."""
-    return [record for record in (load_record(path),) if record["kind"] == "energy"]
-
-
-def all_files(folder=RESULTS):
-    """The records of a folder, a list for each file. ValueError for a broken file."""
-    return [records_of(path) for path in sorted(Path(folder).glob("*.json"))]

@@ -1,16 +1,8 @@
 """The recorded files' schema, written down once: which fields there are and what may stand in them.
 
-FORMS describes each kind of record in the language of form(). What it makes is a function of a value
-and of the field where it stands; it raises Invalid, which names the field, unless the value is right.
-figures.py says whether the figures follow from their samples.
-
-kind            schema  what it is
-ladder          1       some rungs on one shape by one protocol; each pass as its program wrote it
-counters        1       what one launch of each program counted
-run             2       everything that one `make ladder` measured: a list of ladders
-emulated        2       everything that one `make ladder` counted on the emulator
-trace           1       what the warps of one CTA did in one launch
-energy          1       what the parts of a rung's kernel take by the driver's energy counter
+FORMS describes each kind of record in the language of fits(), which raises Invalid, that names the
+field, unless a value is right.
+figures.py says whether the figures follow from their samples, bench/results/README.md what they mean.
 """
 
 from __future__ import annotations
@@ -60,20 +52,40 @@ def shown(value):
 # --- the language of forms --------------------------------------------------------------------
 
 
-def form(spec):
-    """What checks a value that is described by
-    a function    of a value and its field: a form already
+def fits(value, form, where):
+    """Invalid unless the value of that field is as a form describes it, which is
+    a function    of a value and its field, that raises Invalid itself
     a dict        an object. A key names a field, or several with blanks between; one that ends in ?
                   may be missing. {...: form} allows fields of any other names.
     a list        [form, least]: a list of these, of so many at least (default: 0)
     a tuple       one of these constants; anything else is a constant itself"""
-    if callable(spec):
-        return spec
-    if isinstance(spec, dict):
-        return of_object(spec)
-    if isinstance(spec, list):
-        return of_list(form(spec[0]), *spec[1:])
-    return one_of(spec if isinstance(spec, tuple) else (spec,))
+    if callable(form):
+        form(value, where)
+    elif isinstance(form, dict):
+        fits_object(value, form, where)
+    elif isinstance(form, list):
+        element, least = (*form, 0)[:2]
+        require(isinstance(value, list), where, f"{shown(value)} is not a list")
+        require(len(value) >= least, where, f"holds {len(value)}, not {least} or more")
+        for index, one in enumerate(value):
+            fits(one, element, f"{where}[{index}]")
+    else:
+        choices = form if isinstance(form, tuple) else (form,)
+        good = any(type(value) is type(choice) and value == choice for choice in choices)
+        require(good, where, f"{shown(value)} is not {' or '.join(map(repr, choices))}")
+
+
+def fits_object(value, form, where):
+    """The same of an object."""
+    require(isinstance(value, dict), where, f"{shown(value)} is not an object")
+    dot = f"{where}." if where else ""
+    words = {word: form[key] for key in form if key is not ... for word in key.split()}
+    for word in words:
+        require(word in value or word[-1] == "?", f"{dot}{word}", "is missing")
+    known = {word.rstrip("?"): words[word] for word in words}
+    for key, element in value.items():
+        require(key in known or ... in form, f"{dot}{key}", "is no field of this schema")
+        fits(element, known[key] if key in known else form[...], f"{dot}{key}")
 
 
 def that(good, what):
@@ -86,72 +98,28 @@ def that(good, what):
     return check
 
 
-def one_of(choices):
-    """The form of one of these values."""
-
-    def good(value):
-        return any(type(value) is type(choice) and value == choice for choice in choices)
-
-    return that(good, " or ".join(map(repr, choices)))
-
-
-def of_list(element, least=0):
-    """The form of a list."""
-
-    def check(value, where):
-        require(isinstance(value, list), where, f"{shown(value)} is not a list")
-        require(len(value) >= least, where, f"holds {len(value)}, not {least} or more")
-        for index, one in enumerate(value):
-            element(one, f"{where}[{index}]")
-
-    return check
-
-
-def of_object(spec):
-    """The form of an object."""
-    others = form(spec[...]) if ... in spec else None
-    words = {word: form(spec[key]) for key in spec if key is not ... for word in key.split()}
-    wanted = [word for word in words if not word.endswith("?")]
-    known = {word.rstrip("?"): words[word] for word in words}
-
-    def check(value, where):
-        require(isinstance(value, dict), where, f"{shown(value)} is not an object")
-        dot = f"{where}." if where else ""
-        for key in wanted:
-            require(key in value, f"{dot}{key}", "is missing")
-        for key, element in value.items():
-            right = known.get(key, others)
-            require(right, f"{dot}{key}", "is no field of this schema")
-            right(element, f"{dot}{key}")
-
-    return check
-
-
-def nullable(spec):
+def nullable(form):
     """null, or the form."""
-    right = form(spec)
-    return lambda value, where: None if value is None else right(value, where)
+    return lambda value, where: value is None or fits(value, form, where)
 
 
-def failed_or(name, spec):
+def failed_or(name, form):
     """The form, or something of that name that has failed."""
-    good, failed = form(spec), form({**name, "failed": text})
 
     def check(value, where):
-        has_failed = isinstance(value, dict) and "failed" in value
-        (failed if has_failed else good)(value, where)
+        failed = isinstance(value, dict) and "failed" in value
+        fits(value, {**name, "failed": text} if failed else form, where)
 
     return check
 
 
 def by_measure(make):
     """A form for each measure; a record's problem says which it is."""
-    forms = {measure: form(make(measure)) for measure in (PRODUCTS, MOVES)}
-    has_problem = form({"problem": {...: anything}, ...: anything})
+    forms = {measure: make(measure) for measure in (PRODUCTS, MOVES)}
 
     def check(value, where):
-        has_problem(value, where)
-        forms[measure_of(value)](value, where)
+        fits(value, {"problem": {...: anything}, ...: anything}, where)
+        fits(value, forms[measure_of(value)], where)
 
     return check
 
@@ -220,28 +188,24 @@ PHASE = {"checked": count, "wrong": 0, "integer_range?": count}
 PHASE["max_error_over_bound?"] = within_bound
 # It is verified: nothing in it may say otherwise. How many are wrong is null if that was not looked
 # for.
-VERIFICATION = form(
-    {
-        "verified": True,
-        "check?": ("full", "sample"),
-        "digest?": DIGEST,
-        each(PHASES, "?"): nullable(PHASE),
-        each(OPINIONS, "?"): {"name?": text, each(PHASES, "_wrong?"): nullable(0)},
-        "guards_intact?": True,
-        "policies?": word,
-        "wrong_policy?": None,
-    }
-)
-GPU = form(
-    {
-        "name compute_capability": word,
-        "sms": count,
-        "power_limit_watts": nullable(positive),
-        "driver cuda cublas": nullable(word),
-        "card?": word,
-        ...: anything,
-    }
-)
+VERIFICATION = {
+    "verified": True,
+    "check?": ("full", "sample"),
+    "digest?": DIGEST,
+    each(PHASES, "?"): nullable(PHASE),
+    each(OPINIONS, "?"): {"name?": text, each(PHASES, "_wrong?"): nullable(0)},
+    "guards_intact?": True,
+    "policies?": word,
+    "wrong_policy?": None,
+}
+GPU = {
+    "name compute_capability": word,
+    "sms": count,
+    "power_limit_watts": nullable(positive),
+    "driver cuda cublas": nullable(word),
+    "card?": word,
+    ...: anything,
+}
 GPU_PROCESSES = {
     "looked allowed": flag,
     "why_not": nullable(text),
@@ -276,9 +240,7 @@ READ_SOMETIMES = {
     "clock_limits?": nullable({each(LIMITS): number}),
 }
 HEURISTIC = {"number": whole, "name": text, "seconds": positive, "algorithm?": ALGORITHM}
-HEURISTICS = form(
-    {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
-)
+HEURISTICS = {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
 
 
 def program(measure):
@@ -299,7 +261,7 @@ def program(measure):
 
 def timed(measure):
     """The same of one that was timed: a pass of schema 1."""
-    reading = form({**SECONDS, each(measure.readings, "?"): nullable(number), ...: anything})
+    reading = {**SECONDS, each(measure.readings, "?"): nullable(number), ...: anything}
     timing = {"protocol": PROTOCOLS, "interrupted": False, measure.work: positive}
     timing.update({each(("step", measure.other)): reading, ...: anything})
     timing[each((*measure.besides, EARLY), "?")] = reading
@@ -325,7 +287,7 @@ def ladder(version):
     (schema 2): a form for each measure."""
 
     def make(measure):
-        contender, besides = form({**SECONDS, ...: anything}), (*measure.besides, EARLY)
+        contender, besides = {**SECONDS, ...: anything}, (*measure.besides, EARLY)
         timing = {each(("step", measure.other)): contender, each(besides, "?"): contender}
         passes = {"passes": [timed(measure) if version == 1 else read_once(measure)]}
         good = {**STEP, "idea": text, "timing": {**timing, ...: anything}, **passes}
@@ -353,6 +315,9 @@ def ladder(version):
 
 
 PROGRAM, TIMED = by_measure(program), by_measure(timed)
+COUNTS = {"tma_read_bytes tma_written_bytes wgmmas mmas": whole, ...: number}
+EMULATOR = {"emulator": {"counts": COUNTS, ...: anything}}
+EMULATED_PROGRAM = by_measure(lambda measure: {**program(measure), **EMULATOR, "gpu": None})
 
 # --- the kinds ------------------------------------------------------------------------------
 
@@ -374,28 +339,26 @@ COUNTERS = head(
     steps=[failed_or(STEP, {**STEP, "idea": text, **COUNTED, "cublas?": COUNTED}), 1],
 )
 
-COUNTS = {"tma_read_bytes tma_written_bytes wgmmas mmas": whole, ...: number}
-EMULATED_RUNG = form(
-    {
-        **STEP,
-        "idea": text,
-        "problem": {"m n k?": count, ...: anything},
-        "verification": VERIFICATION,
-        "emulator": {"counts": COUNTS, ...: anything},
-        "gpu?": None,
-        ...: anything,
-    }
-)
+EMULATED_RUNG = {
+    **STEP,
+    "idea": text,
+    "problem": {"m n k?": count, ...: anything},
+    "verification": VERIFICATION,
+    **EMULATOR,
+    "gpu?": None,
+    ...: anything,
+}
 EMULATED_LADDER = {
     "track": tuple(TRACKS),
     "shape": nullable(SHAPE),
     "rungs": [failed_or(STEP, EMULATED_RUNG)],
     "does_not_take": NOT_TAKEN,
 }
-EMULATED = head(
-    "emulated", inputs=word, seed=whole, policy=nullable(word), interrupted=flag
-)  # of several commits: none
-EMULATED.update({"commit": nullable(COMMIT), "ladders": [EMULATED_LADDER, 1]})
+EMULATED = {
+    **head("emulated", inputs=word, seed=whole, policy=nullable(word), interrupted=flag),
+    "commit": nullable(COMMIT),  # of several: none
+    "ladders": [EMULATED_LADDER, 1],
+}
 
 WHOLES = [whole]  # tables are stored column by column
 EVENTS = {"what begin end line address other value extra": WHOLES}
@@ -456,11 +419,11 @@ ENERGY = head(
 ENERGY["counted?"] = nullable({"ncu": nullable(word), "parts": [failed_or(PART, COUNTED_PART), 1]})
 
 FORMS = {
-    "energy": form(ENERGY),
+    "energy": ENERGY,
     "ladder": ladder(1),
     "counters": by_measure(lambda measure: {**COUNTERS, "problem": problem(measure)}),
-    "run": form(RUN),
-    "emulated": form(EMULATED),
+    "run": RUN,
+    "emulated": EMULATED,
     "trace": by_measure(lambda measure: {**TRACE, "problem": problem(measure)}),
 }
 
@@ -486,4 +449,4 @@ def check(record):
     require(isinstance(kind, str) and kind in FORMS, "", why)
     schema, read = record.get("schema"), SCHEMAS[kind]
     require(schema == read, "schema", f"{shown(schema)}; of this kind {read} is read")
-    FORMS[kind](record, "")
+    fits(record, FORMS[kind], "")

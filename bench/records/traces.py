@@ -13,7 +13,6 @@ from collections import Counter, namedtuple
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from bench.records.neighbours import pairwise
 from bench.records.schema import require
 
 # What a warp writes down; bench/traces/README.md says what the columns mean.
@@ -49,32 +48,20 @@ Reading = namedtuple("Reading", "warp begin end")
 Stage = namedtuple("Stage", "name fills")
 
 
-@dataclass(frozen=True)
 class Warp:
-    """A warp's events, in order."""
+    """A warp's events, in order; `where` they are in the record."""
 
-    number: int
-    where: str  # in the record
-    events: list
-    kinds: dict = field(default_factory=dict)  # the same by what they are
-
-    def __post_init__(self):
-        for event in self.events:
+    def __init__(self, number, where, events):
+        self.number, self.where, self.events = number, where, events
+        self.kinds = {}  # the same by what they are
+        for event in events:
             self.kinds.setdefault(event.what, []).append(event)
+        self.loads = bool(self.of("load"))  # by TMA
+        self.multiplies = bool(self.of("multiply"))  # by wgmma
 
     def of(self, what):
         """Its events of that kind."""
         return self.kinds.get(what, [])
-
-    @property
-    def loads(self):
-        """Whether it starts TMA loads."""
-        return bool(self.of("load"))
-
-    @property
-    def multiplies(self):
-        """Whether it starts wgmmas."""
-        return bool(self.of("multiply"))
 
 
 @dataclass
@@ -459,5 +446,5 @@ def check(record):
     for warp in trace.warps:
         check_warp(trace, warp)
     for stage in stages(trace):
-        for number, (before, fill) in enumerate(pairwise([None, *stage.fills]), 1):
+        for number, (before, fill) in enumerate(zip([None, *stage.fills], stage.fills), 1):
             check_fill(trace, fill, before, f"{stage.name}, fill {number}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 TRACKS = "vat"
 MOVING = "t"  # the track that moves words instead of multiplying
@@ -14,6 +15,24 @@ BOTH = PROTOCOLS[:2]  # what --protocol both asks for
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
 LIMITS = ("power", "thermal", "sync_boost", "board", "low_utilization", "reliability")  # of a clock
 WIDE = 1.01  # a ratio's 90th percentile over its 10th, above which its spread is called wide
+
+
+class Contender(NamedTuple):
+    """Somebody with whom rungs are compared."""
+
+    track: str  # beside whose rungs it is looked for where nothing says so
+    name: str  # in a row of programs ...
+    idea: str  # ... and beside it; a record may say it better
+    title: str  # in a heading or a sentence
+
+
+CONTENDERS = {
+    "cublas": Contender("v", "cuBLAS", "its default, fp32 sums", "cuBLAS"),
+    "cublaslt": Contender("v", "cuBLASLt", "the best", "cuBLASLt's best"),
+    "cublas_fp16_sums": Contender("a", "cuBLAS", "fp16 sums", "cuBLAS, fp16 sums"),
+    "device_copy": Contender("t", "copy", "cudaMemcpyAsync, device to device", "device copy"),
+    "second_opinion": Contender("t", "other", "the second opinion", "the second opinion"),
+}
 
 
 @dataclass(frozen=True)
@@ -27,8 +46,12 @@ class Measure:
     units: float  # ... of so much work a second
     share: str  # of what the hardware could do
     other: str  # whom the rungs are compared with
-    other_name: str
     besides: tuple  # who else may be timed beside them
+
+    @property
+    def other_name(self):
+        """The other, in words."""
+        return CONTENDERS[self.other].title
 
     @property
     def ratio(self):
@@ -61,7 +84,6 @@ PRODUCTS = Measure(
     units=1e12,
     share="tensor_core_share",
     other="cublas",
-    other_name="cuBLAS",
     besides=("cublas_fp16_sums", "cublaslt"),
 )
 MOVES = Measure(
@@ -72,7 +94,6 @@ MOVES = Measure(
     units=1e9,
     share="memory_share",
     other="device_copy",
-    other_name="device copy",
     besides=("second_opinion",),
 )
 
@@ -112,7 +133,13 @@ def name_order(name):
     return TRACKS.index(name[0]), is_rival(name), name
 
 
-# The emulator's counts: their file in the folder of results, and what they have besides `counts`.
-EMULATOR_COUNTS = "emulator/counts.json"
-EMULATED_DIMENSIONS = ("m", "n", "k")
-EXTRA_WAVEFRONTS = "extra_wavefronts"  # all that bank conflicts cost
+EMULATOR_COUNTS = "emulator/counts.json"  # in the folder of results
+
+
+def counts_of(rung):
+    """{name: number} of what the emulator counted of a rung: with the dimensions, and all that bank
+    conflicts cost."""
+    accesses = rung["emulator"]["shared_memory_accesses"]
+    extra = sum(access["extra_wavefronts"] for access in accesses)
+    shape = {name: rung["problem"].get(name) for name in "mnk"}
+    return {**rung["emulator"]["counts"], **shape, "extra_wavefronts": extra}

@@ -11,21 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench import rungs
-from bench.markdown import table
+from bench.markdown import DASH, table
 from bench.records import recorded
+from bench.records.vocabulary import CONTENDERS
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError, NotMeasured
 from notes.tools.readings import Request
 
-DASH = "–"
-USAGE = "write figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
-OTHERS = {
-    "cublas": "cuBLAS",
-    "cublaslt": "cuBLASLt's best",
-    "cublas_fp16_sums": "cuBLAS, fp16 sums",
-    "device_copy": "device copy",
-    "second_opinion": "the second opinion",
-}
 HEADS = {
     "tflops": "",
     "gb_per_s": "",
@@ -109,16 +101,21 @@ def written(values, words):
     return form.unit.text, [DASH if one is None else quantities.number(one, form) for one in values]
 
 
+def title(program):
+    """A program as a heading or a row calls it."""
+    if program in CONTENDERS:
+        return CONTENDERS[program].title
+    return f"`{program}`" if recorded.is_variant(program) else program
+
+
 def head_of(name, unit, words, moves):
     """The heading of a column."""
     head = HEADS.get(name, f"`{name}`")
     if name.startswith(readings.RATIO):
         usual = "device_copy" if moves else "cublas"
-        other = name.removeprefix(readings.RATIO).removeprefix("_to_") or usual
-        head = f"of {OTHERS.get(other, other)}"
+        head = f"of {title(name.removeprefix(readings.RATIO).removeprefix('_to_') or usual)}"
     if name == "share":
         head = "memory share" if moves else "tensor-core share"
-    head = " ".join([head, *(word for word in words if word in quantities.PARTS)]).strip()
     if unit in UNIT_HEADS:
         return f"{UNIT_HEADS[unit]} {head}".strip()
     return ", ".join(filter(None, (head, unit))) or name
@@ -143,10 +140,7 @@ def lines_of(library, groups, who, words, usual=False):
     columns = []
     if len(groups) > 1:
         columns.append(["shape", *(", ".join(map(selector_text, g)) for g in groups for _ in who)])
-    labels = [
-        "/".join(f"`{one}`" if recorded.is_variant(one) else OTHERS.get(one, one) for one in parts)
-        for parts in (one.split("/") for one in who)
-    ]
+    labels = ["/".join(map(title, one.split("/"))) for one in who]
     columns.append(["program", *labels * len(groups)])
     first = len(columns)
     for (name, form), column in zip(named, zip(*values)):
@@ -177,7 +171,8 @@ def block(library, words):
     """The lines of a table of figures."""
     parts = [part.split() for part in " ".join(words).split(":")]
     if len(parts) != 3 or not all(parts[1:]) or not all(one[0] == "@" for one in parts[0]):
-        raise ValueError(f"'figures {' '.join(words)}': {USAGE}")
+        right = "figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
+        raise ValueError(f"'figures {' '.join(words)}': write {right}")
     groups = [tuple(group.replace("@", "").split(",")) for group in parts[0]] or [()]
     return lines_of(library, groups, *parts[1:])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from bench.energy import budget
-from bench.markdown import plain, table
+from bench.markdown import DASH, plain, table
 from bench.records import recorded
 from notes.tools import figures_block, shapes_table
-from notes.tools.shapes_table import DASH, NOTHING, SHARE_AND_CLOCK
+from notes.tools.shapes_table import NOTHING
 
 REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
 
@@ -31,7 +31,8 @@ def variants_block(library, words):
     ladder = library.with_variants(*commits)
     if ladder is None:
         return [NOTHING]
-    figures = (("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±"), *SHARE_AND_CLOCK)
+    figures = [("TFLOPS", "tflops", ".1", "±"), ("of cuBLAS", "ratio", "±")]
+    figures += [("tensor-core share", "share"), ("SM clock", "clock")]
     columns = [(head, [[ladder]], *how) for head, *how in figures]
     names = names or recorded.all_names(ladder)
     rows = shapes_table.rows(["program", "idea"], [ladder], names, columns)
@@ -105,31 +106,6 @@ def cell(value, form, scale=1):
     return DASH if value is None else f"{scale * value:{form}}".replace("-", "−")
 
 
-def budget_rows(record):
-    """Where the joules of the whole go. They add up to those of the whole."""
-    made = budget.make(record)
-    rows = [["what takes it", "mJ", "of the whole", "lowest and highest, one part left out"]]
-    for entry in made.entries:
-        own = cell(entry.joules, ".1f", 1e3), f"{cell(entry.share(made.joules), '.1f', 100)} %"
-        between = " to ".join(cell(value, ".1f", 1e3) for value in (entry.low, entry.high))
-        rows.append([entry.words, *own, between])
-    error = f"± {cell(made.error, '.1f', 1e3)} by the counter's scatter"
-    return [*rows, ["the whole", cell(made.joules, ".1f", 1e3), "", error]]
-
-
-def fit_rows(record):
-    """How well the model meets each part, and its two numbers that are no joules."""
-    made = budget.make(record)
-    rows = [["part", "model against measurement"]]
-    rows += [[part, f"{cell(off, '+.1f', 100)} %"] for part, off in made.fit.residuals.items()]
-    rows.append(["voltage, per GHz", f"{made.fit.slope:.3f} of that at {made.fit.clock:.3f} GHz"])
-    if made.zeros is not None:
-        rows.append(["multiplying zeros takes", f"{100 * made.zeros:.0f} % of multiplying numbers"])
-    if made.apart is not None:
-        rows.append(["loads that do not merge take", f"{cell(made.apart, '+.1f', 1e3)} mJ"])
-    return rows
-
-
 PART_COLUMNS = (  # head, field, format, scale
     ("joules", "joules", ".3f", 1),
     ("clock, GHz", "sm_clock_ghz", ".3f", 1),
@@ -166,24 +142,21 @@ def counted_rows(record):
     return rows
 
 
-ENERGY_TABLES = {"budget": budget_rows, "fit": fit_rows, "parts": part_rows, "counts": counted_rows}
-ENERGY_PICTURE = (
-    '<img src="../plots/energy.png" width="900" alt="The energy budgets of rungs, and the '
-    'watts and clocks of their parts">'
-)
+ENERGY_TABLES = {
+    "budget": lambda record: budget.rows(budget.make(record)),
+    "parts": part_rows,
+    "counts": counted_rows,
+}
 
 
 def energy_block(library, words):
-    """A table of the newest whole run of a rung's parts, or the picture of all rungs."""
-    picture = words == ["picture"]
-    if not picture and (len(words) != 2 or words[0] not in ENERGY_TABLES):
-        raise usage(words, "energy budget, fit, parts or counts and a rung, or energy picture")
+    """A table of the newest whole run of a rung's parts."""
+    if len(words) != 2 or words[0] not in ENERGY_TABLES:
+        raise usage(words, "energy budget, parts or counts and a rung")
     runs = recorded.newest_energies(library.all_of("energy"), library.home)
-    runs = [library.answered(run) for run in runs if picture or run["rung"] == words[1]]
+    runs = [library.answered(run) for run in runs if run["rung"] == words[1]]
     if not runs:
         return [NOTHING]
-    if picture:
-        return [ENERGY_PICTURE]
     try:
         return table(ENERGY_TABLES[words[0]](runs[0]), 2 if words[0] == "parts" else 1)
     except budget.Unsolvable as error:

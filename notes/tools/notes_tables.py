@@ -9,36 +9,32 @@ Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that can
 
 from __future__ import annotations
 
-import argparse
-import sys
 from functools import partial
 from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from notes.tools import expressions, note_blocks, readings, readme_table
+from notes.tools import note_blocks, readings, readme_table
 
 
 def fill(note, library):
     """The note with its single figures and its blocks filled; the blocks of sources at the end,
     when all that was used is known. ValueError for a marker that isn't understood."""
     library.used = []
-    text_of = expressions.Evaluator(library).text
+    text_of = partial(readings.text_of, library=library)
     parts = markdown.segments(note)
-    texts = [part.text for part in parts]
-    for index in sorted(
-        range(len(parts)), key=lambda index: parts[index].words[:1] == ("sources",)
-    ):
-        part = parts[index]
+    texts = {part.line: part.text for part in parts}
+    for part in sorted(parts, key=lambda part: part.words[:1] == ("sources",)):
         if part.kind == "text":
-            texts[index] = markdown.replace_figures(part, text_of)
+            texts[part.line] = markdown.replace_figures(part, text_of)
         elif part.kind == "block":
             try:
                 lines = note_blocks.lines_of(library, part.words)
             except ValueError as error:
                 raise ValueError(f"line {part.line}: {error}") from error
-            texts[index] = "\n".join([part.text.splitlines()[0], *lines, markdown.END, ""])
-    return "".join(texts)
+            marker = part.text.splitlines()[0]
+            texts[part.line] = "\n".join([marker, *lines, markdown.END, ""])
+    return "".join(texts.values())
 
 
 def pages(notes):
@@ -48,11 +44,9 @@ def pages(notes):
     return [*found, readme] if readme.exists() else found
 
 
-def main(arguments=None):
-    """Parses the command line."""
-    parser = argparse.ArgumentParser(
-        description="Fill the notes from recorded results.", allow_abbrev=False
-    )
+def main(arguments):
+    """The whole program; returns its exit status."""
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--variants", metavar="FILE", type=Path, help="default: newest run with variants")
     add("--results", metavar="DIR", type=Path, default=recorded.RESULTS)
@@ -65,4 +59,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("make notes", main, {})

@@ -13,7 +13,7 @@ from bench.records import recorded
 
 SEPARATED_FROM = 10_000  # numbers from here on have commas between their thousands
 DECIMALS = re.compile(r"\.[0-9]")
-PARTS = ("low", "high", "spread", "±")
+PLUS_MINUS = "±"  # half of the distance from the 10th to the 90th percentile beside it
 
 
 class ExpressionError(ValueError):
@@ -82,7 +82,7 @@ class Format:
 
     unit: Unit
     decimals: int
-    part: str = "value"  # or one of PARTS
+    plus_minus: bool = False
     gain: bool = False  # a ratio as its signed distance from 1
 
 
@@ -92,8 +92,8 @@ def format_of(words, quantity):
     for word in words:
         if DECIMALS.fullmatch(word):
             found["decimals"] = int(word[1:])
-        elif word in PARTS:
-            found["part"] = word
+        elif word == PLUS_MINUS:
+            found["plus_minus"] = True
         elif word == "gain" and quantity.kind == "ratio":
             found.update(gain=True, unit=PERCENT)
         elif word in units:
@@ -108,24 +108,17 @@ def format_of(words, quantity):
 
 def number(quantity, form):
     """A quantity without its unit."""
-    parts = {"median": quantity.value, "low": quantity.low, "high": quantity.high}
-    if quantity.low is None and form.part in ("low", "high", "spread"):
-        raise ExpressionError(f"there are no percentiles: '{form.part}' shows nothing")
-    if quantity.low is not None and form.part == "±":
+    if quantity.low is not None and form.plus_minus:
+        parts = {"median": quantity.value, "low": quantity.low, "high": quantity.high}
         scaled = {part: value * form.unit.scale for part, value in parts.items()}
         return recorded.plus_minus(scaled, form.decimals)
-
-    def text(part):
-        value = (parts[part] - form.gain) * form.unit.scale
-        style = f"{'+' * form.gain}{',' * (abs(value) >= SEPARATED_FROM)}.{form.decimals}f"
-        return f"{value:{style}}".replace("-", "−")
-
-    shown = {"spread": ("low", "high"), "low": ("low",), "high": ("high",)}
-    return " to ".join(map(text, shown.get(form.part, ("median",))))
+    value = (quantity.value - form.gain) * form.unit.scale
+    style = f"{'+' * form.gain}{',' * (abs(value) >= SEPARATED_FROM)}.{form.decimals}f"
+    return f"{value:{style}}".replace("-", "−")
 
 
 def write_as(quantity, words):
     """The text of a quantity in the format of those words; with ± it has no unit."""
     form = format_of(words, quantity)
-    unit = "" if form.part == "±" else form.unit.text
+    unit = "" if form.plus_minus else form.unit.text
     return f"{number(quantity, form)} {unit}".strip()

@@ -17,8 +17,13 @@ from typing import NamedTuple
 
 from bench import rungs
 from bench.records import recorded
-from bench.records.vocabulary import EMULATED_DIMENSIONS, EMULATOR_COUNTS, EXTRA_WAVEFRONTS
-from notes.tools import energy_figures, quantities, trace_figures
+from bench.records.vocabulary import (
+    CONTENDERS,
+    EARLY,
+    EMULATOR_COUNTS,
+    counts_of,
+)
+from notes.tools import quantities
 from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 
 INPUTS = "normal"  # of all that is shown
@@ -35,20 +40,10 @@ SELECTORS = {  # what a word selects: the first that it fits
     "shape": SHAPE.fullmatch,
     "gpu": re.compile(r"(?:gh|[abhl])[0-9]{2,3}").fullmatch,
 }
-WHOLE = {"trace": "GPU's trace", "energy": "whole energy run"}  # records that are of one rung each
 ALLOWED = {  # kind of record: what may be selected of it
     "ladder": tuple(SELECTORS),
     "counters": ("commit", "shape", "gpu"),
     "emulator": (),
-    "trace": ("gpu",),
-    "energy": ("commit", "gpu"),
-}
-CONTENDERS = {  # who is no rung, and the track beside whose rungs they are looked for in sentences
-    "cublas": "v",
-    "cublaslt": "v",
-    "cublas_fp16_sums": "a",
-    "device_copy": "t",
-    "second_opinion": "t",
 }
 
 # --- figures --------------------------------------------------------------------------------
@@ -76,9 +71,8 @@ EMULATED = "emulator."
 
 def kind_of(figure):
     """In which kind of record a figure stands."""
-    for prefix in (EMULATED, trace_figures.PREFIX, energy_figures.PREFIX):
-        if figure.startswith(prefix):
-            return prefix.rstrip(".")
+    if figure.startswith(EMULATED):
+        return "emulator"
     return "counters" if figure in COUNTED or "__" in figure else "ladder"
 
 
@@ -132,8 +126,10 @@ def of_ladder(ladder, request):
         own, theirs = (of_times(ladder, one["step"])["time"] for one in (timing, other))
         return quantities.divide(theirs, own)
     if key.startswith(RATIO) or key == EARLY_RATIO:
-        found = recorded.early_ratio(timing) if key == EARLY_RATIO else timing.get(key)
-        found = known(found, f"{key} of {subject}")
+        found = known(timing.get(EARLY if key == EARLY_RATIO else key), f"{key} of {subject}")
+        if key == EARLY_RATIO:  # which no record has
+            pairs = zip(timing["cublas"]["seconds"], found["seconds"])
+            found = recorded.summary([theirs / early for theirs, early in pairs])
         return Quantity(found["median"], "ratio", found["low"], found["high"])
     pairs = {pair["upper"]: pair["paired_ratio"] for pair in ladder["neighbours"]}
     if figure == AGAINST:
@@ -156,25 +152,12 @@ def of_counters(record, request):
 def of_emulator(record, request):
     """A figure of the emulator's counts."""
     rungs = {one["step"]: one for ladder in record["ladders"] for one in ladder["rungs"]}
-    rung = known(rungs.get(request.subject), request.subject)
-    found = known(rung.get("emulator"), f"result of {request.subject}")
-    sites = found["shared_memory_accesses"]
-    counts = {
-        **found["counts"],
-        **{name: rung["problem"].get(name) for name in EMULATED_DIMENSIONS},
-        EXTRA_WAVEFRONTS: sum(site[EXTRA_WAVEFRONTS] for site in sites),
-    }
+    counts = counts_of(known(rungs.get(request.subject), request.subject))
     name = request.figure.removeprefix(EMULATED)
     return Quantity(known(counts.get(name), name), "bytes" if name.endswith("_bytes") else "count")
 
 
-ANSWERS = {
-    "ladder": of_ladder,
-    "counters": of_counters,
-    "emulator": of_emulator,
-    "trace": lambda record, request: trace_figures.figure(record, request.figure),
-    "energy": lambda record, request: energy_figures.figure(record, request.figure),
-}
+ANSWERS = {"ladder": of_ladder, "counters": of_counters, "emulator": of_emulator}
 
 # --- where to look --------------------------------------------------------------------------
 
@@ -201,7 +184,7 @@ class Request:
         if self.subject not in CONTENDERS:
             others = ", ".join(CONTENDERS)
             raise ExpressionError(f"'{self.subject}' is neither a rung, a variant nor {others}")
-        return self.beside or CONTENDERS[self.subject]
+        return self.beside or CONTENDERS[self.subject].track
 
 
 class Place(NamedTuple):
@@ -264,13 +247,9 @@ def compares(record, name):
 
 
 def fits(record, place, requests, shown=None):
-    """Whether a record is what a place asks for, and has results of all who are named; an energy
-    run all that a budget needs. Unless a commit is named, ladders and counters show the programs as
-    they are today, beside the rungs that they grow from, and no variants or rivals unasked."""
-    if place.kind == "trace":
-        return record["step"] == requests[0].subject
-    if place.kind == "energy":
-        return record["rung"] == requests[0].subject and recorded.is_whole_energy(record)
+    """Whether a record is what a place asks for, and has results of all who are named. Unless a
+    commit is named, ladders and counters show the programs as they are today, beside the rungs that
+    they grow from, and no variants or rivals unasked."""
     names = {one.name for one in requests if one.name}
     contenders = {one.subject for one in requests if not one.name}
     against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs_today()}
@@ -294,9 +273,8 @@ def fits(record, place, requests, shown=None):
 class Library:
     """The recorded results of a folder; `used` is every record that answered a request."""
 
-    def __init__(self, folder=recorded.RESULTS, traces=recorded.TRACES, variants=None):
+    def __init__(self, folder=recorded.RESULTS, variants=None):
         self.folder = Path(folder)
-        self.traces = Path(traces)
         self.variants = variants
         self.used = []
         self.kinds = {}
@@ -307,12 +285,9 @@ class Library:
         return recorded.home(self.folder)
 
     def all_of(self, kind):
-        """Every record of that kind; of traces those of a GPU."""
+        """Every record of that kind."""
         if kind not in self.kinds:
-            if kind == "trace":
-                found = [record for record in recorded.all_traces(self.traces) if record["gpu"]]
-            else:
-                found = [record for _, record in recorded.all_of_kind(self.folder, kind)]
+            found = [record for _, record in recorded.all_of_kind(self.folder, kind)]
             self.kinds[kind] = found
         return self.kinds[kind]
 
@@ -335,11 +310,8 @@ class Library:
         if not found:
             asked = ", ".join(dict.fromkeys(f"{one.subject} {one.figure}" for one in requests))
             where = ", ".join(str(value) for value in place[1:] if value)
-            raise ExpressionError(
-                f"no {WHOLE.get(place.kind, place.kind)} of {asked} is recorded in: {where}"
-            )
-        if place.kind not in WHOLE:
-            found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
+            raise ExpressionError(f"no {place.kind} of {asked} is recorded in: {where}")
+        found = [one for one in found if good_names(one) >= whole_track(place.track)] or found
         return self.answered(max(found, key=recorded.precedence(found, self.home)))
 
     def with_variants(self, commit=None):
@@ -360,12 +332,34 @@ def answer(requests, library, missing=()):
     has the programs says `missing`, errors that are then none."""
     groups, answers = {}, {}
     for request in requests:
-        place = place_of(request)
-        alone = place.kind in WHOLE and request.subject
-        groups.setdefault((place, alone), []).append(request)
-    for (place, _), group in groups.items():
+        groups.setdefault(place_of(request), []).append(request)
+    for place, group in groups.items():
         record = library.find(place, group)
         for request in group:
             with contextlib.suppress(*missing):
                 answers[request] = ANSWERS[place.kind](record, request)
     return answers
+
+
+EXPRESSION = re.compile(
+    r"(?P<who>[a-z][\w-]*(?:/[a-z][\w-]*)?) (?P<figure>[A-Za-z_][\w.-]*)"
+    r"(?P<selectors>(?: @\w+)*)(?: as (?P<form>.+))?"
+)
+
+
+def text_of(expression, library):
+    """What is written for an expression in a sentence (notes/README.md), such as
+    `v07/v06 tflops @4096 as gain`. ExpressionError, quoting it, if nothing can be."""
+    words = " ".join(expression.split())
+    match = EXPRESSION.fullmatch(words)
+    try:
+        if not match:
+            raise ExpressionError("write who and a quantity: v07/v06 tflops @4096 as gain")
+        selectors = tuple(word[1:] for word in match["selectors"].split())
+        requests = [Request(one, match["figure"], selectors) for one in match["who"].split("/")]
+        answers = answer(requests, library)
+        found = [answers[request] for request in requests]
+        quantity = quantities.divide(*found) if len(found) > 1 else found[0]
+        return quantities.write_as(quantity, (match["form"] or "").split())
+    except ExpressionError as error:
+        raise ExpressionError(f"'{words}': {error}") from error

@@ -5,20 +5,20 @@
 bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs.
 The other markers may stand in either: `ampere` and `tma` are the newest runs of the a and t tracks at
 some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
-gpu_tables.py. --check writes nothing and exits 1 if the README says anything else.
+shapes_table.py. --check writes nothing and exits 1 if the README says anything else.
 
 Exit status: 0 done (or equal), 1 the README differs, 2 bad usage or a file that cannot be read.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench import markdown, process
 from bench.records import recorded
-from notes.tools import gpu_tables, readings, shapes_table
+from notes.tools import readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
@@ -77,7 +77,7 @@ def block(ladder, steps, folder=recorded.RESULTS):
     """Everything between the markers, as one text."""
     if ladder is None:
         return NOTHING
-    runs = recorded.beside(ladder, folder)
+    runs = recorded.beside_in(ladder, [one for _, one in recorded.all_ladders(folder)])
     names = recorded.all_names(ladder)
     runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
     said = shapes_table.caption({recorded.shape_of(ladder): runs})
@@ -105,9 +105,9 @@ def track_block(steps, track):
 BLOCKS = {  # what a README need not have, by its marker
     "ampere": lambda steps: track_block(steps, "a"),
     "tma": lambda steps: track_block(steps, "t"),
-    "sizes": lambda _: captioned(*gpu_tables.sizes(), words=1),
-    "calls": lambda _: captioned(*gpu_tables.calls()),
-    "rivals": lambda _: captioned(*gpu_tables.rivals()),
+    "sizes": lambda _: captioned(*shapes_table.sizes(), words=1),
+    "calls": lambda _: captioned(*shapes_table.calls()),
+    "rivals": lambda _: captioned(*shapes_table.rivals()),
 }
 
 
@@ -157,27 +157,22 @@ def update(program, pages, fill, check):
     return status
 
 
-def main():
-    """Parses the command line."""
-    parser = argparse.ArgumentParser(
-        description="Fill the README's results from a recorded ladder.", allow_abbrev=False
-    )
+def main(arguments):
+    """The whole program; returns its exit status."""
+    parser = process.parser(__doc__)
     add = parser.add_argument
     add("--results", metavar="FILE", type=Path, help="default: newest headline run")
     add("--readme", type=Path, help="default: README.md and notes/results.md")
     add("--check", action="store_true", help="write nothing; exit 1 on a difference")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
 
     pages = [options.readme or recorded.ROOT / "README.md"]
     steps = pages[0].parent / "steps"
     if options.readme is None:
         pages.append(recorded.ROOT / "notes" / "results.md")
-
-    def filled(text):
-        return fill(text, steps, options.results)
-
+    filled = partial(fill, steps=steps, results=options.results)
     return update("python3 -m notes.tools.readme_table", pages, filled, options.check)
 
 
 if __name__ == "__main__":
-    sys.exit(process.ended(main))
+    process.run_as("readme_table", main, {})

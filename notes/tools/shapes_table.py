@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 
-from bench.markdown import plain
+from bench import shapes
+from bench.markdown import DASH, plain
 from bench.records import recorded
+from bench.records.vocabulary import CONTENDERS, is_rival
 from notes.tools import readings
 from notes.tools.quantities import ExpressionError, Quantity, write_as
 
@@ -18,17 +20,7 @@ SHAPES = {
     recorded.MOVES: ((32768, 32768), (4096, 16384)),
 }
 NOTHING = "Not recorded yet."
-DASH = "–"
-CUBLASLT = "cuBLASLt's best"
-CONTENDERS = {  # whom rungs are compared with: what rows, columns and sentences call them
-    "cublas": ("cuBLAS", "its default, fp32 sums"),
-    "cublas_fp16_sums": ("cuBLAS", "fp16 sums"),
-    "cublaslt": ("cuBLASLt", None),  # the best of so many
-    "device_copy": ("copy", "cudaMemcpyAsync, device to device"),
-    "second_opinion": ("other", None),  # its own name
-}
-
-SHARE_AND_CLOCK = (("tensor-core share", "share"), ("SM clock", "clock"))  # columns: head, figure
+CUBLASLT = CONTENDERS["cublaslt"].title
 
 # --- what was measured, on what, when -------------------------------------------------------
 
@@ -53,11 +45,6 @@ def machine(gpu):
     return ", ".join([gpu["name"], *(f"{name} {value}" for name, value in found.items() if value)])
 
 
-def plural(count, one, several):
-    """'1 round', '2 rounds'"""
-    return f"{count} {one if count == 1 else several}"
-
-
 def inputs(record):
     """'normal inputs, seed 1', if the record says so."""
     problem = record["problem"]
@@ -70,7 +57,7 @@ def made(record):
     if "rounds" not in record:
         return words
     passes, rounds = record["passes"], record["rounds"]
-    return f"{words}, {plural(passes, 'pass', 'passes')} of {plural(rounds, 'round', 'rounds')}"
+    return f"{words}, {passes} pass{'es' * (passes > 1)} of {rounds} round{'s' * (rounds > 1)}"
 
 
 def on(record):
@@ -112,11 +99,10 @@ def emulated(record):
     return f"The emulator's counts of one launch: {', '.join(places)}; policy {record['policy']}."
 
 
-KINDS = ("ladder", "counters", "trace", "energy")
+KINDS = ("ladder", "counters", "energy")
 WHAT = {  # was recorded, and how
     "ladder": ("Times, {protocol}", ""),
     "counters": ("Counts, ncu {ncu}", ""),
-    "trace": ("Trace of {step}", "CTA {launch[cta]} of {launch[ctas]}"),
     "energy": ("Energy: the parts of {rung}", ""),
 }
 
@@ -149,10 +135,10 @@ def sources(records):
 # --- which runs -----------------------------------------------------------------------------
 
 
-def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
+def find(names, shapes, protocol="burst", track="v", kind=None, folder=recorded.RESULTS):
     """The runs of all of `names` at each shape at which there are any: of other GPUs and cards
     those of the same commit. `kind` says of a ladder whether it may be shown."""
-    library = readings.Library(folder or recorded.RESULTS)
+    library = readings.Library(folder)
     requests = [readings.Request(name, "time") for name in names]
     runs = {}
 
@@ -164,7 +150,7 @@ def find(names, shapes, protocol="burst", track="v", kind=None, folder=None):
         with contextlib.suppress(ExpressionError):
             place = readings.Place("ladder", track, shape, protocol)
             ladder = library.find(place, requests, shown)
-            runs[shape] = recorded.beside(ladder, library.folder, shown)
+            runs[shape] = recorded.beside_in(ladder, library.all_of("ladder"), shown)
     return runs
 
 
@@ -228,7 +214,7 @@ def ratio_columns(runs):
 def label_of(ladders, name):
     """(name, idea) of a program, and why it failed; of a contender what it is."""
     if name in CONTENDERS:
-        label, words = CONTENDERS[name]
+        label, words = CONTENDERS[name].name, CONTENDERS[name].idea
         if name == "cublaslt":
             words = recorded.best_of_cublaslt(ladders)
         if name == "second_opinion":
@@ -274,3 +260,97 @@ def table(names, folder=recorded.RESULTS):
     unit = measure.unit + " read and written" * (measure is recorded.MOVES)
     found = rows(["program", "idea"], ladders, names, columns)
     return found, f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+
+
+# --- several GPUs side by side ----------------------------------------------------------------
+
+BESIDE_CALLS = ("cublas", "cublaslt")
+CHOOSES = "v18"  # its tile for each product
+RIVAL_SHAPES = ((8192,) * 3, (4096,) * 3)
+
+
+def sizes(folder=recorded.RESULTS):
+    """v18 at squares and at shapes of models: its usual launch, and its early launch."""
+    squares = [(size,) * 3 for size in shapes.SQUARES]
+    runs = find({CHOOSES}, (*squares, *shapes.MODELS), folder=folder)
+    if not runs:
+        return None, NOTHING
+    columns = ratio_columns(runs)
+    found = [["m x n x k", f"{CHOOSES}, TFLOPS", *(head for head, *_ in columns)]]
+    for shape, of_gpu in runs.items():
+        first = next(iter(of_gpu.values()))[:1]
+        cells = [cell(of_gpu.get(gpu, ()), CHOOSES, figure, "±") for _, gpu, figure in columns]
+        found.append([title(shape), cell(first, CHOOSES, "tflops", "±"), *cells])
+    best = recorded.best_of_cublaslt(first_ladders(runs))
+    return found, caption(runs, f"{CUBLASLT} is {best}.")
+
+
+def call_cell(ladder, name):
+    """'8.3 ±.2 (0.4 ms)': microseconds of a call, and in parentheses what was done once before. Of
+    cuBLASLt that is the longest: one program of a ladder searches."""
+    text = cell([ladder], name, "time", "us", ".1", "±")
+    if name not in CONTENDERS:
+        once = cell([ladder], name, "before_seconds", ".1")
+        return text if once == DASH else f"{text} ({once})"
+    passes = [one for rung in recorded.measured(ladder) for one in rung["passes"] if name in one]
+    found = [one[name].get("before_seconds") for one in passes]
+    found = [value for value in found if value is not None]
+    if not found:
+        return text
+    seconds = (max if name == "cublaslt" else recorded.median)(found)
+    return f"{text} ({write_as(Quantity(seconds, 'time'), ['.1'])})"
+
+
+def calls(folder=recorded.RESULTS):
+    """One product from an idle stream until it is there, the host included."""
+    ladders = [one for _, one in recorded.all_ladders(folder)]
+    found = {recorded.shape_of(one) for one in ladders if one["protocol"] == "call"}
+    runs = find((), sorted(found), "call", folder=folder)
+    if not runs:
+        return None, NOTHING
+    ladders = first_ladders(runs)
+    names = {name for ladder in ladders for name in recorded.all_names(ladder)}
+    names = sorted(names, key=recorded.name_order)
+    others = [CONTENDERS[name].title for name in BESIDE_CALLS]
+    found = [["m x n x k", "GPU", *names, *others]]
+    for ladder in ladders:
+        cells = [call_cell(ladder, name) for name in (*names, *BESIDE_CALLS)]
+        where = title(recorded.shape_of(ladder)), recorded.short_name(ladder["gpu"])
+        found.append([*where, *cells])
+    words = (
+        "Microseconds of a call; in parentheses what each did once before: a rung prepares, cuBLAS "
+        f"starts, cuBLASLt starts and looks for {recorded.best_of_cublaslt(ladders)}."
+    )
+    return found, caption(runs, words)
+
+
+def rivals(folder=recorded.RESULTS):
+    """Other people's kernels beside the top of the ladder, track by track."""
+    how = {"kind": recorded.has_rivals, "folder": folder}
+    of_tracks = list(filter(None, (find((), RIVAL_SHAPES, track=track, **how) for track in "va")))
+    if not of_tracks:
+        return None, NOTHING
+    gpus = gpus_of({id(of): of for found in of_tracks for of in found.values()})
+    places = [
+        (gpu, shape)
+        for gpu in gpus
+        for shape in RIVAL_SHAPES
+        if any(gpu in found.get(shape, ()) for found in of_tracks)
+    ]
+    shown, said = [], []
+    for found in of_tracks:
+        columns = []
+        for gpu, shape in places:
+            cards = found.get(shape, {}).get(gpu, [])[:1]
+            head = f"{gpus[gpu]}, {title(shape)}: TFLOPS"
+            columns.append((head, [cards], "tflops", "±"))
+            columns.append(("of cuBLAS", [cards], "ratio", "±"))
+        ladders = [ladder for _, (cards,), *_ in columns[::2] for ladder in cards]
+        names = list(dict.fromkeys(name for one in ladders for name in recorded.all_names(one)))
+        rungs = [name for name in names if not is_rival(name)]
+        top = recorded.TOP if recorded.TOP in rungs else max(rungs, default=None)
+        names = [*filter(is_rival, names), *([top] if top else [])]
+        of_track = rows(["program", "what"], ladders, names, columns)
+        shown += of_track[1:] if shown else of_track
+        said.append(caption(found))
+    return shown, " ".join(dict.fromkeys(said))

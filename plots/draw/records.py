@@ -96,19 +96,23 @@ class Records:
 
 def load(paths=()):
     """The records in these files, or all in bench/results. ValueError for one that is broken."""
+    places = paths or sorted(recorded.RESULTS.glob("*.json"))
+    files = [[record for _, record in recorded.places_in(path)] for path in places]
+    traces, energy = (
+        [run for runs in files for run in runs if run["kind"] == kind]
+        for kind in ("trace", "energy")
+    )
+    files = [[run for run in runs if run["kind"] in ("ladder", "counters")] for runs in files]
+    runs = [run for of_file in files for run in of_file]
     if not paths:
-        energy = [run for _, run in recorded.all_of_kind(recorded.RESULTS, "energy")]
-        files = recorded.all_files()
-        runs = [run for file in files for run in file]
         runs.sort(key=recorded.precedence(runs, recorded.home()))
         return Records(runs, False, files, recorded.all_traces(), energy)
-    files = [recorded.records_of(path) for path in paths]
-    for path, runs in zip(paths, files):
-        if runs and not any(run["kind"] != "ladder" or recorded.rungs_only(run) for run in runs):
+    for path, of_file in zip(paths, files):
+        if of_file and not any(
+            one["kind"] != "ladder" or recorded.rungs_only(one) for one in of_file
+        ):
             raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
-    traces = [trace for path in paths for trace in recorded.traces_of(path)]
-    energy = [run for path in paths for run in recorded.energy_of(path)]
-    return Records([run for runs in files for run in runs], True, files, traces, energy)
+    return Records(runs, True, files, traces, energy)
 
 
 def alike(runs):
