@@ -44,7 +44,10 @@ SHOWN = {  # of each picture: texts, and words in texts
     "matrix-descriptor": (["0x4000004000010846", "15.0", "swizzle"], ["128-byte swizzle"]),
     "two-consumers": (["warp 11", "168", "40"], ["rows 64 to 127 of D", "= 64,512, of 65,536"]),
     "cluster-multicast": (["empty: 2 + 2 arrivals", "128 rows"], ["32 KiB; 48 KiB arrive"]),
-    "tall-tile": (["stage 2", "D: 50 KiB", "sums"], ["24 % fewer bytes per FLOP", "2 blocks of 64"]),
+    "tall-tile": (
+        ["stage 2", "D: 50 KiB", "sums"],
+        ["24 % fewer bytes per FLOP", "2 blocks of 64"],
+    ),
 }
 
 

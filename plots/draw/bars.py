@@ -6,7 +6,7 @@ from plots.draw import style
 
 
 def spread_of(values):
-    """The distances from the median to the 10th and the 90th percentile, as errorbar wants them."""
+    """The distances from the median to the 10th and the 90th percentile, as errorbar takes them."""
     median = values["median"]
     return [[median - values["low"]], [values["high"] - median]]
 

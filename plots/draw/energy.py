@@ -68,7 +68,7 @@ def panel(axes, names, rungs, title):
 
 
 def budget_rows(made):
-    """What panel() wants of one rung's budget, in mJ."""
+    """What panel() draws of one rung's budget, in mJ."""
     found = []
     for entry in made.entries:
         value, low, high = (1e3 * joules for joules in (entry.joules, entry.low, entry.high))

@@ -16,7 +16,7 @@ from plots.draw.records import Missing
 
 NAME = "power"
 NEAR = 1.15  # times the fewest joules: the lower panel ends there
-AT_LIMIT = 0.96  # of the power limit: who draws more is at it
+AT_LIMIT = 0.96  # of the power limit: what draws more is at it
 RUNG = {"marker": "o", "color": style.BLUE, "label": "a rung"}
 OTHER = {"marker": "D", "color": style.ORANGE, "label": "cuBLAS, and the best of cuBLASLt"}
 PART = {"marker": "s", "color": "0.8"}

@@ -41,7 +41,7 @@ DOES = {
 
 
 class Picture:
-    """The picture of one trace, as plot.py wants it."""
+    """The picture of one trace, for plot.py."""
 
     def __init__(self, record):
         self.NAME = f"trace-{recorded.trace_name(record)}"

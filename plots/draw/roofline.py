@@ -67,7 +67,7 @@ def find(records):
 
 
 def notes(found):
-    """The rungs whose bytes nobody counted."""
+    """The rungs whose bytes are not counted."""
     there = {name for name, _, _ in rows(*found)}
     lacking = [name for name in recorded.all_names(found[0]) if name not in there]
     return [f"no point for {', '.join(lacking)}: bytes not counted"] if lacking else []

@@ -47,7 +47,7 @@ def changes(ladder, reading):
 
 
 def panel(axes, ladder, reading, words, how):
-    """The bars of one reading, those of whom the rungs are compared with last and white."""
+    """The bars of one reading, those of what the rungs are compared with last and white."""
     scale, digits = words
     values = [value(rung, reading) for rung in ladder["rungs"]]
     rungs = len(values)

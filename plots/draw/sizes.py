@@ -9,7 +9,7 @@ from plots.draw.records import Missing, alike
 
 NAME = "sizes"
 FEWEST = 3  # sizes that make a curve
-OTHERS = {  # whom the rungs are compared with, by their names in a ladder
+OTHERS = {  # what the rungs are compared with, by their names in a ladder
     "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
     "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
 }
@@ -18,7 +18,7 @@ ENOUGH = 1 + len(CHOSEN)  # of them for a picture
 NEAR = (0.95, 1.05)  # of cuBLASLt: what the panels of ratios show at least
 MARKS = (
     {"marker": "v", "color": style.ORANGE, "linestyle": "-"},
-    {"marker": "s", "color": style.GREEN, "linestyle": "-"},
+    {"marker": "s", "color": style.GREEN, "linestyle": (0, (4, 1.2))},
     {"marker": "D", "color": style.PURPLE, "linestyle": "-"},
     {"marker": "^", "color": style.SKY, "linestyle": "-"},
     {"marker": "P", "color": style.VERMILION, "linestyle": "-", "linewidth": 2.2},

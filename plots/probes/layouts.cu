@@ -34,7 +34,7 @@ struct WarpOperands {
     alignas(16) fp16 b[N * K]; // column by column
 };
 
-// What mma.sync wants of its operands is what ldmatrix gives it in the Ampere rungs: of A [32][8]
+// The operands that mma.sync takes are what ldmatrix gives it in the Ampere rungs: of A [32][8]
 // and B [32][4] that hold the numbers of their elements. Of D = I * B [32][4], each slot has the
 // number of its element too.
 __global__ void multiply_warp(int *a, int *b, int *d) {

@@ -63,7 +63,7 @@ def draw_tile(axes, found):
     x, y = back + k + gap, back + k + gap
     cells.board(axes, -2, x + n + 100, y + m + 6, -14)
     axes.set_aspect("equal")
-    for i in range(found["stages"] - 1, 0, -1):  # the other stages, behind these
+    for i in range(found["stages"] - 1, 0, -1):  # the other stages, farther back
         offset = back - step * i
         box(axes, offset, y - step * i, k, m, facecolor="white")
         box(axes, x - step * i, offset, n, k, facecolor="white")
@@ -160,7 +160,7 @@ def send(axes, begin, end, cta, **how):
 
 
 def draw_loads(axes, rung, facts):
-    """Two CTAs: above what they load, in the middle their stages, below who hands a stage back."""
+    """Two CTAs: above what they load, in the middle their stages, below the arrivals that hand a stage back."""
     cells.board(axes, 0, 100, 121, -7)
     share = facts["cluster"]
     kind = f"clusters of {share}" if share > 1 else "no clusters"
@@ -198,9 +198,9 @@ def draw_loads(axes, rung, facts):
             if to == cta or share > 1:
                 shift = (-3, 3)[cta] if share > 1 else 0
                 send(axes, (left + 23, 86), (x + shift, 100), cta)
-    asked = (facts["tile_m"] + rows) * facts["bk"] * ELEMENT_BYTES
+    requested = (facts["tile_m"] + rows) * facts["bk"] * ELEMENT_BYTES
     lands = facts["a_bytes"] + facts["b_bytes"]
-    words = f"a CTA requests {facts['tile_m']} + {rows} rows, {kib(asked)}; {kib(lands)} arrive"
+    words = f"a CTA requests {facts['tile_m']} + {rows} rows, {kib(requested)}; {kib(lands)} arrive"
     cells.label(axes, 50, 115, words, size=10)
 
 

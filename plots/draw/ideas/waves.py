@@ -15,7 +15,7 @@ BEFORE, SHOWN = 5, 6  # waves, counted from 0: of one group, not its first and n
 RUNGS = {
     "v12": (False, False, "both waves walk k forwards"),
     "v13": (True, False, "every other wave walks k backwards"),
-    "v14": (True, True, "and hints: B's lines leave first"),
+    "v14": (True, True, "and hints: B's lines are evicted first"),
 }
 FOUND = {"facecolor": "#5DB594", "edgecolor": "black", "linewidth": 0.6}
 READ = {"facecolor": "#F3C460", "hatch": "//", "edgecolor": "0.3", "linewidth": 0.6}
@@ -24,16 +24,16 @@ EDGE = 0.07  # of D's side: how wide the panels of A and B are drawn
 
 
 class Cache:
-    """An L2 of so many bytes: when it is full, lines marked to leave first go, then those that were not
-    used for longest."""
+    """An L2 of so many bytes: when it is full, lines marked evict-first go, then the least
+    recently used."""
 
     def __init__(self, capacity):
         self.room, self.kept, self.first = capacity, OrderedDict(), OrderedDict()
 
-    def use(self, item, count, leaves_first):
+    def use(self, item, count, evict_first):
         """Uses a slice; True if it was there."""
         there = self.kept.pop(item, 0) or self.first.pop(item, 0)
-        (self.first if leaves_first else self.kept)[item] = count
+        (self.first if evict_first else self.kept)[item] = count
         self.room += there - count
         while self.room < 0:
             self.room += (self.first or self.kept).popitem(last=False)[1]
@@ -133,7 +133,7 @@ def draw_matrix(axes, found):
     cells.label(axes, -1.3 * edge, -1.3 * edge, "A  B")
     how = {"ha": "left", "va": "top", "size": 10, "linespacing": 1.4}
     words = (
-        f"green: rows of A that wave {SHOWN} reads again;\n"
+        f"green in A: rows that wave {SHOWN} reads again;\n"
         f"B's columns are new to it, and no later\n"
         f"wave of the group reads those of wave {BEFORE}"
     )
@@ -178,8 +178,8 @@ def draw_waves(pyplot, found):
     style.frame(
         figure,
         "What a wave finds in the L2: the rows of A that the wave before it read last",
-        "green: found in the L2; hatched: read from DRAM; by a model: the least recently used leaves "
-        "first",
+        "plain green: found in the L2; hatched: read from DRAM; by a model that evicts the least "
+        "recently used",
         more=[f"{half} MiB: if the L2 keeps each line in both of its halves ({found['gpu']})"],
     )
     return figure
