@@ -21,9 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "plots" / "ideas"
 PROBES = ROOT / "build" / "probes"
-LEAST_PIXELS = 9  # of a text, where GitHub shows a picture 800 pixels wide
-SHOWN_WIDTH = 800
-MOST_COVERED = 0.15  # of a text by another one
 
 from tools import pictures
 from tools.pictures import check_picture, plot, require, same, suffixed, svg_of, texts_of
@@ -442,20 +439,9 @@ def test_legible(_):
 
     pyplot = import_pyplot()
     for name, _, draw in ideas.pictures():
-        figure, svg = draw(pyplot, shown_in(name)), svg_of(drawn() / name)
+        figure = draw(pyplot, shown_in(name))
         style.settle(figure)
-        width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
-        sizes = [float(size) for size in re.findall(r"font(?:-size)?: [^;]*?([\d.]+)px", svg)]
-        least = min(sizes) * SHOWN_WIDTH / width
-        require(least >= LEAST_PIXELS, f"{name}: a text of {least:.1f} pixels")
-        written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
-        written += [text for legend in figure.legends for text in legend.get_texts()]
-        written += [axes.title for axes in figure.axes]
-        for text in written:
-            box, whole = text.get_window_extent(), figure.bbox
-            inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1
-            require(inside or not text.get_text(), f"{name}: '{text}' leaves the picture")
-        same((name, pictures.overlaps(written, MOST_COVERED)), (name, []))
+        pictures.check_legible(figure, name)
         pyplot.close(figure)
 
 

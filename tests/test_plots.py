@@ -116,6 +116,19 @@ def test_committed(_):
         check_picture(there)
 
 
+def test_legible(_):
+    """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
+    from plots import plot as program
+    from plots.draw import records, ring, style
+
+    pyplot, runs = program.import_pyplot(), records.load()
+    for picture in (*program.PICTURES, *ring.pictures(runs)):
+        figure = picture.draw(pyplot, picture.find(runs), runs)
+        style.settle(figure)
+        pictures.check_legible(figure, picture.NAME)
+        pyplot.close(figure)
+
+
 def test_grey(_):
     """In grey, no two states of a stage and no two doings of a warp look alike."""
     from plots.draw import ring

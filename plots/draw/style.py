@@ -190,7 +190,7 @@ def others(ladder):
 def others_last(names, others):
     """The places of these columns, the last `others` of them apart: their names are long."""
     rungs = len(names) - others
-    return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
+    return [*range(rungs), *(rungs + 0.2 + 1.7 * place for place in range(others))]
 
 
 def tensor_peak(records, ladder):
