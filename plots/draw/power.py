@@ -23,7 +23,7 @@ PART = {"marker": "s", "color": "0.8"}
 LIMIT = {**style.PEAK, "label": "the power limit"}
 PARTS = {  # of a rung that was measured in parts, and what they are
     "idle": "nothing runs",
-    "loads-l2": "loads alone, from the L2",
+    "loads": "loads alone",
     "multiply-zeros": "wgmma alone, on zeros",
     "multiply-half": "wgmma alone,\nhalf of the SMs",
     "multiply": "wgmma alone",
@@ -41,7 +41,7 @@ def known_of(ladder):
 
 
 def find(records):
-    """(sustained ladder at the usual size with the most rungs, the newest run of a rung's parts on such
+    """(newest sustained ladder at the usual size with the most rungs, the newest run of a rung's parts on such
     a GPU or None)."""
     usual = (recorded.HEADLINE_SIZE,) * 3
     ladders = [run for run in records.ladders("v", "sustained") if recorded.shape_of(run) == usual]
@@ -49,7 +49,7 @@ def find(records):
     if not ladders:
         command = 'make ladder ARGS="--protocol sustained"'
         raise Missing(f"no sustained run of the v track at 8192³ with watts and joules ({command})")
-    ladder = max(ladders, key=lambda run: len(recorded.measured(run)))
+    ladder = max(reversed(ladders), key=lambda run: len(recorded.measured(run)))
     parts = [run for run in records.energy if run["gpu"]["name"] == ladder["gpu"]["name"]]
     return ladder, max(parts, key=lambda run: run["date"], default=None)
 
@@ -118,11 +118,8 @@ def draw(pyplot, found, _):
     ladder, energy = found
     known = known_of(ladder)
     limit = ladder["gpu"].get("power_limit_watts") or max(one["watts"] for one in known.values())
-    parts = (
-        [part for name, part in budget.good_parts(energy).items() if name in PARTS]
-        if energy
-        else []
-    )
+    parts = budget.good_parts(energy) if energy else {}
+    parts = [parts[name] for name in PARTS if parts.get(name, {}).get("sm_clock_ghz")]
     figure, (upper, lower) = style.figure_of(pyplot, 8.2, 2, 1, height_ratios=(1.25, 1))
     clock_panel(upper, known, parts, energy and energy["rung"], limit)
     most = NEAR * min(one["joules"] for one in known.values())
@@ -133,7 +130,7 @@ def draw(pyplot, found, _):
         for name, one in known.items()
         if name not in near
     ]
-    more = ["why wgmma has a lower clock below the limit, too, is open"] if parts else []
+    more = ["open: why the clock is lower for wgmma alone even below the limit"] if parts else []
     more += [f"not in the lower panel: {'; '.join(far)}"] if far else []
     records = (ladder, energy) if energy else (ladder,)
     style.frame(figure, style.what(ladder), style.details(*records), columns=2, more=more)
