@@ -197,6 +197,7 @@ ifeq ($(BELOW),)
 	@echo 'There is nothing below $(RUNG): it is the first rung.'
 else
 	@echo '$(BELOW) -> $(RUNG)'
+	@$(PYTHON) tests/diff_budget.py $(RUNG) 2>/dev/null || : # without Python there is no count
 	@sed '/^#include/,$$d' $(call source_of,$(RUNG))
 	@rm -rf $(BUILD)/diff; for file in $(DIFF_FILES); do \
 	    mkdir -p $(BUILD)/diff/$${file%/*}; \

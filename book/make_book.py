@@ -2,8 +2,9 @@
 """Makes the book: the rungs, the notes and the recorded results as a static site (`make book`).
 
 It is written to build/book, or where --out says, whole or not at all; begin with index.html there.
-No page needs a server, the network or JavaScript. The same tree gives the same files, byte for byte,
-with the libraries in book/requirements.txt.
+No page needs a server or the network; without JavaScript only the search and the moving rings are
+missing. The same tree gives the same files, byte for byte, with the libraries in
+book/requirements.txt.
 
 Exit status: 0 written, 1 a note links to what is not there, 2 bad usage or a file that cannot be
 read, 77 a library isn't installed.

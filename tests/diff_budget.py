@@ -2,17 +2,18 @@
 """What a rung changes is the lesson: it must stay short, and so must a rung. And a rung says what it
 is in several places, which must agree: in its first line, and in its step record.
 
-Without an argument this is a test. With --table it prints the figures (`make diffstat`).
+Without an argument this is a test. With --table it prints the figures (`make diffstat`), with a rung's
+name those of that rung (`make diff`). The opening comment doesn't count.
 """
 
-import subprocess
 import sys
 
 from tools import case, exit_status
 
 from bench import rungs
+from book.pages import changes
 
-MAX_CHANGED = 100  # lines added plus lines removed, from the rung that it grows from
+MAX_CHANGED = 100  # lines added plus removed below the opening comment, from the rung below
 MAX_LINES = 350
 
 # Rungs that may change more than MAX_CHANGED, and why.
@@ -29,40 +30,33 @@ LONGER = {
 }
 
 
-def changed(below, rung):
-    """Lines removed from `below` plus lines added in `rung`, as diff counts them."""
-    result = subprocess.run(["diff", below, rung], capture_output=True, text=True, check=False)
-    if result.returncode > 1:
-        sys.exit(f"diff failed: {result.stderr.strip()}")
-    return sum(line.startswith(("<", ">")) for line in result.stdout.splitlines())
-
-
 def measure():
-    """One (rung, lines, changed) per rung; changed is None for the first of a track."""
+    """One (rung, lines, (removed, added)) per rung; None instead for the first of a track."""
     found = rungs.find()
     rows = []
     for rung in found.values():
         if rung.below and rung.below not in found:
             sys.exit(f"not ok - {rung.name} grows from {rung.below}: there is no such rung")
-        difference = changed(found[rung.below].path, rung.path) if rung.below else None
+        paths = (found[rung.below].path, rung.path) if rung.below else ()
+        difference = changes.changed_lines(*(path.read_text() for path in paths)) if paths else None
         rows.append((rung, len(rung.path.read_text().splitlines()), difference))
     return rows
 
 
 def print_table(rows):
-    print(f"{'rung':<6}{'from':<6}{'lines':>6}{'changed':>9}")
+    print(f"{'rung':<6}{'from':<6}{'lines':>6}{'removed':>9}{'added':>7}{'changed':>9}")
     for rung, lines, difference in rows:
         name, note = rung.name, ""
         if name in EXCEPTIONS:
             note = f"  excepted: {EXCEPTIONS[name]}"
-        elif (difference or 0) > MAX_CHANGED:
+        elif sum(difference or ()) > MAX_CHANGED:
             note = f"  over the limit of {MAX_CHANGED}"
         if lines > MAX_LINES:
             why = f": {LONGER[name][1]}" if name in LONGER else ""
             note += f"  longer than {MAX_LINES} lines{why}"
-        changes = "-" if difference is None else difference
-        print(f"{name:<6}{rung.below or '-':<6}{lines:>6}{changes:>9}{note}")
-    print(f"changed: lines added plus removed, at most {MAX_CHANGED}")
+        removed, added, both = (*difference, sum(difference)) if difference else "---"
+        print(f"{name:<6}{rung.below or '-':<6}{lines:>6}{removed:>9}{added:>7}{both:>9}{note}")
+    print(f"changed: lines below the opening comment, at most {MAX_CHANGED}")
 
 
 def contradiction(rung, usual):
@@ -88,7 +82,7 @@ def test(rows):
         why = f"{lines} lines" if lines > most else ""
         case(f"{name} has at most {most} lines", why)
         if difference is not None and name not in EXCEPTIONS:
-            why = f"{difference} lines changed" if difference > MAX_CHANGED else ""
+            why = f"{sum(difference)} lines changed" if sum(difference) > MAX_CHANGED else ""
             case(f"{name} changes at most {MAX_CHANGED} lines", why)
     return exit_status()
 
@@ -98,5 +92,7 @@ if __name__ == "__main__":
         print_table(measure())
     elif not sys.argv[1:]:
         sys.exit(test(measure()))
+    elif chosen := [difference for rung, _, difference in measure() if [rung.name] == sys.argv[1:]]:
+        print("{} lines removed, {} added below the opening comment".format(*chosen[0]))
     else:
-        sys.exit("usage: diff_budget.py [--table]")
+        sys.exit("usage: diff_budget.py [--table | RUNG]")

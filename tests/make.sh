@@ -57,6 +57,7 @@ diff a4|^a03 -> a04$|make diff a4 stays on its track
 diff t2|^t01 -> t02$|make diff t2 stays on its track
 diff N=1|nothing below|make diff N=1 says that nothing is below
 diff 2|^v01 -> v02$|make diff 2 shows the diff
+diff 2|^[0-9]+ lines removed, [0-9]+ added below the opening comment$|make diff counts the changed lines
 diff 2|\[-.*-\]\{\+|make diff marks words where there is no terminal
 EOF
 is "make diff writes no escape codes where there is no terminal" "see $work/out" not grep -q $'\033' $work/out

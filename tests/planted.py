@@ -22,7 +22,6 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -45,7 +44,9 @@ NOTE = ROOT / "notes" / "planted-bugs.md"
 MOST_RUNGS = 3  # that a bug is planted in by a plain run, of those where it reads differently
 # Runs of a copy. The first is the run of a user, at several shapes; the others are at one.
 STEP, RACE = "make step", "race detector"
+MISSES = "GCC 13 and later miss some"  # what the race detector says of itself
 SEEDS = [f"seed {number}" for number in range(1, 9)]
+OTHERS = {"random": SEEDS, RACE: [RACE]}
 
 
 # ---------------------------------------------------------------- what is planted where
@@ -222,7 +223,7 @@ class Findings:
     def missed(self) -> str:
         """Why the bug does not count as found."""
         bug, race, seeds = self.pair.bug, self.kinds.get(RACE), self.of(SEEDS)
-        if bug.must_race and race != "race":
+        if bug.must_race and race != "race" and not self.beyond_this_compiler():
             return "the race detector did not find it"
         if not self.kinds[STEP] and not bug.not_by_default:
             return "the default run does not find it, and bugs.txt does not say why"
@@ -232,11 +233,17 @@ class Findings:
         quiet = ", ".join(seed for seed, kind in seeds.items() if not kind)
         return f"found by no default run, nor the race detector, nor {quiet}"
 
+    def beyond_this_compiler(self) -> bool:
+        """Whether the race detector was needed, and says that it misses what gcc 12's finds."""
+        return self.pair.bug.must_race and not self.kinds[RACE] and MISSES in self.texts[RACE]
+
     def report(self) -> None:
         harmless = self.pair.bug.harmless
         name = f"{self.pair.name} {'runs without a report' if harmless else 'is found'}"
         if RACE not in self.kinds and self.needs_race():
             skip(name, NO_RACE_DETECTOR)
+        elif RACE in self.kinds and self.beyond_this_compiler() and not self.missed():
+            skip(name, "the race detector needs gcc 12's ThreadSanitizer to find it")
         else:
             case(name, self.unexpected() or ("" if harmless else self.missed()))
         recorded = planted_reports.of_pair(self.pair)
@@ -269,11 +276,13 @@ PAGE = """# Planted bugs
 
 One synchronization mistake at a time in copies of the rungs, and the kinds of reports that the
 [emulator](emulator.md) gave. Written by `python3 tests/planted.py --table notes/planted-bugs.md`
-from the list in `tests/planted/bugs.txt`. `make step` is the run of a user, at several shapes; the
-others are at one. The fixed policies are {policies}; where they differ, the cell says how. `wrong`
-is a wrong result; an empty cell: nothing noticed. A count says how many of the runs (rungs, seeds)
-found it, unless all did. The last rows, without any find, are no bugs: what was taken out there isn't
-needed, and their runs must stay quiet.
+from the list in `tests/planted/bugs.txt`.
+
+Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
+policies {policies}, under {seeds} random seeds, and
+under the race detector. A row is one mistake in each of the rungs named. "Missed by" lists the runs
+that noticed nothing; 1/4 is one run of four (rungs, seeds). Rows without reports are no bugs: what
+they change isn't needed, and their runs must stay quiet.
 
 {summary}.
 
@@ -281,35 +290,42 @@ needed, and their runs must stay quiet.
 """
 
 
-def cell(findings: list[Findings], *runs: str) -> str:
-    """The kinds found, the commonest first; with a count if some runs found nothing."""
-    kinds = [kind for found in findings for kind in found.of(runs).values()]
-    found = Counter(kind for kind in kinds if kind)
-    text = ", ".join(kind for kind, _ in found.most_common())
-    if found and found.total() < len(kinds):
-        text += f" ({found.total()} of {len(kinds)})"
-    return text
+def reports(findings: list[Findings]) -> str:
+    """The kinds of reports that any run gave."""
+    found = {kind for each in findings for kind in each.kinds.values()}
+    return " ".join(kind for kind in emulated.KINDS if kind in found)
 
 
-def by_policy(findings: list[Findings]) -> str:
-    """What the fixed policies found: once, if all found the same."""
-    policies: dict[str, list[str]] = {}
-    for policy in FIXED_POLICIES:
-        policies.setdefault(cell(findings, policy), []).append(policy)
-    if len(policies) == 1:
-        return next(iter(policies))
-    return "; ".join(f"{', '.join(who)}: {text or 'nothing'}" for text, who in policies.items())
+def missed_by(findings: list[Findings]) -> str:
+    """The runs that noticed nothing, with a count where some of their kind did notice."""
+    missed = []
+    for who, runs in {STEP: [STEP], **{one: [one] for one in FIXED_POLICIES}, **OTHERS}.items():
+        kinds = [kind for found in findings for kind in found.of(runs).values()]
+        quiet = kinds.count(NOTHING)
+        if quiet:
+            missed.append(who if quiet == len(kinds) else f"{who} {quiet}/{len(kinds)}")
+    return ", ".join(missed)
+
+
+def ranges(rungs: list[str]) -> str:
+    """'v02–v05 v08 v09' of rungs in any order."""
+    order, parts = list(emulated.rungs()), []
+    places = sorted(map(order.index, rungs))
+    for _, group in groupby(enumerate(places), lambda one: (one[1] - one[0], order[one[1]][0])):
+        names = [order[place] for _, place in group]
+        parts += [f"{names[0]}–{names[-1]}"] if len(names) > 2 else names
+    return " ".join(parts)
 
 
 def table(findings: list[Findings]) -> str:
     """What found what: a row per bug, over all its rungs."""
-    seeds = f"{len(SEEDS)} random seeds"
-    rows = [["mistake", "rungs", STEP, "fixed policies", seeds, RACE]]
+    rows = [["mistake", "rungs", "reports", "missed by"]]
     for name in dict.fromkeys(found.pair.bug.name for found in findings):
         those = [found for found in findings if found.pair.bug.name == name]
-        planted_in = " ".join(found.pair.rung for found in those)
-        cells = [cell(those, STEP), by_policy(those), cell(those, *SEEDS), cell(those, RACE)]
-        rows.append([f"{name}: {those[0].pair.bug.wrong}", planted_in, *cells])
+        bug = those[0].pair.bug
+        planted_in = ranges([found.pair.rung for found in those])
+        missed = "" if bug.harmless else missed_by(those)
+        rows.append([f"{name}: {bug.wrong}", planted_in, reports(those), missed])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
@@ -361,7 +377,10 @@ def main() -> int:
         found.report()
     if options.table:
         page = PAGE.format(
-            policies=", ".join(FIXED_POLICIES), summary=summary(findings), table=table(findings)
+            policies=", ".join(FIXED_POLICIES),
+            seeds=len(SEEDS),
+            summary=summary(findings),
+            table=table(findings),
         )
         options.table.write_text(page)
     print(f"{summary(findings)}; {time.monotonic() - start:.0f} s")

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-VOID = re.compile(r"<(meta|link|img|br|hr)\b([^>]*)>")
+VOID = re.compile(r"<(meta|link|img|br|hr|input)\b([^>]*[^/>])>")
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 
 from tools import pictures
@@ -29,7 +29,7 @@ from tools.fake_rungs import House
 from tools.pictures import Skip, require, same
 
 from bench import rungs as rungs_today
-from bench.records import recorded
+from bench.records import recorded, traces
 
 
 def run(*arguments, root=ROOT, **environment):
@@ -75,6 +75,19 @@ def all_of(one, attribute, *tags):
     return [element.get(attribute) for element in elements if element.get(attribute) is not None]
 
 
+def foreign(element):
+    """True for what only HTML in a note could bring: the book's own scripts are those of book/, a
+    trace and the index, and its forms lead to the search."""
+    if element.tag == "script":
+        inside = (element.text or "").strip().removeprefix("//").removesuffix("//").strip()
+        own = [path.read_text(encoding="utf-8").strip() for path in ROOT.glob("book/*.js")]
+        data = element.get("type") == "application/json" or element.get("src") == "search-index.js"
+        return not data and inside not in own
+    if element.tag == "form":
+        return Path(element.get("action", "")).name != "search.html"
+    return element.tag in ("iframe", "object")
+
+
 def link_problems(folder):
     """What is wrong with the links of all pages in a folder, and with the pages themselves."""
     files, problems = files_of(folder), []
@@ -84,8 +97,7 @@ def link_problems(folder):
         wrong = [
             f"#{name} stands there twice" for name in set(ids[path]) if ids[path].count(name) > 1
         ]
-        tags = {element.tag for element in one.iter()}
-        wrong += [f"it has a <{tag}>" for tag in tags & {"script", "iframe", "object", "form"}]
+        wrong += [f"it has a <{element.tag}>" for element in one.iter() if foreign(element)]
         pictures_there = list(one.iter("img"))
         wrong += [f"{img.get('src')} has no words" for img in pictures_there if not img.get("alt")]
         wrong += ["a comment is left"] * ("<!--" in path.read_text(encoding="utf-8"))
@@ -176,6 +188,25 @@ def test_diffs(_):
         require(kept[0] == kept[1], f"{name}: the unmarked words of both sides differ")
 
 
+def test_counts(_):
+    """A rung's page, `make diff` and `make diffstat` count the same changed lines."""
+    command = [sys.executable, "tests/diff_budget.py"]
+    table = subprocess.check_output([*command, "--table"], text=True).splitlines()
+    of_one = subprocess.check_output([*command, "v07"], text=True)
+    for name, below, _, *counts in [line.split()[:5] for line in table[1:-1]]:
+        if below == "-":
+            continue
+        one = rung_page(name)
+        shown = [
+            len(one.findall(f".//div[@class='hunk change']/code[@class='{side}']"))
+            for side in ("old", "new")
+        ]
+        same((name, shown), (name, list(map(int, counts))))
+        said = f"{shown[0]} lines removed, {shown[1]} added"
+        require(said in texts(one.findall(".//p[@class='where']"))[0], f"{name}: not '{said}'")
+        require(name != "v07" or of_one.startswith(said), of_one)
+
+
 def test_marks(_):
     """The words that changed are marked, and no others."""
     from book.pages import changes
@@ -214,6 +245,95 @@ def test_results(_):
             (rung_page(rung["step"]), recorded.spread(rate, 1)),
         ):
             require(wanted in "".join(one.itertext()), f"{rung['step']}: {wanted} isn't there")
+
+
+def test_words_of_pictures(_):
+    """Every picture has words in its place that are more than a title."""
+    found = {}
+    for path in files_of(book()[1]).values():
+        if path.suffix == ".html":
+            for img in page(path).iter("img"):
+                found.setdefault(Path(img.get("src")).name, set()).add(img.get("alt"))
+    none_of([f"{name}: '{alt}'" for name in found for alt in found[name] if len(alt.split()) < 8])
+
+
+def test_tops(_):
+    """From the top of a rung's page one comes to its parts, to its neighbours, and to the text."""
+    names = list(rungs_today.find(ROOT / "steps"))
+    for before, name, after in zip([None, *names], names, [*names[1:], None]):
+        one = rung_page(name)
+        links = all_of(one.find(".//nav[@class='onpage']"), "href", "a")
+        parts = ["note", *["diff"] * (before is not None), "times", "resources", "source"]
+        missing = [part for part in parts if f"#{part}-of-{name}" not in links]
+        same((name, missing if name[1:] != "01" else []), (name, []))
+        for where in ("above", "below"):
+            turns = all_of(one.find(f".//nav[@class='turn {where}']"), "href", "a")
+            wanted = [f"{other}.html" for other in (before, after) if other]
+            same((name, where, turns), (name, where, wanted))
+        skip = one.find(".//body/a")
+        same((skip.get("class"), skip.get("href")), ("skip", "#content"))
+
+
+def test_index(_):
+    """The search knows every page, and what it leads to is there."""
+    folder = book()[1]
+    text = (folder / "search-index.js").read_text(encoding="utf-8")
+    found = json.loads(text.removeprefix("const PAGES = ").rstrip().rstrip(";"))
+    pages = [place for place in files_of(folder) if place.endswith(".html")]
+    same(sorted(place for place, _, _ in found), sorted({*pages} - {"search.html"}))
+    for place, _, parts in found:
+        known = {"", "L", *all_of(page(folder / place), "id")}
+        none_of([f"{place}#{anchor}" for anchor, _, _ in parts if anchor not in known])
+        lines = [text.split("\n") for anchor, _, text in parts if anchor == "L"]
+        shown = texts(page(folder / place).findall(".//pre[@class='source']/span"))
+        require(lines in ([], [shown], [[*shown, ""]]), f"{place}: other lines")
+
+
+# --- colours ----------------------------------------------------------------------------------
+
+LEAST = 4.5  # the contrast that WCAG 2.2 wants of text, level AA
+CODE = ("ink", "comment", "keyword", "type", "string", "number", "macro")
+PAIRS = {  # what is written on what, by the names of style.css
+    "paper": (*CODE, "soft", "accent"),
+    "tint": (*CODE, "soft", "accent"),
+    **{ground: (*CODE, "soft") for ground in ("old", "new")},
+    **{ground: CODE for ground in ("old-word", "new-word", "found")},
+    "accent": ("paper",),
+}
+
+
+def luminance(colour):
+    """Of '#23201b', as WCAG defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722)))
+
+
+def contrast(*colours):
+    """Of two colours, as WCAG defines it."""
+    dark, light = sorted(map(luminance, colours))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast(_):
+    """Every colour of style.css can be read on what it is written on, light and dark."""
+    same([round(contrast("#ffffff", grey), 2) for grey in ("#000000", "#767676")], [21, 4.54])
+    style = (ROOT / "book" / "style.css").read_text(encoding="utf-8")
+    themes = [dict(re.findall(r"--([\w-]+): (#\w{6});", part)) for part in style.split("@media", 1)]
+    require(
+        themes[0].keys() <= {*PAIRS, *sum(PAIRS.values(), ()), "rule"}, "a colour is not tested"
+    )
+    none_of(
+        [
+            f"{name} on {ground}, {'light' if theme is themes[0] else 'dark'}: {found:.2f}"
+            for theme in themes
+            for ground, names in PAIRS.items()
+            for name in names
+            if (found := contrast(theme[name], theme[ground])) < LEAST
+        ]
+    )
 
 
 # --- a small tree -----------------------------------------------------------------------------
@@ -338,7 +458,8 @@ def test_refuses(folder):
 # --- in a browser -----------------------------------------------------------------------------
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE, WIDE = 1440, 390, 1920  # pixels
+DESKTOP, PHONE, WIDE = 1400, 390, 1920  # pixels
+DARK = ("--blink-settings=preferredColorScheme=0", "--force-prefers-reduced-motion")
 OPTIONS = (
     "--headless",
     "--no-sandbox",  # as root it does not start with one; it opens nothing but files made here
@@ -352,14 +473,17 @@ OPTIONS = (
 )
 # Opens one page after the other in a frame, and looks at it in all widths.
 DRIVER = """<!doctype html><meta charset="utf-8"><body><script>(async () => {
-  const found = {}, frame = document.createElement("iframe");
+  const found = [], frame = document.createElement("iframe");
   frame.style = "border: 0; height: 900px";
   document.body.append(frame);
-  for (const page of PAGES) {
-    frame.width = WIDTHS[0];
+  for (const [page, widths, look] of JOBS) {
+    found.push([]);
+    frame.width = widths[0];
     await new Promise(loaded => { frame.onload = loaded; frame.src = page; });
-    found[page] = WIDTHS.map(
-      width => { frame.width = width; return frame.contentWindow.eval(LOOK); });
+    for (const width of widths) {
+      frame.width = width;
+      found.at(-1).push(await frame.contentWindow.eval(LOOKS[look]));
+    }
   }
   document.body.textContent = JSON.stringify(found);
 })();</script></body>"""
@@ -393,23 +517,25 @@ LOOK = """(() => {
 })()"""
 
 
-def looks(paths, *widths):
-    """{path: what the page there says of itself, in each of these widths}."""
+def looks(jobs, *options):
+    """What pages say of themselves, a list for each job: (the page's address, widths, what to ask)."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise Skip(f"none of {', '.join(BROWSERS)} is installed; Debian's package is {BROWSERS[0]}")
-    words = {"PAGES": [path.as_uri() for path in paths], "WIDTHS": widths, "LOOK": LOOK}
+    asked = list(dict.fromkeys(look for _, _, look in jobs))
+    words = {"JOBS": [(*job[:2], asked.index(job[2])) for job in jobs], "LOOKS": asked}
     with tempfile.TemporaryDirectory() as folder:
         driver = Path(folder) / "driver.html"
         text = re.sub("|".join(words), lambda word: json.dumps(words[word[0]]), DRIVER)
         driver.write_text(text, encoding="utf-8")
-        command = [browser, *OPTIONS, f"--user-data-dir={folder}/profile", driver.as_uri()]
+        profile = f"--user-data-dir={folder}/profile"
+        command = [browser, *OPTIONS, *options, profile, driver.as_uri()]
         ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
-    said = re.search(r"<body>(\{.*\})</body>", ended.stdout, re.DOTALL)
+    said = re.search(r"<body>(\[.*\])</body>", ended.stdout, re.DOTALL)
     require(
         said, f"the browser did not look at all pages: {ended.stdout[-300:]}{ended.stderr[-300:]}"
     )
-    return dict(zip(paths, json.loads(html.unescape(said[1])).values()))
+    return json.loads(html.unescape(said[1]))
 
 
 def look_problems(look, width, wants_diff):
@@ -433,38 +559,225 @@ def look_problems(look, width, wants_diff):
     return problems
 
 
-def page_problems(pages):
-    """What is wrong with pages in a browser, on a desktop and on a phone; {path: wants a diff}."""
-    widths = (DESKTOP, PHONE)
+def widths_of(path):
+    """The widths in which a page is looked at: one of source or of records, which only scrolls, on a
+    phone alone."""
+    listed = {"source", "results"}.intersection(path.parts)
+    return (PHONE,) if listed else (DESKTOP, PHONE)
+
+
+def page_problems(pages, found):
+    """What is wrong with pages in a browser, on a desktop and on a phone: {path: wants a diff}, and
+    what they say of themselves."""
     return [
         f"{path.name}, {width} wide: {why}"
-        for path, found in looks(list(pages), *widths).items()
-        for look, width in zip(found, widths)
+        for path, of_page in zip(pages, found)
+        for look, width in zip(of_page, widths_of(path))
         for why in look_problems(look, width, pages[path])
     ]
 
 
-def test_browser(_):
-    """In a browser, on a desktop and on a phone: every page is whole, every diff is shown."""
+# The text of a page that is hard to read, as the browser paints it: [contrast, colours, the text].
+CONTRAST = """(() => {
+  const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+  const light = colour => {
+    const part = i => {
+      const one = colour[i] / 255;
+      return one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2) + 0.05;
+  };
+  const ground = one => {
+    for (; one; one = one.parentElement) {
+      const colour = numbers(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  let count = 0;
+  while (texts.nextNode()) {
+    const text = texts.currentNode.data.trim(), one = texts.currentNode.parentElement;
+    if (!text || !one.checkVisibility() || !one.getClientRects().length) continue;
+    const pair = [numbers(getComputedStyle(one).color), ground(one)];
+    const [low, high] = pair.map(light).sort((a, b) => a - b);
+    ++count;
+    if (high / low < LEAST) found.push([high / low, pair, text.slice(0, 40)]);
+  }
+  const width = document.documentElement.scrollWidth;
+  return { width, count, found, paper: ground(document.body) };
+})()"""
+
+
+# What the moving ring shows at some steps, and after the button was pressed for a while and again.
+MOVE = """(async () => {
+  const one = what => document.querySelector(what);
+  const all = what => [...document.querySelectorAll(what)];
+  const slider = one(".moving input"), button = one(".moving button");
+  const wait = time => new Promise(done => setTimeout(done, time));
+  const shown = () => ({
+    step: Number(one(".moving output").textContent.match(/\\d+/)[0]),
+    states: all(".ring li").map(place => place.dataset.state),
+    does: all(".does").map(does => does.textContent),
+    lines: all(".warp").map(warp => {
+      const mark = warp.querySelector("mark");
+      return mark && [Number(mark.dataset.n), mark.textContent];
+    }),
+  });
+  const found = [];
+  for (slider.value = 0; ; slider.stepUp(13)) {
+    slider.dispatchEvent(new Event("input"));
+    found.push(shown());
+    if (slider.value === slider.max) break;
+  }
+  slider.value = 20;
+  const names = [button.textContent];
+  button.click();
+  await wait(1100);
+  names.push(button.textContent, slider.value - 20);
+  button.click();
+  await wait(1100);
+  const picture = one(`img[src*="${one(".moving").dataset.picture}"]`).getBoundingClientRect();
+  return {
+    found, names: [...names, button.textContent, slider.value - 20], focusable: slider.tabIndex,
+    below: one(".moving").getBoundingClientRect().top - picture.bottom,
+    linked: !one(".onpage [href^='#ring']").hidden,
+  };
+})()"""
+
+
+def wanted_states(trace, time):
+    """What each stage is at that time, as the picture shows it."""
+    return [
+        next((what for what, begin, end in spans if begin <= time < end), "empty")
+        for spans in (traces.states(stage, trace.end + 1) for stage in traces.stages(trace))
+    ]
+
+
+def move_problems(name, moved):
+    """What is wrong with what the moving ring of that rung showed."""
+    record = recorded.load_record(recorded.TRACES / f"{name}-emulator.json")
+    trace, problems = traces.Trace(record), []
+    source = rungs_today.find(ROOT / "steps")[name].path.read_text(encoding="utf-8").splitlines()
+    for shown in moved["found"]:
+        where, time = f"{name}, step {shown['step']}", shown["step"]
+        if shown["states"] != wanted_states(trace, time):
+            problems.append(f"{where}: {shown['states']}, not {wanted_states(trace, time)}")
+        for warp, line in zip(trace.warps, shown["lines"]):
+            now = [event for event in warp.events if event.begin <= time < event.end and event.line]
+            wanted = trace.source(now[0].line) if now else None
+            text = source[line[0] - 1].partition("//")[0].strip() if line else None
+            if text != wanted or (line and line[1].strip() != source[line[0] - 1].strip()):
+                problems.append(f"{where}: warp {warp.number} is at {line}, not at {wanted}")
+    shape = " ".join(f"--{side} {record['problem'][side]}" for side in "mnk")
+    again = (
+        f'if the rung has changed: make trace N={name} EMULATE=1 ARGS="{shape} --keep", make plots'
+    )
+    return [f"{problem} ({again})" for problem in problems]
+
+
+def all_pages():
+    """{path: whether it has a diff}."""
     found = rungs_today.find(ROOT / "steps")
     diffs = {f"rungs/{name}.html" for name, rung in found.items() if rung.below}
     files = files_of(book()[1]).items()
-    none_of(
-        page_problems({path: place in diffs for place, path in files if path.suffix == ".html"})
-    )
+    return {path: place in diffs for place, path in files if path.suffix == ".html"}
+
+
+# A page of each kind, and those with most on them.
+KINDS = ("index", "search", "readme", "notes/results", "ideas/index", "ideas/mbarrier-and-phases")
+KINDS += ("results/index", "rungs/v01", "rungs/v07", "rungs/v15", "rungs/v18", "rungs/a03")
+KINDS += ("source/common/device/index", "source/common/device/tma.cuh", "results/emulator/counts")
+MOVING = ("v04", "v07", "v15")
+QUERIES = {  # and how the first address found begins
+    "mbarrier+parity": "ideas/mbarrier-and-phases.html#parity",
+    "v07": "rungs/v07.html",
+    "MAKE_TENSOR_MAP_2D(": "rungs/v",
+    "zyzzyva": None,
+}
+HITS = """({
+  said: document.querySelector("#said").textContent,
+  links: [...document.querySelectorAll(".hits a")].map(one => one.getAttribute("href")),
+  ...CONTRAST
+})"""
+
+
+@functools.cache
+def tour(dark):
+    """What the pages of the book say, light or dark: (all of them when light, what is hard to read
+    on one of each kind, the moving rings, the search)."""
+    folder, contrast_of = book()[1], CONTRAST.replace("LEAST", str(LEAST))
+    rings = [(folder / f"rungs/{name}.html").as_uri() for name in MOVING]
+    place = (folder / "search.html").as_uri()
+    few = [folder / f"{name}.html" for name in KINDS]
+    jobs = [
+        [(path.as_uri(), widths_of(path), LOOK) for path in all_pages() if not dark],
+        [(path.as_uri(), (DESKTOP, PHONE), contrast_of) for path in few],
+        [(page, (DESKTOP,), MOVE) for page in rings],
+        [
+            (f"{place}?q={query}", (DESKTOP, PHONE), HITS.replace("CONTRAST", contrast_of))
+            for query in QUERIES
+        ],
+    ]
+    found = iter(looks([job for part in jobs for job in part], *(DARK if dark else ())))
+    return [[next(found) for _ in part] for part in jobs]
+
+
+def test_browser(_):
+    """In a browser, on a desktop and on a phone: every page is whole, every diff is shown."""
+    none_of(page_problems(all_pages(), tour(False)[0]))
+
+
+def test_themes(_):
+    """In a browser, light and dark: a page of each kind fits, and its text can be read."""
+    grounds = set()
+    for dark in (False, True):
+        _, readable, _, searched = tour(dark)
+        for name, found in zip((*KINDS, *QUERIES), (*readable, *searched)):
+            none_of([f"{name}: {text} on {width}" for width in found for text in width["found"]])
+            require(all(one["count"] > 5 for one in found), f"{name}: no text is shown")
+            widths = [one["width"] for one in found]
+            require(widths[0] <= DESKTOP and widths[1] <= PHONE, f"{name} is {widths} wide")
+            grounds.update((dark, *one["paper"]) for one in found)
+    same(len(grounds), 2)
+
+
+def test_moving(_):
+    """In a browser the ring moves: each step shows what the trace tells, and the button plays."""
+    for name in MOVING:
+        section = rung_page(name).find(".//section[@class='moving']")
+        require(section.get("hidden") == "", f"{name}: it shows without a script")
+    played = {False: ["Play", "Pause", 5, "Play", 5], True: ["Next step", "Next step", 1]}
+    played[True] += ["Next step", 2]  # who wants no motion presses for each step
+    for dark, names in played.items():
+        for name, (moved,) in zip(MOVING, tour(dark)[2]):
+            same((name, moved["names"]), (name, names))
+            require(moved["linked"] and moved["focusable"] == 0, "it cannot be reached")
+            require(0 < moved["below"] < 200, f"{name}: {moved['below']} below the picture")
+            require(len(moved["found"]) > 15, f"{name}: {len(moved['found'])} steps")
+            none_of(move_problems(name, moved))
+
+
+def test_search(_):
+    """In a browser the search finds what is written, and leads there."""
+    for (query, wanted), (found, _) in zip(QUERIES.items(), tour(False)[3]):
+        first = next(iter(found["links"]), "")
+        require(first.startswith(wanted or ""), f"{query} leads to {first}")
+        require(first or (wanted is None and found["said"].startswith("0 pages")), found["said"])
 
 
 def test_beside(folder):
     """In a wide window a rung's note stands beside its diff, in a narrow one above it."""
     root, out = small_tree(folder)
     same(run(root=root).returncode, 0)
-    path = out / "rungs" / "v02.html"
-    found = looks([path], WIDE, DESKTOP, PHONE)[path]
+    page = (out / "rungs" / "v02.html").as_uri()
+    (found,) = looks([(page, (WIDE, DESKTOP, PHONE), LOOK)])
     same([look["note"] for look in found], [True, False, False])
 
 
 def test_finds_faults(folder):
-    """The check in the browser finds what is planted."""
+    """The checks in the browser find what is planted."""
     cell = '<code class="old">a <del>b</del></code><code class="new">a <ins>c</ins></code>'
     planted = {
         '<img src="gone.png" alt="x">': "it does not show file:",
@@ -473,9 +786,14 @@ def test_finds_faults(folder):
         f'<div class="sides"><div class="hunk change">{cell}</div></div>': "lines should be stacked",
     }
     path = Path(folder).resolve() / "page.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8>{''.join(planted)}", encoding="utf-8")
-    problems = page_problems({path: True})
+    grey = '<p style="color: #777">a grey that is too light</p>'
+    text = f"<!doctype html><meta charset=utf-8>{''.join(planted)}{grey}"
+    path.write_text(text, encoding="utf-8")
+    widths, contrast_of = (DESKTOP, PHONE), CONTRAST.replace("LEAST", str(LEAST))
+    found, ((said, _)) = looks([(path.as_uri(), widths, one) for one in (LOOK, contrast_of)])
+    problems = page_problems({path: True}, [found])
     none_of([why for why in planted.values() if not any(why in line for line in problems)])
+    same([round(one[0], 2) for one in said["found"]], [4.48])
 
 
 if __name__ == "__main__":

@@ -126,8 +126,8 @@ def readme(folder):
     same(rows["v16"][3].split()[1], "±.015")  # half of what is between the cards
     same(rows["cuBLASLt"][3:7], ["1.020", "1", "1.020", "1"])
     for words in (
-        "H200: the ratios of v16 to v18 are medians of 2 cards, ± over all of them; on the worst v16",
-        "is at 1.020 of cuBLASLt's best",
+        "H200: v16 to v18 were measured on 2 cards; their ratios are medians, ± spans all cards; ",
+        "on the slowest, v16 is at 1.020 of cuBLASLt's best",
         "NVIDIA H100 80GB HBM3, power limit 700 W",
     ):
         require(words in text, f"no '{words}' in {text}")

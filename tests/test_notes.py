@@ -157,7 +157,7 @@ BLOCKS = {  # what is in them
     "figures @8192 @4096 : v07 v07/v06 cublaslt : tflops time=us ratio": "| cuBLASLt's best |",
     "hazard v07 no-wait-on-full": "v07: ",
     "agreement": "\nthe two runs agree within ",
-    "variants v16 v16-late-place": "passes faster) |",
+    "variants v16 v16-late-place": "/3) |",
     "variants @1234567": "Not recorded yet.",
     "shapes a01": "TFLOPS, burst: medians",
     "sources": "Nothing recorded",

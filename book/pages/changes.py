@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from book.pages import highlight
-
 WORD = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.]")
 CONTEXT = 3  # unchanged lines that are shown before and after a change
 FOLD = 4  # as few are not worth hiding
@@ -30,31 +28,18 @@ class Block:
     marks: tuple = ({}, {})  # of both sides, the changed words: {line: [(begin, end)]}
 
 
-class Diff:
-    """Two files side by side, as the template wants them; each is (path, text). The opening comments
-    are left out: the page shows the rung's own."""
-
-    def __init__(self, *files):
-        self.lines = [highlight.file_lines(*file) for file in files]
-        texts = [text.splitlines() for _, text in files]
-        self.blocks = compare(*texts, *map(first_include, texts))
-        rows = [row for block in self.blocks if block.changed for row in block.rows]
-        self.changed = [sum(row[side] is not None for row in rows) for side in (0, 1)]
-
-    def cells(self, block, side):
-        """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
-        numbered = [(number, row[side]) for number, row in enumerate(block.rows, 1)]
-        marks, tag = block.marks[side], ("del", "ins")[side]
-        return [
-            (number, at + 1, highlight.line_html(self.lines[side][at], marks.get(at, ()), tag))
-            for number, at in numbered
-            if at is not None
-        ]
-
-
 def first_include(lines):
     """The number of the line with which a rung's code begins."""
     return next((i for i, line in enumerate(lines) if line.startswith("#include")), 0)
+
+
+def changed_lines(old, new):
+    """How many lines went and how many came, below the opening comments. The book, `make diff` and
+    the limit on what a rung changes all take them from here."""
+    sides = [text.splitlines() for text in (old, new)]
+    firsts = [first_include(lines) for lines in sides]
+    same = len(equal_lines(*sides, *firsts))
+    return [len(lines) - first - same for lines, first in zip(sides, firsts)]
 
 
 def equal_lines(old, new, first_old, first_new):

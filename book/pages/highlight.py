@@ -11,6 +11,8 @@ from pygments.lexers.c_cpp import CppLexer
 from pygments.token import Token
 from pygments.util import ClassNotFound
 
+from book.pages import changes
+
 CUDA_KEYWORDS = {
     "__global__", "__device__", "__host__", "__shared__", "__constant__", "__grid_constant__",
     "__launch_bounds__", "__restrict__", "DEVICE", "HOST_DEVICE",
@@ -108,3 +110,25 @@ def block_html(text, language):
     """A fenced block of a note."""
     lines = lines_of(text, lexer_of(language))
     return "<pre><code>" + "\n".join(map(line_html, lines)) + "\n</code></pre>\n"
+
+
+class Diff:
+    """Two files side by side, as the template wants them; each is (path, text). The opening comments
+    are left out: the page shows the rung's own."""
+
+    def __init__(self, *files):
+        self.lines = [file_lines(*file) for file in files]
+        texts = [text for _, text in files]
+        self.changed = changes.changed_lines(*texts)
+        sides = [text.splitlines() for text in texts]
+        self.blocks = changes.compare(*sides, *map(changes.first_include, sides))
+
+    def cells(self, block, side):
+        """(row, number, HTML) of every line on that side of a block: 0 is the old one."""
+        numbered = [(number, row[side]) for number, row in enumerate(block.rows, 1)]
+        marks, tag = block.marks[side], ("del", "ins")[side]
+        return [
+            (number, at + 1, line_html(self.lines[side][at], marks.get(at, ()), tag))
+            for number, at in numbered
+            if at is not None
+        ]

@@ -11,6 +11,7 @@ from bench.records import recorded
 from notes.tools import readme_table, shapes_table
 
 DASH = "–"
+FASTER = "(passes faster)"
 # A column of the counters: its head, the metric, what to multiply with, digits.
 COLUMNS = (
     ("DRAM read, GB", "dram__bytes_read.sum", 1e-9, 2),
@@ -76,11 +77,10 @@ def ladders_of(name, wanted):
 
 
 def against(ladder, name, below):
-    """'1.0123 (5 of 5 passes faster)' of a rung and the one below it, or a dash."""
+    """'1.012 (5 of 5)' of a rung and the one below it, or a dash: in so many passes it was faster."""
     for pair in ladder["neighbours"]:
         if (pair["upper"], pair["lower"]) == (name, below):
-            faster = f"{pair['passes_faster']} of {pair['passes']} passes faster"
-            return f"{pair['paired_ratio']:.3f} ({faster})"
+            return f"{pair['paired_ratio']:.3f} ({pair['passes_faster']} of {pair['passes']})"
     return DASH
 
 
@@ -94,7 +94,7 @@ def times(rung):
     header = ["problem", "protocol", f"{measure.unit} (p10 to p90)", f"of {measure.other_name}"]
     header += ["tensor-core share" if measure.work == "flop" else "memory share", "SM clock"]
     header += ["watts", "joules"] if power else []
-    header += [f"over {rung.below}"] if rung.below else []
+    header += [f"over {rung.below} {FASTER}"] if rung.below else []
     rows = []
     for place, ladder in ladders:
         timing = entry_of(ladder, rung.name)["timing"]
@@ -108,8 +108,9 @@ def times(rung):
         row += [optional(step["watts"], 0, "W"), optional(step["joules"], 3, "J")] if power else []
         row += [against(ladder, rung.name, rung.below)] if rung.below else []
         file = Path(str(place).partition("#")[0]).relative_to(recorded.ROOT).as_posix()
-        rows.append([*row, (f"{ladder['gpu']['name']}, {ladder['date'][:10]}", file)])
-    caption = "Medians with the 10th and 90th percentile, rung by rung in turn."
+        rows.append([*row, (ladder["date"][:10], file)])
+    gpus = ", ".join(sorted({ladder["gpu"]["name"] for _, ladder in ladders}))
+    caption = f"{gpus}. Medians with the 10th and 90th percentile, rung by rung in turn."
     return Table([*header, "recorded"], rows, 2, caption)
 
 
@@ -215,7 +216,8 @@ def experiments(rung):
                 rows.append([*row, against(ladder, name, names[0])])
             else:
                 rows.append([*row, "failed", DASH, DASH, DASH])
-        made.append(Table([*header, f"over {names[0]}"], rows, 2, origin(ladder), 0))
+        header.append(f"over {names[0]} {FASTER}")
+        made.append(Table(header, rows, 2, origin(ladder), 0))
     return made
 
 

@@ -18,6 +18,8 @@ CODE_OR_COMMENT = re.compile(
     r"|(?P<comment><!--.*?-->)",
     re.DOTALL | re.MULTILINE,
 )
+# The end of a line before another in a quote that begins in bold: a rung's result are three lines.
+RESULT = re.compile(r"^(> .*)\n(?=> \*\*)", re.MULTILINE)
 IMAGE = re.compile(r"<img\s([^<>]*)>")
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 LANGUAGE = re.compile(r"[A-Za-z0-9+#-]*")
@@ -30,7 +32,7 @@ def slug(text):
 
 def text_of(inline):
     """The words of an inline token."""
-    content = {"text": "{}", "code_inline": "{}", "softbreak": " "}
+    content = {"text": "{}", "code_inline": "{}", "softbreak": " ", "hardbreak": " "}
     return "".join(content.get(one.type, "").format(one.content) for one in inline.children or ())
 
 
@@ -99,7 +101,7 @@ class Renderer:
         """A whole page. Comments, which hold what fills a note, are taken out before Markdown sees
         them: a line that begins with one would be HTML to it."""
         text = CODE_OR_COMMENT.sub(lambda match: "" if match["comment"] else match[0], text)
-        tokens = self.markdown.parse(text)
+        tokens = self.markdown.parse(RESULT.sub(r"\1\\\n", text))
         prose, used, kept = Prose(), {}, list(tokens)
         for index, token in enumerate(tokens):
             for child in token.children or ():

@@ -17,15 +17,22 @@ import jinja2
 
 from bench import rungs
 from bench.records import recorded
-from book.pages import changes, highlight, measured
+from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import readme_table
 
 TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA"}
 STYLE = "style.css"
+SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
 PICTURES = (".png", ".svg", ".jpg")
-RESULTS_FIRST = ("share-and-clock", "roofline", "sizes", "sustained")  # pictures
+PICTURES_OF = {  # each track, below its table
+    "v": ("share-and-clock", "roofline", "sizes", "sustained"),
+    "a": ("ladder-a",),
+    "t": ("ladder-t",),
+}
+PICTURE = re.compile(r'<img src="[./]*plots/([\w-]+)\.png"[^>]* (alt="[^"]*")')
+READ_FIRST = ("notes/start-here.md", "notes/the-climb.md")
 HIDDEN = {".git", "build", "__pycache__"}  # no part of the tree
 FOLDERS = {  # that have a page of the book's own
     ".": "index.html",
@@ -178,6 +185,7 @@ class Site:
             for place in waiting:
                 self.page_of(self.asked[place], place)
             made.update(waiting)
+        self.add(SEARCH, "search.html", "Search")
         if self.wrong:
             raise Broken("\n".join(sorted(set(self.wrong))))
 
@@ -250,16 +258,18 @@ class Site:
         text = self.read(path)
         below = self.rungs[rung.below].path.name if rung.below else None
         table, said = measured.resources_of(rung)
+        prose = self.prose(place, note) if self.is_file(note) else None
         self.add(
             place,
             "rung.html",
-            f"{rung.name}: {rung.idea}",
+            prose.title if prose and prose.title else f"{rung.name}: {rung.idea}",
             rung=rung,
             path=path,
             track=TRACKS[rung.name[0]],
-            header=opening_of(text, rung.name),
-            prose=self.prose(place, note) if self.is_file(note) else None,
-            diff=changes.Diff(*((one, self.read(one)) for one in (f"steps/{below}", path)))
+            header=opening_of(text),
+            prose=prose,
+            ring=ring.moving(rung.name, text),
+            diff=highlight.Diff(*((one, self.read(one)) for one in (f"steps/{below}", path)))
             if below
             else None,
             times=measured.times(rung),
@@ -281,7 +291,8 @@ class Site:
         self.ask_for("README.md")
         for rung in self.rungs.values():
             self.ask_for(f"steps/{rung.path.name}")
-        notes = [self.ask_for(path) for path in self.files("notes", "[!R]*.md")]
+        notes = sorted(self.files("notes", "[!R]*.md"), key=lambda path: path not in READ_FIRST)
+        notes = [self.ask_for(path) for path in notes]
         lists = [("Ideas", self.idea_places()), ("Notes", notes)]
         self.add(here, "start.html", prose.title, prose=prose, tables=tables, lists=lists)
 
@@ -291,14 +302,14 @@ class Site:
         if letter == "v":
             path = recorded.newest_headline()
             text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
-            shown = {name: name.replace("-", " ").capitalize() for name in RESULTS_FIRST}
         else:
             text = readme_table.track_block(steps, letter)
-            words = f"The {TRACKS[letter]} track beside what it is compared with"
-            shown = {f"ladder-{letter}": words}
-        for name, words in shown.items():
-            if self.is_file(f"plots/{name}.svg"):
-                text += f"\n\n![{words}](plots/{name}.svg)"
+        said = {}  # by the pages that show it
+        for path in self.files("notes", "*.md"):
+            said.update(PICTURE.findall(self.read(path)))
+        for name in PICTURES_OF[letter]:
+            if name in said and self.is_file(f"plots/{name}.svg"):
+                text += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
         return text
 
     def idea_places(self):
@@ -337,11 +348,13 @@ class Site:
             undefined=jinja2.StrictUndefined,
         )
         templates.globals.update(tracks=TRACKS, rungs=self.rungs.values(), pages=self.pages)
+        templates.globals["script"] = lambda name: (here / name).read_text(encoding="utf-8")
         turns = [[f"rungs/{name}.html" for name in self.rungs], self.idea_places()]
         made = {STYLE: (here / STYLE).read_bytes()}
         made.update((place, (self.root / path).read_bytes()) for place, path in self.copies.items())
+        texts = {}
         for place, page in self.pages.items():
-            text = templates.get_template(page.template).render(
+            texts[place] = templates.get_template(page.template).render(
                 page=page,
                 to=lambda there, here=place: relative(here, there),
                 at=lambda path, here=place: self.link_if(here, path),
@@ -349,7 +362,9 @@ class Site:
                 **{"prose": None, "idea": False, **page.words},
                 **neighbours(turns, place),
             )
-            made[place] = text.encode("utf-8")
+        searched = [(page, texts[place]) for place, page in self.pages.items() if place != SEARCH]
+        texts[INDEX] = search.index_of(searched)
+        made.update((place, text.encode("utf-8")) for place, text in texts.items())
         return dict(sorted(made.items()))
 
     def link_if(self, here, path):
@@ -372,8 +387,7 @@ def neighbours(turns, place):
     return {"previous": None, "next": None}
 
 
-def opening_of(text, name):
-    """The paragraphs of a rung's opening comment, without its name."""
+def opening_of(text):
+    """The paragraphs of a rung's opening comment after the first, which is its name and idea."""
     lines = text.splitlines()
-    words = paragraphs(lines[: changes.first_include(lines)])
-    return [words[0].removeprefix(f"{name}: "), *words[1:]] if words else []
+    return paragraphs(lines[: changes.first_include(lines)])[1:]

@@ -117,6 +117,9 @@ void *code_for(std::source_location where, void *caller) {
     return reinterpret_cast<void *>(FIRST_SITE + i);
 }
 
+// Ends the program if ThreadSanitizer has found a race.
+void fail_if_reported();
+
 // ---------------------------------------------------------------------------- carriers
 
 constexpr std::size_t CARRIER_BYTES = 8; // one cell of ThreadSanitizer's
@@ -166,11 +169,13 @@ void acquire(void *carrier) {
 void read(const void *address, std::size_t bytes, std::source_location where) {
     __tsan_read_range_pc(const_cast<void *>(address), bytes,
                          code_for(where, __builtin_return_address(0)));
+    fail_if_reported();
 }
 
 void write(const void *address, std::size_t bytes, std::source_location where) {
     __tsan_write_range_pc(const_cast<void *>(address), bytes,
                           code_for(where, __builtin_return_address(0)));
+    fail_if_reported();
 }
 
 // As if a heap gave the bytes out anew. The second call drops what ThreadSanitizer notes about the
@@ -221,6 +226,7 @@ Context *running() {
 }
 
 void enter(Context *context) {
+    fail_if_reported();
     now = context;
     switch_to(context->fiber);
 }
@@ -232,16 +238,22 @@ bool detecting() { return true; }
 namespace {
 
 constexpr unsigned long DEPTH = 32; // of the calls that lead to an access
+constexpr long HOST = -1;
 
+// Copied as it is: ThreadSanitizer holds locks while it reports, and freeing memory may wait for
+// them.
 struct Access {
-    std::string who;
+    long context; // or HOST
     bool is_write;
     int bytes;
-    const void *address;
-    Place place;
+    void *address;
+    void *trace[DEPTH];
 };
 
-std::string who_is(void *report, int thread, int threads) {
+Access reported[2]; // the later one first
+bool has_reported = false;
+
+long context_of(void *report, int thread, int threads) {
     for (int i = 0; i < threads; ++i) {
         int number, running, parent;
         unsigned long os_id;
@@ -249,12 +261,10 @@ std::string who_is(void *report, int thread, int threads) {
         void *trace[1];
         __tsan_get_report_thread(report, static_cast<unsigned long>(i), &number, &os_id, &running,
                                  &name, &parent, trace, 1);
-        if (number != thread || name == nullptr || name[0] < '0' || name[0] > '9')
-            continue;
-        const std::size_t context = std::strtoul(name, nullptr, 10);
-        return context < contexts.size() ? text_of(contexts[context].identity) : "somebody";
+        if (number == thread && name != nullptr && name[0] >= '0' && name[0] <= '9')
+            return std::strtol(name, nullptr, 10);
     }
-    return "the host";
+    return HOST;
 }
 
 // The innermost line of the kernel that led to an access.
@@ -277,14 +287,10 @@ Place place_in(void *const *trace) {
 Access access_of(void *report, int index, int threads) {
     Access access{};
     int thread, is_write, is_atomic;
-    void *address;
-    void *trace[DEPTH] = {};
-    __tsan_get_report_mop(report, static_cast<unsigned long>(index), &thread, &address,
-                          &access.bytes, &is_write, &is_atomic, trace, DEPTH);
-    access.who = who_is(report, thread, threads);
+    __tsan_get_report_mop(report, static_cast<unsigned long>(index), &thread, &access.address,
+                          &access.bytes, &is_write, &is_atomic, access.trace, DEPTH);
+    access.context = context_of(report, thread, threads);
     access.is_write = is_write;
-    access.address = address;
-    access.place = place_in(trace);
     return access;
 }
 
@@ -301,19 +307,28 @@ std::string name_of_memory(const void *address) {
     return format("%p", address);
 }
 
-Note note_of(const Access &access) {
-    const std::string did = access.who + (access.is_write ? " writes" : " reads");
-    if (access.place.line == 0)
-        return {did + " (place unknown)", "", 0};
-    return {did, access.place.file, access.place.line};
+std::string who_did(const Access &access) {
+    const std::string who = access.context == HOST
+                                ? "the host"
+                                : text_of(contexts[std::size_t(access.context)].identity);
+    return who + (access.is_write ? " writes" : " reads");
 }
 
-[[noreturn]] void fail_with(const Access &late, const Access &early) {
-    const char *late_verb = late.is_write ? "writes" : "reads";
-    const char *early_verb = early.is_write ? "writes" : "reads";
-    const std::string what = format(
-        "%s %s %d bytes at %s, %s %s them, and nothing orders the two", late.who.c_str(), late_verb,
-        late.bytes, name_of_memory(late.address).c_str(), early.who.c_str(), early_verb);
+Note note_of(const Access &access) {
+    const Place place = place_in(access.trace);
+    if (place.line == 0)
+        return {who_did(access) + " (place unknown)", "", 0};
+    return {who_did(access), place.file, place.line};
+}
+
+void fail_if_reported() {
+    if (!has_reported)
+        return;
+    const Unwatched library;
+    const auto &[late, early] = reported;
+    const std::string what =
+        format("%s %d bytes at %s, %s them, and nothing orders the two", who_did(late).c_str(),
+               late.bytes, name_of_memory(late.address).c_str(), who_did(early).c_str());
     current = nullptr; // both are named
     fail(Mistake::RACE, what, {note_of(late), note_of(early)});
 }
@@ -324,16 +339,18 @@ Note note_of(const Access &access) {
 
 void __tsan_on_report(void *report) {
     using namespace emulator::races;
-    const Unwatched library;
     const char *description;
     int count, stacks, accesses, locations, mutexes, threads, unique_threads;
     void *sleep_trace[1];
     __tsan_get_report_data(report, &description, &count, &stacks, &accesses, &locations, &mutexes,
                            &threads, &unique_threads, sleep_trace, 1);
-    if (accesses >= 2)
-        fail_with(access_of(report, 0, threads), access_of(report, 1, threads));
+    if (accesses < 2 || has_reported)
+        return;
+    for (int i = 0; i < 2; ++i)
+        reported[i] = access_of(report, i, threads);
+    has_reported = true;
 }
 
 const char *__tsan_default_options() {
-    return "report_bugs=1:report_thread_leaks=0:exitcode=66:history_size=4";
+    return "report_bugs=1:report_thread_leaks=0:exitcode=1:history_size=4";
 }

@@ -31,7 +31,7 @@ HEADS = {
     "gb_per_s": "",
     "cycles": "",
     "counted_cycles": "counted",
-    "against": "against the rung below",
+    "against": "against its base",
     "clock": "SM clock",
     "watts": "power",
     "joules": "energy",
@@ -121,7 +121,7 @@ def head_of(name, unit, words, moves):
     head = " ".join([head, *(word for word in words if word in quantities.PARTS)]).strip()
     if unit in UNIT_HEADS:
         return f"{UNIT_HEADS[unit]} {head}".strip()
-    return ", ".join(filter(None, (head, unit)))
+    return ", ".join(filter(None, (head, unit))) or name
 
 
 def selector_text(word):
@@ -160,7 +160,17 @@ def lines_of(library, groups, who, words, usual=False):
             columns.append([head_of(name, unit, form, moves), *texts])
         elif not usual:
             raise ExpressionError(f"no program here has '{name}' (notes/README.md)")
+    if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
+        columns = turned(columns[0], labels, columns[-1])
+        first = 1
     return table(list(zip(*columns)), first)
+
+
+def turned(shapes, labels, figures):
+    """The columns of a table of one figure: a row for each shape, a column for each program."""
+    head, *cells = figures
+    columns = [[f"{head} at", *shapes[1 :: len(labels)]]]
+    return columns + [[label, *cells[i :: len(labels)]] for i, label in enumerate(labels)]
 
 
 def block(library, words):

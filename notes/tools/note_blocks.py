@@ -40,7 +40,7 @@ def variants_block(library, words):
     for row in rows[1:]:
         row.append(DASH)
         if row[0] in pairs and recorded.is_variant(row[0]):
-            paired = "{paired_ratio:.4f} ({passes_faster} of {passes} passes faster)"
+            paired = "{paired_ratio:.4f} ({passes_faster}/{passes})"
             row[-1] = paired.format_map(pairs[row[0]])
     return table(rows)
 
@@ -131,8 +131,7 @@ def fit_rows(record):
 
 
 PART_COLUMNS = (  # head, field, format, scale
-    ("ms", "seconds", ".4f", 1e3),
-    ("joules", "joules", ".4f", 1),
+    ("joules", "joules", ".3f", 1),
     ("clock, GHz", "sm_clock_ghz", ".3f", 1),
     ("tensor-core share, %", "tensor_core_share", ".1f", 100),
 )
@@ -145,15 +144,13 @@ COUNT_COLUMNS = (
 
 def part_rows(record):
     """What was measured of all parts, in the order in which they ran."""
-    rows = [["part", "what it is", "watts", *(head for head, *_ in PART_COLUMNS), "°C"]]
+    rows = [["part", "what it is", "watts", *(head for head, *_ in PART_COLUMNS)]]
     for part in record["parts"]:
         if "failed" in part:
             cells = [f"failed: {plain(part['failed'])}", *[DASH] * (len(rows[0]) - 2)]
         else:
-            watts = f"{part['watts']:.1f} ± {part['watts_error']:.1f}"
-            cells = [plain(part["what"]), watts]
+            cells = [plain(part["what"]), cell(part["watts"], ".0f")]
             cells += [cell(part[key], *how) for _, key, *how in PART_COLUMNS]
-            cells.append(cell(part["celsius"][1], ".0f"))
         rows.append([plain(part["part"]), *cells])
     return rows
 

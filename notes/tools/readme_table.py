@@ -57,13 +57,20 @@ def cards_words(ladders):
     if not shared:
         return ""
     words = (
-        f" {recorded.short_name(ladders[0]['gpu'])}: the ratios of {shared[0]} to {shared[-1]} are "
-        f"medians of {len(ladders)} cards, ± over all of them"
+        f" {recorded.short_name(ladders[0]['gpu'])}: {shared[0]} to {shared[-1]} were measured on "
+        f"{len(ladders)} cards; their ratios are medians, ± spans all cards"
     )
     top = recorded.over_cards(ladders, recorded.TOP, lambda timing: timing.get("ratio_to_cublaslt"))
     if top:
-        words += f"; on the worst {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
+        words += f"; on the slowest, {recorded.TOP} is at {top['worst']:.3f} of cuBLASLt's best"
     return f"{words}."
+
+
+LADDER_PICTURE = (  # what it says
+    "TFLOPS of every rung at 8192³: the bars climb from v01 to v07, which reaches cuBLAS, and then rise "
+    "slowly to v16. Below, each rung's ratio to the best of cuBLASLt, on an H200 and on an H100: v16 to "
+    "v18 are above 1 on both"
+)
 
 
 def block(ladder, steps, folder=recorded.RESULTS):
@@ -75,11 +82,7 @@ def block(ladder, steps, folder=recorded.RESULTS):
     runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
     said = shapes_table.caption({recorded.shape_of(ladder): runs})
     said += "".join(map(cards_words, runs.values()))
-    picture = (
-        '<img src="plots/ladder.png" width="900" alt="TFLOPS of every rung: steep up to v07, which '
-        "passes cuBLAS, then in small steps to v16. Below, the upper rungs' ratios to the best "
-        'cuBLASLt on each GPU.">'
-    )
+    picture = f'<img src="plots/ladder.png" width="900" alt="{LADDER_PICTURE}">'
     return "\n".join([*table(ladder, steps, runs), "", said, "", picture])
 
 

@@ -58,31 +58,45 @@ def plural(count, one, several):
     return f"{count} {one if count == 1 else several}"
 
 
-def made(record):
-    """'normal inputs, seed 1; 2025-01-31, commit `abc1234`', of a ladder also how often."""
+def inputs(record):
+    """'normal inputs, seed 1', if the record says so."""
     problem = record["problem"]
-    words = f"{problem['inputs']} inputs, seed {problem['seed']}; " if "inputs" in problem else ""
-    words += f"{record['date'][:10]}, commit `{record['commit']}`"
+    return f"{problem['inputs']} inputs, seed {problem['seed']}" if "inputs" in problem else ""
+
+
+def made(record):
+    """'2025-01-31, commit `abc1234`', of a ladder also how often."""
+    words = f"{record['date'][:10]}, commit `{record['commit']}`"
     if "rounds" not in record:
         return words
     passes, rounds = record["passes"], record["rounds"]
     return f"{words}, {plural(passes, 'pass', 'passes')} of {plural(rounds, 'round', 'rounds')}"
 
 
+def on(record):
+    """The machine and the inputs."""
+    return "; ".join(filter(None, (machine(record["gpu"]), inputs(record))))
+
+
 def origin(ladder):
     """On what and when it was measured."""
-    return f"{machine(ladder['gpu'])}; {made(ladder)}."
+    return f"{on(ladder)}; {made(ladder)}."
 
 
 def origins(runs):
-    """What was measured, on what, when: once where several shapes share it."""
+    """On what and when it was measured: each machine once, the shapes where they differ."""
     found = {}
     for shape, of_gpu in runs.items():
         for ladder in (ladder for ladders in of_gpu.values() for ladder in ladders):
-            found.setdefault(origin(ladder), {})[shape] = None
-    if all(len(there) == len(runs) for there in found.values()):
-        return " ".join(found)
-    return " ".join(f"{', '.join(map(title, there))}: {text}" for text, there in found.items())
+            found.setdefault(on(ladder), {}).setdefault(made(ladder), {})[shape] = None
+    machines = []
+    for what, times in found.items():
+        texts = [
+            text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
+            for text, there in times.items()
+        ]
+        machines.append(f"{what}; {'; '.join(texts)}.")
+    return " ".join(machines)
 
 
 def caption(runs, *words):
@@ -92,42 +106,44 @@ def caption(runs, *words):
     return " ".join([f"{protocol} protocol{shape}, medians; {SPREAD}", *words, origins(runs)])
 
 
-SHAPES_HERE = "{shapes}"
+def emulated(record):
+    """What the emulator counted."""
+    places = [f"{title(ladder['shape'])} ({ladder['track']})" for ladder in record["ladders"]]
+    return f"The emulator's counts of one launch: {', '.join(places)}; policy {record['policy']}."
 
 
-def source(record):
-    """What any record is of, on what, when, but for its shape."""
-    if record["kind"] == "emulated":
-        places = [
-            f"the {ladder['track']} track at {' x '.join(map(str, ladder['shape']))}"
-            for ladder in record["ladders"]
-        ]
-        return (
-            f"The emulator's counts, of one launch: {', '.join(places)}; "
-            f"policy {record['policy']}; {record['inputs']} inputs."
-        )
-    what, more = {
-        "ladder": ("Times:", "{protocol} protocol"),
-        "counters": ("Counts:", "ncu {ncu}"),
-        "trace": ("Trace of {step}:", "CTA {launch[cta]} of {launch[ctas]}"),
-        "energy": ("Energy: the parts of {rung},", ""),
-    }[record["kind"]]
-    words = [machine(record["gpu"]), SHAPES_HERE, more.format_map(record), made(record)]
-    return f"{what.format_map(record)} {'; '.join(filter(None, words))}."
-
-
-KINDS = ("ladder", "counters", "trace", "energy", "emulated")
+KINDS = ("ladder", "counters", "trace", "energy")
+WHAT = {  # was recorded, and how
+    "ladder": ("Times, {protocol}", ""),
+    "counters": ("Counts, ncu {ncu}", ""),
+    "trace": ("Trace of {step}", "CTA {launch[cta]} of {launch[ctas]}"),
+    "energy": ("Energy: the parts of {rung}", ""),
+}
 
 
 def sources(records):
-    """All records of a page: times, counts, traces, energy, the emulator; each by date, those that
-    differ by their shapes alone in one line."""
-    shapes = {}
-    for record in sorted(records, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
-        of_source = shapes.setdefault(source(record), {})
-        if record["kind"] != "emulated":
-            of_source[title(recorded.shape_of(record))] = None
-    return [text.replace(SHAPES_HERE, ", ".join(of_source)) for text, of_source in shapes.items()]
+    """All records of a page but the emulator's, a text for each machine: times, counts, traces,
+    energy, each by date, and those that differ by their shapes alone together. Then the emulator's."""
+    machines = {}
+    measured = [one for one in records if one["kind"] != "emulated"]
+    for record in sorted(measured, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
+        ncu = record.get("ncu", "").removeprefix("Version ").partition(" ")[0]
+        what, how = (text.format_map({**record, "ncu": ncu}) for text in WHAT[record["kind"]])
+        of_what = machines.setdefault(on(record), {}).setdefault(what, {})
+        of_what.setdefault((how, made(record)), {})[title(recorded.shape_of(record))] = None
+    texts = []
+    for machine_words, whats in machines.items():
+        parts = [
+            f"{what}: "
+            + "; ".join(
+                ", ".join(filter(None, (*shapes, how, when)))
+                for (how, when), shapes in sources_of.items()
+            )
+            for what, sources_of in whats.items()
+        ]
+        texts.append(f"{machine_words}. {'. '.join(parts)}.")
+    counted = [emulated(one) for one in records if one["kind"] == "emulated"]
+    return [*texts, *dict.fromkeys(counted)]
 
 
 # --- which runs -----------------------------------------------------------------------------
