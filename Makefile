@@ -1,19 +1,20 @@
-# gemm-ladder's front door: `make` alone prints the verbs. The rules for what they need are in make/.
+# gemm-ladder's front door: `make` alone prints the verbs. The rules for the files they need are in
+# make/.
 #
-# Everything built goes to build/, or where BUILD= says. V=1 shows the commands. Variables that may
-# be set:
+# Everything built goes to build/, or to the folder that BUILD= names. V=1 shows the commands.
+# Variables that may be set:
 #   N=7         the rung (7, 07, v7 or v07), or `make step 7`; E=, ANSWER= of exercises, FROM= of new
-#   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Unless it is
-#               set, on a GPU if there are one and nvcc
+#   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Default: on a
+#               GPU if this machine has one and nvcc, else on the emulator
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both|call
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
-#   RESULTS=... what `plots` draws: one recorded file, or two with a comma between
-#   ARGS="..."  shell words for the program or script that the verb runs
+#   RESULTS=... what `plots` draws: one recorded file, or two separated by a comma
+#   ARGS="..."  options for the program or script that the verb runs
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
-#   GPU_DEVICES a GPU's device file, if it is none of /dev/nvidia* and /dev/dxg
-#   COMMIT      what the programs report as their commit, if git cannot tell
+#   GPU_DEVICES the GPU's device file, if it is not /dev/nvidia* or /dev/dxg
+#   COMMIT      the commit that the programs report, if git is not available
 
 HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
 ifneq ($(HERE),$(realpath .))
@@ -31,7 +32,7 @@ BUILD := build
 STEPS := steps
 Q := $(if $(V),,@)
 
-# These become parts of commands without quotes: each must be one word that the shell takes as it is.
+# Commands contain these without quotes: each must be one word that the shell does not change.
 PEERS := FAST_CU THUNDERKITTENS CUTLASS DEEPGEMM CUTE_GEMM
 UNSAFE := ' " ` ; & | < > ( ) { } [ ] * ? ! \ $$ \#
 define NEWLINE
@@ -47,7 +48,7 @@ $(foreach v,BUILD STEPS CUDA_HOME $(PEERS),$(call plain,$v))
 
 include make/tools.mk
 
-# The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU of a Linux inside Windows.
+# The machine that `step`, `trace` and `ladder` run on. /dev/dxg is the GPU under WSL, Linux on Windows.
 GPU_DEVICES := $(wildcard /dev/nvidia[0-9]* /dev/dxg)
 EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
 $(if $(filter 0 1,$(EMULATE)),,$(error EMULATE=$(EMULATE): it is 1 for the emulator or 0 for a GPU))
@@ -102,7 +103,7 @@ option = $(if $(2),--$(1) $(call quoted,$(2)))
 LADDER = $(PYTHON) -m bench.$(if $(EMULATED),emulated_)ladder $(call option,track,$(TRACK)) \
     $(call option,sizes,$(SIZES)) $(call option,protocol,$(PROTOCOL)) \
     $(call option,build,$(filter-out build,$(BUILD))) $(ARGS)
-# It is looked for before anything is built.
+# Missing tools are reported before anything is built.
 LISTED := $(findstring --list,$(ARGS))
 ON_GPU := sanitize $(if $(LISTED),,energy record) $(if $(EMULATED),,step trace ladder)
 ON_EMULATOR := races emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
@@ -135,32 +136,32 @@ help:
 	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more);' \
 	  '                     without a GPU, or with EMULATE=1: check it on the emulator' \
 	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
-	  'make trace N=7       write down what the warps of one CTA do, and when: for Perfetto or' \
-	  '                     chrome://tracing, and for a picture (ARGS="--cta 5 --k 512" for more)' \
-	  'make diff N=7        what changed from the rung that it grows from' \
-	  'make diffstat        how many lines changed, rung by rung' \
-	  'make exercise N=7    a bug to find or a gap to fill (E=1); then make try, hint, solution' \
+	  'make trace N=7       record what the warps of one CTA do, and when: for Perfetto or' \
+	  '                     chrome://tracing, and as a picture (ARGS="--cta 5 --k 512" for more)' \
+	  'make diff N=7        show what rung 7 changes from the rung that it grows from' \
+	  'make diffstat        count the changed lines, rung by rung' \
+	  'make exercise N=7    give a bug to find or a gap to fill (E=1); then make try, hint, solution' \
 	  'make new N=19 FROM=16   copy a rung under a new number' \
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
 	  '                     N=all writes every rung' \
-	  'make list            the rungs, and the idea of each' \
-	  'make ladder          run all rungs and record the result; on the emulator check them and' \
+	  'make list            list the rungs, and the idea of each' \
+	  'make ladder          run all rungs and record the results; on the emulator, check them and' \
 	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both|call' \
-	  'make energy          run $(ENERGY_RUNG) in parts, and record what each takes by the energy counter' \
-	  'make record          record all that the pages quote (ARGS=--list says what)' \
-	  'make compare OLD=a.json NEW=b.json   two recorded runs, rung by rung; names regressions' \
+	  'make energy          run $(ENERGY_RUNG) in parts, and record the energy that each part takes' \
+	  'make record          record everything that the pages quote (ARGS=--list shows what)' \
+	  'make compare OLD=a.json NEW=b.json   compare two recorded runs and name the regressions' \
 	  'make emulated        build all rungs for the emulator' \
-	  'make variants        build the experiments of bench/variants' \
+	  'make variants        build the experiments in bench/variants' \
 	  'make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has' \
 	  '                     adapters for; also FAST_CU= THUNDERKITTENS= DEEPGEMM= CUTE_GEMM=' \
-	  'make plots           draw the recorded results into plots/, and what lies where into plots/ideas/;' \
-	  '                     RESULTS=a.json,b.json lays two runs side by side, in build/plots/' \
-	  'make notes           fill notes/ and the README from the recorded results' \
-	  'make book            the whole as a site of static pages: build/book/index.html' \
+	  'make plots           draw the recorded results into plots/, and memory layouts into plots/ideas/;' \
+	  '                     RESULTS=a.json,b.json compares two runs, in build/plots/' \
+	  'make notes           fill the tables of notes/ and the README from the recorded results' \
+	  'make book            make static web pages of it all: build/book/index.html' \
 	  'make test            run every test that this machine can run' \
-	  'make sass N=7        the machine code of rung 7' \
-	  'make resources N=7   its registers, shared memory, stack and spills' \
+	  'make sass N=7        show the machine code (SASS) of rung 7' \
+	  'make resources N=7   show its registers, shared memory, stack and spills' \
 	  'make sanitize N=7    run it under compute-sanitizer' \
 	  'make format          format the sources in place' \
 	  'make clean           remove build/'
@@ -174,22 +175,22 @@ step:
 	@$(BUILD)/emulated/$(RUNG) $(ARGS)
 endif
 
-# Without random addresses, where that can be had: older ThreadSanitizers do not start if Linux draws
-# many bits of them.
+# Without address randomisation, where that is possible: older ThreadSanitizers do not start if Linux
+# randomises many bits.
 SETARCH = setarch $(shell uname -m) -R
 NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
 races:
 	$(call build,$(BUILD)/races/$(RUNG))
 	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
 
-# The program that traces is one of its own; the script that runs it needs Python and nothing else.
+# Tracing needs a program of its own; the script that runs it needs only Python.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
 trace:
 	$(call build,$(TRACED))
 	@$(PYTHON) -m bench.trace $(TRACED) --out $(BUILD)/trace $(ARGS)
 
-# The rung's own opening comment, whole, and then what changed below it, word by word: coloured on a
-# terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +} instead.
+# The rung's header comment, whole, and then what changed after it, word by word: coloured on a
+# terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +}.
 DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
 DIFF_FILES = $(BELOW)/$(notdir $(call source_of,$(BELOW))) $(RUNG)/$(notdir $(call source_of,$(RUNG)))
 diff:
@@ -247,7 +248,7 @@ record:
 compare:
 	@$(PYTHON) -m bench.records.compare $(call quoted,$(OLD)) $(call quoted,$(NEW)) $(ARGS)
 
-# What lies where is not recorded: the code itself says it. It is drawn if no results are named.
+# Pictures of memory layouts are drawn from the code, not from records: only if no results are named.
 PLOTS_OUT = $(if $(RESULTS)$(shell [ -w plots ] || echo read-only),--out $(BUILD)/plots)
 plots: $(BUILD)/venv/plots.stamp
 	@$(BUILD)/venv/bin/python -m plots.plot $(call option,results,$(RESULTS)) $(PLOTS_OUT) $(ARGS)
@@ -262,10 +263,10 @@ notes:
 book: $(BUILD)/venv/book.stamp
 	@$(BUILD)/venv/bin/python -m book.make_book --out $(BUILD)/book $(ARGS)
 
-# A program that does not build must not keep the tests from running: run.sh counts it as failed.
+# The tests run even if a program does not build: run.sh counts it as failed.
 test:
 	+@$(MAKE) --no-print-directory -k $(parallel) test-programs || \
-	    echo 'make: not everything was built; the tests below say what is missing' >&2
+	    echo 'make: not everything was built; the tests below name what is missing' >&2
 	@bash tests/run.sh $(ARGS)
 
 sass: $(BUILD)/steps/$(RUNG).o

@@ -105,7 +105,7 @@ def export(trace):
         "displayTimeUnit": "ns",
         "otherData": {
             "step": record["step"],
-            "time": f"1 ns in the viewer stands for one of the {record['time']['unit']}",
+            "time": f"1 ns in the viewer is one of the {record['time']['unit']}",
             "commit": record["commit"],
             "date": record["date"],
             "machine": record["gpu"]["name"] if record["gpu"] else "CPU emulator",

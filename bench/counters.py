@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counts what built rungs and variants ask of the hardware, with Nsight Compute (ncu).
+"""Counts the bytes, cycles and conflicts of built rungs and variants, with Nsight Compute (ncu).
 
-Each program runs once under ncu. Of its kernel and, where it multiplies, of cuBLAS's in the same
-process the last launch is recorded: the one on the inputs asked for, not on small integers. The clocks
-are left alone. ncu empties the caches before each launch and repeats it until all counters are read,
-so these are counts of one launch that begins cold; its time would mean nothing and is not recorded.
+Each program runs once under ncu. The last launch of its kernel is recorded and, if it multiplies, the
+last one of cuBLAS's in the same process: those on the requested inputs, not on small integers. ncu
+does not set the clocks. It empties the caches before each launch and repeats it until all counters
+are read, so these are counts of one launch with cold caches; its time would mean nothing and is not
+recorded.
 bench/results/README.md describes the file.
 
 Exit status: 0 all counted, 1 one failed (or two do not belong together), 2 bad usage, 77 this
@@ -127,7 +128,7 @@ def launches_of(output):
         del rows[0]
     if not rows:
         raise process.RungFailed("ncu reported no kernel")
-    launches = [  # below the header stands a row of units
+    launches = [  # below the header is a row of units
         dict(zip(rows[0], row)) for row in rows[2:] if len(row) == len(rows[0])
     ]
     names = (columns["Kernel Name"].removeprefix("void ") for columns in launches)

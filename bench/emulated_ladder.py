@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks every built rung on the emulator, and shows what its launch counted. No GPU is needed.
+"""Checks every built rung on the emulator, and shows the counts of a launch. No GPU is needed.
 
-The rungs run side by side, one per core. Nothing is timed but the emulation itself, which says
-nothing about a GPU, and isn't recorded: the counts are, in emulated-ladder.json of the build
+The rungs run side by side, one per core. Only the emulation itself is timed, which says nothing
+about a GPU and isn't recorded. The counts are recorded, in emulated-ladder.json of the build
 directory unless --out names another file. bench/results/README.md describes it.
 
 Exit status: 0 all rungs verified (or do not take the shape), 1 a rung failed, 2 bad usage, 130

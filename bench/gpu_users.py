@@ -1,4 +1,4 @@
-"""Who else uses the GPU: a speed that is measured beside another process says little."""
+"""Other processes on the GPU: a speed that is measured beside one of them means little."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = 60  # that it may take to answer
 
 
 class Busy(Exception):
-    """Another process uses the GPU, and nobody said that it may."""
+    """Another process uses the GPU, and --share-gpu was not given."""
 
 
 def add_options(add):
@@ -21,7 +21,7 @@ def add_options(add):
     add(
         "--share-gpu",
         action="store_true",
-        help="record even if another process uses the GPU; the JSON says so",
+        help="record even if another process uses the GPU, and note that in the JSON",
     )
     add("--nvidia-smi", default="nvidia-smi", metavar="PROGRAM", help="default: the one on PATH")
 
@@ -66,16 +66,16 @@ class Users:
         return new
 
     def refuse(self):
-        """Looks before the first run. Busy if somebody is there who isn't allowed to."""
+        """Looks before the first run. Busy if there is another process that is not allowed."""
         new = self.look()
         if new and not self.allowed:
             raise Busy(
                 f"the GPU is in use by {', '.join(map(described, new))}: nothing is measured; "
-                "--share-gpu measures in any case, and writes that down"
+                "--share-gpu measures anyway, and records that"
             )
 
     def record(self):
-        """As it stands in a run's JSON."""
+        """As a run's JSON has it."""
         return {
             "looked": self.why_not is None,
             "why_not": self.why_not,

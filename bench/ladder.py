@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Runs the built rungs several times, interleaved, and records one JSON for all that was asked for.
+"""Runs the built rungs several times, interleaved, and records the results in one JSON.
 
-Of the t track, whose rungs move words, it records GB/s and the ratio to a plain copy on the device;
-of the others TFLOPS and the ratio to cuBLAS.
+For the t track, whose rungs move words, it records GB/s and the ratio to a plain copy on the device;
+for the others TFLOPS and the ratio to cuBLAS.
 
 With --build build --build build/variants the variants of the rungs (`make variants`) run between
 them, each after its rung and compared with it. With --build build/rivals other people's kernels
 (`make rivals`), such as v-cutlass-cooperative, run beside them.
 
-A ladder is one track on one shape by one protocol; --track, --sizes and --protocol may ask for
+A ladder is one track on one shape by one protocol; --track, --sizes and --protocol may request
 several, which run one after the other. A rung's program measures cuBLAS beside itself, round by
-round. This program interleaves the processes as well: a pass goes once over all rungs, each begins
-at another one, and every other pass goes backwards, so that a slow drift of clock or temperature
-reaches all rungs alike, and no rung always follows the same one.
+round. This program interleaves the processes as well: each pass runs all rungs once, from another
+start, and every other pass runs them backwards. So a slow drift of clock or temperature affects all
+rungs alike, and no rung always follows the same one.
 bench/results/README.md describes the file that it writes. Until then FILE.partial beside it holds the
-runs that are finished: it stays if the ladder is killed.
+finished runs; it stays if the ladder is killed.
 
 Exit status: 0 all rungs verified and timed (or do not take the shape), 1 a rung failed, two runs do
-not belong together or somebody else uses the GPU, 2 bad usage, 74 its output could not be written,
+not belong together or another process uses the GPU, 2 bad usage, 74 its output could not be written,
 77 this machine cannot run the first rung, 130 interrupted.
 """
 
@@ -133,7 +133,7 @@ class Ladders:
         return self.folder / f"{entry.name}-{entry.index}.json"
 
     def start(self, entry):
-        """The command line of a run. Before a pass begins, says who else has come to use the GPU."""
+        """The command line of a run. Before each pass, looks for new processes on the GPU."""
         last, self.last = self.last, entry
         if last and (last.task, last.index) != (entry.task, entry.index):
             for one in self.users.look():

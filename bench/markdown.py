@@ -104,7 +104,9 @@ def check_stray(segment):
     stray = STRAY.search(FIGURE.sub(blank, segment.text))
     if stray:
         place = segment.line + line_of(segment.text, stray.start())
-        raise ValueError(f"line {place}: '{stray[0]}' has no partner, or '<' or more behind it")
+        raise ValueError(
+            f"line {place}: '{stray[0]}' has no partner, or is followed by '<' or more"
+        )
 
 
 def replace_figures(segment, text_of):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Records what the README, the notes and the pictures quote, one run after the other.
+"""Records everything that the README, the notes and the pictures quote, one run after the other.
 
     make record                      everything
     make record ARGS="--only choice,energy"
     make record ARGS=--list
 
-Each run is a program of its own, with its own progress, and its file lies in bench/results when it
-ends: an interrupt or a deadline leaves the files of those before. The order is that of what is
-missed most. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
-and `python3 -m notes.tools.readme_table` bring them to the pages.
+Each run is a program of its own, with its own progress, and writes its file to bench/results when it
+ends: an interrupt or a deadline keeps the files of the earlier runs. The most important runs come
+first. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots` and
+`python3 -m notes.tools.readme_table` bring the results to the pages.
 
-Exit status: 0 all recorded or left out, 1 one failed or there was no time left for it, 2 bad usage,
+Exit status: 0 all recorded or left out, 1 one failed or had no time left, 2 bad usage,
 77 this machine cannot run them, 130 interrupted.
 """
 
@@ -42,7 +42,7 @@ VARIANTS = "--build build --build build/variants"
 BURST = "--passes 5 --rounds 2"
 SUSTAINED = "--protocol sustained --passes 5 --rounds 1"
 OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
-SECONDS_TO_END = 20  # that a run gets to write what it has, when its time is over
+SECONDS_TO_END = 20  # for a run to write what it has, when its time is over
 
 
 def built_rivals():
@@ -61,7 +61,7 @@ class Run:
     what: str
     options: str = ""
     program: str = "bench.ladder"
-    missing: str = ""  # what has to be made first, if it is not there
+    missing: str = ""  # what has to be built first
 
     def command(self, device) -> list[str]:
         words = [*shlex.split(self.options), "--device", str(device)]
@@ -69,10 +69,10 @@ class Run:
 
 
 RUNS = (
-    Run("burst", "all rungs at 8192 cubed", f"{BURST} {OF_ALL}"),
-    Run("burst4096", "all rungs at 4096 cubed", f"{BURST} {OF_ALL} --size 4096"),
+    Run("burst", "all rungs at m = n = k = 8192", f"{BURST} {OF_ALL}"),
+    Run("burst4096", "all rungs at m = n = k = 4096", f"{BURST} {OF_ALL} --size 4096"),
     Run("sustained", "the rungs at the power limit, with joules", f"{SUSTAINED} {OF_ALL}"),
-    Run("sustained4096", "the same at 4096 cubed", f"{SUSTAINED} {OF_ALL} --size 4096"),
+    Run("sustained4096", "the same at m = n = k = 4096", f"{SUSTAINED} {OF_ALL} --size 4096"),
     Run(
         "rivals",
         "other people's kernels beside the rungs",
@@ -82,12 +82,12 @@ RUNS = (
     ),
     Run(
         "sizes",
-        "squares and shapes of models, but for those that burst has",
+        "squares and shapes of models, except those of burst",
         f"{BURST} --steps v12,v14,v16,v17,v18 --sizes 512,1024,2048,16384,models",
     ),
     Run(
         "calls",
-        "one product from an idle stream until it is there, the host included",
+        "the time of one call, from an idle stream to its result",
         "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18"
         " --sizes 512,1024,2048,16x8192x8192",
     ),
@@ -97,10 +97,10 @@ RUNS = (
     Run("t01", "add one", f"{BURST} --steps t01 --sizes 32768,4096x16384"),
     Run(
         "choice",
-        "v18 and its kernels one by one, where its model was not fitted",
+        "v18 and each of its kernels, at shapes that its model was not fitted to",
         f"{VARIANTS} {BURST} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --heuristics 0",
     ),
-    Run("energy", "the joules of a rung by its parts", program="bench.energy.measure"),
+    Run("energy", "the energy of a rung, by its parts", program="bench.energy.measure"),
     Run(
         "counters",
         "bytes, cycles and bank conflicts, by ncu",
@@ -108,16 +108,16 @@ RUNS = (
         f"v10-unswizzled,v11,{UPPER}",
         "bench.counters",
     ),
-    Run("variants", "what was tried, beside its rung", f"{VARIANTS} {BURST} --steps {TRIED}"),
+    Run("variants", "the variants, beside their rungs", f"{VARIANTS} {BURST} --steps {TRIED}"),
     Run(
         "short",
-        "short k loops, where the end of a tile weighs",
+        "short k, where the end of a tile counts most",
         f"{BURST} --sizes 8192x8192x1024"
         " --steps v04,v05,v06,v07,v08,v09,v10,v11,v12,v13,v14,v15,v16",
     ),
     Run(
         "short-variants",
-        "what was tried at the end of a tile, with short k loops",
+        "variants of the end of a tile, at short k",
         f"{VARIANTS} {BURST} --sizes 8192x8192x1024 --steps v14,v14-one-in-flight,v16,"
         "v16-one-in-flight,v16-late-place,v16-warp-stores,v16-blocks-apart,v16-plain-stores",
     ),
@@ -146,7 +146,7 @@ def chosen(only):
 
 
 def execute(run, left, device):
-    """Runs it, for so many seconds at most (None: as long as it takes), and says how it ended."""
+    """Runs it, for at most this many seconds (None: no limit), and returns how it ended."""
     if run.missing:
         return f"left out: {run.missing}"
     if left is not None and left <= SECONDS_TO_END:
@@ -157,7 +157,7 @@ def execute(run, left, device):
     except subprocess.TimeoutExpired:
         status = None
         process.stop(program, SECONDS_TO_END)
-    except KeyboardInterrupt:  # it got the same one, and writes what it has
+    except KeyboardInterrupt:  # the program got it too, and writes what it has
         program.wait()
         raise
     if status == CANNOT_RUN_HERE:
@@ -175,7 +175,7 @@ def record(runs, deadline=None, device=0):
         ended[run.name] = execute(run, left, device)
         if ended[run.name] == "cannot run here":
             break
-    print(f"{time.monotonic() - began:.0f} s in all")
+    print(f"{time.monotonic() - began:.0f} s in total")
     for name, how in ended.items():
         print(f"{name:14} {how}")
     return ended
@@ -193,7 +193,7 @@ def record_main(arguments):
     try:
         ended = record(runs, options.deadline, options.device)
     except KeyboardInterrupt:
-        print("record: interrupted; what was finished is in bench/results", file=sys.stderr)
+        print("record: interrupted; the finished runs are in bench/results", file=sys.stderr)
         raise
     if "cannot run here" in ended.values():
         return CANNOT_RUN_HERE

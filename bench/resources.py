@@ -168,7 +168,7 @@ def update(options):
         raise UsageError(f"nothing is recorded with CUDA {cuda}")
     names = ", ".join(name for name in made if old["rungs"].get(name) != made[name])
     if names:
-        print(f"resources: {names}: not what is recorded; run bench/resources.py", file=sys.stderr)
+        print(f"resources: {names}: not as recorded; run bench/resources.py", file=sys.stderr)
     return 1 if names else 0
 
 

@@ -65,7 +65,7 @@ def result_of(name, running, json_path, check):
 
 
 def written(json_path, check):
-    """What a program recorded. RungFailed if check() finds that it isn't what was asked for."""
+    """What a program recorded. RungFailed if check() finds that it isn't what was requested."""
     try:
         run = recorded.parse(json_path.read_text(encoding="utf-8"))
         check(run)
@@ -83,7 +83,7 @@ def check_run(options, name, run, form=schema.PROGRAM):
     problem = {**run["problem"], "step": run["step"]}
     found = {key: problem.get(key) for key in asked}
     if found != asked:
-        raise ValueError(f"it ran {found}, asked was {asked}")
+        raise ValueError(f"it ran {found}, not {asked}")
 
 
 def check_timed(options, name, run, heuristics):
@@ -106,7 +106,7 @@ def check_timed(options, name, run, heuristics):
         figures.check_heuristics(found, "timing.heuristics")
     elif found["winner"]["algorithm"] != heuristics["winner"]["algorithm"]:
         wanted = heuristics["winner"]["name"]
-        raise ValueError(f"beside it ran {found['winner']['name']}, asked was {wanted}")
+        raise ValueError(f"it timed {found['winner']['name']} beside the rung, not {wanted}")
 
 
 def run_all(plan, start, finish, progress, timeout, jobs=1):

@@ -166,6 +166,6 @@ def print_run(run):
     processes = run["gpu_processes"]
     if processes["found"]:
         named = ", ".join(gpu_users.described(one) for one in processes["found"])
-        print(f"WARNING: the GPU was used by {named} too")
+        print(f"WARNING: other processes used the GPU: {named}")
     if not processes["looked"]:
-        print(f"WARNING: whether anybody else used the GPU is unknown: {processes['why_not']}")
+        print(f"WARNING: unknown whether other processes used the GPU: {processes['why_not']}")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs a traced rung, and writes down what the warps of one CTA did, and when.
+"""Runs a traced rung, and records what the warps of one CTA did, and when.
 
     python3 -m bench.trace build/trace/emulated/v07 [--out DIR] [--fills N] [--keep] [rung's options]
 
 `make trace N=7` builds the program and calls this. Two files are written to DIR, both whole or not
 at all: v07-emulator.json, the record, from which `make plots RESULTS=that` draws a picture, and
 v07-emulator.perfetto.json, which https://ui.perfetto.dev and chrome://tracing open. With --keep the
-record is written to bench/traces/ too, from where `make plots` draws it.
+record is also written to bench/traces/, which `make plots` draws.
 
-Standard library only: where the program was built before, nothing else is needed.
+It needs only Python's standard library and the built program.
 
 Exit status: the program's if it isn't 0; 0 written, 1 the trace is damaged or a file could not be
 written, 2 bad usage.
@@ -246,7 +246,7 @@ def trace(options, rest):
             return status
         answer = recorded.parse(answer.read_text(encoding="utf-8"))
     if "trace" not in answer:
-        print(f"trace: {options.program} traces nothing (make trace)", file=sys.stderr)
+        print(f"trace: {options.program} does not trace; use make trace", file=sys.stderr)
         return BAD_USAGE
     record = make_record(answer, options.fills)
     recorded.check(record)

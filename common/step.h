@@ -30,23 +30,23 @@ enum computation {
     TRANSPOSE_FP32 = 5 /* D[n][m] = A[m][n], bit for bit */
 };
 
-/* m, n and k are at most this, so that a tile's rows or columns, added to a coordinate that is
- * inside of a matrix, never pass what an int holds. */
+/* m, n and k are at most this, so that a coordinate inside a matrix plus a tile's rows or columns
+ * never overflows an int. */
 enum { LARGEST_DIMENSION = 1 << 30 };
 
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
     const void *a; /* [m][k]; without k, [m][n] */
     const void *b; /* [n][k]; NULL without k */
-    const void *c; /* [m][n], of ADDMM_FP16 alone; not to be read if beta is 0 */
+    const void *c; /* [m][n], only of ADDMM_FP16; not to be read if beta is 0 */
     void *d;       /* [m][n], of TRANSPOSE_FP32 [n][m] */
-    float alpha;   /* of ADDMM_FP16 alone; if it is 0, A and B are not to be read */
+    float alpha;   /* only of ADDMM_FP16; if it is 0, A and B are not to be read */
     float beta;
     int m;
     int n;
     int k;                      /* 0 if the computation has none */
     bool early;                 /* a launch of a step that can launch early may begin before the one
-                                   enqueued before it has ended; others do not look at it */
+                                   enqueued before it has ended; others ignore it */
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 
@@ -57,7 +57,7 @@ typedef struct step {
     const char *below; /* the rung that it grows from: "v14"; NULL: the one numbered below */
     enum computation computes;
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
-    bool launches_early;        /* it looks at the problem's `early` */
+    bool launches_early;        /* it obeys the problem's `early` */
     bool on_cuda_cores;         /* it leaves the tensor cores idle */
     int min_compute_capability; /* 90 means 9.0 */
     int max_compute_capability; /* the same as min for code that runs on one architecture only;
@@ -69,8 +69,8 @@ typedef struct step {
     int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */
     int stages;    /* k-tiles that its ring holds; 0 without a ring; for test shapes */
 
-    /* Of a rung that chooses among kernels: the number of the one that it takes for this shape,
-     * from 0 on; negative if that is not known. NULL in all others. For test shapes. */
+    /* Only for a rung that chooses among kernels, else NULL: the number of the kernel that it takes
+     * for this shape, from 0 on; negative if that is not known. For test shapes. */
     int (*kernel_of)(const problem *problem);
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
@@ -79,10 +79,10 @@ typedef struct step {
     /* Starts the kernel on problem->stream and returns at once. Launched many times per state. */
     int (*launch)(const problem *problem, void *state);
     /* Called whenever A and B have new contents, before the next launch; never timed. NULL in all
-     * rungs: a rung reads the operands as they lie. For a program that wants them otherwise. */
+     * rungs, which read the operands as they are. For programs that need another layout. */
     int (*operands_made)(const problem *problem, void *state);
     /* Frees what prepare made, after the last launch has finished. Called if *state is not NULL,
-     * also when prepare failed half-way. */
+     * also after a prepare that failed. */
     void (*release)(void *state);
 } step;
 

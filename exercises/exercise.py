@@ -2,9 +2,9 @@
 
     exercise.py VERB RUNG [E] [--build DIR] [--answer WORD]
 
-VERB: exercise, try, hint, solution. An exercise is written to build/exercises/RUNG-E.cu, where
-the reader edits it; `try` runs the program that make has built from it, on the emulator and, beside
-the rung, on a GPU if there is one. Exit status: 0 done or passed, 1 not passed, 2 no such exercise.
+VERB: exercise, try, hint, solution. `exercise` writes build/exercises/RUNG-E.cu, which the reader
+edits. `try` runs the program that make has built from it on the emulator and, if there is a GPU,
+also there, beside the rung. Exit status: 0 done or passed, 1 not passed, 2 no such exercise.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def write(rung: str, number: int, build: Path) -> int:
         return 0
     path = build / "exercises" / f"{rung}-{number}.cu"
     if path.exists():
-        print(f"{path} is there already, and is left as it is; remove it to begin anew")
+        print(f"{path} exists already and is kept; remove it to start again")
         return 0
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text_of(rung, number), encoding="utf-8")
@@ -128,7 +128,7 @@ def answer_of(rung: str, exercise: Predict, build: Path) -> str:
 def try_answer(rung: str, exercise: Predict, build: Path, answer: str) -> int:
     """Compares a prediction with a run."""
     if not answer:
-        print("which answer? Say ANSWER=...")
+        print("give an answer with ANSWER=...")
         return 2
     right = answer_of(rung, exercise, build)
     passed = answer.replace(",", "") == right
@@ -146,7 +146,7 @@ def verdict(exercise: Find | Fill, said: subprocess.CompletedProcess) -> str:
         return said.stdout
     wanted = getattr(exercise, "also", "")
     if wanted and not re.search(wanted, said.stdout):
-        return f"{said.stdout}\nThe result is right. But this should say: {wanted}"
+        return f"{said.stdout}\nThe result is right, but the output should also say: {wanted}"
     return ""
 
 
@@ -158,10 +158,10 @@ def attempt(rung: str, number: int, build: Path, answer: str, gpu: bool) -> int:
     name = f"{rung}-{number}"
     program = build / "emulated" / "exercises" / name
     if not (build / "exercises" / f"{name}.cu").exists():
-        print(f"there is nothing to try yet: make exercise N={rung} E={number} writes it")
+        print(f"there is nothing to try yet: run make exercise N={rung} E={number} first")
         return 2
     why = verdict(exercise, run(program))
-    print(why if why else "passed: right in all orders that the emulator tried")
+    print(why if why else "passed: right in every order that the emulator tried")
     if why or not gpu:
         return 1 if why else 0
     for what, program in (("yours", "exercises/" + name), ("ours", "steps/" + rung)):

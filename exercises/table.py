@@ -11,7 +11,7 @@ class Find:
 
     level: str  # easy, medium or hard
     bug: str
-    story: str  # what someone noticed
+    story: str  # what the user observed
     hint: str
 
 
@@ -21,11 +21,11 @@ class Fill:
 
     level: str
     gap: tuple[str, ...]  # the function, or how the first and the last line of the gap begin
-    story: str  # what is to be written there
+    story: str  # what to write there
     hint: str
-    fails: str = "deadlock"  # how the emulator objects to the gap
-    instead: str = ""  # what is in the gap
-    also: str = ""  # what a solution has to print, beside being right
+    fails: str = "deadlock"  # what the emulator reports of the gap
+    instead: str = ""  # what the gap holds until then
+    also: str = ""  # what a solution has to print as well
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ STAGING = (
     "accumulators to it, and let one thread start the TMA store."
 )
 STAGING_HINT = (
-    "Five steps, two of them barriers: the leader waits for its last store and all must know; "
-    "then all write, every thread fences its own writes, and all must have done so."
+    "In order: the leader waits until its last store has read the memory; a barrier; all threads "
+    "write, and each fences its own writes; a barrier; the leader starts the store."
 )
 
 EXERCISES = {
@@ -67,33 +67,33 @@ EXERCISES = {
         Find(
             "easy",
             "tiles-overwritten-too-early",
-            "The result is wrong as soon as k exceeds one k-tile, on a fast machine more than on "
-            "a slow one.",
-            "Two barriers per k-tile keep two promises. Which one is broken?",
+            "The result is wrong as soon as k is larger than one k-tile, more often on a fast "
+            "machine than on a slow one.",
+            "Each k-tile has two barriers, and each gives a guarantee. Which guarantee is missing?",
         ),
         Fill(
             "medium",
             ("load_tile",),
             "Write the copy of a tile to shared memory: transposed, 8 values at a time.",
-            "Chunk i of a tile: which row, and which columns? Lanes of a warp should write to "
-            "different banks.",
+            "Chunk i of a tile: which row and which columns is it? The lanes of a warp should write "
+            "to different banks.",
             fails="wrong",
         ),
         Predict(
             "easy",
-            "How many conflicts do the stores of load_tile cause if neighbouring lanes take "
+            "How many bank conflicts do load_tile's stores cause, now that neighbouring lanes take "
             "neighbouring rows? Answer for m = n = 128, k = 32.",
             f"--m 128 --n 128 --k 32 {PLAIN}",
             r"banks +(no|\d+) conflict",
-            "32 lanes write one word each to 32 consecutive words. Answer no or a number.",
+            "32 lanes write one word each to 32 consecutive words. Answer with `no` or a number.",
         ),
     ),
     "v02": (
         Find(
             "easy",
             "no-wait-for-the-tiles",
-            "Right in a debugger, garbage at full speed.",
-            "TMA only starts a copy. Who waits for the bytes?",
+            "The result is right in a debugger and garbage at full speed.",
+            "tma_load_2d only starts a copy. Which call waits for the bytes?",
         ),
         Fill(
             "medium",
@@ -115,9 +115,9 @@ EXERCISES = {
         Find(
             "medium",
             "no-barrier-after-multiplying",
-            "v02 never had this problem. With two warpgroups the lower half of a tile is "
+            "v02 never had this problem. With two warpgroups, the lower half of a tile is "
             "sometimes wrong.",
-            "wgmma_wait covers the warpgroup that calls it. Who starts the next loads?",
+            "wgmma_wait covers only the warpgroup that calls it. Which thread starts the next loads?",
         ),
         Fill(
             "medium",
@@ -128,11 +128,11 @@ EXERCISES = {
         ),
         Predict(
             "easy",
-            "How many wgmma instructions for m = 256, n = 512, k = 320? The emulator counts one "
-            "for each warpgroup that executes it.",
+            "How many wgmma instructions does v03 execute for m = 256, n = 512, k = 320? The "
+            "emulator counts one per warpgroup.",
             f"--m 256 --n 512 --k 320 {PLAIN}",
             WGMMAS,
-            "m64n128k16: how many to a tile of 128 x 128 and a k-tile of 64?",
+            "m64n128k16: how many for a tile of 128 x 128 and a k-tile of 64?",
         ),
     ),
     "v04": (
@@ -140,15 +140,21 @@ EXERCISES = {
             "easy",
             "nothing-is-empty-to-begin-with",
             "It hangs at once, at any size.",
-            "Who tells the producer that it may load into the first stage?",
+            "Which arrivals tell the producer that it may load into the first stage?",
         ),
-        Fill("medium", ("load_tile",), PRODUCER, "A wait on empty needs a token: arrive first."),
+        Fill(
+            "medium",
+            ("load_tile",),
+            PRODUCER,
+            "A wait on an empty barrier needs a token: arrive first.",
+        ),
         Predict(
             "medium",
-            "How many arrivals on mbarriers for one tile with 12 k-tiles, m = n = 128, k = 768?",
+            "How many arrivals on mbarriers does v04 make for m = n = 128, k = 768: one tile with "
+            "12 k-tiles?",
             f"--m 128 --n 128 --k 768 {PLAIN}",
             ARRIVALS,
-            "Per k-tile: full and empty, 1 + 128 each. And what is said once, to begin with?",
+            "Per k-tile: full and empty, 1 + 128 each. Which arrivals happen once, at the start?",
         ),
     ),
     "v05": (
@@ -158,11 +164,11 @@ EXERCISES = {
             "It hangs, but only for some k.",
             "How many readers does a stage have? After which of them may it be overwritten?",
         ),
-        Fill("medium", ("multiply_tile",), CONSUMER, "Which rows of A are this consumer's?"),
+        Fill("medium", ("multiply_tile",), CONSUMER, "Which rows of A belong to this consumer?"),
         Predict(
             "easy",
-            "How many bytes does v05 read by TMA for m = 256, n = 512, k = 64? Answer in units of "
-            "kB as the emulator prints them.",
+            "How many kB does v05 read by TMA for m = 256, n = 512, k = 64? Answer as the emulator "
+            "prints it.",
             f"--m 256 --n 512 --k 64 {PLAIN}",
             r"read +([\d.]+) kB by TMA",
             "4 tiles, each 128 rows of A and 256 of B, 64 columns of 2 bytes.",
@@ -172,25 +178,30 @@ EXERCISES = {
         Find(
             "medium",
             "producer-starts-anew-in-each-tile",
-            "Fine while k is a multiple of 256. At k = 320 it hangs in the second tile.",
-            "The ring doesn't begin anew with a tile. Who thinks it does?",
+            "It works while k is a multiple of 256. At k = 320 it hangs in the second tile.",
+            "The ring continues from tile to tile. Which side starts again at stage 0?",
         ),
-        Fill("hard", ("multiply_tile",), CONSUMER, "stage is a reference: where is it set?"),
+        Fill(
+            "hard",
+            ("multiply_tile",),
+            CONSUMER,
+            "stage is a reference: what is its value when the next tile begins?",
+        ),
         Predict(
             "medium",
             "The emulator has 4 SMs. How many CTAs does v06 start for m = 384, n = 512, "
             "k = 64 (6 tiles)?",
             f"--m 384 --n 512 --k 64 {PLAIN}",
             r"launch +(\d+) CTAs",
-            "The fewest that finish in as many waves as 4 would.",
+            "The fewest CTAs that need no more waves than 4 CTAs.",
         ),
     ),
     "v07": (
         Find(
             "easy",
             "consumers-keep-their-parity",
-            "Right up to k = 256. From the fifth k-tile on it hangs or is wrong.",
-            "Four stages. What changes when the ring comes around?",
+            "It is right up to k = 256. From the fifth k-tile on it hangs or is wrong.",
+            "The ring has four stages. What changes on the second pass over it?",
         ),
         Fill("medium", ("load_tile",), PRODUCER, "Which parity names the phase before the first?"),
         Predict(
@@ -198,29 +209,29 @@ EXERCISES = {
             "v06 makes 53,440 arrivals for m = 256, n = 1536, k = 512. How many does v07 make?",
             f"--m 256 --n 1536 --k 512 {PLAIN}",
             ARRIVALS,
-            "12 tiles with 8 k-tiles each; three arrivals mean something.",
+            "12 tiles with 8 k-tiles each. Which arrivals are left per k-tile?",
         ),
     ),
     "v08": (
         Find(
             "medium",
             "released-to-the-own-cta-only",
-            "The peer's results are wrong, or everything hangs.",
-            "A load writes into both CTAs. Whose consumers must have read the stage?",
+            "It hangs on the second pass over the ring.",
+            "A multicast load writes into both CTAs. Which consumers must have read the stage first?",
         ),
         Fill(
             "medium",
             ("release_stage",),
-            "Write what hands a stage back to every CTA that loads into it.",
-            "mbarrier_arrive_cluster takes a barrier's address here and the rank of a CTA.",
+            "Write the release of a stage: hand it back to every CTA that loads into it.",
+            "mbarrier_arrive_cluster takes a local barrier's address and the rank of a CTA.",
         ),
         Predict(
             "medium",
             "v07 reads 4.719 MB by TMA for m = 256, n = 1536, k = 512. How many MB does v08 read, "
-            "what multicast delivers to the peer not counted?",
+            "without what multicast delivers to the peer?",
             f"--m 256 --n 1536 --k 512 {PLAIN}",
             r"read +([\d.]+) MB by TMA",
-            "256 rows for a CTA and k-tile instead of 384.",
+            "Per CTA and k-tile 256 rows instead of 384.",
         ),
     ),
     "v09": (
@@ -236,8 +247,8 @@ EXERCISES = {
         Find(
             "medium",
             "no-proxy-fence",
-            "Always right on the machine where it was written.",
-            "Threads write through one proxy, TMA reads through another.",
+            "It has always been right on the machine where it was written.",
+            "Threads write through one proxy, and TMA reads through another.",
         ),
         Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
     ),
@@ -245,14 +256,14 @@ EXERCISES = {
         Find(
             "medium",
             "one-thread-fences",
-            "Someone moved the fence into the if. The output is sometimes stale.",
+            "The fence was moved into the if. The output is sometimes stale.",
             "A fence covers the writes of the thread that executes it.",
         ),
         Fill(
             "hard",
             ("hilbert_order(order", "hilbert_order(order"),
-            "Make an order of the tiles of your own: each once, and any stretch of it compact.",
-            "Any order is right. hilbert_square in tile_schedule.h shows how a curve is halved.",
+            "Make an order of tiles of your own: each tile once, consecutive tiles close together.",
+            "Any order gives a right result. hilbert_square in tile_schedule.h shows the recursion.",
             fails="hazard",
             instead="for (int i = 0; i < tiles; ++i) order[i] = {0, 0};",
         ),
@@ -261,8 +272,8 @@ EXERCISES = {
         Find(
             "medium",
             "stmatrix-rows-of-the-wrong-lanes",
-            "Each 8 x 8 block is right, and some are in the wrong place.",
-            "Lanes 0 to 15 name rows of the left pair of matrices. And the others?",
+            "Each 8 x 8 block is right, but some are in the wrong place.",
+            "Lanes 0 to 15 name rows of the left pair of matrices. What do the others name?",
         ),
         Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
     ),
@@ -271,13 +282,13 @@ EXERCISES = {
             "easy",
             "backwards-from-past-the-end",
             "Every other tile of a CTA is wrong.",
-            "The last k-tile of k_tiles has which index?",
+            "What is the index of the last of k_tiles k-tiles?",
         ),
         Fill(
             "easy",
             ("const int k = (backwards", "const int k = (backwards"),
             "Make every other tile walk k backwards.",
-            "k_tile counts up in any case.",
+            "k_tile always counts up.",
             fails="wrong",
             instead="const int k = 0;",
         ),
@@ -292,23 +303,23 @@ EXERCISES = {
         Fill(
             "medium",
             ("load_operand",),
-            "Load an operand's part of a stage: with a hint, evict first, unless the next wave "
+            "Load an operand's part of a stage, with the hint evict-first unless the next wave "
             "reads it again.",
-            "tma_load_2d and tma_load_2d_hint.",
+            "Use tma_load_2d and tma_load_2d_hint.",
         ),
     ),
     "v15": (
         Find(
             "hard",
             "no-wait-for-its-turn",
-            "Right for many k. At k = 640 tile 1 contains tile 0's data.",
-            "A parity can't tell phase 0 from phase 2. What kept the consumers apart?",
+            "It is right for many k. At k = 640, tile 1 contains tile 0's data.",
+            "A parity cannot tell phase 0 from phase 2. What kept the two consumers in order?",
         ),
         Fill(
             "medium",
             ("skip_stages",),
-            "Go on in the ring by the k-tiles of the other consumer's tile.",
-            "The parity flips once for every pass over the ring. Mind k_tiles larger than STAGES.",
+            "Skip the k-tiles of the other consumer's tile in the ring.",
+            "The parity flips once per pass over the ring. k_tiles may be larger than STAGES.",
             fails="deadlock hazard misuse wrong",
         ),
     ),
@@ -325,14 +336,14 @@ EXERCISES = {
         Find(
             "medium",
             "no-wait-for-the-launch-before",
-            "Right alone. In a network, a layer sometimes reads half of its input.",
+            "It is right on its own. In a network, a layer sometimes reads an unfinished input.",
             "An early launch starts before its input is complete.",
         ),
         Fill(
             "hard",
             ("multiply_tile",),
             CONSUMER,
-            "Two blocks of 64 rows for each consumer.",
+            "Each consumer has two blocks of 64 rows.",
             fails="hazard",
         ),
     ),
@@ -340,14 +351,14 @@ EXERCISES = {
         Find(
             "hard",
             "shared-stage-expects-one-consumer",
-            "Ping-pong kernels are right, the others are not.",
-            "How many consumers read a stage, with one turn and with two?",
+            "The ping-pong kernels are right; the others are not.",
+            "How many consumers read a stage with TURNS = 1, and with TURNS = 2?",
         ),
         Fill(
             "medium",
             ("skip_stages",),
-            "Go on in the ring by the k-tiles of the other consumer's tile.",
-            "The parity flips once for every pass over the ring.",
+            "Skip the k-tiles of the other consumer's tile in the ring.",
+            "The parity flips once per pass over the ring.",
             fails="deadlock hazard misuse wrong",
         ),
     ),
@@ -355,13 +366,13 @@ EXERCISES = {
         Find(
             "easy",
             "c-read-before-complete",
-            "Right for beta = 0.",
-            "Warps read what other threads copied.",
+            "It is right only for beta = 0.",
+            "Warps read what other threads have copied.",
         ),
         Fill(
             "easy",
             ("combine",),
-            "Combine a block's sums with C's block: alpha times the one plus beta times the other.",
+            "Combine a block's sums with C's block: alpha times the sums plus beta times C.",
             "A fragment's elements are x[0] to x[num_elements - 1], in the same order in both.",
             fails="wrong",
         ),
@@ -370,14 +381,14 @@ EXERCISES = {
         Find(
             "easy",
             "rows-read-below-a",
-            "Wrong only where m is no multiple of the tile; a memory checker stops it.",
+            "The result is right, but a memory checker stops it if m is no multiple of the tile.",
             "Which rows does a warp at the lower edge read?",
         ),
         Fill(
             "medium",
             ("load_a",),
             "Load a lane's fragment of A for mma.m16n8k16: four pairs.",
-            "Rows lane / 4 and 8 below; columns lane % 4 * 2 and 8 to the right. In which order?",
+            "Rows lane / 4 and 8 below, columns lane % 4 * 2 and 8 to the right: in which order?",
             fails="wrong",
             instead="(void)fragment;",
         ),
@@ -386,14 +397,14 @@ EXERCISES = {
         Find(
             "medium",
             "strip-overwritten-too-early",
-            "Some rows of D hold values of rows 16 below.",
-            "A warp uses its strip again for the next 16 rows.",
+            "Some rows of D hold values that belong 16 rows below.",
+            "A warp reuses its staging strip for the next 16 rows.",
         ),
         Fill(
             "medium",
             ("load_b",),
             "Load two fragments of B with one ldmatrix.x4.",
-            "Lanes 0 to 7 name the rows of the first matrix, 8 to 15 of the second, ...",
+            "Lanes 0 to 7 name the rows of the first matrix, lanes 8 to 15 of the second, ...",
             fails="wrong",
             instead="(void)fragments;",
         ),
@@ -402,8 +413,8 @@ EXERCISES = {
             "At m = 256, n = 512, k = 128, how many extra wavefronts do a03's loads of A cause?",
             f"--m 256 --n 512 --k 128 {PLAIN}",
             CONFLICTS,
-            "Eight rows, 128 bytes apart, start in the same bank: 8 passes where 1 would do. "
-            "4 passes of ldmatrix.x4 become 32.",
+            "Eight rows, 128 bytes apart, start in the same bank: 8 wavefronts instead of 1. An "
+            "ldmatrix.x4 takes 32 instead of 4.",
         ),
     ),
     "a04": (
@@ -411,13 +422,13 @@ EXERCISES = {
             "easy",
             "no-barrier-after-the-last-k-tile",
             "Tiles after a CTA's first one are wrong.",
-            "What overwrites the last k-tile, and who may still read it?",
+            "What overwrites the last k-tile, and which threads may still read it?",
         ),
         Fill(
             "medium",
             ("place",),
-            "Place element (row, column) of a tile so that rows and columns meet no bank twice.",
-            "Eight chunks of 16 bytes to a row: permute them by the row.",
+            "Place element (row, column) of a tile so that rows and columns have no bank conflict.",
+            "A row has eight chunks of 16 bytes: permute them by the row.",
             fails="also",
             instead="return row * BK + column;",
             also="no conflict",
@@ -427,13 +438,13 @@ EXERCISES = {
         Find(
             "medium",
             "barrier-before-the-wait",
-            "Right alone, wrong with more warps.",
-            "cp_async_wait waits for the copies of the thread that calls it.",
+            "It is right with one warp and wrong with more.",
+            "cp_async_wait waits only for the copies of the thread that calls it.",
         ),
         Fill(
             "medium",
             ("copy_tile",),
-            "Start the copies of a tile's chunks; zeros where they are outside.",
+            "Start the copies of a tile's chunks: zeros where they are outside the matrix.",
             "cp_async_cg takes the number of bytes to read: 16 or 0.",
             fails="wrong",
         ),
@@ -443,13 +454,13 @@ EXERCISES = {
             "hard",
             "no-empty-groups-at-the-end",
             "The last k-tiles of the last tile are wrong.",
-            "wait_group counts groups, empty ones too.",
+            "cp_async_wait counts groups, including empty ones.",
         ),
         Fill(
             "medium",
             ("load_a",),
             "Load a fragment of A with one ldmatrix.x4.",
-            "Lane l names row l % 16 and column 0 or 8.",
+            "Lane l names row l % 16, and column 0 or 8.",
             fails="wrong",
             instead="(void)fragment;",
         ),
@@ -458,14 +469,14 @@ EXERCISES = {
         Find(
             "easy",
             "tile-not-shown-to-tma",
-            "D sometimes equals A, without the one.",
+            "Some elements of D equal A: the one was not added.",
             "Which proxy wrote the sum, and which one reads it?",
         ),
         Fill(
             "easy",
             ("tma_store_2d", "bulk_wait_read<0>()"),
             "Store the tile, and leave only when that is safe.",
-            "A store belongs to a bulk group of the thread that started it.",
+            "A store belongs to a bulk group of the thread that starts it.",
             fails="wrong",
         ),
     ),
@@ -474,14 +485,14 @@ EXERCISES = {
             "easy",
             "tile-stored-before-it-is-complete",
             "Some warps' elements are missing.",
-            "One thread starts the store for all.",
+            "One thread starts the store for all threads.",
         ),
         Predict(
             "medium",
             "How many extra wavefronts do t02's stores to shared memory cause for 256 x 256?",
             f"--m 256 --n 256 {PLAIN}",
             CONFLICTS,
-            "A warp writes a column of 32 words, 32 words apart: one bank.",
+            "A warp writes a column of 32 words that are 32 words apart: one bank.",
         ),
     ),
     "t03": (
@@ -496,7 +507,7 @@ EXERCISES = {
             "With the 128-byte swizzle, how many of t02's extra wavefronts remain for 256 x 256?",
             f"--m 256 --n 256 {PLAIN}",
             CONFLICTS,
-            "Rows j and j + 8 have the same permutation: how many lanes of a column share a bank?",
+            "Rows j and j + 8 have the same permutation: how many lanes of a column hit one bank?",
         ),
     ),
     "t04": (
@@ -510,7 +521,7 @@ EXERCISES = {
             "medium",
             ("float values[TM];", "store_shared(&smem.d"),
             "Transpose TM elements per thread.",
-            "Read all, then write all; the swizzle is on both sides.",
+            "First read all, then write all. Both tiles are swizzled.",
             fails="wrong",
         ),
     ),
@@ -518,13 +529,13 @@ EXERCISES = {
         Find(
             "easy",
             "tile-not-announced",
-            "It returns before the tile has landed, or never.",
-            "Who tells the barrier how many bytes to expect?",
+            "It hangs.",
+            "Which call tells the barrier how many bytes to expect?",
         ),
         Fill(
             "hard",
             ("const int i = (block ^", "const int i = (block ^"),
-            "Give each thread its block of rows, so that neither loads nor stores conflict.",
+            "Give each thread its block of rows so that neither loads nor stores have conflicts.",
             "Neighbouring lanes must differ in i as they do in j.",
             fails="also",
             instead="const int i = threadIdx.x / BLOCKS * TM;",
@@ -551,14 +562,14 @@ EXERCISES = {
         Find(
             "easy",
             "tile-barrier-not-fenced",
-            "Nothing wrong has ever been seen. Does that prove anything?",
-            "Who uses the barrier, and how do they know that it is initialised?",
+            "No test has ever failed. Does that prove anything?",
+            "Who uses the barrier, and what tells them that it is initialised?",
         ),
         Fill(
             "medium",
             ("tma_store_2d", "bulk_wait_read<0>()"),
             "Store the tile, and leave only when that is safe.",
-            "Start, commit, wait: four CTAs share an SM, so the memory is soon another's.",
+            "Start, commit, wait: four CTAs share an SM, so another CTA soon gets the memory.",
             fails="wrong",
         ),
     ),
@@ -566,7 +577,7 @@ EXERCISES = {
         Find(
             "medium",
             "tile-wait-leaves-one",
-            "A wait is there, and it waits for nothing.",
+            "There is a wait, but it waits for nothing.",
             "How many groups may still be pending after wait<N>?",
         ),
         Fill(

@@ -1,7 +1,7 @@
-# What a C++ compiler builds for any CPU: the emulator, the rungs on it, and what plots/ideas.py asks.
+# What a C++ compiler builds for any CPU: the emulator, the rungs on it, and plots/ideas.py's probes.
 
-# The emulator's sources are compiled in groups, named by their first letters: most of the time goes
-# into headers that they share. Sources of a group share their anonymous namespaces too.
+# The emulator's sources are compiled in groups, by their first letters: most of the time goes into
+# headers that they share. The sources of a group also share their anonymous namespaces.
 COUNTING := accesses bank_conflicts races_off
 RACES := accesses_off races_library races_tsan
 EMULATOR_GROUPS := a-f g-n o-z
@@ -32,8 +32,8 @@ $(EMULATED_PROGRAMS:%=%.o): $(BUILD)/emulated/%.o: $$(call source_of,$$*)
 $(EMULATED_TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/emulated/%.o: $$(call source_of,$$*)
 $(EMULATED_TRACED_PROGRAMS:%=%.o): KERNEL_FLAGS += $(TRACE_FLAGS)
 
-# Programs for the emulator that ask the project's code what lies where; plots/ideas.py draws what
-# they say. bank_conflicts is linked with rungs: it brings a step_main of its own.
+# Programs for the emulator that print where the project's code places data; plots/ideas.py draws it.
+# bank_conflicts is linked with rungs and has a step_main of its own.
 PROBED_RUNGS := a03 a04 t02 t03
 RUNG_PROBES := $(PROBED_RUNGS:%=$(BUILD)/probes/bank_conflicts-%)
 OTHER_PROBES := $(patsubst plots/probes/%.cu,$(BUILD)/probes/%,$(wildcard plots/probes/*.cu))

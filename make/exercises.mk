@@ -1,5 +1,5 @@
-# What the reader makes of an exercise: a program for the emulator, and one for a GPU. A gap leaves
-# parameters and functions unused.
+# What readers write for an exercise: a program for the emulator, and one for a GPU. Unfinished ones
+# have unused parameters and functions.
 EXERCISES := $(patsubst $(BUILD)/exercises/%.cu,%,$(wildcard $(BUILD)/exercises/*.cu))
 UNFINISHED := -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function -Wno-unused-but-set-parameter \
     -Wno-unused-but-set-variable
@@ -13,7 +13,7 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $@.o $(HARNESS) $(BUILD)/commit.o $(LDLIBS))
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
-# make exercise, try, hint, solution: N= and E= say which.
+# make exercise, try, hint, solution: N= and E= choose the exercise.
 EXERCISE = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $@ $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
 exercise hint:
 	@$(EXERCISE)

@@ -1,7 +1,7 @@
-# What nvcc builds: rungs, traced rungs, PTX, variants, rivals, parts for energy, files of their own.
+# What nvcc builds: rungs, traced rungs, PTX, variants, rivals, parts for energy, standalone files.
 
 # Rewritten only if their text has changed, so that what depends on them is rebuilt only then. The
-# commit has +dirty if what the programs are made of differs from it.
+# commit gets +dirty if a program's sources differ from it.
 ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   HEAD := $(if $(wildcard .git),$(shell git rev-parse --verify --short HEAD 2>/dev/null))
   DIRTY := $(if $(HEAD),$(shell git status --porcelain -- steps common bench/variants bench/energy \
@@ -17,7 +17,7 @@ ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,
   $(call keep,$(BUILD)/emulated-flags,$(CC) $(CXX) $(CFLAGS) $(SANITIZE) $(EMULATOR_FLAGS) $(KERNEL_FLAGS))
 endif
 
-# common/harness/ is the same on both machines; what only one of them has is in gpu/ and emulated/.
+# common/harness/ is the same on both machines; gpu/ and emulated/ hold what only one of them has.
 HARNESS_BOTH := $(wildcard common/harness/*.c)
 HARNESS_C := $(HARNESS_BOTH) $(wildcard common/harness/gpu/*.c)
 C_OBJECTS := $(HARNESS_C:common/harness/%.c=$(BUILD)/harness/%.o)
@@ -43,20 +43,20 @@ $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
 	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90a) $(NVCCFLAGS) $(DEPS) -MT $@ \
 	    -ptx $< -o $@)
 
-# A traced rung is the rung's source after a header that gives other functions to the names that it
-# calls. The warps of a warpgroup do the same: one of the four is traced.
+# A traced rung is the rung's source after a header that replaces the functions that it calls. The four
+# warps of a warpgroup do the same work: one of them is traced.
 TRACE_FLAGS = -include trace/hooks.cuh \
     -DTRACE_WARPS=$(if $(shell grep -l 'device/wgmma\.cuh' $(SOURCE)),4,1) \
     -DTRACE_NEVER_WAITS=$(if $(shell grep -lE '__syncthreads|cluster_sync' $(SOURCE)),0,1)
-# Where a rung has no register left, what is added to it may spill a word or two.
+# Where a rung has no register left, tracing may spill a word or two.
 $(TRACED_PROGRAMS:%=%.o): PTXAS := -Xptxas -v
 $(TRACED_PROGRAMS:%=%.o): REFUSED := warning|C75[0-9][0-9]
 $(TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
 	$(call nvcc,$< (traced),$(call compile_rung,$<,$(TRACE_FLAGS) $(DEPS) -MT $@))
 
 # A variant is an experiment with a rung: a patch of it, or of the device headers. Both are copied
-# to a tree of the variant's own, patched there, and compiled as the rung is. The tree is no place
-# for git apply to look for a repository.
+# to a tree of the variant's own, patched there, and compiled as the rung is. git apply must not take
+# the tree for part of a repository.
 VARIANT_RUNG = $(call source_of,$(firstword $(subst -, ,$*)))
 VARIANT_TREE = $(BUILD)/variants/tree-$*
 $(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIANT_RUNG) \
@@ -77,9 +77,9 @@ $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 $(ENERGY).cu.o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
-# Kernels of other projects as contenders. An adapter of bench/rivals/, named for the project, includes
-# its sources from a clone whose folder the user names, and is a program like a rung's: the harness
-# makes the operands, checks every word and times beside cuBLAS.
+# Kernels of other projects to compare with. An adapter in bench/rivals/, named after the project,
+# includes its sources from a clone whose folder the user names, and is a program like a rung's: the
+# harness makes the operands, checks every word and times it beside cuBLAS.
 rivals_of = $(patsubst bench/rivals/%.cu,%,$(wildcard $(foreach p,$(shell tr A-Z_ a-z- <<<$(1)),\
     bench/rivals/[va]-$p.cu bench/rivals/[va]-$p-*.cu)))
 # A file by which a clone is known.
@@ -99,7 +99,7 @@ CUTE_GEMM_FLAGS = $(CUTLASS_FLAGS) -isystem $(CUTE_GEMM)
 RIVALS_IN := $(BUILD)/rivals
 GIVEN_PEERS := $(strip $(foreach p,$(PEERS),$(if $($p),$p)))
 RIVALS := $(foreach p,$(GIVEN_PEERS),$(patsubst %,$(RIVALS_IN)/steps/%,$(call rivals_of,$p)))
-# The commit of the clone whose root the folder is: git would also name that of a folder around it.
+# The commit of a clone, if the folder is its root: git would also name a surrounding clone's commit.
 root_commit = $(if $(word 2,$(1)),,$(strip $(1)))
 commit_of = $(if $(wildcard $($1)/$($1_HAS)),$(call \
     root_commit,$(shell git -C '$($1)' rev-parse --show-prefix --short HEAD 2>/dev/null)))
@@ -115,7 +115,7 @@ ifneq ($(call requested,rivals),)
 endif
 $(foreach r,$(notdir $(RIVALS)),$(call keep,$(RIVALS_IN)/$r.flags,$(call rival_flags,$r)))
 
-# What spills in a rival is its own affair.
+# Spills in a rival are allowed.
 $(RIVALS:%=%.o): PTXAS := -Xptxas -v
 $(RIVALS:%=%.o): REFUSED := warning
 $(RIVALS:%=%.o): $(RIVALS_IN)/steps/%.o: bench/rivals/%.cu $(RIVALS_IN)/%.flags $(BUILD)/flags
@@ -132,7 +132,7 @@ $(STANDALONE): $(BUILD)/standalone/%.cu: $$(call source_of,$$*) standalone/write
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) -m standalone.write $< $@ $@.d
 
-# Compiled by the command that the file itself names, and strictly.
+# Compiled by the command that the file itself names, with all warnings as errors.
 STRICTLY := -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,$(RUNG_WARN) $(PTXAS)
 $(STANDALONE:%.cu=%): %: %.cu $(BUILD)/flags
 	$(call nvcc,$<,cd $(@D) && $(NVCC) $(STRICTLY) $$(sed -n 's|^//     nvcc ||p' $(<F)))

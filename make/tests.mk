@@ -9,13 +9,13 @@ DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
-# v18's choices: a program that says which kernel v18 takes, and one that asks the rung with a model
-# in which a tile's end takes no longer in turns. That model must not pass the test.
+# v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
+# a tile's end takes no longer in ping-pong. The changed model must fail the test.
 CHOICES := $(BUILD)/tests/choice/rung $(BUILD)/tests/choice/quick-turns
 QUICK_TURNS := /double end =/s| \* kernel\.turns||
 
-# Some rungs of each kind are traced in tests. What v15 and v18 would write down in a turn makes ptxas
-# serialise their wgmmas: they are traced on the emulator alone.
+# Some rungs of each kind are traced in tests. Tracing v15 and v18 makes ptxas serialise their wgmmas:
+# they are traced only on the emulator.
 TESTED_TRACES := v04 v07 v12 v16 a02 a05 t08
 EMULATED_TRACES := $(TESTED_TRACES) v15 v18
 
@@ -40,7 +40,7 @@ $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
 
-# What tests/planted.py writes: hundreds of copies of rungs, and a report needs but line numbers.
+# What tests/planted.py writes: hundreds of copies of rungs, whose reports need only line numbers.
 PLANTED := $(patsubst $(BUILD)/planted/programs/%.cu,planted/%,$(wildcard $(BUILD)/planted/programs/*.cu))
 $(PLANTED:%=$(BUILD)/emulated/%.o) $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -g1
 $(PLANTED:%=$(BUILD)/emulated/%.o): $(BUILD)/emulated/planted/%.o: $(BUILD)/planted/programs/%.cu
@@ -50,8 +50,8 @@ $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 $(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
 $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
-# What the parts of bench/energy need and the emulator lacks is in tests/emulator/energy/. The test has
-# a step_main of its own, which calls the program's.
+# tests/emulator/energy/ has what the parts of bench/energy need and the emulator lacks. The test has a
+# step_main of its own, which calls the program's.
 ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
 $(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
 $(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
@@ -65,7 +65,7 @@ POLICY := $(BUILD)/tests/device/policy_from_environment.o
 $(DEVICE_EMULATED): $(POLICY)
 $(DEVICE_EMULATED:%=%.o): $(BUILD)/%-emulated.o: %.cu
 
-# The standalone programs, with the emulator's headers in the place of the device headers in them.
+# The standalone programs, with the emulator's headers instead of the device headers in them.
 $(STANDALONE_EMULATED:%=%.cu): $(BUILD)/standalone/emulated/%: $(BUILD)/standalone/%
 	@mkdir -p $(@D)
 	$(Q)awk '/^\/\/ ---- / { device = sub("// ---- common/device/", ""); \

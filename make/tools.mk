@@ -20,15 +20,15 @@ need_python = $(if $(shell command -v $(PYTHON)),,$(error $(PYTHON) was not foun
 need_gcc = $(if $(shell command -v $(CC)),,$(error $(CC) was not found: install gcc, or name it with CC=))
 # clang++ does not know this option, nor flags that the emulator depends on.
 GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/null)))
-need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is no g++ 12 or \
+need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is not g++ 12 or \
     later, which the emulator needs: install g++, or name it with CXX=))
 
-# What wgmma and TMA need runs on sm_90a alone. The Ampere track and the harness run on everything
-# from sm_80 on; what is newer than sm_90 translates its PTX.
+# Code with wgmma and TMA runs only on sm_90a. The Ampere track and the harness run on all GPUs from
+# sm_80 on; those newer than sm_90 translate the PTX.
 HOPPER := -gencode=arch=compute_90a,code=sm_90a
 AMPERE := $(foreach sm,80 86 89,-gencode=arch=compute_$(sm),code=sm_$(sm)) \
     -gencode=arch=compute_90,code=[sm_90,compute_90]
-# An experiment with an Ampere rung is machine code for one GPU, and translated by all others.
+# An experiment with an Ampere rung: SASS for sm_90, PTX for every other GPU.
 AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 -gencode=arch=compute_90,code=sm_90
 # $(call arch_of,RUNG or VARIANT)
 arch_of = $(if $(filter a%,$(1)),$(if $(findstring -,$(1)),$(AMPERE_VARIANT),$(AMPERE)),$(HOPPER))
@@ -43,27 +43,27 @@ PTXAS := -Xptxas -v,-warn-spills
 # tests/energy_code.py reads the machine code in the object.
 READABLE := --no-compress
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# Nothing links libcuda: a program must start on a machine that has no driver.
+# No program links libcuda: it must start on a machine that has no driver.
 LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublasLt -lpthread -ldl -lrt -lm \
     -lstdc++
-# The emulator is a program in C++ that knows no CUDA. What it runs is compiled with
-# -fsanitize=thread, so that the compiler announces every load and store; without libtsan the
-# emulator itself listens to them. No pass may join neighbouring accesses or take a 16-byte one apart:
-# bank conflicts are counted by them. The emulator's own cuda_runtime.h and the like stand before any
-# others, and common/emulator/device/ before common/device/. Nothing asks for floating-point
-# exceptions: -fno-trapping-math lets loops that convert numbers become vector code.
+# The emulator is a C++ program without CUDA. The rungs that it runs are compiled with
+# -fsanitize=thread, so that the compiler calls a function at every load and store; without libtsan
+# the emulator defines these functions. No compiler pass may join neighbouring accesses or split a
+# 16-byte one: bank conflicts are counted by access. The emulator's own cuda_runtime.h and the like
+# come first in the include path, and common/emulator/device/ before common/device/. No code needs
+# floating-point exceptions: -fno-trapping-math lets loops that convert numbers be vectorised.
 EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
 EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -Werror -fno-strict-aliasing -fno-trapping-math \
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) -Werror $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
     -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
-# Lists what an object was made from beside it, so that a header rebuilds what includes it; ALL_DEPS
-# with the headers of -isystem: the emulator's are among them.
+# Lists an object's headers beside it, so that a changed header rebuilds what includes it; ALL_DEPS
+# includes those of -isystem, as the emulator's are.
 DEPS = -MMD -MP -MF $@.d
 ALL_DEPS = -MD -MP -MF $@.d
 
-# $(call run,SAYS,COMMAND): every recipe that builds says so in one line; `build` counts these lines.
+# $(call run,SAYS,COMMAND): every recipe that builds prints one line; `build` counts these lines.
 define run
 @mkdir -p $(@D); echo '$(1)'
 $(Q)$(2)
@@ -76,8 +76,8 @@ host = $(call run,c++ $<,$(CXX) $(EMULATOR_FLAGS) $(1) $(ALL_DEPS) -c $< -o $@)
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 quietly_parallel = --no-print-directory $(if $(V),,-s) $(parallel)
 
-# $(call build,TARGETS) does so, and says nothing if there is nothing to build. A terminal shows in one
-# line how far it is, a log what is built.
+# $(call build,TARGETS) builds them, silently if there is nothing to do. A terminal shows the progress
+# in one line, a log what is built.
 define build
 	+@if [ -t 1 ] && [ -z '$(V)$(findstring n,$(firstword -$(MAKEFLAGS)))' ]; then \
 	    all=$$($(MAKE) -n $(1) 2>/dev/null | grep -cE "^(mkdir.*; )?echo '"); set -o pipefail; \
@@ -90,7 +90,7 @@ define build
 endef
 
 # A warning, a spill, an array in local memory (a stack frame) or ptxas' C75xx (wgmma serialised,
-# setmaxnreg ignored) make a rung slow or wrong in a way that nothing else shows: it is not built.
+# setmaxnreg ignored) make a rung slow or wrong in a way that nothing else shows: the build fails.
 REFUSED := warning|C75[0-9][0-9]|[1-9][0-9]* bytes (spill|stack)
 # $(call nvcc,SAYS,COMMAND) makes the file $@, or no file and an error. The log is beside it.
 define nvcc
@@ -99,11 +99,11 @@ $(Q)log=$(@:.o=).ptxas.log; rm -f $@; \
 if ! ($(2)) >$$log 2>&1; then \
     cat $$log >&2; rm -f $@; exit 1; \
 elif grep -E '$(REFUSED)' $$log >&2; then \
-    echo '$<: refused for the lines above (all of it in '$$log')' >&2; rm -f $@; exit 1; \
+    echo '$<: rejected: see the lines above (the full log is '$$log')' >&2; rm -f $@; exit 1; \
 fi
 endef
 
-# Python's packages. Two tests, each with a make of its own, may want them at once.
+# Python's packages. Two tests, each with its own make, may need them at the same time.
 ALONE := $(if $(shell command -v flock),flock $(BUILD)/venv.lock)
 $(BUILD)/venv/%.stamp: %/requirements.txt
 	@mkdir -p $(BUILD); echo 'pip install -r $<'
@@ -112,5 +112,5 @@ $(BUILD)/venv/%.stamp: %/requirements.txt
 	$(Q)$(ALONE) $(@D)/bin/pip install -q --disable-pip-version-check --require-hashes \
 	    --retries 1 --timeout 10 -r $< >$(@:.stamp=.log) 2>&1 || { \
 	    echo 'the packages of $< could not be installed: this needs the network, or an index that' \
-	    'PIP_INDEX_URL names ($(@:.stamp=.log) has what pip said)' >&2; exit 1; }
+	    'PIP_INDEX_URL names (the output of pip is in $(@:.stamp=.log))' >&2; exit 1; }
 	$(Q)touch $@

@@ -1,11 +1,11 @@
 // a01: WMMA addmm: D = alpha * A * B^T + beta * C.
 //
-// WMMA is the tensor cores as C++ knows them. A warp loads 16 x 16 fragments from shared memory,
-// multiplies them and stores them; which lane holds what stays hidden. So C comes in the way that D
-// goes out: through shared memory, into fragments of the accumulators' type, which can be combined
-// element by element. Rows in shared memory are skewed by 32 bytes, so that only every fourth row
+// WMMA is the C++ interface to the tensor cores. A warp loads 16 x 16 fragments from shared memory,
+// multiplies them and stores them; which lane holds which element is unspecified. So C is loaded as
+// D is stored: through shared memory, into fragments of the accumulators' type, which combine
+// element by element. Rows in shared memory are padded by 32 bytes, so that only every fourth row
 // of a fragment begins in the same bank. If beta is 0, C is not read; if alpha is 0, A and B are
-// not. Any GPU from 8.0 on. Expected: a fifth of cuBLAS: every k-tile's copy is waited for.
+// not. Any GPU from 8.0 on. Expected: 20 % of cuBLAS: every k-tile waits for its copy.
 #include "step.h"
 #include "device/fp16.cuh"
 #include "device/launch.cuh"
@@ -31,7 +31,7 @@ using FragmentA = wmma::fragment<wmma::matrix_a, MMA, MMA, MMA, fp16, wmma::row_
 using FragmentB = wmma::fragment<wmma::matrix_b, MMA, MMA, MMA, fp16, wmma::col_major>;
 using Sums = wmma::fragment<wmma::accumulator, MMA, MMA, MMA, float>;
 
-// The operands and, after them, the tile of C, then of D.
+// The operands; later, in the same memory, the tile of C, then that of D.
 union SharedStorage {
     struct {
         alignas(128) fp16 a[BM * PITCH];
@@ -40,7 +40,7 @@ union SharedStorage {
     alignas(128) float d[BM * PITCH_D];
 };
 
-// Copies the tile of A or B from (first_row, column) on; what is outside the matrix becomes zeros.
+// Copies the tile of A or B at (first_row, column); elements outside the matrix become zeros.
 DEVICE void copy_tile(fp16 *tile, const fp16 *matrix, int first_row, int rows, int column, int k) {
     for (int chunk = threadIdx.x; chunk < BM * BK / CHUNK; chunk += THREADS) {
         const int i = chunk / (BK / CHUNK);
@@ -53,8 +53,8 @@ DEVICE void copy_tile(fp16 *tile, const fp16 *matrix, int first_row, int rows, i
     }
 }
 
-// Copies what of the tile of C or D at (row, column) is inside the matrix to, or from, shared
-// memory.
+// Copies the tile of C or D at (row, column) to, or from, shared memory: the part of it that is
+// inside the matrix.
 template <bool STORE>
 DEVICE void move_tile(float *tile, std::conditional_t<STORE, float, const float> *matrix, int row,
                       int column, int m, int n) {
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

@@ -1,8 +1,8 @@
 // a02: mma.sync, operands straight from global memory.
 //
-// WMMA hides who holds what. mma.sync.m16n8k16 says it: each lane holds pairs of neighbours in
-// given places. So a warp can fetch its fragments itself, 4 bytes at a time. These loads set the
-// pace: the rows of eight lanes lie k apart. Any GPU from 8.0 on. Expected: a tenth of cuBLAS.
+// WMMA hides which lane holds which element. mma.sync.m16n8k16 specifies it: each lane holds pairs
+// of neighbours at given places. So a warp can load its own fragments, 4 bytes at a time. These
+// loads are the bottleneck: each touches eight rows. Any GPU from 8.0 on. Expected: 10 % of cuBLAS.
 #include "step.h"
 #include "device/fp16.cuh"
 #include "device/launch.cuh"
@@ -23,7 +23,7 @@ constexpr int THREADS = WARPS * WARP_THREADS;
 
 using Sums = TileSums<FP16_SUMS>;
 
-// A warp's fragments of a k-slice: rows `row` and up, columns kk and up. First one of A.
+// Loads a warp's fragment of A of a k-slice: rows from `row` on, columns from kk on.
 DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *a, int row, int m, int kk, int k) {
     const int lane = threadIdx.x % WARP_THREADS;
     for (int i = 0; i < 4; ++i)
@@ -31,7 +31,7 @@ DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *a, int row, int m, int k
             load_pair_inside(a, row + lane / 4 + i % 2 * 8, m, kk + lane % 4 * 2 + i / 2 * 8, k);
 }
 
-// And of B.
+// The same for B.
 DEVICE void load_b(uint32_t (&fragment)[2], const fp16 *b, int row, int n, int kk, int k) {
     const int lane = threadIdx.x % WARP_THREADS;
     for (int i = 0; i < 2; ++i)
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int column = tile.n * BN + warp_n;
         Sums acc[WM / MMA_M][WN / MMA_N] = {};
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-#pragma unroll 1 // on every GPU: nvcc would unroll it for some of them
+#pragma unroll 1 // on any GPU: nvcc would unroll it for some of them
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 uint32_t fragments_a[WM / MMA_M][4];
                 uint32_t fragments_b[WN / MMA_N][2];
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

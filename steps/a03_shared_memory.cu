@@ -1,9 +1,9 @@
 // a03: shared memory and ldmatrix, a 256 x 128 tile.
 //
-// The CTA copies a tile of A and B to shared memory, 16 bytes at a time, and ldmatrix gives a warp
-// four 8 x 8 matrices at once. Warps multiply 64 x 64 in serpentine order, so fragments are reused;
-// groups of tiles meet in the L2; D leaves in 16-byte stores. All rows are 128 bytes: the eight of
-// a matrix begin in the same bank. Any GPU from 8.0 on. Expected: several times a02.
+// The CTA copies a tile of A and B to shared memory, 16 bytes at a time, and ldmatrix loads four
+// 8 x 8 matrices at once. Warps multiply 64 x 64 in serpentine order, to reuse fragments; tiles run
+// in grouped raster order, to reuse the L2; D leaves in 16-byte stores. Rows are 128 bytes: the
+// eight of a matrix begin in the same bank. Any GPU from 8.0 on. Expected: several times a02.
 #include "step.h"
 #include "device/fp16.cuh"
 #include "device/launch.cuh"
@@ -30,13 +30,13 @@ using Sums = TileSums<FP16_SUMS>;
 struct SharedStorage {
     alignas(1024) fp16 a[BM * BK];
     alignas(1024) fp16 b[BN * BK];
-    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging, a strip of the tile per warp
+    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging: a strip of MMA_M rows per warp
 };
 
-// Where (row, column) of a tile stands.
+// The index of (row, column) in a tile.
 DEVICE int place(int row, int column) { return row * BK + column; }
 
-// Copies the next k-tile, zeros if its columns are not inside the matrix.
+// Copies the next k-tile: zeros if its columns are outside the matrix.
 template <typename Chunks>
 DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     for (int i = 0; i < chunks.COUNT; ++i) {
@@ -46,13 +46,13 @@ DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     chunks.advance();
 }
 
-// A warp's fragments of a k-slice: rows `row` and up, columns kk and up. First one of A.
+// Loads a warp's fragment of A of a k-slice: rows from `row` on, columns from kk on.
 DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);
 }
 
-// And of B.
+// The same for B.
 DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     uint32_t both[4];
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

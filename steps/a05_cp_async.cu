@@ -1,10 +1,10 @@
 // a05: cp.async, two stages.
 //
-// a04's threads hold what they copy in registers, and no warp multiplies until it has arrived.
-// cp.async writes to shared memory itself: a thread starts its copies and goes on. With two stages
-// the next k-tile is on its way while the warps multiply this one, and one barrier per k-tile is
-// enough. Needs 112 KB of shared memory for a CTA: 8.0, 8.7, 9.0 and 10.0 have it, not 8.6, 8.9 or
-// 12.0. Expected: twice as fast.
+// In a04 each copy passes through registers, and no warp multiplies until the data has arrived.
+// cp.async copies straight to shared memory: a thread starts its copies and continues. With two
+// stages the next k-tile is in flight while the warps multiply this one, and one barrier per k-tile
+// is enough. Needs 112 KB of shared memory per CTA: 8.0, 8.7, 9.0 and 10.0 have it, not 8.6, 8.9 or
+// 12.0. Expected: 2x a04.
 #include "step.h"
 #include "device/cp_async.cuh"
 #include "device/fp16.cuh"
@@ -35,13 +35,13 @@ using Sums = TileSums<FP16_SUMS>;
 struct SharedStorage {
     alignas(1024) fp16 a[STAGES][BM * BK];
     alignas(1024) fp16 b[STAGES][BN * BK];
-    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging, a strip of the tile per warp
+    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging: a strip of MMA_M rows per warp
 };
 
-// Where (row, column) of a tile stands.
+// The index of (row, column) in a tile.
 DEVICE int place(int row, int column) { return swizzle_128b(row, column); }
 
-// Starts copying the next k-tile, zeros if its columns are not inside the matrix.
+// Starts copying the next k-tile: zeros if its columns are outside the matrix.
 template <typename Chunks>
 DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     for (int i = 0; i < chunks.COUNT; ++i) {
@@ -51,13 +51,13 @@ DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     chunks.advance();
 }
 
-// A warp's fragments of a k-slice: rows `row` and up, columns kk and up. First one of A.
+// Loads a warp's fragment of A of a k-slice: rows from `row` on, columns from kk on.
 DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);
 }
 
-// And of B.
+// The same for B.
 DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     uint32_t both[4];
@@ -86,16 +86,16 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
     __syncwarp(); // all have read it before the next strip overwrites it
 }
 
-// The copies' way through the k-tiles of all of the CTA's tiles of D, one after the other.
+// Where the copies are: they run through the k-tiles of all of the CTA's tiles of D.
 struct Ahead {
     TileChunks<BM, BK, THREADS> chunks_a;
     TileChunks<BN, BK, THREADS> chunks_b;
     int index = blockIdx.x; // of the tile of D
     int k_tile = 0;
     int stage = 0;
-    int columns; // of A and B; none past the last tile of D
+    int columns; // of A and B to copy; 0 past the last tile of D
 
-    // Starts the copies of a k-tile, a group, and goes to the next.
+    // Starts the copies of a k-tile, as one group, and moves on to the next k-tile.
     DEVICE void copy(SharedStorage &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
         const int tiles_m = ceil_div(m, BM);
         const int tiles_n = ceil_div(n, BN);
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         Sums acc[WM / MMA_M][WN / MMA_N] = {};
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
             cp_async_wait<STAGES - 2>(); // this thread's copies into the stage have landed ...
-            __syncthreads(); // ... everybody's; and all have read the stage before, now free
+            __syncthreads(); // ... and all threads'; all have read the stage before, now free
             ahead.copy(smem, a, b, m, n, k);
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 uint32_t fragments_a[WM / MMA_M][4];
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 struct State {
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

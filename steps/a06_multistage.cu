@@ -1,11 +1,11 @@
 // a06: a ring of stages, fragments a k-slice ahead.
 //
-// With two stages a k-tile has one multiplication's time to arrive, and each begins with a wait for
-// ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice multiplies, ldmatrix
-// brings the next one. Only then do the bytes from the L2 limit it, so a larger tile comes along:
-// 256 x 256 needs a third fewer, and its sums fit the registers in fp16; prepare() takes it unless
-// that wastes a wave of CTAs. Needs 160 KB of shared memory for a CTA: not on 8.6, 8.9 or 12.0.
-// Expected: 1.5x a05.
+// With two stages a k-tile must arrive while one other is multiplied, and each k-slice begins with
+// a wait for ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice is
+// multiplied, ldmatrix loads the next one. Then the L2 is the bottleneck, so the tile grows as
+// well: 256 x 256 reads 33 % fewer bytes per FLOP, and its sums fit in registers as fp16; prepare()
+// takes it unless that wastes a wave of CTAs. Needs 160 KB of shared memory per CTA: not on 8.6,
+// 8.9 or 12.0. Expected: 1.5x a05.
 #include "step.h"
 #include "device/cp_async.cuh"
 #include "device/fp16.cuh"
@@ -24,8 +24,8 @@ constexpr int MMA_M = 16;
 constexpr int MMA_N = 8;
 constexpr int MMA_K = 16;
 constexpr int GROUP = 8;                       // rows of tiles in a group of the schedule
-constexpr int NARROW = 128;                    // BN; WM is 64 then,
-constexpr int WIDE = FP16_SUMS ? 256 : NARROW; // and 128 here: too many sums for fp32
+constexpr int NARROW = 128;                    // BN of the narrow tile; its WM is 64
+constexpr int WIDE = FP16_SUMS ? 256 : NARROW; // of the wide one, WM 128: too many sums for fp32
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * WARP_THREADS;
 static_assert(BK == SWIZZLE_COLUMNS && WN == BK, "a row of a tile is one row of the swizzle");
@@ -36,13 +36,13 @@ template <int BN>
 struct SharedStorage {
     alignas(1024) fp16 a[STAGES][BM * BK];
     alignas(1024) fp16 b[STAGES][BN * BK];
-    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging, a strip of the tile per warp
+    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging: a strip of MMA_M rows per warp
 };
 
-// Where (row, column) of a tile stands.
+// The index of (row, column) in a tile.
 DEVICE int place(int row, int column) { return swizzle_128b(row, column); }
 
-// Starts copying the next k-tile, zeros if its columns are not inside the matrix.
+// Starts copying the next k-tile: zeros if its columns are outside the matrix.
 template <typename Chunks>
 DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     for (int i = 0; i < chunks.COUNT; ++i) {
@@ -52,13 +52,13 @@ DEVICE void copy_tile(fp16 *shared, Chunks &chunks, bool inside) {
     chunks.advance();
 }
 
-// A warp's fragments of a k-slice: rows `row` and up, columns kk and up. First one of A.
+// Loads a warp's fragment of A of a k-slice: rows from `row` on, columns from kk on.
 DEVICE void load_a(uint32_t (&fragment)[4], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);
 }
 
-// And of B.
+// The same for B.
 DEVICE void load_b(uint32_t (*fragments)[2], const fp16 *tile, int row, int kk) {
     const int lane = threadIdx.x % WARP_THREADS;
     uint32_t both[4];
@@ -87,7 +87,7 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
     __syncwarp(); // all have read it before the next strip overwrites it
 }
 
-// The copies' way through the k-tiles of all of the CTA's tiles of D, one after the other.
+// Where the copies are: they run through the k-tiles of all of the CTA's tiles of D.
 template <int BN>
 struct Ahead {
     TileChunks<BM, BK, THREADS> chunks_a;
@@ -95,9 +95,9 @@ struct Ahead {
     int index = blockIdx.x; // of the tile of D
     int k_tile = 0;
     int stage = 0;
-    int columns; // of A and B; none past the last tile of D
+    int columns; // of A and B to copy; 0 past the last tile of D
 
-    // Starts the copies of a k-tile, a group, and goes to the next.
+    // Starts the copies of a k-tile, as one group, and moves on to the next k-tile.
     DEVICE void copy(SharedStorage<BN> &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
         const int tiles_m = ceil_div(m, BM);
         const int tiles_n = ceil_div(n, BN);
@@ -150,13 +150,13 @@ __global__ void __launch_bounds__(THREADS, 1)
         Sums acc[WM / MMA_M][WN / MMA_N] = {};
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
             ahead.copy(smem, a, b, m, n, k); // into the stage that all have read
-#pragma unroll // or `slice` is a run-time index, and the fragments are in local memory
+#pragma unroll // else `slice` is a run-time index, and the fragments go to local memory
             for (int kk = 0; kk < BK; kk += MMA_K) {
                 const int slice = kk / MMA_K % 2;
                 const int next = (kk + MMA_K) % BK;
                 if (next == 0) {
                     cp_async_wait<STAGES - 2>(); // copies into the next stage have landed ...
-                    __syncthreads();             // ... everybody's; and all have read this one
+                    __syncthreads();             // ... of all threads; and all have read this one
                     stage = (stage + 1) % STAGES;
                 }
                 for (int i = 0; i < WM / MMA_M; ++i) {
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     decltype(&gemm<WIDE>) kernel;
     size_t smem;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

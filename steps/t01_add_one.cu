@@ -1,13 +1,13 @@
 // t01: TMA load, add one, TMA store.
 //
-// The smallest whole program around TMA, the tensor memory accelerator. A tensor map, made on the
-// host, tells it of a matrix in global memory and of the box that one copy moves. One thread names
-// a box; the hardware copies it to shared memory, or back, and leaves out what lies past the edge.
-// Copies are asynchronous, so two things have to be waited for, each by its own means: a load by an
-// mbarrier, which counts the bytes that arrive; a store by the thread that started it. And TMA sees
-// shared memory through a proxy of its own: what threads wrote, a fence has to show it.
-// Expected: a third of a plain copy's speed. Two CTAs of 1024 threads fill an SM, and each has but
-// 4 KB on its way.
+// The smallest complete program with TMA, the tensor memory accelerator. A tensor map, made on
+// the host, describes a matrix in global memory and the box that one copy moves. One thread names
+// a box; the hardware copies it to shared memory, or back, and clips it at the matrix's edge.
+// Copies are asynchronous, so each needs a wait: for a load, on an mbarrier, which counts the
+// bytes that arrive; for a store, by the thread that started it. And TMA accesses shared memory
+// through a proxy of its own: a fence has to make the threads' writes visible to it. Expected:
+// 33 % of a plain copy's speed. Two CTAs of 1024 threads fill an SM, and each has only 4 KB in
+// flight.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -16,7 +16,7 @@
 
 constexpr int BM = 32;
 constexpr int BN = 32;
-constexpr int THREADS = BM * BN; // an element each
+constexpr int THREADS = BM * BN; // one element each
 
 struct SharedStorage {
     alignas(128) int32_t a[BM * BN];
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d(smem.a, &map_a, column, row, &smem.full);
     }

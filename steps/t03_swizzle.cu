@@ -1,12 +1,12 @@
 // t03: the 128-byte swizzle.
 //
-// Under the swizzle TMA moves the 16-byte chunks of a tile's rows about: chunk c of row r stands at
-// chunk c ^ (r % 8). A row of 32 fp32 is just the 128 bytes that this takes. Element (i, j) of the
-// tile is then found in chunk (j / 4) ^ (i % 8), and element (j, i) of the mirrored tile in chunk
-// (i / 4) ^ (j % 8): threads do the arithmetic that TMA does. The lanes that write a column now
-// meet eight chunks in place of one. Rows that are eight apart still meet in the same one, so that
-// of the 32-way conflicts 4-way ones are left. Reads of a row had none and have none. Expected:
-// 1.5x t02.
+// With the swizzle TMA permutes the 16-byte chunks of a tile's rows: chunk c of row r is stored
+// as chunk c ^ (r % 8). A row of 32 fp32 is exactly the 128 bytes that the swizzle spans. Element
+// (i, j) of the tile is then in chunk (j / 4) ^ (i % 8), and element (j, i) of the mirrored tile
+// in chunk (i / 4) ^ (j % 8): the threads do the same arithmetic as TMA. The lanes that write a
+// column now hit eight chunks instead of one. Rows that are eight apart still hit the same chunk,
+// so the 32-way conflicts become 4-way. Reads of a row had none and have none. Expected: 1.5x
+// t02.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -15,7 +15,7 @@
 
 constexpr int BM = 32;
 constexpr int BN = 32;
-constexpr int THREADS = BM * BN; // an element each
+constexpr int THREADS = BM * BN; // one element each
 static_assert(BM * sizeof(float) == SWIZZLE_BYTES && BN == BM, "a row is one row of the swizzle");
 
 struct SharedStorage {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d(smem.a, &map_a, column, row, &smem.full);
     }

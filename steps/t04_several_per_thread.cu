@@ -1,11 +1,11 @@
 // t04: several elements per thread.
 //
-// A CTA of t03 has 1024 threads. Two of them fill an SM, and most of the time both wait: for their
-// load, for a barrier of all threads, for their store. With eight elements of a column for each
-// thread, a CTA has an eighth of the threads, and sixteen of them fit on an SM, each at another
-// place between its load and its store: eight times the bytes are on their way. What a CTA and a
-// thread do once is shared by eight elements as well. The bank conflicts are t03's. Expected: more
-// than twice t03.
+// A CTA of t03 has 1024 threads. Two such CTAs fill an SM, and most of the time both wait: for
+// their load, for a barrier of all threads, for their store. Now each thread moves eight
+// elements of a column: a CTA has 128 threads, and 16 CTAs fit on an SM, each at another place
+// between its load and its store, so that 8x the bytes are in flight. What a CTA and a thread do
+// once is shared by eight elements as well. The bank conflicts are t03's. Expected: more than 2x
+// t03.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -16,7 +16,7 @@ constexpr int BM = 32;
 constexpr int BN = 32;
 constexpr int TM = 8; // elements of a column that a thread moves
 constexpr int THREADS = BM * BN / TM;
-constexpr int ROWS = THREADS / BN; // of the tile that the CTA moves at once
+constexpr int ROWS = THREADS / BN; // rows of the tile that the CTA moves at once
 static_assert(BM * sizeof(float) == SWIZZLE_BYTES && BN == BM, "a row is one row of the swizzle");
 
 struct SharedStorage {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d(smem.a, &map_a, column, row, &smem.full);
     }

@@ -1,9 +1,9 @@
 // t06: tiles in the result's order.
 //
-// So far neighbouring CTAs read neighbours: tiles of the same rows of A. What they write lies in
-// the same columns of D, a whole matrix row apart. Reads can wait in line; writes come out of the
-// L2 when it needs their room, in an order of its own, and DRAM wants long runs of them. With the
-// tiles in D's order, neighbouring CTAs write neighbours. Expected, from a trial: +5 % over
+// So far neighbouring CTAs read neighbouring tiles, in the same rows of A. What they write is in
+// the same columns of D, a whole matrix row apart. Reads can queue; writes leave the L2 when it
+// needs room, in an order of its own, and DRAM is fastest with long runs of them. With the tiles
+// in D's order, neighbouring CTAs write neighbouring tiles. Expected, from a trial: +5 % over
 // t05.
 #include "step.h"
 #include "device/launch.cuh"
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d(smem.a, &map_a, column, row, &smem.full);
     }
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS)
 
     const int block = threadIdx.x % BLOCKS;
     const int j = block * TN;
-    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
+    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbouring lanes differ in i as in j
     float rows[TM][TN];
     float columns[TN][TM];
     for (int y = 0; y < TM; ++y) {

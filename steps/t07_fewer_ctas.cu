@@ -1,9 +1,9 @@
 // t07: four CTAs per SM.
 //
-// To keep DRAM busy, as many bytes have to be on their way as it delivers within its latency. Some
-// four tiles per SM are enough. More only make a longer queue, in which the requests of distant
-// rows mix. Six CTAs of t06 fit on an SM; here each asks for a quarter of its shared memory, so
-// that only four do. Expected, from a trial: +0.5 % over t06.
+// DRAM stays busy if the bytes in flight cover its bandwidth times its latency: about four tiles
+// per SM. More only make a longer queue, in which requests for distant rows mix. Six CTAs of t06
+// fit on an SM; here each requests a quarter of the SM's shared memory, so that only four fit.
+// Expected, from a trial: +0.5 % over t06.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d(smem.a, &map_a, column, row, &smem.full);
     }
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(THREADS)
 
     const int block = threadIdx.x % BLOCKS;
     const int j = block * TN;
-    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
+    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbouring lanes differ in i as in j
     float rows[TM][TN];
     float columns[TN][TM];
     for (int y = 0; y < TM; ++y) {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(THREADS)
 struct State {
     TensorMap map_a;
     TensorMap map_d;
-    size_t smem; // more than SharedStorage: what leaves room for CTAS_PER_SM
+    size_t smem; // more than SharedStorage needs: only CTAS_PER_SM fit on an SM
 };
 
 static int prepare(const problem *p, void **state) {

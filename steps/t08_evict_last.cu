@@ -1,10 +1,10 @@
 // t08: evict-last loads.
 //
-// No CTA reads a line of A twice, so nothing is gained by keeping it. But the L2 holds two kinds of
-// lines, and when it needs room, one of them has to go: of A's, at no cost, or of D's, which must
-// be written first. Evict-last for A leaves D's to go. They go sooner then, while their neighbours
-// in the same rows are still being written, in longer runs. That is a guess at why it helps; bytes
-// are the same. Expected, from a trial: +1 % over t07.
+// No CTA reads a line of A twice, so keeping it gains nothing by itself. But when the L2 needs
+// room, it evicts a line of A, at no cost, or a line of D, which must be written to DRAM first.
+// With A marked evict-last, D's lines go first. They are then written sooner, while their
+// neighbours in the same rows are still being written, in longer runs. That is a guess at why it
+// helps; the bytes are the same. Expected, from a trial: +1 % over t07.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
         mbarrier_init(&smem.full, 1); // one arrival completes it: this thread's, with the bytes
         mbarrier_init_fence();        // before any thread or copy uses it
-        // All threads wait for these bytes. Past the matrix's edge TMA loads zeros: always a tile.
+        // All threads wait for these bytes: a whole tile, since TMA loads zeros past the edge.
         mbarrier_arrive_expect_tx(&smem.full, sizeof(smem.a));
         tma_load_2d_hint(smem.a, &map_a, column, row, &smem.full, evict_last_policy());
     }
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(THREADS)
 
     const int block = threadIdx.x % BLOCKS;
     const int j = block * TN;
-    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbours differ in it as in j
+    const int i = (block ^ (threadIdx.x / BLOCKS)) * TM; // neighbouring lanes differ in i as in j
     float rows[TM][TN];
     float columns[TN][TM];
     for (int y = 0; y < TM; ++y) {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(THREADS)
 struct State {
     TensorMap map_a;
     TensorMap map_d;
-    size_t smem; // more than SharedStorage: what leaves room for CTAS_PER_SM
+    size_t smem; // more than SharedStorage needs: only CTAS_PER_SM fit on an SM
 };
 
 static int prepare(const problem *p, void **state) {

@@ -1,10 +1,10 @@
 // v01: register tiling on the CUDA cores.
 //
 // A CTA computes a BM x BN tile of D, a warp WM x WN of it, a thread TM x TN of that, in registers.
-// Each value that a thread reads from shared memory is used TM or TN times, so the FMA units, not
-// the loads, set the pace: 64 FMAs for every 16 values read. The ceiling is fp32 on the CUDA cores,
-// 256 FLOP per cycle and SM: a sixteenth of what the tensor cores can do. Expected: half of that
-// ceiling, 0.03 to 0.04 of cuBLAS.
+// Each value that a thread reads from shared memory is used TM or TN times: 64 FMAs for every 16
+// values read. So the FMA units are the bottleneck, not the loads. The ceiling is fp32 on the CUDA
+// cores, 256 FLOP per cycle and SM: 1/16 of the tensor cores' rate. Expected: half of that ceiling,
+// 3 to 4 % of cuBLAS.
 #include "step.h"
 #include "device/base.cuh"
 #include "device/launch.cuh"
@@ -31,7 +31,7 @@ struct SharedStorage {
 };
 
 // Copies rows [0, BM) and columns [0, BK) of `source`, whose rows are k long, to shared memory,
-// transposed. Neighbouring threads take neighbouring rows: their shared stores meet 32 banks.
+// transposed. Neighbouring threads take neighbouring rows: their shared stores hit 32 banks.
 DEVICE void load_tile(float (&tile)[BK][BM], const bf16 *source, int k) {
     for (int chunk = threadIdx.x; chunk < BM * BK / LOAD; chunk += THREADS) {
         const int row = chunk % BM;

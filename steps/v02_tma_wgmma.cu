@@ -1,10 +1,10 @@
 // v02: TMA loads and wgmma.
 //
-// One thread asks TMA for a 64 x 64 tile of A and one of B, already swizzled for the tensor cores;
-// a warpgroup multiplies them with m64n64k16, both operands straight from shared memory. No thread
-// touches an operand any more. Nothing overlaps inside a CTA, but several CTAs share an SM and fill
-// each other's waits. Expected: ten times v01, held back by the L2: each tile of D of 64 x 64 reads
-// 128 rows, four times the bytes per FLOP of a 256 x 256 tile.
+// One thread has TMA load a 64 x 64 tile of A and one of B, already swizzled for the tensor cores;
+// a warpgroup multiplies them with m64n64k16, both operands straight from shared memory. No operand
+// passes through registers any more. Inside a CTA nothing overlaps, but an SM runs several CTAs:
+// while one waits, others work. Expected: 10x v01, limited by the L2: each 64 x 64 tile of D reads
+// 128 rows of operands, 4x the bytes per FLOP of a 256 x 256 tile.
 #include "step.h"
 #include "device/barrier.cuh"
 #include "device/fragment.cuh"
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(THREADS)
         }
         smem.full.wait(token); // until both tiles have landed
 
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&smem.a[kk]), matrix_descriptor(&smem.b[kk]));
         wgmma_commit();

@@ -2,8 +2,8 @@
 //
 // A tile of 128 x 128 reads half the bytes per FLOP of one of 64 x 64. Two warpgroups split its
 // rows, each with the widest wgmma that the tile allows, m64n128k16, so each byte of A that a wgmma
-// reads from shared memory serves twice the columns. The tiles move to dynamic shared memory, which
-// may grow to 227 KB; static shared memory ends at 48. Expected: 1.5x v02.
+// reads from shared memory is used for twice the columns. The tiles move to dynamic shared memory,
+// which may grow to 227 KB; static shared memory ends at 48 KB. Expected: 1.5x v02.
 #include "step.h"
 #include "device/barrier.cuh"
 #include "device/fragment.cuh"
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS)
         smem.full.wait(token); // until both tiles have landed
 
         const bf16 *a = &smem.a[warpgroup * WM * BK];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&smem.b[kk]));
         wgmma_commit();

@@ -32,7 +32,7 @@ struct SharedStorage {
     Barrier empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles) {
     int stage = 0;
@@ -56,7 +56,7 @@ DEVICE void multiply_tile(float (&acc)[WM / MMA_M][MMA_N / 2], SharedStorage &sm
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int i = 0; i < WM / MMA_M; ++i)
                 wgmma<MMA_N>(acc[i], matrix_descriptor(&a[i * MMA_M * BK + kk]),
@@ -69,8 +69,8 @@ DEVICE void multiply_tile(float (&acc)[WM / MMA_M][MMA_N / 2], SharedStorage &sm
     }
 }
 
-// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
-// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+// Writes 64 rows of accumulators to D at (row, column). A thread holds rows lane / 4 and lane / 4 +
+// 8 of its warp's 16; two blocks of 8 columns are written at a time. See wgmma.cuh.
 DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;

@@ -1,10 +1,10 @@
 // v05: two consumers, a 128 x 256 tile, setmaxnreg.
 //
 // The widest wgmma, m64n256k16, reads the fewest bytes of shared memory per FLOP, and a tile of
-// 128 x 256 reads a quarter fewer from the L2 than 128 x 128. Its accumulators take 128 registers
-// of each thread of two consumer warpgroups. A producer needs few: setmaxnreg moves its idle
-// registers to the consumers. With two consumers, the tensor cores have work while one of them
-// waits. Expected: +20 % over v04.
+// 128 x 256 reads 25 % fewer bytes per FLOP from the L2 than one of 128 x 128. The tile's
+// accumulators take 128 registers of each thread of two consumer warpgroups. A producer needs few
+// registers: setmaxnreg moves the rest to the consumers. With two consumers, the tensor cores have
+// work while one of them waits. Expected: +20 % over v04.
 #include "step.h"
 #include "device/barrier.cuh"
 #include "device/fragment.cuh"
@@ -33,7 +33,7 @@ struct SharedStorage {
     Barrier empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles) {
     int stage = 0;
@@ -56,7 +56,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
@@ -66,8 +66,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
-// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+// Writes 64 rows of accumulators to D at (row, column). A thread holds rows lane / 4 and lane / 4 +
+// 8 of its warp's 16; two blocks of 8 columns are written at a time. See wgmma.cuh.
 DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;

@@ -1,12 +1,12 @@
 // v06: persistent CTAs, a tile schedule.
 //
-// One CTA per SM stays and takes tile after tile. While the consumers store a tile, the producer
-// already fills the ring for the next one, so only the first tile of an SM waits for its loads. The
-// kernel now chooses which tiles run at the same time: groups of rows of tiles, walked column by
-// column, so that at any moment the SMs read few rows of A and B, which the L2 can hold. It also
-// chooses how many CTAs run: the fewest that finish in the same number of waves. An SM that would
-// idle through the last wave anyway leaves its share of the power to the others. Expected: +5 %
-// over v05 by the schedule, +1 to 2 % by the number of CTAs.
+// One CTA per SM stays resident and computes tile after tile. While the consumers store a tile, the
+// producer already fills the ring for the next one, so only an SM's first tile waits for its loads.
+// The kernel now chooses which tiles run at the same time: in grouped raster order (groups of rows
+// of tiles, walked column by column) the SMs read few rows of A and B at any moment, few enough for
+// the L2. The kernel also chooses how many CTAs run: the fewest that finish in the same number of
+// waves. An SM that would only idle in the last wave is left out, and its share of the power goes
+// to the others. Expected: +5 % over v05 by the schedule, +1 to 2 % by the number of CTAs.
 #include "step.h"
 #include "device/barrier.cuh"
 #include "device/fragment.cuh"
@@ -37,7 +37,7 @@ struct SharedStorage {
     Barrier empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, int &stage) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -59,7 +59,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         smem.full[stage].wait(smem.full[stage].arrive());
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
@@ -69,8 +69,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
-// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+// Writes 64 rows of accumulators to D at (row, column). A thread holds rows lane / 4 and lane / 4 +
+// 8 of its warp's 16; two blocks of 8 columns are written at a time. See wgmma.cuh.
 DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
+    int stage = 0; // of the ring; it continues from tile to tile
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

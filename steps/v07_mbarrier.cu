@@ -1,10 +1,10 @@
 // v07: raw mbarriers.
 //
-// A token for each phase is convenient, but a thread has to arrive to get one: 257 arrivals on each
-// full barrier, and another 257 on each empty one, where every consumer thread reports, every 1024
-// cycles. A wait on the parity of a phase needs no arrival. The only arrivals left are those that
-// mean something: the producer's on full, with the bytes to come, and one thread's of each consumer
-// warpgroup on empty. Expected: +10 % over v06.
+// A token for each phase is convenient, but a thread has to arrive to get one: for every k-tile
+// (1024 cycles) 257 arrivals on a full barrier and another 257 on an empty one. A wait on the
+// parity of a phase needs no arrival. Only arrivals that carry information remain: the producer's
+// on full, which announces the bytes to come, and one per consumer warpgroup on empty, which
+// releases the stage. Expected: +10 % over v06.
 #include "step.h"
 #include "device/fragment.cuh"
 #include "device/launch.cuh"
@@ -35,7 +35,7 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -65,7 +65,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         mbarrier_wait(&smem.full[stage], phase);
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
@@ -76,8 +76,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
-// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+// Writes 64 rows of accumulators to D at (row, column). A thread holds rows lane / 4 and lane / 4 +
+// 8 of its warp's 16; two blocks of 8 columns are written at a time. See wgmma.cuh.
 DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

@@ -1,12 +1,12 @@
 // v08: clusters, TMA multicast.
 //
-// The two CTAs of a cluster compute tiles one above the other, which need the same columns of B.
-// Each loads half of them and multicasts it to both: per k-tile a CTA requests 256 rows from the L2
+// The two CTAs of a cluster compute tiles one above the other, which need the same rows of B. Each
+// loads half of them and multicasts it to both: per k-tile a CTA requests 256 rows from the L2
 // instead of 384. The price: a stage may be overwritten only when both CTAs have read it, so a
 // consumer arrives on the empty barriers of both, and the CTAs wait for each other. We query how
 // many clusters fit: a cluster lives inside one GPC, and not every GPC has an even number of SMs.
-// Expected: 1.5 % slower than v07, whose CTAs save as much without waiting: requests of neighbours
-// for the same lines merge on their way to the L2. The ladder goes on from v07.
+// Expected: 1.5 % slower than v07. There, requests of neighbouring CTAs for the same lines merge on
+// their way to the L2: the same saving without the waits. The next rung grows from v07.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/fragment.cuh"
@@ -39,7 +39,7 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
     const int rows_b = BN / CLUSTER; // this CTA's share of the loads of B
@@ -74,7 +74,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         mbarrier_wait(&smem.full[stage], phase);
         const bf16 *a = &smem.a[stage][consumer * WM * BK];
         const bf16 *b = smem.b[stage];
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, matrix_descriptor(&a[kk]), matrix_descriptor(&b[kk]));
         wgmma_commit();
@@ -85,8 +85,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
     }
 }
 
-// Writes 64 rows of accumulators to D at (row, column). Of the fragment, a thread holds rows
-// lane / 4 and 8 below it of its warp's 16; two blocks of 8 columns go at a time. See wgmma.cuh.
+// Writes 64 rows of accumulators to D at (row, column). A thread holds rows lane / 4 and lane / 4 +
+// 8 of its warp's 16; two blocks of 8 columns are written at a time. See wgmma.cuh.
 DEVICE void store_tile(bf16 *d, const float (&acc)[MMA_N / 2], int row, int column, int n) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
     const int lane = threadIdx.x % WARP_THREADS;
@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     cluster_sync(); // both CTAs' barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 struct State {
     TensorMap map_a;
     TensorMap map_b;
-    int clusters; // at most as many as fit, and the fewest that finish in as many waves
+    int clusters; // at most as many as fit: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

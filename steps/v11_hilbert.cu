@@ -1,10 +1,10 @@
 // v11: tiles in Hilbert order.
 //
-// The CTAs that run at the same time work on a stretch of the order of tiles. Along a Hilbert curve
-// every stretch covers a compact block, whatever the grid and the number of CTAs, and no group size
-// has to be chosen. The host makes the order once, for any grid; the CTAs read it from memory.
-// Expected: 1 % slower than v10. In v10's groups 16 CTAs in a row need the same columns of B, and
-// their requests merge; along the curve it is two on average. The ladder goes on from v10.
+// The CTAs that run at the same time work on consecutive tiles of the order. Along a Hilbert curve
+// consecutive tiles form a compact block, whatever the grid and the number of CTAs, and there is no
+// group size to choose. The host computes the order once; the CTAs read it from memory. Expected:
+// 1 % slower than v10. In v10's groups 16 consecutive CTAs need the same rows of B, and their
+// requests merge; along the curve only two do, on average. The next rung grows from v10.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -26,7 +26,7 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int STAGING_COLUMNS = BN / 2; // of the tile in the staging memory
+constexpr int STAGING_COLUMNS = BN / 2; // columns of the tile that are staged at a time
 enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
@@ -38,7 +38,7 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, int &stage, int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -68,7 +68,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
@@ -81,8 +81,8 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
 }
 
 // A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time, and one of its threads starts the store of it to D at (row, column). Of the fragment, a
-// thread holds rows lane / 4 and 8 below it of its warp's 16, in pairs of columns. See wgmma.cuh.
+// time; one of its threads then starts the store to D at (row, column). In the fragment a thread
+// holds rows lane / 4 and lane / 4 + 8 of its warp's 16, in pairs of columns. See wgmma.cuh.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
@@ -153,7 +153,7 @@ struct State {
     TensorMap map_d;
     tile_coordinate *order; // of tiles, in device memory
     int tiles;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 // The tiles of D in Hilbert order, in device memory; nullptr if that fails.

@@ -1,8 +1,8 @@
 // v13: every other tile walks k backwards.
 //
-// The next wave of tiles mostly reads the same rows of A, and of these the L2 still holds the
-// columns that were read last. So the next tile begins there: every other tile of a CTA walks k
-// backwards. Expected: fewer bytes from DRAM, and so a higher clock: +0.5 %.
+// The next wave of tiles mostly reads the same rows of A. Of these the L2 still holds the columns
+// that were read last, so the next tile starts there: every other tile of a CTA walks k backwards.
+// Expected: fewer bytes from DRAM, and so a higher clock: +0.5 %.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -25,7 +25,7 @@ constexpr int GROUP = 16; // rows of tiles in a group of the schedule
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int STAGING_COLUMNS = BN / 2; // of the tile in the staging memory
+constexpr int STAGING_COLUMNS = BN / 2; // columns of the tile that are staged at a time
 enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
@@ -37,7 +37,7 @@ struct SharedStorage {
     uint64_t empty[STAGES];
 };
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       int tile_m, int tile_n, int k_tiles, bool backwards, int &stage, int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
@@ -68,7 +68,7 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t a = matrix_descriptor(&smem.a[stage][consumer * WM * BK]);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             wgmma<MMA_N>(acc, advance_k(a, kk), advance_k(b, kk),
                          k_tile > 0 || kk > 0); // the first one overwrites
@@ -81,9 +81,9 @@ DEVICE void multiply_tile(float (&acc)[MMA_N / 2], SharedStorage &smem, int cons
 }
 
 // A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
-// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
-// of the left pair, the others those of the right.
+// time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
+// matrices, one below the other, and the two to their right: the first 16 lanes name the rows of
+// the left pair, the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles_m * tiles_n; i += gridDim.x) {
@@ -155,7 +155,7 @@ struct State {
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 static int prepare(const problem *p, void **state) {

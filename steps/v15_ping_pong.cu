@@ -1,10 +1,10 @@
 // v15: ping-pong: one consumer multiplies, one stores.
 //
-// While v14 stores a tile, no warpgroup multiplies. Now the consumers take turns, a tile each: one
-// multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a whole
-// tile's accumulators, so the tile shrinks to 128 x 200, a width that fills all SMs in most waves
-// of the larger products. It is staged a fifth at a time, unswizzled. The shorter k, the more there
-// is to gain. Expected: nothing at k = 8192, with 9 % more bytes; +5 % at k = 1024.
+// While v14 stores a tile, no warpgroup multiplies. In ping-pong each consumer has a tile of its
+// own: one multiplies, with a k-tile's wgmmas in flight, while the other stores. A consumer holds a
+// whole tile's accumulators, so the tile shrinks to 128 x 200, a width that fills all SMs in most
+// waves of the larger products. A tile is staged in five pieces, unswizzled. The shorter k, the
+// larger the gain. Expected: no gain at k = 8192, with 9 % more bytes; +5 % at k = 1024.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -27,8 +27,8 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM;         // of rows: a consumer has them all
-constexpr int STAGING_COLUMNS = BN / 5; // an odd number of chunks: rows meet in no bank
+constexpr int BLOCKS = BM / WM;         // of WM rows: a consumer has them all
+constexpr int STAGING_COLUMNS = BN / 5; // an odd number of chunks: rows begin in different banks
 enum { STAGING_BARRIER = 1 };           // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
@@ -38,11 +38,11 @@ struct SharedStorage {
     alignas(128) bf16 d[CONSUMERS][WM * STAGING_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
-    uint64_t turn[CONSUMERS]; // to multiply
+    uint64_t turn[CONSUMERS]; // completed when the consumer may multiply
 };
 
-// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first.
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
@@ -51,7 +51,7 @@ DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint6
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
                       int &phase) {
@@ -75,7 +75,7 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
         mbarrier_arrive(&smem.empty[stage]);
 }
 
-// Goes on in the ring by so many k-tiles: those of the other consumer's tile.
+// Skips this many k-tiles of the ring: those of the other consumer's tile.
 DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
     phase ^= (stage + k_tiles) / STAGES % 2;
     stage = (stage + k_tiles) % STAGES;
@@ -88,7 +88,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
                 const uint64_t a = matrix_descriptor(&smem.a[stage][block * WM * BK]);
@@ -102,7 +102,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
     }
-    // All of this tile's wgmmas are started: the other consumer may start its own after them.
+    // All of this tile's wgmmas are issued: the other consumer may issue its own after them.
     if (threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
     wgmma_wait<0>(acc);
@@ -110,9 +110,9 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
 }
 
 // A consumer warpgroup: writes its accumulators to its staging memory, a piece of columns at a
-// time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
-// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
-// of the left pair, the others those of the right.
+// time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
+// matrices, one below the other, and the two to their right: the first 16 lanes name the rows of
+// the left pair, the others those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -128,7 +128,7 @@ DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float 
         for (int j = 0; j + 16 <= STAGING_COLUMNS; j += 16)
             stmatrix_x4(&smem.d[consumer][matrix_row * STAGING_COLUMNS + j + matrix_column],
                         &acc[(piece + j) / 2]);
-        stmatrix_x2(&smem.d[consumer][(matrix_row + 1) * STAGING_COLUMNS - 8], // what is left
+        stmatrix_x2(&smem.d[consumer][(matrix_row + 1) * STAGING_COLUMNS - 8], // the last 8 columns
                     &acc[(piece + STAGING_COLUMNS - 8) / 2]);
         fence_proxy_async(); // what this thread wrote is seen by TMA ...
         named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
@@ -156,8 +156,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
@@ -169,14 +169,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         const int k_tiles = ceil_div(k, BK);
-        int turn = consumer == 0; // the parity of its turns: the first is consumer 0's, at once
+        int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
         skip_stages(consumer * k_tiles, stage, phase);
         for (int i = blockIdx.x + consumer * gridDim.x; i < tiles; i += CONSUMERS * gridDim.x) {
-            // Waits for the other consumer: before, the parity of `full` may be an older one's.
+            // Waits for the other consumer: before, the parity of `full` may match an older phase.
             mbarrier_wait(&smem.turn[consumer], turn);
             named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // all have seen it
             turn ^= 1;
-            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages((CONSUMERS - 1) * k_tiles, stage, phase);
@@ -194,7 +194,7 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 // The tiles of D in the order of the schedule, in device memory; nullptr if that fails.

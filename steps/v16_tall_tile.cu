@@ -1,10 +1,10 @@
 // v16, from v14: a 256 x 200 tile: fewer bytes per FLOP.
 //
-// The clock is what the power allows, so bytes count. Each consumer takes 128 rows, all the
-// accumulators that it can hold, and each byte of B serves twice the rows: 24 % fewer bytes per
-// FLOP than v14's tile. A stage is larger, so the ring has three. A block of 64 rows leaves in one
-// store: its rows are an odd number of 16-byte chunks, 25, so they begin in different banks and
-// need no swizzle. Expected: +3 % over v14.
+// Power limits the clock, and moving bytes takes power. Each consumer takes 128 rows, all the
+// accumulators that it can hold, so each byte of B is used for twice the rows: 24 % fewer bytes per
+// FLOP than v14's tile. A stage is larger, so the ring has only three. A block of 64 rows leaves in
+// one store: a row is 25 chunks of 16 bytes, an odd number, so the rows begin in different banks
+// and need no swizzle. Expected: +3 % over v14.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
@@ -27,7 +27,7 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
 enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
 static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
@@ -35,13 +35,13 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: as TMA asks for
+    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
 
-// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first.
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
@@ -50,7 +50,7 @@ DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint6
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
                       int &phase) {
@@ -81,7 +81,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
                 const int row = (consumer * BLOCKS + block) * WM;
@@ -97,10 +97,10 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
     }
 }
 
-// A consumer warpgroup: writes a block of accumulators to its staging memory, and one of its
-// threads starts the store of it to D at (row, column). stmatrix takes two 8 x 8 matrices, one
-// below the other, and the two to their right: the first 16 lanes name the rows of the left pair,
-// the others those of the right.
+// A consumer warpgroup: writes a block of accumulators to its staging memory; one of its threads
+// then starts the store to D at (row, column). stmatrix takes two 8 x 8 matrices, one below the
+// other, and the two to their right: the first 16 lanes name the rows of the left pair, the others
+// those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -137,8 +137,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
             for (int block = 0; block < BLOCKS; ++block)
@@ -167,7 +167,7 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 // The tiles of D in the order of the schedule, in device memory; nullptr if that fails.

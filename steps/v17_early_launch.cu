@@ -1,11 +1,11 @@
 // v17: early launch: the next one begins before this one ends.
 //
-// Between two launches on a stream the GPU is idle for a few microseconds: the last CTA ends, the
-// next launch is set up, barriers are made ready, the first loads are on their way. Here each CTA
-// says at once that the next launch may begin: its CTAs move in as multiprocessors fall free, get
-// ready, and wait for the end of the launch before only ahead of their first load. A long product
-// gains nothing, a lone one neither; in a row of short ones, as in a network's layers, every one
-// does. Expected: two microseconds a launch.
+// Between two launches on a stream the GPU idles for a few microseconds: the last CTA ends, the
+// next launch is set up, barriers are initialised, the first loads are in flight. Here each CTA
+// allows the next launch to begin at once: its CTAs start on SMs as they become free, initialise
+// their barriers, and wait for the end of the previous launch only before their first load. A long
+// product gains nothing, an isolated one neither; of short ones back-to-back, as in a network's
+// layers, each one gains. Expected: 2 microseconds per launch.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
@@ -29,7 +29,7 @@ constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
 enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
 static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
@@ -37,13 +37,13 @@ static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the
 struct SharedStorage {
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
-    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: as TMA asks for
+    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
 };
 
-// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first.
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
@@ -52,7 +52,7 @@ DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint6
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
                       int &phase) {
@@ -83,7 +83,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
                 const int row = (consumer * BLOCKS + block) * WM;
@@ -99,10 +99,10 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, 
     }
 }
 
-// A consumer warpgroup: writes a block of accumulators to its staging memory, and one of its
-// threads starts the store of it to D at (row, column). stmatrix takes two 8 x 8 matrices, one
-// below the other, and the two to their right: the first 16 lanes name the rows of the left pair,
-// the others those of the right.
+// A consumer warpgroup: writes a block of accumulators to its staging memory; one of its threads
+// then starts the store to D at (row, column). stmatrix takes two 8 x 8 matrices, one below the
+// other, and the two to their right: the first 16 lanes name the rows of the left pair, the others
+// those of the right.
 DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
                        int consumer, int row, int column) {
     const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
@@ -140,12 +140,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        // Waits for the launch before, which may still write A or B, or read or write D. The
-        // consumers store what they make of this thread's loads, so they need no wait of their own.
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
             const scheduled_tile tile = order[i];
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][MMA_N / 2];
             multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
             for (int block = 0; block < BLOCKS; ++block)
@@ -173,7 +173,7 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
 // The tiles of D in the order of the schedule, in device memory; nullptr if that fails.

@@ -1,13 +1,13 @@
 // v18: the tile fits the product.
 //
-// One tile cannot suit all shapes. The tile and whether the consumers share one or take turns
-// become parameters of the kernel, and a model of a few lines chooses among five: waves of tiles
-// times the cycles of one, and a price on the bytes per FLOP, which take their power from the
-// clock. Narrow tiles for small products, so that more SMs work, turns for short k, 256 x 200 or
-// 128 x 256, whichever fills the waves, for long ones. The groups of the schedule get the height
-// that makes a wave square, and hints are given where A and B don't fit in the L2 as they are.
-// Where the ring has room, a k-tile's wgmmas stay in flight; DRAM is read 256 bytes at a time.
-// Expected: nothing where a rung below has the right tile, twice the speed at 1024.
+// No tile suits all shapes. The tile's size, and whether the consumers share a tile or ping-pong,
+// become parameters of the kernel. A model of a few lines chooses among five kernels: waves of
+// tiles times cycles per tile, with a price on bytes per FLOP, because moving them lowers the
+// clock. It takes narrow tiles for small products, so that more SMs work; ping-pong for short k;
+// and for long k 256 x 200 or 128 x 256, whichever fills the waves. The height of a group makes a
+// wave about square. L2 hints are given only where A and B don't fit in the L2. Where the ring has
+// room, a k-tile's wgmmas stay in flight; DRAM is read 256 bytes at a time. Expected: no gain where
+// a rung below has the right tile, 2x at 1024.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"
@@ -31,17 +31,17 @@ constexpr int CONSUMER_REGISTERS = 232;
 enum { STAGING_BARRIER = 1 }; // named barriers, one per consumer
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
-// A tile, the ring's depth, and how many tiles a CTA has at work: with 1 the consumers share it,
-// half of its rows each; with 2 each has one of its own, and they take turns. Rows of the staging
-// memory that are an odd number of 16-byte chunks need no swizzle.
+// A tile, the ring's depth, and how many tiles a CTA works on at a time: with 1 the consumers share
+// a tile, half of its rows each; with 2 they ping-pong, a tile each. Rows of the staging memory
+// that are an odd number of 16-byte chunks need no swizzle.
 template <int BM_, int BN_, int STAGES_, int TURNS_>
 struct SharedStorage {
     static constexpr int BM = BM_;
     static constexpr int BN = BN_;
     static constexpr int STAGES = STAGES_;
     static constexpr int TURNS = TURNS_;
-    static constexpr int IN_FLIGHT = STAGES > 3 ? 1 : 0; // k-tiles, where a stage can be spared
-    static constexpr int BLOCKS = BM / WM / CONSUMERS * TURNS; // of rows that a consumer has
+    static constexpr int IN_FLIGHT = STAGES > 3 ? 1 : 0; // k-tiles, if the ring can spare a stage
+    static constexpr int BLOCKS = BM / WM / CONSUMERS * TURNS; // of WM rows, of each consumer
     static constexpr bool SWIZZLED = BN % SWIZZLE_COLUMNS == 0;
     static constexpr int BOX_COLUMNS = SWIZZLED ? SWIZZLE_COLUMNS : BN; // of a store
     static constexpr int STAGING_COLUMNS = BOX_COLUMNS * (BN % (2 * BOX_COLUMNS) ? 1 : 2);
@@ -51,11 +51,11 @@ struct SharedStorage {
     alignas(1024) bf16 d[CONSUMERS][WM * STAGING_COLUMNS];
     uint64_t full[STAGES];
     uint64_t empty[STAGES];
-    uint64_t turn[CONSUMERS]; // to multiply
+    uint64_t turn[CONSUMERS]; // completed when the consumer may multiply
 };
 
-// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first.
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
     if (again)
@@ -64,7 +64,7 @@ DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint6
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The producer, one thread: loads the tile's operands into the ring, as far ahead as it is empty.
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 template <typename Storage>
 DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_tile &tile, int k_tiles, bool backwards, int &stage,
@@ -92,15 +92,15 @@ DEVICE void release_stage(Storage &smem, int stage) {
         mbarrier_arrive(&smem.empty[stage]);
 }
 
-// Goes on in the ring by so many k-tiles: those of the other consumer's tile.
+// Skips this many k-tiles of the ring: those of the other consumer's tile.
 template <int STAGES>
 DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
     phase ^= (stage + k_tiles) / STAGES % 2;
     stage = (stage + k_tiles) % STAGES;
 }
 
-// A consumer warpgroup: multiplies what the ring holds into its blocks of rows of the tile, all of
-// them in a turn.
+// A consumer warpgroup: multiplies what the ring holds into its blocks of rows of the tile: all
+// blocks of the tile if the consumers ping-pong.
 template <typename Storage, int BLOCKS, int COUNT>
 DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consumer, int k_tiles,
                           int &stage, int &phase) {
@@ -110,7 +110,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
-        wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
         for (int kk = 0; kk < BK; kk += MMA_K)
             for (int block = 0; block < BLOCKS; ++block) {
                 const uint64_t a =
@@ -119,13 +119,13 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
                                    k_tile > 0 || kk > 0); // the first one overwrites
             }
         wgmma_commit();
-        wgmma_wait<IN_FLIGHT>(acc); // what came before these has been read
+        wgmma_wait<IN_FLIGHT>(acc); // earlier k-tiles have been read
         if (k_tile >= IN_FLIGHT)
             release_stage(smem, IN_FLIGHT ? (stage + smem.STAGES - 1) % smem.STAGES : stage);
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
-    // All of this tile's wgmmas are started: the other consumer may start its own after them.
+    // All of this tile's wgmmas are issued: the other consumer may issue its own after them.
     if (Storage::TURNS > 1 && threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.turn[(consumer + 1) % CONSUMERS]);
     wgmma_wait<0>(acc);
@@ -133,7 +133,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         release_stage(smem, (stage + smem.STAGES - 1) % smem.STAGES);
 }
 
-// Where the staging memory has a block's (row, column), the first of a chunk.
+// The place of a block's (row, column), the first of a chunk, in the staging memory.
 template <typename Storage>
 DEVICE bf16 *staged(Storage &smem, int consumer, int row, int column) {
     const int slice = column / SWIZZLE_COLUMNS * (WM * SWIZZLE_COLUMNS);
@@ -142,9 +142,9 @@ DEVICE bf16 *staged(Storage &smem, int consumer, int row, int column) {
 }
 
 // A consumer warpgroup: writes a block of accumulators to its staging memory, a piece of columns at
-// a time, and one of its threads starts the store of it to D at (row, column). stmatrix takes two
-// 8 x 8 matrices, one below the other, and the two to their right: the first 16 lanes name the rows
-// of the left pair, the others those of the right.
+// a time; one of its threads then starts the store to D at (row, column). stmatrix takes two 8 x 8
+// matrices, one below the other, and the two to their right: the first 16 lanes name the rows of
+// the left pair, the others those of the right.
 template <typename Storage, int COUNT>
 DEVICE void store_tile(Storage &smem, const TensorMap *map_d, const float (&acc)[COUNT],
                        int consumer, int row, int column) {
@@ -198,12 +198,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads(); // the barriers are ready before anyone arrives on them
 
-    int stage = 0; // of the ring; it goes on from tile to tile
-    int phase = 0; // the parity of the pass over the ring
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
-        // Waits for the launch before, which may still write A or B, or read or write D. The
-        // consumers store what they make of this thread's loads, so they need no wait of their own.
+        // Waits for the previous launch, which may still write A or B, or read or write D. The
+        // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
             const scheduled_tile tile = order[i];
@@ -214,18 +214,18 @@ __global__ void __launch_bounds__(THREADS, 1)
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         const int k_tiles = ceil_div(k, BK);
-        int turn = consumer == 0; // the parity of its turns: the first is consumer 0's, at once
-        const int first = consumer % TURNS; // of the tiles in turn
+        int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
+        const int first = consumer % TURNS; // the first of its tiles
         skip_stages<STAGES>(first * k_tiles, stage, phase);
         for (int i = blockIdx.x + first * gridDim.x; i < tiles; i += TURNS * gridDim.x) {
-            // Waits for the other consumer: before, the parity of `full` may be an older one's.
+            // Waits for the other consumer: before, the parity of `full` may match an older phase.
             if (TURNS > 1) {
                 mbarrier_wait(&smem.turn[consumer], turn);
-                // All have seen it before one of them hands it on, and it comes back.
+                // All threads have seen it before one of them hands it on and it comes back.
                 named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
             }
             turn ^= 1;
-            const tile_coordinate tile = order[i].at; // here, where multiplying hides it
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][BN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
@@ -238,15 +238,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-// One of the kernels, and what the host has to know of it.
+// One of the kernels, and what the host has to know about it.
 struct Kernel {
     void (*run)(TensorMap, TensorMap, TensorMap, const scheduled_tile *, int, int);
     size_t smem;
     int bm;
     int bn;
     int turns;
-    int blocks;      // of rows that a consumer stores, one after the other ...
-    int box_columns; // ... in boxes of so many
+    int blocks;      // of WM rows that a consumer stores, one after the other ...
+    int box_columns; // ... in boxes of this many columns
 };
 
 template <int BM, int BN, int STAGES, int TURNS>
@@ -259,13 +259,13 @@ static const Kernel KERNELS[] = {make_kernel<256, 200, 3, 1>(), make_kernel<128,
                                  make_kernel<128, 200, 4, 2>(), make_kernel<128, 128, 6, 2>(),
                                  make_kernel<128, 64, 8, 1>()};
 
-// The model: what a kernel takes for a product, in cycles, at a price for the bytes it moves.
+// The model: the cycles that a kernel takes for a product, with a price on the bytes it moves.
 constexpr double FLOP_PER_CYCLE = 4096;       // of an SM's tensor cores
-constexpr double BYTES_PER_CYCLE = 60;        // that an SM gets from the L2
-constexpr double DRAM_BYTES_PER_CYCLE = 2200; // of all SMs
-constexpr double START_CYCLES = 5000;         // of an early launch, until the first k-tile is there
-constexpr double END_CYCLES = 8;              // from accumulators to D, a column of a block
-constexpr double PRICE_OF_BYTES = 0.1;        // an exponent: how far the clock falls as they rise
+constexpr double BYTES_PER_CYCLE = 60;        // from the L2 to an SM
+constexpr double DRAM_BYTES_PER_CYCLE = 2200; // from DRAM to all SMs
+constexpr double START_CYCLES = 5000;         // of an early launch, until the first load has landed
+constexpr double END_CYCLES = 8;              // for each column of a block, from accumulators to D
+constexpr double PRICE_OF_BYTES = 0.1;        // an exponent: how much the clock falls as they rise
 
 static double cost(const Kernel &kernel, const problem *p, int sms) {
     const int waves = ceil_div(ceil_div(p->m, kernel.bm) * ceil_div(p->n, kernel.bn), sms);
@@ -273,8 +273,8 @@ static double cost(const Kernel &kernel, const problem *p, int sms) {
     const double bytes = 2.0 * (kernel.bm + kernel.bn) * BK;
     const double k_tile = fmax(flop / FLOP_PER_CYCLE, bytes / BYTES_PER_CYCLE);
     const double multiply = ceil_div(p->k, BK) * k_tile;
-    // In turns a tile ends while the next one is multiplied, as far as that takes, and takes
-    // longer.
+    // In ping-pong the end of a tile overlaps with the multiplication of the next one, as far as
+    // that lasts, and takes longer.
     const double end = END_CYCLES * kernel.bn * kernel.blocks * kernel.turns;
     const double tile = kernel.turns == 1 ? multiply + end : fmax(multiply, (multiply + end) / 2);
     const double last = kernel.turns == 1 ? 0 : end;
@@ -303,15 +303,15 @@ struct State {
     TensorMap map_d;
     scheduled_tile *order; // of tiles, in device memory
     int tiles;
-    int ctas; // at most one per SM, and the fewest that finish in as many waves
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
 
-// The tiles of D in the order of the schedule, in device memory; nullptr if that fails. A wave of
-// tiles, each `shape` times as wide as high, is about as high as wide, in steps of 4 rows. With
-// `hints` a tile knows what the next wave reads; else all is to stay.
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails. A tile is
+// `shape` times as wide as high; the group's rows, in steps of 4, make a wave about square. With
+// `hints` a tile is marked with what the next wave reads again; without, everything stays.
 static scheduled_tile *make_order(int tiles_m, int tiles_n, double shape, int ctas, bool hints) {
     const int tiles = tiles_m * tiles_n;
-    const int group = int(sqrt(ctas * shape)) / 4 * 4; // of rows of tiles
+    const int group = int(sqrt(ctas * shape)) / 4 * 4; // rows of tiles
     scheduled_tile *order = new scheduled_tile[tiles];
     for (int i = 0; i < tiles; ++i)
         order[i] = {grouped_tile(i, tiles_m, tiles_n, group > 0 ? group : 1), true, true};
@@ -331,7 +331,7 @@ static int prepare(const problem *p, void **state) {
     made->kernel = choose(p, made->ctas);
     const int bm = made->kernel->bm;
     const int bn = made->kernel->bn;
-    // A row's next 128 bytes are the next k-tile's: DRAM gives both at once.
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once.
     if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, bm, BK, SWIZZLED_128B, PROMOTED_256B) ||
         make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, bn, BK, SWIZZLED_128B, PROMOTED_256B) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, made->kernel->box_columns,

@@ -226,8 +226,8 @@ no-python was not found: install Python 3.9|ladder PYTHON=no-python
 no-python was not found: install Python 3.9|trace N=7 PYTHON=no-python
 no-python was not found: install Python 3.9|plots PYTHON=no-python
 no-gcc was not found: install gcc|step N=7 CC=no-gcc
-no-g\+\+ is no g\+\+ 12 or later.*install g\+\+|step N=7 CXX=no-g++
-/bin/false is no g\+\+ 12 or later|ladder CXX=/bin/false
+no-g\+\+ is not g\+\+ 12 or later.*install g\+\+|step N=7 CXX=no-g++
+/bin/false is not g\+\+ 12 or later|ladder CXX=/bin/false
 sizes: 'abc' is no shape|ladder SIZES=abc
 sizes: 'abc' is no shape|ladder EMULATE=0 SIZES=abc $with_gpu
 shapes for a GPU|ladder SIZES=squares

@@ -59,7 +59,7 @@ def test_options(folder):
 
 def test_failing(folder):
     """A rung that fails, hangs or says nonsense is named with its own words; the others are checked."""
-    report = "v02: deadlock: nobody can go on\nthread 3 waits"
+    report = "v02: deadlock: no thread can go on\nthread 3 waits"
     house = House(
         folder,
         v01={"exit": 1, "stdout": "WRONG      exact: 3 of 9 differ\npolicy     lazy\n"},
@@ -74,7 +74,7 @@ def test_failing(folder):
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line[:2] == "v0"}
     for name, words in (
         ("v01", "WRONG      exact: 3 of 9 differ"),
-        ("v02", "v02: deadlock: nobody can go on"),
+        ("v02", "v02: deadlock: no thread can go on"),
         ("v03", "yes"),
         *((name, "FAILED") for name in ("v04", "v05", "v06")),
         ("v07", "not finished after 3 s"),

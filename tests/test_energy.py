@@ -93,7 +93,7 @@ def test_unsolvable(_):
         refused(words, budget.make, record)
     for key, of_flop, words in (
         ("stored_bytes", 0.0, "one of the terms is in none of the parts"),
-        ("operand_bytes", 1 / 50, "do not tell all terms apart"),
+        ("operand_bytes", 1 / 50, "do not determine all terms"),
     ):
         record = fake_energy.record()
         for counts in filter(None, (part["counts"] for part in record["parts"])):

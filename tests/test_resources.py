@@ -89,7 +89,7 @@ def test_build(folder):
         text = text.replace(" registers", "1 registers") if name == "v03" else text
         (steps / f"{name}.ptxas.log").write_text(text)
     result = check(folder)
-    wrong = "resources: v03: not what is recorded; run bench/resources.py\n"
+    wrong = "resources: v03: not as recorded; run bench/resources.py\n"
     same((result.returncode, result.stderr), (1, wrong))
 
 

@@ -218,7 +218,7 @@ def test_heuristics_option(folder):
     holds(result.stdout, "the best of 1,584 configurations: kernel of number 1")
     house.add("v02", {"takes": 2})
     said = house.ladder("--passes", "1", status=1).stderr
-    holds(said, "beside it ran kernel of number 2, asked was kernel of number 1")
+    holds(said, "it timed kernel of number 2 beside the rung, not kernel of number 1")
     same([rung["step"] for rung in recorded.measured(house.result())], ["v01"])
 
 
@@ -286,13 +286,21 @@ def test_busy(folder):
     comes later is named, and where nvidia-smi cannot tell, that is said."""
     named = "process 4711 (/usr/bin/python3, with a comma, 1234 MiB)"
     seen = {"pid": "4711", "memory": "1234 MiB"}
-    unknown = "anybody else used the GPU is unknown: nvidia-smi: "
+    unknown = "unknown whether other processes used the GPU: nvidia-smi: "
     # the look from which on there is a process, nvidia-smi's exit status (None: it is not there),
     # options -> exit status, whether it looked and was allowed, and what is said
     for index, (since, smi, options, status, looked, allowed, said) in enumerate(
         (
             (1, 0, (), 1, None, None, f"{named}: nothing is measured; --share-gpu"),
-            (1, 0, ("--share-gpu",), 0, True, True, f"WARNING: the GPU was used by {named} too"),
+            (
+                1,
+                0,
+                ("--share-gpu",),
+                0,
+                True,
+                True,
+                f"WARNING: other processes used the GPU: {named}",
+            ),
             (2, 0, (), 0, True, False, f"WARNING: {named} uses the GPU too"),
             (1, 1, (), 0, False, False, f"{unknown}exit status 1: no permission"),
             (1, None, (), 0, False, False, f"{unknown}cannot start"),

@@ -142,7 +142,7 @@ def solve_linear(matrix, right):
         pivot = max(range(column, len(rows)), key=lambda i: abs(rows[i][column]))
         rows[column], rows[pivot] = rows[pivot], rows[column]
         if abs(rows[column][column]) < 1e-12:
-            raise Unsolvable("the parts do not tell all terms apart")
+            raise Unsolvable("the parts do not determine all terms")
         for i, row in enumerate(rows):
             if i != column:
                 factor = row[column] / rows[column][column]

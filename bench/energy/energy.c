@@ -1,4 +1,4 @@
-/* One part of a rung, by itself, for seconds: what it takes by the driver's energy counter.
+/* One part of a rung, alone, for seconds: its energy by the driver's counter.
  *
  * The program is linked with the rung's object, whose main() calls the step_main() here: what the
  * parts compute is compared with what the rung computes. bench/energy/measure.py runs one part
@@ -33,7 +33,7 @@ typedef struct request {
     double size; /* m = n = k */
     double device, seed;
     double warm_up, seconds, pace;
-    double launches; /* 0: as many as fill the seconds, and their energy is read */
+    double launches; /* 0: enough to fill the seconds, and their energy is read */
 } request;
 
 /* A copy of the operands, so that timed launches do not find them in the L2. */
@@ -117,7 +117,7 @@ static bool parse(request *request, int argc, char **argv) {
     }
     const part *part = request->part;
     if (part == NULL || (request->json == NULL) == (request->launches == 0)) {
-        message("--part and either --json or --launches are wanted; --help says more");
+        message("give --part and either --json or --launches; --help says more");
     } else if (part->paced && isnan(request->pace)) {
         message("the part %s is paced: say with --pace how many seconds a launch takes",
                 part->name);
@@ -131,7 +131,7 @@ static bool parse(request *request, int argc, char **argv) {
 
 /* ---- operands */
 
-/* Ends the program if a function of the rung's or of the part's has failed: it has said why. */
+/* Ends the program if a function of the rung or of the part has failed; it has printed why. */
 static void check(int status) {
     if (status != 0) {
         exit(output_end(STATUS_FAILED));
@@ -303,7 +303,7 @@ static void write_part(json *json, const run *run, const metered *metered) {
 
 /* ---- one part */
 
-/* The launches that a profiler is to look at. */
+/* The launches for a profiler. */
 static void only_launch(run *run) {
     for (size_t i = 0; i < (size_t)run->request->launches; ++i) {
         launch(run, i);

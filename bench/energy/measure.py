@@ -4,14 +4,14 @@
     make energy
 
 A part is the rung's kernel with some of its work left out; `build/energy/parts --list` names them.
-Each runs in a process of its own, for seconds, and the driver's energy counter says what it takes: a
-part that fails, or does not end, does not take the others along. Paced parts take as long as the
-whole did. Where Nsight Compute (ncu) is installed, it then counts what a launch of some of them moves:
-the source knows what TMA asks for, but not how much of it leaves the L2, and how much comes from DRAM.
-Nothing but Python's standard library is needed. bench/results/README.md describes the file, and
+Each runs for seconds in a process of its own, so that a part that fails, or does not end, does not
+stop the others; the driver's energy counter measures it. Paced parts take as long as the whole did.
+If Nsight Compute (ncu) is installed, it then counts the bytes that a launch of some parts moves: the
+source shows what TMA requests, but not how much of it leaves the L2 or comes from DRAM.
+Only Python's standard library is needed. bench/results/README.md describes the file, and
 bench/energy/budget.py makes a budget of it.
 
-Exit status: 0 all parts measured, 1 one failed or there was no time left for it, or somebody else
+Exit status: 0 all parts measured, 1 one failed or had no time left, or another process
 uses the GPU, 2 bad usage, 77 this machine cannot run them, 130 interrupted.
 """
 
@@ -48,7 +48,7 @@ NCU_SECONDS = 25  # for all parts
 def make_parser():
     """The options; their names are those of bench/ladder.py wherever both have them."""
     parser = argparse.ArgumentParser(
-        description="Run the parts of a rung and record what each takes.",
+        description="Run the parts of a rung and record the energy that each takes.",
         epilog="Exit status: 0 all measured, 1 a part failed, 2 bad usage, "
         "77 this machine cannot run them, 130 interrupted.",
         allow_abbrev=False,
@@ -282,7 +282,9 @@ def show(record):
         print(f"{entry.words:32} {1e3 * entry.joules:7.1f} mJ {share:5.1f} %  ({ends})")
     print(f"{'the whole':32} {1e3 * made.joules:7.1f} mJ  (+- {1e3 * made.error:.1f})")
     worst = max(made.fit.residuals.items(), key=lambda pair: abs(pair[1]))
-    print(f"voltage: {made.fit.slope:.3f} per GHz; worst met: {worst[0]}, {100 * worst[1]:+.1f} %")
+    print(
+        f"voltage: {made.fit.slope:.3f} per GHz; largest error: {worst[0]}, {100 * worst[1]:+.1f} %"
+    )
 
 
 def report(options, record, date):
@@ -306,7 +308,7 @@ def energy_main(arguments):
         show(recorded.load_record(options.show))
         return 0
     if options.device < 0 or options.warm_up <= 0 or options.seconds <= 0:
-        raise UsageError("--device, --warm-up and --seconds: numbers above 0 are wanted")
+        raise UsageError("--device, --warm-up and --seconds: give numbers above 0")
     selection.check_destination(options.out)
     if options.ncu:
         counters.find_ncu(options.ncu)

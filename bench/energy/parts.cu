@@ -1,6 +1,6 @@
-// v16's kernel with switches. All of them on, it is that rung line by line; each part leaves one
-// thing out. What is left out is left out at compile time: no part pays for the switches. Only the
-// sums have to stay: see read_sums().
+// v16's kernel with switches. With all of them on it is that rung, line by line; each part leaves
+// one thing out, at compile time, so that the switches cost nothing. Only the sums have to stay:
+// see read_sums().
 #include "energy/parts.h"
 
 #include <algorithm>
@@ -23,13 +23,13 @@ constexpr int BN = 200;
 constexpr int BK = 64;
 constexpr int STAGES = 3;
 constexpr int CONSUMERS = 2;
-constexpr int GROUP = 8; // rows of tiles in a strip
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
 constexpr int WM = 64;   // rows of a wgmma
 constexpr int MMA_K = 16;
 constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
-constexpr int BLOCKS = BM / WM / CONSUMERS; // of rows that a consumer has
-// A wave of 132 CTAs has 16.5 columns of tiles, and the rows of a strip, or of two where one ends.
-// The few tiles are 15 MiB of A and B: each half of the L2 can hold them.
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
+// A wave of 132 CTAs has 16.5 columns of tiles and the rows of one group, or of two where one ends.
+// These few tiles are 15 MiB of A and B: each half of the L2 can hold them.
 constexpr int FEW_ROWS = 2 * GROUP;
 constexpr int FEW_COLUMNS = 17;
 constexpr int FEW_K_TILES = 16;
@@ -42,7 +42,7 @@ enum class Loads {
     NOTHING,   // stages are handed over empty
     ONCE,      // each stage once; from then on it is handed over as it is
     FEW,       // always from the same few tiles, as often shared as in the GEMM: the L2 has them
-    FEW_APART, // the same, but the L2 is asked by each CTA for itself
+    FEW_APART, // the same, but each CTA's requests reach the L2
     ALL        // the GEMM's
 };
 
@@ -50,13 +50,13 @@ __host__ __device__ constexpr bool is_few(Loads loads) {
     return loads == Loads::FEW || loads == Loads::FEW_APART;
 }
 
-// How the consumers multiply. Fewer columns an instruction: A is read more often.
+// How the consumers multiply. With fewer columns per instruction A is read more often.
 enum class Multiply { NOTHING, N200, N104, N40, A_IN_REGISTERS };
 
 struct Switches {
     Loads loads;
     Multiply multiply;
-    bool exchange; // producer and consumers meet at barriers for each k-tile
+    bool exchange; // producer and consumers synchronise for each k-tile
     bool store;    // D is written
     bool paced;    // the producer hands over no stage before its time
 };
@@ -90,7 +90,7 @@ struct SharedStorage {
 // Where the CTA is in the ring.
 struct Place {
     int stage = 0;
-    int phase = 0; // the parity of the pass over the ring
+    int phase = 0; // the parity of this pass over the ring
 
     DEVICE void advance() {
         stage = (stage + 1) % STAGES;
@@ -116,15 +116,15 @@ struct Work {
     float *nowhere;       // always null, which only the host knows
 };
 
-// Whose operands a CTA loads in place of its tile's: who shares what with whom is as in the GEMM.
+// The tile whose operands a CTA loads in place of its own: CTAs share them as in the GEMM.
 __host__ __device__ tile_coordinate few_tile(tile_coordinate tile) {
     tile.m %= FEW_ROWS;
     tile.n %= FEW_COLUMNS;
     return tile;
 }
 
-// One operand's part of a stage. What the next wave reads again stays in the L2, the rest goes
-// first. Both kinds of requests merge on their way.
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first. Both kinds of requests merge on their way.
 template <Loads LOADS>
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
@@ -158,7 +158,7 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
         if (is_few(PART.loads))
             tile.at = few_tile(tile.at);
         const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-        // Where no consumer gives a stage back, it is filled once.
+        // If no consumer hands a stage back, it is filled once.
         const int k_tiles = PART.exchange ? work.k_tiles : STAGES;
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
             if (PART.paced)
@@ -181,8 +181,8 @@ DEVICE void produce(SharedStorage &smem, const TensorMap *map_a, const TensorMap
     }
 }
 
-// A block of accumulators: 64 rows, BN columns. Each 8 columns are 4 numbers of a thread, whatever
-// the width of the wgmma.
+// A block of accumulators: 64 rows, BN columns. 8 columns are 4 numbers of a thread, for any width
+// of the wgmma.
 using Block = float[BN / 2];
 
 // N columns of a block (+)= 16 columns of A times N rows of B.
@@ -193,12 +193,12 @@ DEVICE void multiply_columns(Block &acc, int first, uint64_t a, const bf16 *b, i
     wgmma_narrow<N>(columns, a, advance_k(matrix_descriptor(&b[first * BK]), kk), accumulate);
 }
 
-// A consumer's fragments of A in registers, by turns: the same for both blocks and every stage,
-// since more do not fit beside the accumulators.
+// A consumer's fragments of A in registers, used alternately: the same for both blocks and every
+// stage, since more do not fit beside the accumulators.
 using Fragments = FragmentA[2];
 constexpr int FRAGMENTS = sizeof(Fragments) / sizeof(FragmentA);
 
-// Multiplies one stage, with as wide wgmmas as the part has.
+// Multiplies one stage, with wgmmas of the part's width.
 template <Multiply MULTIPLY>
 DEVICE void multiply_stage(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int stage,
                            int consumer, const Fragments &fragments, bool accumulate) {
@@ -234,14 +234,14 @@ DEVICE void consume_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage &smem, int 
         if (PART.exchange)
             mbarrier_wait(&smem.full[place.stage], place.phase); // for the producer
         if constexpr (PART.multiply != Multiply::NOTHING) {
-            wgmma_fence(); // what touched the accumulators before comes before these wgmmas
+            wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
             multiply_stage<PART.multiply>(acc, smem, place.stage, consumer, fragments, k_tile > 0);
             wgmma_commit();
             wgmma_wait<0>(acc);
         } else {
-            // Without a wgmma, which takes all four warps, the one that gives stages back could run
-            // ahead: the stage would be full twice before another warp has seen it full once, and
-            // that one would wait for ever.
+            // A wgmma holds the four warps together. Without one, the warp that hands stages back
+            // could run ahead: a stage would be full twice before another warp has seen it full
+            // once, and that warp would wait for ever.
             named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS);
         }
         // Hands the stage back: one arrival of the warpgroup, when its wgmmas have read it.
@@ -273,9 +273,9 @@ DEVICE void store_block(SharedStorage &smem, const TensorMap *map_d, const float
     }
 }
 
-// Reads a tile's sums where no epilogue does. ptxas removes wgmmas whose sums nobody reads, though
-// their asm is volatile, and leaves the loop around them. It cannot know that `nowhere` is null, so
-// all of them stay; what runs is one branch a tile. tests/energy_code.py counts what is left.
+// Reads a tile's sums if no epilogue does. ptxas removes wgmmas whose sums are never read, although
+// their asm is volatile, and keeps the loop around them. It cannot know that `nowhere` is null, so
+// all of them stay; what runs is one branch per tile. tests/energy_code.py counts what is left.
 DEVICE void read_sums(const float (&acc)[BLOCKS][BN / 2], float *nowhere) {
     constexpr int COUNT = BN / 2;
     if (nowhere == nullptr)
@@ -290,7 +290,7 @@ template <Switches PART>
 DEVICE void consume(SharedStorage &smem, const TensorMap *map_d, int consumer, const Work &work) {
     Place place;
     Fragments fragments = {};
-    if (!PART.exchange) // nobody waits later on
+    if (!PART.exchange) // no thread waits later on
         for (int stage = 0; stage < STAGES; ++stage)
             mbarrier_wait(&smem.full[stage], 0);
     if constexpr (PART.multiply == Multiply::A_IN_REGISTERS)
@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-// One warp that looks at the clock until the time is over.
+// One warp that polls the clock until the time is over.
 __global__ void __launch_bounds__(WARP_THREADS) busy(uint64_t duration) {
     const uint64_t begin = nanoseconds();
     while (nanoseconds() - begin < duration) {
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(WARP_THREADS) busy(uint64_t duration) {
 
 } // namespace
 
-// A kernel with its switches, so that the host can ask what it does.
+// A kernel with its switches, so that the host knows what it does.
 struct variant {
     Switches switches;
     void (*kernel)(TensorMap, TensorMap, TensorMap, Work);
@@ -370,7 +370,7 @@ struct State {
     uint64_t busy_nanoseconds; // of a PART_ONE_SM
 };
 
-// The tiles of D strip by strip, in device memory; nullptr if that fails.
+// The tiles of D in grouped raster order, in device memory; nullptr if that fails.
 scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
     std::vector<scheduled_tile> order(tiles_m * tiles_n);
     for (size_t i = 0; i < order.size(); ++i)
@@ -479,7 +479,7 @@ void part_release(void *state) {
     delete made;
 }
 
-// Bytes that TMA asks for: of tiles at D's edge only what lies inside, zeros fill the rest.
+// Bytes that TMA requests: of tiles at D's edge only those inside; zeros fill the rest.
 static double loaded_bytes(const problem *p, const State *made, Loads loads) {
     if (loads == Loads::NOTHING)
         return 0;

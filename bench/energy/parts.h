@@ -1,5 +1,5 @@
-/* The parts of a rung's kernel: the whole of it, and the same with some of its work left out.
- * Each runs by itself for seconds, so that the driver's energy counter can tell what it takes. */
+/* The parts of a rung's kernel: the whole of it, and the same with some of its work left out. Each
+ * runs alone for seconds, so that the driver's energy counter can measure it. */
 #ifndef GEMM_LADDER_ENERGY_PARTS_H
 #define GEMM_LADDER_ENERGY_PARTS_H
 
@@ -23,10 +23,10 @@ enum part_kind {
 typedef struct part_counts {
     double flop;           /* of the tensor cores, also on the zeros beyond the edge of D */
     double operand_bytes;  /* that wgmma reads from shared memory */
-    double loaded_bytes;   /* that TMA asks for; where requests merge, fewer leave the L2. What
+    double loaded_bytes;   /* that TMA requests; where requests merge, fewer leave the L2. What
                             * lies outside of the matrices is not asked for */
     double stored_bytes;   /* of D */
-    double exchanges;      /* k-tiles for which a CTA's producer and consumers meet at barriers */
+    double exchanges;      /* k-tiles for which a CTA's producer and consumers synchronise */
     bool operands_in_dram; /* the operands are the whole matrices, which the L2 does not hold */
 } part_counts;
 
@@ -40,12 +40,12 @@ typedef struct part {
     int quarters; /* of the CTAs that the rung would have; the others are not launched */
     bool zeros;   /* the operands are zeros instead of normal numbers */
     bool stores;  /* D is the product afterwards; otherwise it is as it was before */
-    bool paced;   /* takes as long as it is told */
+    bool paced;   /* takes the given time */
     const struct variant *variant; /* of a PART_KERNEL: the kernel */
 } part;
 
-/* All parts, in the order in which they run: what no budget needs stands last. The first is the
- * rung itself. */
+/* All parts, in the order in which they run: what no budget needs comes last. The first is the rung
+ * itself. */
 extern const part parts[];
 extern const size_t parts_count;
 

@@ -3,10 +3,11 @@
 
     compare.py OLD NEW
 
-Ladders of the same problem, inputs, seed and protocol are compared; of the t track it is the ratio
-to a plain copy. NEW's median ratio over OLD's is above 1 where the rung has become faster. Its 95 %
-interval is a bootstrap's: both files' passes are drawn anew, and within each the rounds. Where a
-file has one pass alone only rounds are drawn, and what changes from pass to pass isn't in it.
+Ladders of the same problem, inputs, seed and protocol are compared; for the t track by the ratio to
+a plain copy. NEW's median ratio over OLD's is above 1 if the rung has become faster. Its 95 %
+interval comes from a bootstrap: the passes of both files are resampled, and within each the rounds.
+If a file has only one pass, only rounds are resampled, and the interval lacks what changes from pass
+to pass.
 
 Exit status: 0 no regression, 1 a rung is over 1 % slower or has no result any more, 2 bad usage, a
 broken file, or two that have no ladder in common, 74 its output could not be written. `make compare`

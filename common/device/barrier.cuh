@@ -1,5 +1,5 @@
 // Barrier: an mbarrier with the semantics of cuda::barrier. Every participating thread arrives,
-// gets a token that stands for the phase it arrived in, and may wait with it until that phase has
+// gets a token that names the phase it arrived in, and may wait with it until that phase has
 // completed. Easy to use right: no thread keeps track of phases. It costs an arrival per thread.
 // (libcu++: cuda::barrier; PTX ISA: mbarrier.)
 #pragma once

@@ -1,4 +1,4 @@
-// What every device header builds on: the types, the function qualifiers, and who a thread is.
+// What every device header builds on: the types, the function qualifiers, and a thread's warp.
 #pragma once
 
 #include <cuda_bf16.h>

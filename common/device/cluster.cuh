@@ -25,10 +25,10 @@ DEVICE int cluster_count() {
     return int(count);
 }
 
-// Waits for all threads of all CTAs of the cluster; what they wrote before is visible after.
-// Needed before the first access to a peer's shared memory (is it there, is it initialised?) and
-// before exit (does a peer still arrive on one of this CTA's barriers?). The instructions are
-// .aligned: a warp must reach them as one. The producer's lane comes late, out of its loop, so the
+// Waits for all threads of all CTAs of the cluster; what they wrote before is visible after. Needed
+// before the first access to a peer's shared memory, which must exist and be initialised, and
+// before exit, while a peer may still arrive on this CTA's barriers. The instructions are .aligned:
+// all lanes of a warp must execute them together. The producer's lane leaves its loop late, so the
 // warp reconverges first. (PTX ISA: barrier.cluster, bar.warp.sync.)
 DEVICE void cluster_sync() {
     __syncwarp();

@@ -1,13 +1,14 @@
 // cp.async: each thread copies a few bytes from global to shared memory without holding them in
-// registers, and goes on; compute capability 8.0 and later. A thread's copies form groups, which it
-// waits for. Waiting makes them visible to the thread itself: others see them after a barrier
-// after that. (PTX ISA: Data Movement and Conversion Instructions: cp.async.)
+// registers, and continues; compute capability 8.0 and later. A thread waits for its own copies, in
+// groups. The wait makes them visible to that thread; other threads see them after a barrier that
+// follows the wait. (PTX ISA: Data Movement and Conversion Instructions: cp.async.)
 #pragma once
 
 #include "device/shared_memory.cuh"
 
-// Starts the copy of 16 bytes, both addresses 16-byte aligned, through the L2 and past the L1. Of
-// the source only the first `source_bytes` are read; the rest becomes zeros. (PTX ISA: cp.async.cg)
+// Starts the copy of 16 bytes, both addresses 16-byte aligned, through the L2, bypassing the L1.
+// Only the first `source_bytes` of the source are read; the rest becomes zeros. (PTX ISA:
+// cp.async.cg)
 DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
                  "l"(global), "r"(source_bytes)

@@ -1,18 +1,18 @@
-// Programmatic dependent launch: a kernel begins while the launch before it on the stream still
-// runs, and waits before it touches what that one reads or writes. Started with launch_early() of
-// launch.cuh. (CUDA C++ Programming Guide: Programmatic Dependent Launch and Synchronization; PTX
-// ISA: griddepcontrol.)
+// Programmatic dependent launch: a kernel begins while the previous launch on the stream still
+// runs, and waits before it touches memory that the previous launch reads or writes. Started with
+// launch_early() of launch.cuh. (CUDA C++ Programming Guide: Programmatic Dependent Launch and
+// Synchronization; PTX ISA: griddepcontrol.)
 #pragma once
 
 #include "device/base.cuh"
 
-// Says that the launch after this one may begin: its CTAs start on multiprocessors with room for
-// them, idle ones or those that this launch's have left, once every CTA has said so or ended. One
-// thread of a CTA calls it. It promises nothing about memory: that is what the next launch waits
-// for.
+// Allows the next launch to begin. Once every CTA of this launch has called it or
+// exited, the CTAs of the next one start on multiprocessors with room for them. One
+// thread of a CTA calls it. It makes no memory visible: for that the next launch has to
+// wait.
 DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
-// Waits until the launches before this one have ended, and what they wrote is visible. The calling
-// thread waits, and through barriers all that wait for it. Returns at once in a kernel that was
+// Waits until the previous launches have ended and their writes are visible: to the calling thread,
+// and to threads that wait for it at a barrier afterwards. Returns at once in a kernel that was
 // launched as usual.
 DEVICE void wait_for_launch_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }

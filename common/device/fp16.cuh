@@ -10,11 +10,11 @@
 using fp16 = __half;
 constexpr int CHUNK = 8; // values in a 16-byte access
 
-// A lane's sums of a 16 x 8 tile: of row lane / 4 two neighbours, of the row 8 below it two more.
+// A lane's sums of a 16 x 8 tile: two neighbours in row lane / 4, two more in the row 8 below it.
 template <bool FP16_SUMS>
 using TileSums = std::conditional_t<FP16_SUMS, uint32_t[2], float[4]>;
 
-// acc += A * B, by the type of the sums. See mma_sync.cuh.
+// acc += A * B; the type of the sums selects the instruction. See mma_sync.cuh.
 DEVICE void mma_m16n8k16(uint32_t (&acc)[2], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     mma_m16n8k16_f16_f16(acc, a, b);
 }
@@ -40,8 +40,8 @@ DEVICE void zero8(fp16 *to) { *reinterpret_cast<uint4 *>(to) = make_uint4(0, 0, 
 // Reads two neighbouring values with one 4-byte access, 4-byte aligned.
 DEVICE uint32_t load_pair(const fp16 *from) { return *reinterpret_cast<const uint32_t *>(from); }
 
-// The same of row `row` and column `column` of a matrix with rows of k values: zeros past them,
-// and past its last row that one again.
+// The same at (row, column) of a matrix with rows of k values. Columns past the end read as zeros;
+// rows past the end read the last row.
 DEVICE uint32_t load_pair_inside(const fp16 *matrix, int row, int rows, int column, int k) {
     return column < k ? load_pair(&matrix[size_t(min(row, rows - 1)) * k + column]) : 0;
 }

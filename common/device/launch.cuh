@@ -1,4 +1,4 @@
-// Host side of a launch: ask what fits, opt in to large shared memory, launch. Every function
+// Host side of a launch: query what fits, opt in to large shared memory, launch. Every function
 // checks the calls it makes; on failure it prints one line to stderr and returns non-zero.
 #pragma once
 
@@ -15,7 +15,7 @@ inline int launch_check(cudaError_t status, const char *doing) {
     return 1;
 }
 
-// The same with a number that says more about what failed.
+// The same with a number that the message shows.
 inline int launch_check(cudaError_t status, const char *doing, long long value) {
     if (status == cudaSuccess)
         return 0;
@@ -49,9 +49,9 @@ inline int max_dynamic_smem(int *bytes) {
                             "asking for the shared memory of device");
 }
 
-// Stores in *bytes how much dynamic shared memory a CTA has to ask for, if it has no other, so that
-// no more than `ctas` of them fit on one SM of the current device.
-// (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: some is the system's.)
+// Stores in *bytes how much dynamic shared memory a CTA has to request, if it has no static shared
+// memory, so that at most `ctas` CTAs fit on one SM of the current device. (CUDA C++ Programming
+// Guide: Compute Capability 9.x, Shared Memory: the system reserves some.)
 inline int smem_of_ctas_per_sm(size_t *bytes, int ctas) {
     int whole = 0, reserved = 0;
     if (device_attribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
@@ -125,9 +125,9 @@ int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster,
     return 1;
 }
 
-// A grid of so many columns and rows of CTAs: each stands at (blockIdx.x, grid_row()), and columns
-// count faster. gridDim.y is limited to 65535, so further rows go to z, and some CTAs may then be
-// past the last row. (CUDA C++ Programming Guide: Features and Technical Specifications.)
+// A grid of `columns` x `rows` CTAs, each at (blockIdx.x, grid_row()); blockIdx.x varies fastest.
+// gridDim.y is limited to 65535, so further rows go to z; then some CTAs may be past the last row.
+// (CUDA C++ Programming Guide: Features and Technical Specifications.)
 inline dim3 grid_of(int columns, int rows) {
     constexpr int MOST_IN_Y = 65535;
     const int z = ceil_div(rows, MOST_IN_Y);
@@ -144,9 +144,9 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster, s
                         "launching the kernel, CTAs in x", grid.x);
 }
 
-// The same for a kernel that may begin before the launch before it on `stream` has ended, if
-// `early` says so: it calls wait_for_launch_before() (dependent_launch.cuh) before it reads what
-// earlier launches write, and before it writes what they read or write.
+// The same; if `early` is true, the kernel may begin before the previous launch on `stream` has
+// ended. The kernel has to call wait_for_launch_before() (dependent_launch.cuh) before it reads
+// what earlier launches write, and before it writes what they read or write.
 template <typename... Parameters, typename... Arguments>
 int launch_early(bool early, void (*kernel)(Parameters...), dim3 grid, dim3 block, dim3 cluster,
                  size_t smem, cudaStream_t stream, const Arguments &...arguments) {

@@ -1,8 +1,8 @@
 // ldmatrix: a warp reads 8x8 matrices of 16-bit elements from shared memory into the layout that
-// mma.sync wants of its operands. (PTX ISA: ldmatrix.)
+// mma.sync needs for its operands. (PTX ISA: ldmatrix.)
 //
 // Lane 8i + r passes the address of row r of matrix i: 16 bytes, 16-byte aligned; the other lanes'
-// addresses do not count. Lane l gets two elements of each matrix: of row l / 4, columns 2 (l % 4)
+// addresses are ignored. Lane l gets two elements of each matrix: of row l / 4, columns 2 (l % 4)
 // and the next, the first in the lower half of registers[i]. Transposed, it gets columns instead:
 // rows 2 (l % 4) and the next of column l / 4. The whole warp calls it.
 #pragma once

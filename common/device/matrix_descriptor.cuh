@@ -1,5 +1,5 @@
-// Matrix descriptors: how wgmma is told where an operand tile lies in shared memory, and in which
-// layout. (PTX ISA: wgmma, Matrix Descriptor Format.)
+// Matrix descriptors tell wgmma where an operand tile is in shared memory, and in which layout.
+// (PTX ISA: wgmma, Matrix Descriptor Format.)
 #pragma once
 
 #include "device/shared_memory.cuh"
@@ -24,8 +24,8 @@ DEVICE uint64_t matrix_descriptor(const bf16 *tile) {
 }
 
 // The descriptor of the same tile from `columns` columns on (a multiple of 8, inside the 64 of a
-// row): the start address moves along the row, and nothing else, because the swizzle goes by the
-// bits of the address itself. (PTX ISA: wgmma, Matrix Descriptor Format.)
+// row). Only the start address changes, because the swizzle uses the bits of the address itself.
+// (PTX ISA: wgmma, Matrix Descriptor Format.)
 DEVICE uint64_t advance_k(uint64_t descriptor, int columns) {
     return descriptor + columns * sizeof(bf16) / 16;
 }

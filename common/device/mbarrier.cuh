@@ -16,15 +16,15 @@ DEVICE void mbarrier_init(uint64_t *barrier, int arrivals) {
 }
 
 // A release at cluster scope of the caller's mbarrier_init and of nothing else. Called by the
-// initialising thread, before the CTA (or cluster) barrier that lets the others go on: they, and
-// the copies that they start, then find the barrier ready. (PTX ISA: membar / fence,
+// initialising thread, before a CTA (or cluster) barrier: after that, the other threads and the
+// copies that they start find the mbarrier initialised. (PTX ISA: membar / fence,
 // .mbarrier_init.)
 DEVICE void mbarrier_init_fence() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// One arrival on a barrier of the own CTA. Release: what the caller did before is seen by whoever
-// waits for this phase.
+// One arrival on a barrier of the caller's CTA. Release: threads that wait for this phase see what
+// the caller did before.
 DEVICE void mbarrier_arrive(uint64_t *barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
                  : "memory");
@@ -39,9 +39,9 @@ DEVICE void mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes) {
         : "memory");
 }
 
-// Waits until the phase of this parity has completed. Phases count from 0, so parity 1 asked of a
-// fresh barrier names the phase before the first and returns at once. Acquire: what was released
-// by the phase's arrivals, and the bytes of its copies, are visible afterwards.
+// Waits until the phase of this parity has completed. Phases count from 0, so on a fresh barrier
+// parity 1 names the phase before the first, and the wait returns at once. Acquire: what was
+// released by the phase's arrivals, and the bytes of its copies, are visible afterwards.
 DEVICE void mbarrier_wait(uint64_t *barrier, int parity) {
     asm volatile("{\n"
                  ".reg .pred done;\n"
@@ -53,13 +53,13 @@ DEVICE void mbarrier_wait(uint64_t *barrier, int parity) {
                  : "memory");
 }
 
-// One arrival on the same barrier of CTA `cta_rank` of the cluster (which may be the own one). The
+// One arrival on the same barrier of CTA `cta_rank` of the cluster (which may be the caller's). The
 // peer must have initialised it (a cluster barrier after init) and must not have exited (a cluster
-// barrier before exit). Use it to say "I have finished reading", and nothing else: the default is
+// barrier before exit). It says "I have finished reading", and nothing else: the default is
 // .release at .cta scope, which by the letter of the manual does not synchronise with a thread of
-// another CTA, so no write of the caller is published to the peer. Rungs rely on the count alone:
-// the caller's reads are done when it arrives. (PTX ISA: mapa, mbarrier.arrive; Memory Consistency
-// Model.)
+// another CTA. So the peer may not rely on seeing the caller's writes. Rungs rely on the count
+// alone: the caller's reads are done when it arrives. (PTX ISA: mapa, mbarrier.arrive; Memory
+// Consistency Model.)
 DEVICE void mbarrier_arrive_cluster(uint64_t *barrier, int cta_rank) {
     asm volatile("{\n"
                  ".reg .b32 peer;\n"

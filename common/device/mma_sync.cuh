@@ -1,13 +1,13 @@
 // mma.sync: a warp's matrix multiply from registers. D[16][8] += A[16][16] * B[16][8]; compute
 // capability 8.0 and later. (PTX ISA: mma, Matrix Fragments for mma.m16n8k16.)
 //
-// Lane l's part, two 16-bit elements a register, the first in the lower half:
+// Lane l's part, two 16-bit elements per register, the first in the lower half:
 //   a[0], a[1]  rows l / 4 and l / 4 + 8 of A, columns 2 (l % 4) and the next
 //   a[2], a[3]  the same rows, columns 8 further
 //   b[0], b[1]  column l / 4 of B, rows 2 (l % 4) and the next; the same, 8 further
 //   acc         row l / 4 of D, columns 2 (l % 4) and the next; then row l / 4 + 8
-// These are four ldmatrix of A's row-major quarters, upper left, lower left, upper right, lower
-// right, and two of B's halves where B is stored column by column. The whole warp calls it.
+// ldmatrix loads this layout: A row-major as four matrices (upper left, lower left, upper right,
+// lower right), B stored column by column as two. The whole warp calls it.
 #pragma once
 
 #include "device/base.cuh"

@@ -1,7 +1,7 @@
-// The 128-byte swizzle: how TMA lays out rows of 128 bytes so that a column of 16-byte chunks
-// meets all 32 banks. Row r, chunk c of the tile stands at chunk c ^ (r % 8) of row r.
-// (PTX ISA: Swizzling Modes; the pattern repeats every 8 rows = 1024 bytes, so a tile
-// must start at a multiple of 1024 bytes.)
+// The 128-byte swizzle: how TMA lays out rows of 128 bytes so that a column of 16-byte chunks hits
+// all 32 banks. Chunk c of row r is stored as chunk c ^ (r % 8) of row r. (PTX ISA: Swizzling
+// Modes; the pattern repeats every 8 rows = 1024 bytes, so a tile must start at a multiple of 1024
+// bytes.)
 #pragma once
 
 #include "device/base.cuh"

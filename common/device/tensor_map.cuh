@@ -46,14 +46,14 @@ constexpr CUtensorMapDataType tensor_map_type<int32_t>() {
     return CU_TENSOR_MAP_DATA_TYPE_INT32;
 }
 
-// How many bytes the L2 fetches at least where a row of a box has fewer. Transposes ask for rows of
-// 128 or 256 bytes and their neighbours soon want what follows; large products gain little by it.
+// How many bytes the L2 fetches at least where a row of a box has fewer. Transposes read rows of
+// 128 or 256 bytes, and neighbouring CTAs soon read what follows; large products gain little by it.
 template <typename T>
 constexpr CUtensorMapL2promotion l2_promotion() {
     return sizeof(T) == 4 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
 }
 
-// At least 256 bytes, for whoever knows that the neighbours are wanted next.
+// At least 256 bytes, for rungs that read the neighbouring bytes next.
 constexpr CUtensorMapL2promotion PROMOTED_256B = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
 
 // How boxes lie in shared memory: row by row, or under the 128-byte swizzle of swizzle.cuh.

@@ -6,7 +6,7 @@
 
 #include "device/fp16.cuh"
 
-// The longest rows of a matrix: as long as this, 256 of them can be addressed by TileChunks.
+// The longest row of a matrix: TileChunks can address 256 rows of this many values.
 constexpr int TILE_CHUNKS_LARGEST_K = 1 << 23;
 
 template <int ROWS, int COLUMNS, int THREADS>
@@ -18,8 +18,8 @@ struct TileChunks {
                   "offsets have 32 bits");
 
     const char *source; // the k-tile's place in the matrix
-    // Of the thread's chunks from there, in bytes. A load adds such a 32-bit offset by itself to an
-    // address that all threads share.
+    // Of the thread's chunks from there, in bytes. A load instruction adds such a 32-bit offset to
+    // an address that all threads share.
     uint32_t offsets[COUNT];
 
     TileChunks() = default;
@@ -41,7 +41,7 @@ struct TileChunks {
                 (uint32_t(min(row() + i * STEP, rows - 1 - first)) * k + column()) * sizeof(fp16);
     }
 
-    // Where chunk i is, of this k-tile.
+    // The address of chunk i of this k-tile.
     DEVICE const void *from(int i) const { return source + offsets[i]; }
 
     // Goes to the next k-tile.

@@ -1,6 +1,6 @@
-/* Tile schedules: in which order the tiles of D are computed. Neighbours in time should share rows
- * of A and B, which are then still in the L2. Plain C, so that the kernels, the host and the tests
- * run the same code. */
+/* Tile schedules: the order in which the tiles of D are computed. Tiles that are computed at the
+ * same time should share rows of A and B, which then come from the L2. Plain C, so that the
+ * kernels, the host and the tests run the same code. */
 #ifndef GEMM_LADDER_TILE_SCHEDULE_H
 #define GEMM_LADDER_TILE_SCHEDULE_H
 
@@ -17,9 +17,9 @@ typedef struct tile_coordinate {
     int n;
 } tile_coordinate;
 
-/* The tile at place `index`, 0 to tiles_m * tiles_n - 1, of the grouped order: groups of `group`
- * rows of tiles, each walked column by column. CTAs that run at the same time then work on a block
- * of tiles about as high as it is wide. Any grid: the last group may have fewer rows. */
+/* The tile at place `index`, 0 to tiles_m * tiles_n - 1, of the grouped raster order: groups of
+ * `group` rows of tiles, each walked column by column. CTAs that run at the same time then work on
+ * a block of tiles about as high as it is wide. Any grid: the last group may have fewer rows. */
 HOST_DEVICE static inline tile_coordinate grouped_tile(int index, int tiles_m, int tiles_n,
                                                        int group) {
     const int first_m = index / (group * tiles_n) * group;
@@ -32,8 +32,8 @@ HOST_DEVICE static inline tile_coordinate grouped_tile(int index, int tiles_m, i
 }
 
 /* How many of at most `most` workers to use for `tiles` equal tiles: as few as finish in the same
- * number of waves. The others would wait for the last wave, and a multiprocessor that has nothing
- * to do leaves its share of the power to those that have. */
+ * number of waves. More would only idle in the last wave, and an idle multiprocessor leaves its
+ * share of the power to the others. */
 static inline int balanced_workers(int tiles, int most) {
     const int waves = tiles / most + (tiles % most != 0);
     return tiles / waves + (tiles % waves != 0);
@@ -46,7 +46,7 @@ typedef struct scheduled_tile {
     int column_again; /* B's */
 } scheduled_tile;
 
-/* Fills in what each of the `count` tiles of an order says of the next wave. Worker w computes
+/* Marks on each of the `count` tiles of an order what the next wave reads again. Worker w computes
  * tiles w, w + workers, w + 2 * workers and so on, so a wave is `workers` tiles. */
 static inline void mark_reuse(scheduled_tile *order, int count, int workers) {
     for (int i = 0; i < count; ++i) {
@@ -93,9 +93,10 @@ static inline void hilbert_square(hilbert_walk *walk, int m, int n, tile_coordin
     hilbert_square(walk, m + a.m + half_b.m, n + a.n + half_b.n, back_b, back_a);
 }
 
-/* Writes the grid's tiles_m * tiles_n tiles to `order` along a Hilbert curve: of the smallest
- * square of a power of two that covers the grid, the tiles inside the grid. Any stretch of the
- * order covers a compact block, whatever its length, so no group size has to be chosen. */
+/* Writes the grid's tiles_m * tiles_n tiles to `order` along a Hilbert curve. The curve fills the
+ * smallest square that covers the grid and whose side is a power of two; tiles outside the grid are
+ * left out. Consecutive tiles form a compact block, however many they are, so no group size has to
+ * be chosen. */
 static inline void hilbert_order(tile_coordinate *order, int tiles_m, int tiles_n) {
     hilbert_walk walk = {tiles_m, tiles_n, order, 0};
     int side = 1;

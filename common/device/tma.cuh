@@ -6,9 +6,9 @@
 #include "device/shared_memory.cuh"
 #include "device/tensor_map.cuh"
 
-// Starts the load of the box at (column, row) into `tile`, which is 128-byte aligned (1024 with
-// the swizzle). One thread calls it. Completes the box's bytes, clipped parts included, on
-// *barrier. An async-proxy write: whoever waits for the barrier's phase sees it.
+// Starts the load of the box at (column, row) into `tile`, which is 128-byte aligned (1024 with the
+// swizzle). One thread calls it. Completes the box's bytes, clipped parts included, on *barrier. An
+// async-proxy write: threads that wait for the barrier's phase see it.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(tile)),
@@ -50,14 +50,14 @@ DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int r
                  : "memory");
 }
 
-// Publishes the calling thread's earlier ordinary writes to shared memory to the async proxy, for
-// which TMA and wgmma read. Every writing thread calls it, then a barrier, then one thread starts
-// the store. (PTX ISA: fence.proxy.async.)
+// Makes the calling thread's earlier ordinary writes to shared memory visible to the async proxy,
+// through which TMA and wgmma read. Every writing thread calls it, then a barrier, then one thread
+// starts the store. (PTX ISA: fence.proxy.async.)
 DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Starts the store of `tile` to the box at (column, row); what lies past the matrix's edge is not
-// written. Neither may be negative, which loads do allow. One thread calls it, and commits and
-// waits for what it started.
+// Starts the store of `tile` to the box at (column, row); what is past the matrix's edge is not
+// written. Neither coordinate may be negative; in loads they may. One thread calls it, and commits
+// and waits for what it started.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
                  " [%0, {%1, %2}], [%3];" ::"l"(map),

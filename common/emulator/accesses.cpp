@@ -56,8 +56,8 @@ void shared_access(Thread &thread, const Access &access) {
         shared.wrote(thread, first, access.bytes, access.pc);
 }
 
-// What no thread may do: touch the shared memory of another CTA through a plain pointer, or what
-// lies beside its own.
+// What no thread may do: touch the shared memory of another CTA through a plain pointer, or memory
+// outside its own.
 void check_not_shared(const Access &access) {
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
         if (cta->shared.missed_by(access.address))

@@ -1,4 +1,4 @@
-// What a thread and its warpgroup remember of their wgmmas (tensor_core.h).
+// The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
 #pragma once
 
 #include "emulator/races.h"
@@ -44,7 +44,7 @@ struct Wgmma : WgmmaArguments {
     float *acc[128] = {};
     Site site{};       // of the first to call it
     int waited_by = 0; // threads that know it to be complete
-    races::Token done; // from the callers to the operation, and from there to who waits
+    races::Token done; // from the callers to the operation, and from there to the threads that wait
 };
 
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all

@@ -15,8 +15,8 @@ namespace {
 constexpr int BANKS = 32;
 constexpr int BANK_BYTES = 4;
 constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not aligned
-// Accesses of one instruction that a warp may have open between two meetings. Of a loop that goes
-// on for longer without one, the rest is not counted.
+// Accesses of one instruction that a warp may have open between two synchronisations. In a longer
+// loop without one, the rest is not counted.
 constexpr std::uint32_t MOST_OPEN = 1 << 14;
 
 // An instruction: what the compiler made of one access.

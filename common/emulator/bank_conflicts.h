@@ -1,7 +1,7 @@
-// Bank conflicts: what the lanes of a warp do together is told from the order in which each does
-// it. Shared memory has 32 banks of 4 bytes, and one pass over them serves 128 bytes at most, of
-// different banks or of the same words. What accesses.h says of matrices, meetings and sites is
-// here.
+// Bank conflicts. Which accesses of a warp's lanes belong to one instruction follows from the order
+// in which each lane makes them. Shared memory has 32 banks of 4 bytes, and one pass over them
+// serves 128 bytes at most, of different banks or of the same words. The functions that accesses.h
+// declares for matrices, warps and sites are here.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,20 @@ struct Thread;
 
 // What the lanes of a warp touched at once.
 struct WarpAccess {
-    std::uint32_t lanes = 0; // who took part
+    std::uint32_t lanes = 0; // the lanes that took part
     std::uint32_t offsets[32] =
         {}; // where each of them begins, in bytes of the CTA's shared memory
 };
 
-// Each group is what lanes did at one instruction, each for the k-th time since the warp met.
+// Each group is the lanes' accesses at one instruction, each lane's k-th since the warp last
+// synchronised.
 struct OpenInstruction {
     std::uint32_t occurrences[32] = {}; // of each lane
     std::vector<WarpAccess> groups;
     std::size_t used = 0; // of groups; the memory of the others is kept
 };
 
-// What the lanes of a warp have done since they met last.
+// The accesses of a warp's lanes since they last synchronised.
 struct OpenAccesses {
     std::vector<OpenInstruction> open; // by the instruction's number
     std::vector<std::uint32_t> touched;

@@ -9,9 +9,9 @@ namespace emulator {
 
 namespace {
 
-constexpr int ALL = -1; // NamedBarrier::expected of __syncthreads: whoever has not exited
+constexpr int ALL = -1; // NamedBarrier::expected of __syncthreads: all that have not exited
 
-// The warps whose lanes all wait in the queue, or wait there but for `last`, who came last.
+// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
 void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     int waiting[LARGEST_BLOCK / WARP_LANES] = {};
     for (const Thread *thread : queue.threads)
@@ -169,7 +169,7 @@ void barriers_thread_exits(Cta &cta) {
         complete_if_full(cta, everybody, nullptr);
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
-        --cluster.arrived; // it arrived and exits: no longer one of those to count
+        --cluster.arrived; // it arrived and exits: it no longer counts
     complete_cluster_if_full(cluster, nullptr);
 }
 

@@ -27,7 +27,7 @@ struct Store {
     bool has_read = false;
 };
 
-// The box as it stands in the async view now.
+// The box as it is in the async view now.
 std::vector<unsigned char> read_source(const Store &store) {
     SharedMemory &shared = store.thread->cta->shared;
     std::vector<unsigned char> bytes(store.box.bytes());
@@ -41,7 +41,7 @@ std::vector<unsigned char> read_source(const Store &store) {
     return bytes;
 }
 
-// Where in shared memory the first byte lies that is no longer what it was.
+// The offset in shared memory of the first byte that has changed.
 std::uint32_t offset_of_change(const Store &store, const std::vector<unsigned char> &now) {
     const auto changed = std::mismatch(now.begin(), now.end(), store.source.begin()).first;
     const std::uint32_t place = static_cast<std::uint32_t>(changed - now.begin());
@@ -56,8 +56,8 @@ std::uint32_t offset_of_change(const Store &store, const std::vector<unsigned ch
     return found;
 }
 
-// Between the start of a store and its read nobody may touch the source. What was written
-// meanwhile and not fenced is seen by who wrote it; what was fenced, by its bytes.
+// Between the start of a store and its read no thread may write the source. A write without a fence
+// is found by its record, a fenced one by the changed bytes.
 void check_untouched(const Store &store) {
     SharedMemory &shared = store.thread->cta->shared;
     shared.check_published(store.tile, store.box.bytes(), "TMA store", store.site);
@@ -121,7 +121,7 @@ bool overlap(const Written &one, const Written &other) {
     return false;
 }
 
-// Nothing orders a thread's stores but its waits for their writes.
+// Only a thread's waits for their writes order its stores.
 void check_ordered(const Groups<BulkGroup> &groups, const Written &written) {
     const auto check = [&](const BulkGroup &group) {
         for (const Written &before : group.written)

@@ -1,5 +1,5 @@
-// Copies and fills of memory that the kernel uses too. They are loops of the emulator's own: a call
-// of memcpy would count as an access in ThreadSanitizer's build, which watches the C library.
+// Copies and fills of memory that the kernel uses too. They are the emulator's own loops: in
+// ThreadSanitizer's build, which watches the C library, a call of memcpy would count as an access.
 #pragma once
 
 #include <cstddef>

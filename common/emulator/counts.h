@@ -11,7 +11,7 @@ struct Counts : emulator_counts {
     std::uint64_t ring_ahead_sum, ring_ahead_samples; // of ring_ahead_mean
 };
 
-// Of the launch that runs, or of the last one.
+// Those of the running launch, or else of the last one.
 extern Counts counts;
 
 } // namespace emulator

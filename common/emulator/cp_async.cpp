@@ -23,7 +23,7 @@ struct Copy {
     Site site;
 };
 
-// A generic-proxy write, only late: TMA and wgmma see it after the thread's fence.
+// A late generic-proxy write: TMA and wgmma see it after the thread's fence.
 void happen(const Copy &copy) {
     SharedMemory &shared = copy.thread->cta->shared;
     unsigned char bytes[BYTES] = {};

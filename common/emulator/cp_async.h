@@ -7,11 +7,11 @@
 namespace emulator {
 
 // Starts one copy: both addresses are aligned to 16 bytes (else MISUSE); the first `source_bytes`
-// come from global memory, the rest are zeros. The destination must not be read
-// before the wait; it is seen by other threads only after a barrier behind that.
+// come from global memory, the rest are zeros. The destination must not be read before the wait;
+// other threads see it only after a barrier that follows the wait.
 void cp_async(void *shared, const void *global, int source_bytes, Site where);
 void cp_async_commit(Site where);
-// Until at most `pending` of the thread's groups are incomplete.
+// Waits until at most `pending` of the thread's groups are incomplete.
 void cp_async_wait(int pending, Site where);
 
 } // namespace emulator

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* The names that emulator_choose_policy takes, a NULL behind the last: the fixed ones, then
- * "random". */
+/* The names that emulator_choose_policy takes: the fixed policies, then "random", then NULL.
+ * */
 const char *const *emulator_policies(void);
 
 /* How many of them are fixed. */
@@ -28,7 +28,7 @@ void emulator_report_prefix(const char *prefix);
 void emulator_watch_output(const void *begin, size_t bytes);
 
 /* Called now and then while a kernel runs, with the part of the grid that is done, 0 to 1, and the
- * tensor-core multiply-adds so far. NULL for nobody. */
+ * tensor-core multiply-adds so far. NULL: none. */
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds));
 
 /* Whether this program was linked with ThreadSanitizer. */
@@ -52,7 +52,7 @@ typedef struct emulator_counts {
 } emulator_counts;
 void emulator_get_counts(emulator_counts *counts);
 
-/* What a CTA's threads start and what happens by itself later: for traces. */
+/* Operations that a CTA's threads start and that happen later: for traces. */
 typedef enum emulator_operation_kind {
     EMULATOR_LOAD,       /* a TMA load, into one CTA */
     EMULATOR_MULTIPLY,   /* a wgmma */
@@ -64,13 +64,13 @@ typedef struct emulator_operation {
     emulator_operation_kind kind;
     unsigned cta[3];            /* blockIdx of the CTA whose shared memory it reads or writes */
     bool is_own;                /* whether that CTA's own threads started it */
-    int warp;                   /* of who started it */
+    int warp;                   /* of the thread that started it */
     uint32_t started, happened; /* in emulated steps */
     uint32_t tile, barrier;     /* shared addresses of what it reads or writes and of the mbarrier
                                  * that it completes on; 0 if there is none */
 } emulator_operation;
 
-/* Has every operation told to the listener when it has happened; NULL for nobody. */
+/* Sets the listener, which is told of every operation when it has happened; NULL: none. */
 typedef void (*emulator_listener)(const emulator_operation *operation, void *context);
 void emulator_listen(emulator_listener listener, void *context);
 
@@ -82,8 +82,8 @@ typedef struct emulator_access_site {
     int bytes;             /* per lane; 16 for a matrix's row */
     uint64_t instructions; /* warp-wide */
     uint64_t wavefronts;   /* passes over the banks that they took */
-    uint64_t ideal;        /* and would have taken without conflicts */
-    int worst_ways;        /* lanes that met in one bank, for different words */
+    uint64_t ideal;        /* those that they would have taken without conflicts */
+    int worst_ways;        /* lanes that used one bank at once, for different words */
 } emulator_access_site;
 
 /* Fills at most `most` sites, the ones with the most extra wavefronts first; returns how many there

@@ -65,7 +65,7 @@ void report_faults() {
         return;
     stack = mmap(nullptr, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED)
-        return; // faults end the program without a report
+        return; // then faults end the program without a report
     stack_t alternate{};
     alternate.ss_sp = stack;
     alternate.ss_size = SIGNAL_STACK;

@@ -52,7 +52,7 @@ void fiber_stacks_reserve(int count) {
     unmap_stacks();
     const long page = sysconf(_SC_PAGESIZE);
     if (page <= 0)
-        give_up("ask for the size of a page");
+        give_up("get the size of a page");
     Stacks made;
     made.count = count;
     made.guard = static_cast<std::size_t>(page);

@@ -1,12 +1,12 @@
-// Fibers: functions with stacks of their own that hand the processor to each other. A switch is a
-// few instructions on x86-64 and arm64, and ucontext elsewhere (-DEMULATOR_UCONTEXT forces it).
+// Fibers: functions with their own stacks that switch to each other. A switch is a few instructions
+// on x86-64 and arm64, and ucontext elsewhere (-DEMULATOR_UCONTEXT forces it).
 #pragma once
 
 #include <cstddef>
 
 namespace emulator {
 
-// Bytes of a fiber's stack. Below it lies a page that must not be touched: an overflow faults.
+// Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
 constexpr std::size_t FIBER_STACK = 64 * 1024;
 
 struct Fiber {
@@ -17,7 +17,7 @@ struct Fiber {
 // Ends the program with a message if the memory cannot be had.
 void fiber_stacks_reserve(int count);
 
-// The lowest address of stack number `index`, and the byte behind it. Addresses inside belong to
+// The lowest address of stack number `index`, and the address past its end. Addresses between are
 // variables of that fiber.
 const char *fiber_stack_begin(int index);
 const char *fiber_stack_end(int index);

@@ -1,5 +1,5 @@
-// Global memory: what cudaMalloc gives. Each allocation lies alone, with room without access around
-// it, so that what a kernel does beside it can be told from anything else.
+// Global memory: what cudaMalloc returns. Each allocation has inaccessible pages around it, so that
+// accesses outside of it are recognised.
 #pragma once
 
 #include "emulator/site.h"
@@ -9,16 +9,16 @@
 
 namespace emulator {
 
-// Memory of its own that the kernel may touch, zeroed and 256-byte aligned at least; nullptr if
-// there is none.
+// Allocates memory that kernels may access, zeroed and at least 256-byte aligned; nullptr if there
+// is none left.
 void *global_allocate(std::size_t bytes);
 
-// Gives it back. Its addresses are never used again.
+// Frees it. Its addresses are never used again.
 void global_free(void *begin);
 
 enum class GlobalPlace {
     INSIDE,
-    OUTSIDE, // beside an allocation, but so near that no other memory can be meant
+    OUTSIDE, // outside an allocation, but so near that it must be meant
     FREED,
     ELSEWHERE // not global memory
 };

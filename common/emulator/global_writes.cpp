@@ -12,9 +12,9 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t ELEMENT = 2; // bytes that one number of a writer stands for
+constexpr std::size_t ELEMENT = 2; // bytes per entry of `written`
 
-// Who wrote, without what may be gone when the report is made.
+// The writer, without pointers that may be invalid when the report is made.
 struct OutputWriter {
     int thread, cta, cluster;
     Origin where;

@@ -1,4 +1,4 @@
-// Who wrote global memory.
+// Which thread wrote global memory.
 #pragma once
 
 #include "emulator/report.h"
@@ -8,10 +8,10 @@
 
 namespace emulator {
 
-// The output of the launches to come. A launch writes each of its elements once: what is written
-// twice, be it the same value, is work done twice, or a value that the order of two stores decides.
-// From now on [begin, begin + bytes) is the output, of elements of 2 bytes or more; no bytes: there
-// is none.
+// The output of the launches to come. A launch writes each of its elements once. An element that is
+// written twice is work done twice, if the values are the same, or depends on the order of the two
+// stores. From now on [begin, begin + bytes) is the output, of elements of 2 bytes or more; no
+// bytes: there is none.
 void output_watch(const void *begin, std::size_t bytes);
 
 // A launch begins: nothing of the output has been written.

@@ -21,7 +21,7 @@ Counts counts{};
 namespace {
 
 const std::function<void()> *kernel_body = nullptr;
-char launch_carrier; // what came before the launch comes before every thread
+char launch_carrier; // what happened before the launch is ordered before every thread
 
 // The place of element `index` in a box, x fastest.
 uint3 place_in(const dim3 &box, unsigned index) {
@@ -50,7 +50,7 @@ void check_operations_done(const Cta &cta) {
          {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
-// What the current thread does behind the kernel's end.
+// What the current thread does after the kernel's end.
 void exit_thread() {
     Thread &thread = *current;
     Cta &cta = *thread.cta;

@@ -1,5 +1,5 @@
-// What a thread remembers of its asynchronous copies: those of cp.async (cp_async.h), and bulk
-// stores (tma.h). It waits for them in groups.
+// A thread's asynchronous copies, in the groups that it waits for: those of cp.async (cp_async.h),
+// and bulk stores (tma.h).
 #pragma once
 
 #include "emulator/races.h"
@@ -34,14 +34,14 @@ struct Groups {
         const std::size_t kept = static_cast<std::size_t>(pending);
         return committed.size() > kept ? committed.size() - kept : 0;
     }
-    // What those still miss, by a counter of each group.
+    // How many of their operations are missing, by a counter of each group.
     int missing(std::size_t covered, int Group::*counter) const {
         int sum = 0;
         for (std::size_t i = 0; i < covered; ++i)
             sum += committed[i].*counter;
         return sum;
     }
-    // The thread comes after what the groups have released.
+    // The thread acquires what the groups have released.
     void acquire(std::size_t covered, races::Token Group::*token) const {
         for (std::size_t i = 0; i < covered; ++i)
             if ((committed[i].*token).carrier() != nullptr)

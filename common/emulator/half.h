@@ -35,7 +35,8 @@ constexpr std::uint16_t half_of_float(float value) {
     const std::int32_t infinity = 0x7f800000, overflow = 0x477ff000, smallest_normal = 0x38800000;
     // A carry out of the mantissa raises the exponent: right.
     const std::int32_t normal = shift_rounded(magnitude - ((127 - 15) << 23), 13);
-    // Numbers from 0.5 to 1 are multiples of 2^-24, and so are fp16's below its smallest normal.
+    // fp32 numbers from 0.5 to 1 are multiples of 2^-24, as are fp16 numbers below the smallest
+    // normal one.
     const std::int32_t small = std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
                                std::bit_cast<std::int32_t>(0.5f);
     const std::int32_t finite = magnitude < smallest_normal ? small : normal;

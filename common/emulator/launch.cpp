@@ -20,8 +20,8 @@ constexpr unsigned LARGEST_GRID_YZ = 65535;
 
 cudaError_t last_error = cudaSuccess;
 
-// What cudaFuncSetAttribute allowed, by kernel. Static shared memory does not count: which kernel
-// has how much of it is not known here.
+// What cudaFuncSetAttribute allowed, by kernel. Static shared memory does not count: how much of it
+// each kernel has is not known here.
 std::map<const void *, std::size_t> &allowed_shared() {
     static std::map<const void *, std::size_t> allowed;
     return allowed;
@@ -43,7 +43,7 @@ dim3 cluster_of(const cudaLaunchConfig_t &config) {
     return cluster;
 }
 
-// May it begin while the launch before it still runs?
+// Whether it may begin while the previous launch still runs.
 bool is_early(const cudaLaunchConfig_t &config) {
     for (unsigned i = 0; i < config.numAttrs; ++i)
         if (config.attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization)
@@ -91,7 +91,7 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     grid.dynamic_shared = config.dynamicSmemBytes;
     grid.early = is_early(config);
     if (grid.cluster.y != 1 || grid.cluster.z != 1)
-        fail(Mistake::MISUSE, "the emulator runs clusters along x alone", {});
+        fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
     run_grid(grid, [call, context] { call(context); });
     return cudaSuccess;
 }
@@ -113,7 +113,7 @@ void *dynamic_shared(std::size_t bytes, Site where) {
     const std::size_t asked_for = shared.size() - shared.offset_of(shared.dynamic());
     if (bytes > asked_for)
         fail(Mistake::MISUSE,
-             format("the kernel takes %zu bytes of dynamic shared memory, and the launch asked for "
+             format("the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
                     "%zu",
                     bytes, asked_for),
              {note_at(where, "taken here")});

@@ -10,7 +10,7 @@ namespace {
 
 bool tracking = false; // the kernel was launched early
 bool operation_is_after = false;
-std::unordered_set<const void *> carriers; // that somebody after the launch before has released
+std::unordered_set<const void *> carriers; // released by a context after the previous launch
 
 bool &flag() { return current != nullptr ? current->after_launch_before : operation_is_after; }
 

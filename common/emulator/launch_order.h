@@ -1,13 +1,15 @@
-// Who comes after the launch before. In a kernel that was launched early, memory that the launch
-// before may use is safe for a thread that has waited for it (griddepcontrol.wait), and for whoever
-// comes after such a thread by barriers, mbarriers and the like; not for the rest of its CTA.
+// Which threads are ordered after the previous launch. In a kernel that was launched early, memory
+// that the previous launch may use is safe for a thread that has waited for that launch
+// (griddepcontrol.wait), and for threads that synchronise with such a thread afterwards, by
+// barriers, mbarriers and the like; not for the rest of its CTA.
 #pragma once
 
 #include <memory>
 
 namespace emulator::launch_order {
 
-// A cluster begins; if its kernel was not launched early, everyone is after the launch before.
+// A cluster begins; if its kernel was not launched early, all threads are after the previous
+// launch.
 void begin(bool early);
 
 // The running thread has waited for it.
@@ -23,9 +25,9 @@ void operation_begins();
 void release(const void *carrier);
 void acquire(const void *carrier);
 
-// A carrier for those who have no address of their own; none if the launch was not early.
+// A carrier for objects that have no address; none if the launch was not early.
 std::shared_ptr<void> make_carrier();
-// Its address may be another's from now on.
+// Its address may belong to another object from now on.
 void forget(const void *carrier);
 
 } // namespace emulator::launch_order

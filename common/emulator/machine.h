@@ -1,9 +1,10 @@
-// The emulated machine: which threads, CTAs and clusters there are, who runs, and how one waits.
+// The emulated machine: which threads, CTAs and clusters there are, which thread runs, and how
+// threads wait.
 //
 // One cluster runs at a time. Each of its CUDA threads is a fiber; all fibers share one thread of
 // the operating system, so that between two calls into the emulator a thread is never interrupted.
-// What a GPU does beside its threads (TMA copies, wgmma, bulk stores, cp.async) is a pending
-// operation that the policy completes at once or later: see operations.h.
+// What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a pending operation
+// that the policy completes at once or later: see operations.h.
 #pragma once
 
 #include "emulator/accumulators.h"
@@ -36,7 +37,7 @@ constexpr int LARGEST_BLOCK = 1024;
 struct Cta;
 struct Cluster;
 
-// Why a thread stands still; the deadlock report is made of these.
+// Why a thread waits; the deadlock report is made of these.
 struct Wait {
     Site site;
     // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
@@ -66,14 +67,14 @@ struct Thread {
     int warpgroup() const { return number / WARPGROUP_LANES; }
 };
 
-// Threads that meet in phases.
+// Threads that synchronise in phases.
 struct Phases {
     int arrived = 0;
     std::uint64_t phase = 0;
     WaitQueue waiting;
 
-    // What carries order from who arrives in a phase to who leaves it, an address in the counter.
-    // Two phases in a row need two.
+    // What carries order from the threads that arrive in a phase to those that leave it, an address
+    // in the counter. Two consecutive phases need two.
     void *carrier(std::uint64_t of_phase) {
         return reinterpret_cast<char *>(&phase) + of_phase % 2;
     }
@@ -81,23 +82,23 @@ struct Phases {
 
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
 struct NamedBarrier : Phases {
-    int expected = 0; // as the first of this phase said
-    Site site{};      // of the first of this phase
+    int expected = 0; // as given by the first thread of this phase
+    Site site{};      // of the first thread of this phase
 };
 
 // What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
     const char *what = nullptr;
-    std::uint32_t mask = 0;   // who takes part
-    std::uint32_t lanes = 0;  // who has come
-    std::uint32_t exited = 0; // who never will; also lanes that the CTA does not have
+    std::uint32_t mask = 0;   // the lanes that take part
+    std::uint32_t lanes = 0;  // the lanes that have arrived
+    std::uint32_t exited = 0; // the lanes that never will; also lanes that the CTA does not have
     void *argument[WARP_LANES] = {};
     void (*work)(void **arguments) = nullptr;
     bool exited_may_miss = false; // lanes of the mask that have exited do not count
 };
 
 // The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
-// on: each lane has to execute the same.
+// on: each lane has to execute the same ones.
 struct AlignedCalls {
     struct Call {
         const char *what;
@@ -139,18 +140,18 @@ struct Cluster : Phases {
     std::vector<std::unique_ptr<Cta>> ctas;
     int index = 0;      // in the grid
     int count = 0;      // of clusters in the grid
-    bool early = false; // the launch before may still run
+    bool early = false; // the previous launch may still run
     int unfinished = 0; // threads
 };
 
 // Threads, CTAs or clusters of a launch.
 inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
 
-// What a launch asked for, which CUDA would start (launch.cpp).
+// The configuration of a launch that CUDA would start (launch.cpp).
 struct Grid {
     dim3 grid, block, cluster;
     std::size_t dynamic_shared = 0; // bytes
-    bool early = false;             // it may begin while the launch before still runs
+    bool early = false;             // it may begin while the previous launch still runs
 };
 
 // Runs the kernel over the whole grid, cluster after cluster, each thread calling body().
@@ -163,19 +164,20 @@ extern Thread *current;
 // The cluster that runs; nullptr outside of run_grid.
 extern Cluster *current_cluster;
 
-// Multiprocessors of the emulated device: as many CTAs, and half as many clusters of two, run "at
-// once" as far as the occupancy functions tell.
+// Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
+// this many clusters of two, as resident at once.
 constexpr int MULTIPROCESSORS = 4;
 
-// Dynamic shared memory a CTA may ask for, bytes: 227 KB, as on compute capability 9.0.
+// Dynamic shared memory that a CTA may request, in bytes: 227 KB, as on compute capability 9.0.
 constexpr std::size_t LARGEST_SHARED = 232448;
 
-// Hands the processor from the current thread to others, until it is picked again: it must have
-// been queued somewhere.
+// Switches from the current thread to others, until it is picked again: it must have been queued
+// somewhere.
 void leave();
 
-// Blocks the current thread in `queue` until done() holds. Whoever changes what done() reads wakes
-// the queue. describe() says in the deadlock report what is missing; where is the line that waits.
+// Blocks the current thread in `queue` until done() holds. Code that changes what done() reads
+// wakes the queue. describe() says in the deadlock report what is missing; where is the line that
+// waits.
 template <typename Done, typename Describe>
 void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &describe) {
     if (done())
@@ -200,16 +202,16 @@ inline void schedule_point() {
 }
 
 // Lets other threads go first under every policy, and a pending operation complete: for loops that
-// ask for something until it holds.
+// poll.
 void let_others_run();
 
 // The current thread is about to use the shared memory of another CTA of the cluster: `cta` must
-// not exit before a cluster barrier that comes after this (else LIFETIME, found when it exits). The
-// own CTA is nothing to note.
+// not exit before a cluster barrier that comes after this (else LIFETIME, found when it exits).
+// Nothing is noted for the thread's own CTA.
 void peer_uses(Cta &cta, Site where);
 
-// Whom run_grid tells how far it is, about ten times a second: the part of the grid that is done, 0
-// to 1, and the tensor cores' multiply-adds so far. nullptr: nobody.
+// The function to which run_grid reports its progress, about ten times a second: the part of the
+// grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
 
 // Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
@@ -219,7 +221,7 @@ void run_threads(Cluster &cluster);
 void make_runnable(Thread &thread);
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();
-// Says who waits for what, and ends the program.
+// Reports which threads wait for what, and ends the program.
 [[noreturn]] void fail_with_deadlock(const Cluster &cluster);
 
 } // namespace emulator

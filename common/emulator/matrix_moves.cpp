@@ -14,7 +14,7 @@ constexpr int ROWS = 8; // of a matrix; as many columns
 constexpr std::uint32_t ROW_BYTES = 16;
 constexpr int MOST_MATRICES = 4;
 
-// What a lane brings.
+// What a lane passes.
 struct Move {
     const Thread *thread;
     std::uint32_t *loaded;       // registers of ldmatrix
@@ -84,7 +84,7 @@ void store_all(void **arguments) {
     }
 }
 
-// What the lanes meet in: lanes that call different forms have diverged.
+// The name of the collective: lanes that call different forms have diverged.
 const char *name_of_form(bool is_write, int matrices, bool transposed) {
     static const char *const names[][2] = {
         {"ldmatrix.x1", "ldmatrix.x1.trans"}, {"ldmatrix.x2", "ldmatrix.x2.trans"},

@@ -1,4 +1,4 @@
-// An operand of wgmma in shared memory, as its descriptor tells.
+// An operand of wgmma in shared memory, as its descriptor describes it.
 #pragma once
 
 #include "emulator/report.h"
@@ -24,7 +24,7 @@ MatrixOperand decode_operand(const Cta &cta, char name, std::uint64_t descriptor
                              Site where);
 
 // Fails with HAZARD if a generic write to the operand has not been published. Returns a fingerprint
-// of what the operand holds: it tells later whether that has changed.
+// of what the operand holds, by which a later change is noticed.
 std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where);
 
 // Widens the operand to fp32: element (row, column) goes to values[row * row_step +

@@ -100,7 +100,7 @@ void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
         consume(barrier, phase);
 }
 
-// Where a barrier stands another may not be made before mbarrier.inval, which nothing here uses.
+// No barrier may be initialised over another one before mbarrier.inval, which no rung uses.
 void check_vacant(MbarrierRef place, Site where) {
     Barrier *barrier = find_barrier(place);
     if (barrier != nullptr)

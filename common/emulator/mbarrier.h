@@ -16,10 +16,10 @@ struct MbarrierRef {
     std::uint32_t offset;
 };
 
-// mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1.
-// Nobody else may use the barrier before the thread's mbarrier_init_fence(). The line of source
+// mbarrier.init by the current thread, on its own CTA: phases of `arrivals`, 1 to 2^20 - 1. No
+// other thread may use the barrier before the thread's mbarrier_init_fence(). The line of source
 // gives the barrier its name in reports: the n-th one that `mbarrier_init(&smem.full[stage], 1)`
-// initialises is full[n]. MISUSE where a barrier stands already.
+// initialises is full[n]. MISUSE if there is a barrier already.
 void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where);
 
 // fence.mbarrier_init.release.cluster: what the current thread initialised is ready to be used.
@@ -35,17 +35,17 @@ void mbarrier_arrive_remote(std::uint64_t *barrier, int cta_rank, Site where);
 // mbarrier.try_wait.parity until it succeeds. Own CTA.
 void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where);
 
-// mbarrier.try_wait with a token until it succeeds. A token is good for its phase and the one
-// right after: fails with MISUSE if the barrier has gone further.
+// mbarrier.try_wait with a token until it succeeds. A token is valid in its phase and the next one:
+// fails with MISUSE if the barrier is past them.
 void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where);
 
-// Checks that an initialised barrier stands here and may be used; else fails with LIFETIME. For
-// those who will complete on it.
+// Checks that there is an initialised barrier here that may be used; else fails with LIFETIME. For
+// copies that will complete on it.
 MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
 
 // A copy announces that it completes on this barrier (counts how far the ring runs ahead), and
 // later that `bytes` of it have landed. The latter may complete a phase; it releases (races.h) to
-// those who wait for it.
+// the threads that wait for it.
 void mbarrier_copy_issued(MbarrierRef barrier);
 void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);
 

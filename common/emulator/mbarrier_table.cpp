@@ -20,7 +20,7 @@ std::uint64_t *word_of(MbarrierRef place) {
         place.cta->shared.generic(place.offset, sizeof(std::uint64_t)));
 }
 
-// What the line calls its barriers; asked of the source file once.
+// The name that a line gives its barriers; read from the source file once.
 const BarrierName &name_at(Site where) {
     static std::map<std::pair<const char *, unsigned>, BarrierName> known;
     const auto [found, is_new] = known.try_emplace({where.file_name(), where.line()});

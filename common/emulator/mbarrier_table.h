@@ -1,5 +1,5 @@
-// What the emulator knows of the mbarriers of a cluster, beside the 64 bits of each that lie in
-// shared memory; and the checks that come before any use of one.
+// What the emulator knows of a cluster's mbarriers besides the 64 bits of each in shared memory;
+// and the checks before any use of one.
 #pragma once
 
 #include "emulator/machine.h"
@@ -19,9 +19,9 @@ namespace emulator {
 
 // What an mbarrier is called in reports: the name that the line which initialises it gives it.
 struct BarrierName {
-    std::string name;     // "full"; empty if the line does not tell
+    std::string name;     // "full"; empty if the line has none
     bool indexed = false; // one of an array
-    int index = -1;       // if the line itself says which
+    int index = -1;       // if the line itself names it
 };
 
 // The name in a line such as `mbarrier_init(&smem.full[stage], 1)` or `smem.full.init(1)`.
@@ -37,7 +37,7 @@ struct CopiesAhead {
     const Thread *issuer; // of the first
 };
 
-// What is known of a barrier beside its 64 bits, which must stay what they were.
+// What is known of a barrier besides its 64 bits, which must not change.
 struct Barrier {
     MbarrierRef place{};
     Site init_site{};
@@ -80,7 +80,7 @@ void name_barrier(Barrier &barrier);
 Barrier &whole_barrier(MbarrierRef place, Site where);
 
 // Fails with LIFETIME before the initialising thread's mbarrier_init_fence(). `did` says what the
-// user did.
+// thread did.
 void check_fenced(const Barrier &barrier, Site where, const char *did);
 
 // The barrier, if the current thread may use it; else fails with LIFETIME.
@@ -89,7 +89,7 @@ Barrier &usable_barrier(MbarrierRef place, Site where);
 // "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
 std::string state_of(const Barrier &barrier);
 
-// Notes for a report: who did what just now, and where the barrier was initialised.
+// Notes for a report: which thread did what just now, and where the barrier was initialised.
 std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did);
 
 } // namespace emulator

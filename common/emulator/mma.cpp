@@ -1,4 +1,4 @@
-// mma.sync.m16n8k16: the lanes of a warp bring their fragments, the last one multiplies for all.
+// mma.sync.m16n8k16: the lanes of a warp pass their fragments, and the last one multiplies for all.
 // (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating point type.)
 #include "emulator/counts.h"
 #include "emulator/half.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr int M = 16;
 constexpr int N = 8;
 
-// What a lane brings: registers, with two fp16 numbers each but for fp32 accumulators.
+// What a lane passes: registers, with two fp16 numbers each, except for fp32 accumulators.
 struct Fragments {
     const std::uint32_t *a, *b;
     const void *c;

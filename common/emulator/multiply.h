@@ -16,8 +16,8 @@ constexpr int BLOCK_COLUMNS = 8;
 // d += a * b for a block of d. Rows of a lie MMA_K floats apart, those of d and b STRIDE.
 template <int STRIDE>
 void multiply_block(float *d, const float *a, const float *b) {
-    // The compiler keeps vectors in registers; loops over arrays it might not. Every target has
-    // vectors of 16 bytes.
+    // The compiler keeps vectors in registers, arrays not always. Every target has vectors of 16
+    // bytes.
     typedef float Vector __attribute__((vector_size(16)));
     struct Row {
         Vector left, right;

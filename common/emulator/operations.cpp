@@ -29,7 +29,7 @@ std::deque<Pending> &pending_of(OperationKind kind) { return pending[static_cast
 
 bool is_ready(const Operation &operation) { return !operation.ready || operation.ready(); }
 
-// Clusters may be smaller than the policy expects. Without anyone to look for, no search through
+// Clusters may be smaller than the policy expects. Without a favoured CTA no search through
 // thousands of operations is needed.
 bool favours_some_cta() {
     const int favoured = policy().favoured_cta;
@@ -40,9 +40,9 @@ bool is_favoured(const Operation &operation) {
     return operation.cta->rank == policy().favoured_cta;
 }
 
-// Makes an operation happen, maybe in the middle of what a thread does. It comes after what its
-// issuer did before, after nothing else, and before the end of the cluster, whose carrier is the
-// cluster's address.
+// Makes an operation happen, maybe in the middle of what a thread does. It is ordered after what
+// its issuer did before, and before the end of the cluster, whose carrier is the cluster's address;
+// nothing else orders it.
 void complete(const Operation &operation) {
     Thread *interrupted = std::exchange(current, nullptr);
     races::Context *before = races::running();

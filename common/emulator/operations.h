@@ -1,4 +1,4 @@
-// Asynchronous operations: what has been started and has not happened yet.
+// Asynchronous operations: those that have been started and have not happened yet.
 #pragma once
 
 #include "emulator/policy.h"
@@ -14,17 +14,17 @@ struct Thread;
 
 // One operation. `complete` makes it happen; it runs with `current` == nullptr in a race context of
 // its own that comes after everything the issuing thread did before (and after what it acquires
-// itself), and releases (races.h) whatever others wait for.
+// itself), and releases (races.h) what threads wait for.
 struct Operation {
     OperationKind kind{};
     Cta *cta = nullptr;             // whose shared memory it reads or writes
-    const Thread *issuer = nullptr; // who started it
+    const Thread *issuer = nullptr; // the thread that started it
     Site site{};                    // and where
     const char *name = nullptr;     // "TMA load", for reports
     std::function<void()> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
-    // For who listens: offsets in the CTA's shared memory.
+    // For listeners: offsets in the CTA's shared memory.
     static constexpr std::uint32_t NOWHERE = 0xffffffff;
     std::uint32_t tile = NOWHERE;    // what it reads or writes
     std::uint32_t barrier = NOWHERE; // the mbarrier that it completes on

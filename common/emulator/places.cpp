@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t MOST_AT_ONCE = 4096; // addresses on one command line
 
-// How far the program lies from where its file says: 0 unless it is position-independent.
+// The offset of the program in memory from its file's addresses: 0 unless it is
+// position-independent.
 std::uintptr_t load_base() {
     std::uintptr_t base = 0;
     dl_iterate_phdr(
@@ -39,7 +40,7 @@ std::string read_link(const char *link) {
     return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
 }
 
-// The output of a program, empty if it cannot be run. What it says on stderr is dropped.
+// The output of a program, empty if it cannot be run. Its stderr is dropped.
 std::string output_of(const std::vector<std::string> &words) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -67,7 +68,7 @@ std::string output_of(const std::vector<std::string> &words) {
     return output;
 }
 
-// The path from the working directory on, if it lies there: as the compiler was given it.
+// The path relative to the working directory, if it is inside: as the compiler was given it.
 std::string shorten(const std::string &file) {
     const std::string here = read_link("/proc/self/cwd") + "/";
     return here.size() > 1 && file.compare(0, here.size(), here) == 0 ? file.substr(here.size())

@@ -17,8 +17,8 @@ Policy fixed(const char *name, const Kinds &at_once, Pick pick, bool kinds_in_or
     return made;
 }
 
-// lazy and late-reads complete loads before the reads of what lies there, so that memory which was
-// handed back too early is overwritten while somebody still has to read it.
+// lazy and late-reads complete loads before the reads of the same memory, so that memory which was
+// handed back too early is overwritten before it is read.
 std::vector<Policy> make_fixed_policies() {
     const Kinds loads = {OperationKind::LOAD, OperationKind::COPY};
     const Kinds reads = {OperationKind::MATMUL, OperationKind::STORE_READ,
@@ -51,8 +51,8 @@ Pick any_pick() {
     return picks[random_below(3)];
 }
 
-// The habits span four orders of magnitude: most bugs need one kind of thing to be late for long
-// while others are quick.
+// The preferences span four orders of magnitude: most bugs need one kind of event to be late for
+// long while others are quick.
 Policy draw_policy() {
     const unsigned completes[] = {0, 1024, 64, 4};
     const unsigned yields[] = {0, 64, 4};

@@ -1,7 +1,7 @@
-// Policies: in which order things happen that nothing orders. A GPU is free in when a copy lands or
-// a thread goes on; a program is right only if it is right under every legal order. The fixed
-// policies are the extremes. A random policy draws its own habits from the seed, not only its
-// choices: uniform choices alone almost never delay one thing for long enough.
+// Policies: the order of events that nothing orders. On a GPU a copy may land, and a thread may
+// continue, at any legal moment; so a correct program must be correct in every legal order. The
+// fixed policies are the extremes. A random policy draws not only its choices from the seed, but
+// also its preferences: uniform choices almost never delay one event for long enough.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct Policy {
     bool kinds_in_order = false;   // of pending operations, loads and copies first, then matmuls,
                                    // stores' reads, stores' writes; `operation` within a kind
     bool random = false;
-    // For random policies: one in so many steps, 0 for never.
+    // For random policies: once per this many steps, 0 for never.
     unsigned completes[OPERATION_KINDS] = {}; // a pending operation of the kind completes early
     unsigned yields = 0;                      // a schedule point lets another thread go first
     unsigned changes_cta = 0;                 // the scheduler goes on with another CTA
-    int favoured_cta = -1;                    // whose operations complete first; -1: nobody's
+    int favoured_cta = -1;                    // whose operations complete first; -1: none
 };
 
 // The fixed policies' names: eager, lazy, newest-first, late-reads, late-loads.
@@ -46,7 +46,7 @@ bool choose_policy(const std::string &name, std::uint64_t seed);
 
 // What was chosen; nullptr: nothing yet. For policy() alone, which is asked at every step.
 extern const Policy *chosen_policy;
-// What is in force if nothing was chosen: eager.
+// The default policy: eager.
 const Policy &first_policy();
 
 // The policy in force. A policy may be chosen before main() begins.

@@ -1,6 +1,6 @@
-// What a race detector has to know: who runs, and which event comes before which. There are two
-// implementations, chosen when a program is linked: races_tsan.cpp tells ThreadSanitizer, which
-// watches the kernel's own accesses; races_off.cpp does nothing.
+// What a race detector has to know: which thread runs, and which event comes before which. There
+// are two implementations, chosen when a program is linked: races_tsan.cpp tells ThreadSanitizer,
+// which watches the kernel's own accesses; races_off.cpp does nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace emulator::races {
 
 struct Context; // a thread, or an operation, as the detector sees it
 
-// A thing that carries order from who releases it to who acquires it later. Any address will do;
-// for those without one there is Token.
+// An object that carries order from the context that releases it to those that acquire it later.
+// Any address will do; objects without one use a Token.
 void release(void *carrier);
 void acquire(void *carrier);
 
-// An address of its own, good as a carrier. Copies share it; with the last one the order goes.
+// A unique address to use as a carrier. Copies share it; it ends with the last copy.
 class Token {
 public:
     // A fresh one.
@@ -27,13 +27,14 @@ private:
     std::shared_ptr<void> carrier_;
 };
 
-// Accesses that the emulator makes on behalf of the current context: the detector cannot see them.
-// where: the line of the kernel, for reports; an operation's own, if none is given.
+// Accesses that the emulator makes on behalf of the current context: the detector does not see
+// these otherwise. where: the line of the kernel, for reports; an operation's own, if none is
+// given.
 void read(const void *address, std::size_t bytes, std::source_location where = {});
 void write(const void *address, std::size_t bytes, std::source_location where = {});
 
-// While one of these lives, what the emulator lets the C library read and write is not taken for
-// the kernel's. It must not outlive its context's turn.
+// While one of these exists, accesses of the C library on behalf of the emulator do not count as
+// the kernel's. It must end before its context is switched away.
 class Unwatched {
 public:
     Unwatched();
@@ -41,10 +42,10 @@ public:
     Unwatched(const Unwatched &) = delete;
 };
 
-// These bytes hold other variables from now on: accesses so far meet none that come later.
+// These bytes hold other variables from now on: earlier accesses do not race with later ones.
 void forget(const void *address, std::size_t bytes);
 
-// Whom a context stands for: a thread, or an operation that it issued. Reports show it as a text.
+// What a context is: a thread, or an operation that it issued. Reports show it as text.
 struct Identity {
     int thread;                      // in its CTA
     int cta;                         // in its cluster
@@ -55,7 +56,7 @@ struct Identity {
 // A new context. It inherits no order.
 Context *create(const Identity &identity);
 void destroy(Context *context);
-// The context that runs now, and a change to another one. Neither makes an order.
+// The context that runs now, and a switch to another one. Neither orders anything.
 Context *running();
 void enter(Context *context);
 

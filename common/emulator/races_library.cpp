@@ -1,8 +1,8 @@
-// ThreadSanitizer replaces memcpy, operator new and others, and takes what they touch for accesses
-// of the thread that runs. The emulator works with its own data in whichever thread that happens to
-// be, without any order between them that ThreadSanitizer could know: so the program brings its own
-// of those functions. It loses nothing that concerns a kernel, whose accesses the compiler
-// announces one by one.
+// ThreadSanitizer replaces memcpy, operator new and others, and takes what they touch for
+// accesses of the thread that runs. The emulator works with its own data in any of these threads,
+// without an order between them that ThreadSanitizer knows: so the program has its own versions
+// of those functions. Nothing is lost of a kernel's accesses, each of which the compiler
+// announces.
 #include "emulator/copy.h"
 
 #include <cstdint>
@@ -66,11 +66,11 @@ namespace {
 void *allocate(std::size_t bytes) {
     void *memory = __libc_malloc(bytes > 0 ? bytes : 1);
     if (memory == nullptr)
-        std::abort(); // as good as an exception: nobody catches it
+        std::abort(); // no exception: the program does not catch any
     return memory;
 }
 
-// A larger block; the word before the aligned part says where it begins.
+// A larger block; the word before the aligned part is the address where it begins.
 void *allocate(std::size_t bytes, std::align_val_t alignment) {
     const std::size_t multiple = static_cast<std::size_t>(alignment);
     void *block = allocate(bytes + multiple + sizeof(void *));
@@ -80,7 +80,7 @@ void *allocate(std::size_t bytes, std::align_val_t alignment) {
     return aligned;
 }
 
-// What the addresses carried from one thread to another (races.h) goes with them.
+// The order that the addresses carried (races.h) ends with them.
 void deallocate(void *memory) {
     if (memory == nullptr)
         return;

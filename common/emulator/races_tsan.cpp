@@ -1,6 +1,6 @@
 // Tells ThreadSanitizer what the emulator knows: each thread and each operation is one of its
-// fibers, and what one releases another acquires. When it finds two accesses without order between
-// them, says so in the emulator's own words.
+// fibers, and what one releases another acquires. Reports two accesses without order between them
+// in the emulator's own words.
 #include "emulator/races.h"
 
 #include "emulator/global_memory.h"
@@ -81,7 +81,7 @@ std::string text_of(const Identity &who) {
 
 unsigned long number_of(const void *address) { return reinterpret_cast<unsigned long>(address); }
 
-// The words are ours. Without a null device they are said twice.
+// The report is ours. Without a null device it is printed twice.
 void silence() {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
@@ -98,8 +98,8 @@ void start() {
 
 void switch_to(void *fiber) { __tsan_switch_to_fiber(fiber, __tsan_switch_to_fiber_no_sync); }
 
-// Sites stand in for the return addresses of accesses that the emulator makes: numbers below any
-// machine code.
+// Sites replace the return addresses of accesses that the emulator makes: numbers below any machine
+// code.
 constexpr std::uintptr_t FIRST_SITE = 0x1000, MOST_SITES = 0x8000;
 std::vector<std::source_location> sites;
 

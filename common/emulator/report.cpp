@@ -48,7 +48,7 @@ void print(const std::string &text) {
     while (written < text.size()) {
         const ssize_t now = write(STDERR_FILENO, text.data() + written, text.size() - written);
         if (now <= 0)
-            return; // nobody listens
+            return; // the reader is gone
         written += static_cast<std::size_t>(now);
     }
 }

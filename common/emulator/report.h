@@ -1,6 +1,6 @@
-// How the emulator says what went wrong: one line with the kind of mistake, then who, where and the
-// line of source. Reports go to stderr, start with the program's prefix, and end the program with
-// exit status 1.
+// The emulator's reports: one line with the kind of mistake, then which thread, where, and the line
+// of source. Reports go to stderr, start with the program's prefix, and end the program with exit
+// status 1.
 #pragma once
 
 #include "emulator/site.h"
@@ -17,16 +17,16 @@ struct Thread;
 // The kinds of mistakes. The word of each is the second of the report's first line:
 // "<prefix>: deadlock: no thread can go on ...".
 enum class Mistake {
-    DEADLOCK, // nobody can go on
+    DEADLOCK, // no thread can go on
     HAZARD,   // an access that some legal order of events makes wrong
-    RACE,     // two accesses that nothing orders (ThreadSanitizer's build alone)
+    RACE,     // two accesses that nothing orders (only in ThreadSanitizer's build)
     LIFETIME, // a barrier or memory used before it is ready or after it is gone
     MISUSE,   // an argument or a call that the PTX manual forbids
     ADDRESS   // an access outside of what the kernel may touch
 };
 
-// Where in the kernel something was done: a line that the call knows or, of a plain access, machine
-// code, the return address of a call that the compiler inserted.
+// Where in the kernel something was done: a source line that the call passes or, for a plain
+// access, the return address of a call that the compiler inserted.
 struct Origin {
     Site site{};
     std::uintptr_t pc = 0; // 0: the site says where

@@ -67,7 +67,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         return cudaErrorInvalidDevice;
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
-        {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products are large
+        {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
         {cudaDevAttrComputeCapabilityMajor, COMPUTE_CAPABILITY_MAJOR},
         {cudaDevAttrComputeCapabilityMinor, COMPUTE_CAPABILITY_MINOR},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(emulator::LARGEST_SHARED)},
@@ -92,7 +92,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream) {
-    *stream = nullptr; // the default stream is as good as any
+    *stream = nullptr; // the default stream serves as any
     return cudaSuccess;
 }
 

@@ -1,4 +1,4 @@
-// What the fake CUDA headers of include/ and the shadowed device headers ask of the runtime.
+// What the CUDA headers of include/ and the emulator's device headers need of the runtime.
 #pragma once
 
 #include "emulator/site.h"
@@ -25,7 +25,7 @@ int failed(int error);
 // anything else. (cvta.to.shared)
 std::uint32_t shared_address(const void *object, Site where);
 
-// The current CTA's dynamic shared memory; MISUSE if the launch asked for less than `bytes`.
+// The current CTA's dynamic shared memory; MISUSE if the launch requested less than `bytes`.
 void *dynamic_shared(std::size_t bytes, Site where);
 
 // The current CTA's rank in its cluster, and the cluster's CTAs.
@@ -38,8 +38,8 @@ void wait_for_launch_before();
 // fence.proxy.async: what the current thread wrote to shared memory reaches the async view.
 void fence_proxy_async(Site where);
 
-// An atomic operation of the current thread: nobody comes between, and no race is seen in it.
-// Of int, unsigned, unsigned long long and float.
+// An atomic operation of the current thread: no other thread comes between, and it is no race. Of
+// int, unsigned, unsigned long long and float.
 template <typename T>
 T atomic_add(T *address, T value, Site where);
 

@@ -23,7 +23,7 @@ Fiber host;                                  // what runs when no thread does
 races::Context *scheduler_context = nullptr; // the same for the race detector
 Cta *swapped_in = nullptr;                   // whose static shared variables are in place
 int last_rank = 0;                           // of the CTA that ran last
-bool leave_cta = false;                      // a thread asked for others to go first
+bool leave_cta = false;                      // a thread lets others go first
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
@@ -118,7 +118,7 @@ Thread &next_thread(const Cluster &cluster) {
     }
 }
 
-// Goes on with the next thread. What ran is continued in `from`, maybe at once.
+// Switches to the next thread. The one that ran continues later from `from`, maybe at once.
 void switch_from(Fiber &from) {
     races::enter(scheduler_context);
     current = nullptr;
@@ -131,7 +131,7 @@ void switch_from(Fiber &from) {
         fiber_switch(from, thread.fiber);
 }
 
-// The current thread stays runnable, behind the others by the policy's pick.
+// The current thread stays runnable, and is picked after the others.
 void step_back() {
     std::deque<Thread *> &queue = current->cta->run_queue;
     if (policy().thread == Pick::NEWEST)

@@ -20,7 +20,7 @@ constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, 
 constexpr std::size_t LANDINGS_KEPT = 64;
 constexpr std::size_t NO_UNIT = static_cast<std::size_t>(-1);
 
-// Not in ThreadSanitizer's build, where nothing says who writes what: both views are one there.
+// Not in ThreadSanitizer's build, where writers are unknown: there both views are one.
 const bool tracking = !races::detecting();
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
@@ -45,7 +45,7 @@ std::uint16_t number_of(const Origin &origin) {
         if (origins[i] == origin)
             return guess = static_cast<std::uint16_t>(i);
     if (origins.size() == 65535)
-        return 65534; // more lines than any kernel has: the last one stands for the rest
+        return 65534; // more lines than any kernel has: the last number is for all others
     origins.push_back(origin);
     return guess = static_cast<std::uint16_t>(origins.size() - 1);
 }
@@ -152,8 +152,8 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE,
-             format("CTA %d of a cluster of %zu is asked for", rank, cluster.ctas.size()), where,
-             "asked for it");
+             format("CTA %d of a cluster of %zu is requested", rank, cluster.ctas.size()), where,
+             "requested it");
     Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
     if (peer.exited())
         fail(Mistake::LIFETIME, format("the shared memory of CTA %d is used after it exited", rank),

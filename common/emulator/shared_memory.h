@@ -1,12 +1,12 @@
-// The shared memory of a CTA, seen twice: by its threads (the generic proxy) and by TMA and wgmma
-// (the async proxy). What a thread writes reaches the async view only when that thread executes
-// fence.proxy.async; what TMA loads is in both. (PTX ISA: Memory Consistency Model, Proxies;
-// fence.proxy.async.)
+// The shared memory of a CTA, in two views: that of its threads (the generic proxy) and that of TMA
+// and wgmma (the async proxy). What a thread writes reaches the async view only when that thread
+// executes fence.proxy.async; what TMA loads is in both. (PTX ISA: Memory Consistency Model,
+// Proxies; fence.proxy.async.)
 //
 // Addresses: a 32-bit shared address is SHARED_BASE + offset. Offsets count first the program's
 // static __shared__ variables (the linker's section "shared_memory"), then the dynamic part,
 // aligned to 1024. Static variables exist once in the program: their bytes are swapped when the
-// scheduler goes on with another CTA of the cluster.
+// scheduler switches to another CTA of the cluster.
 #pragma once
 
 #include "emulator/report.h"
@@ -29,12 +29,12 @@ struct Cta;
 struct Thread;
 
 constexpr std::uint32_t SHARED_BASE = 1024;
-// What shared memory holds before anybody wrote it, byte by byte.
+// What shared memory holds before the first write, byte by byte.
 constexpr unsigned char UNINITIALISED = 0xff;
 
-// Who last wrote 2 bytes by the generic proxy.
+// The thread that last wrote 2 bytes by the generic proxy.
 struct Writer {
-    std::int16_t thread = -1; // number in the CTA; -1: nobody
+    std::int16_t thread = -1; // number in the CTA; -1: none
     std::uint16_t origin = 0; // which line or code wrote: a number of shared_memory.cpp's
     bool unpublished = false; // no fence since
 };
@@ -65,8 +65,8 @@ public:
             return true;
         return swapped_in_ && byte >= __start_shared_memory && byte < __stop_shared_memory;
     }
-    // True for an address that is not inside, but so near to the dynamic part that only a kernel
-    // that left its shared memory can mean it.
+    // True for an address outside, but so near to the dynamic part that it must come from a kernel
+    // that left its shared memory.
     bool missed_by(const void *pointer) const;
     // The offset of an address inside.
     std::uint32_t offset_of(const void *pointer) const {
@@ -81,14 +81,14 @@ public:
     unsigned char *async(std::uint32_t offset, std::size_t bytes);
 
     // The current thread wrote here by the generic proxy. Plain stores are found by the hooks of
-    // accesses.cpp; calls such as stmatrix say it themselves.
+    // accesses.cpp; calls such as stmatrix report them here.
     void wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes, const Origin &origin);
 
     // fence.proxy.async by `thread`: its own writes so far reach the async view.
     void publish(const Thread &thread);
 
     // An async-proxy read of these bytes (`reader` names it: "TMA store"): fails with HAZARD if a
-    // generic write to them has not been published, naming who wrote and where.
+    // generic write to them has not been published, naming the thread that wrote, and where.
     void check_published(std::uint32_t offset, std::size_t bytes, const char *reader, Site site);
 
     // An async-proxy write: both views get the bytes. Fails with HAZARD if generic writes to them
@@ -99,8 +99,8 @@ public:
     // A TMA load, started by `issuer` at `site`, has written these bytes.
     void landed(std::uint32_t offset, std::size_t bytes, const Thread &issuer, Site site);
 
-    // Who wrote these bytes last, as far as that is known: the newest of the last loads that landed
-    // there, else a thread that wrote there. For reports; empty if nobody is known.
+    // The last write of these bytes, as far as it is known: the newest of the last loads that
+    // landed there, else a thread's write. For reports; empty if unknown.
     std::vector<Note> last_writer(std::uint32_t offset, std::size_t bytes) const;
 
     // Brings the static part into the program's variables, or takes it out again.

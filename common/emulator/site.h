@@ -1,4 +1,4 @@
-// The headers that a kernel sees include this one instead of report.h: they keep light.
+// The headers that a kernel includes use this one instead of report.h: it compiles faster.
 #pragma once
 
 #include <source_location>

@@ -1,5 +1,5 @@
-// Emulated steps, the time of a trace: they tell what came before what, and nothing else. And who
-// listens to what a CTA's threads have started.
+// Emulated steps, the time of a trace: they show only what came before what. And the listener for
+// operations that a CTA's threads have started.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ std::uint32_t last_step();
 // Whether the pointer is one into the current CTA's shared memory.
 bool is_shared(const void *address);
 
-// An operation is started; it has happened: who listens is told, if anybody does. Each is a step.
-// But of cp.async, of which every thread has many, nothing is told.
+// An operation is started; it has happened: the listener is told, if there is one. Each is a step.
+// Nothing is told of cp.async, of which every thread has many.
 void start_operation(Operation &operation);
 void tell_operation(const Operation &operation);
 

@@ -21,7 +21,7 @@ constexpr std::uint32_t swizzle_span(int swizzle) { return SWIZZLE_CHUNK << swiz
 // Where a swizzle moves a shared address: chunks are permuted within 8 rows of 128, 64 or 32 bytes.
 // As in CUtensorMapSwizzle: 0 none, 1 32B, 2 64B, 3 128B. (PTX ISA: Swizzling.)
 constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
-    // Mode s has s bits, which stand from bit 4 on and are changed by those from bit 7 on.
+    // Mode s changes s bits, from bit 4 on: XOR with those from bit 7 on.
     const std::uint32_t bits = (1u << swizzle) - 1;
     return address ^ ((address >> 7 & bits) << 4);
 }
@@ -82,9 +82,9 @@ struct Box {
 };
 
 // The box at (column, row) of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is none, or in global memory; for a tile that is not
-// 128-byte aligned or reaches out of shared memory; for a matrix that reaches out of the global
-// memory that there is. `copy` names the instruction.
+// goes to or comes from. Fail for a map that is not one, or is in global memory; for a tile that is
+// not 128-byte aligned or not inside shared memory; for a matrix that is not inside allocated
+// global memory. `copy` names the instruction.
 Box checked_box(const void *map, int column, int row, const char *copy, Site where);
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
 

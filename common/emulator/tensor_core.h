@@ -26,7 +26,7 @@ void wgmma_wait(int pending, Site where);
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
                            std::uintptr_t pc);
 
-// The thread exits: HAZARD if wgmmas of it are not waited for.
+// The thread exits: HAZARD if it has not waited for its wgmmas.
 void tensor_core_thread_exits(Thread &thread);
 
 // mma.sync.m16n8k16 row.col for the calling warp: d = a * b + c with the manual's fragment layouts.

@@ -11,11 +11,11 @@ namespace emulator {
 // Starts the load of the map's box at (column, row) to `tile` (128-byte aligned; 1024 under the
 // 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the own CTA alone), completing on
 // the barrier at the same offset of each: the whole box's bytes, those outside of the tensor as
-// well. The map is copied: the caller's may go away. MISUSE for a map in global memory, for one
-// that is none, for a tile that is not aligned, and for rows narrower than the
-// swizzle, which are not modelled; ADDRESS for a tile or tensor outside of the memory that there
-// is; LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a
-// thread that has not waited for the launch before and does not come after one that has.
+// well. The map is copied: the caller's need not outlive the call. MISUSE for a map in global
+// memory, for one that was not encoded, for a tile that is not aligned, and for rows narrower than
+// the swizzle, which are not modelled; ADDRESS for a tile or tensor outside of allocated memory;
+// LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a thread
+// that has not waited for the previous launch and is not ordered after one that has.
 void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
 

@@ -10,7 +10,7 @@ struct Thread;
 struct WaitQueue {
     std::vector<Thread *> threads;
 
-    // Makes all of them runnable; each looks again whether it may go on.
+    // Makes all of them runnable; each checks again whether it may go on.
     void wake_all();
 };
 

@@ -9,7 +9,7 @@ namespace emulator {
 
 namespace {
 
-// What a lane calls: all lanes of a meeting call the same.
+// What a lane calls: all lanes of a rendezvous call the same.
 struct Call {
     const char *what;
     std::uint32_t mask;
@@ -45,13 +45,13 @@ void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask,
         return;
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
-         format("the lanes of a warp have diverged: %s of %s meets %s of %s", what,
+         format("the lanes of a warp have diverged: %s of %s against %s of %s", what,
                 lanes_name(mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
          {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
 }
 
-// Does the work and lets all go on, if no lane is missing. Lanes that have exited will never come:
-// where they are missed that is a mistake.
+// Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
+// arrive: if the function needs them, that is a mistake.
 void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     const std::uint32_t missing = meeting.mask & ~meeting.lanes;
     if ((missing & meeting.exited) != 0 && !meeting.exited_may_miss)
@@ -78,13 +78,13 @@ void start(Rendezvous &meeting, const Call &call) {
     std::memset(meeting.argument, 0, sizeof meeting.argument);
 }
 
-// What a deadlock report says of those who wait.
+// What a deadlock report says of the lanes that wait.
 std::string describe(const Rendezvous &meeting) {
-    return format("%s: %s have not come", meeting.what,
+    return format("%s: %s have not arrived", meeting.what,
                   lanes_name(meeting.mask & ~meeting.lanes).c_str());
 }
 
-// The current thread joins the meeting of its warp, or opens it.
+// The current thread joins the rendezvous of its warp, or opens it.
 void join(const Call &call, void *argument, Site where) {
     schedule_point();
     Thread &thread = *current;
@@ -122,7 +122,7 @@ const char *name_of(Shuffle how) {
 }
 
 // The lane whose value `lane` gets: as shfl.sync computes it, from the operand's low five bits.
-// With XOR a lane may look into segments before its own, not behind it.
+// With XOR a lane may read from segments before its own, not after it.
 int source_of(int lane, const ShuffleLane &wish) {
     const int first = lane & ~(wish.width - 1);
     const int last = first + wish.width - 1;
@@ -149,8 +149,8 @@ void shuffle(void **arguments) {
         const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
         if (theirs == nullptr)
             fail(Mistake::MISUSE,
-                 format("%s: lane %d asks lane %d, which does not take part", name_of(mine->how),
-                        lane, source),
+                 format("%s: lane %d reads from lane %d, which does not take part",
+                        name_of(mine->how), lane, source),
                  {note_at(mine->site, "it was called here")});
         mine->result = theirs->value;
     }
@@ -188,7 +188,7 @@ void warp_aligned(const char *what, Site where) {
                     what, call.lane, call.what),
              {note_at(thread, where, "came here"),
               note_at(call.site, format("lane %d came here", call.lane))});
-    if (++call.lanes == WARP_LANES) { // the first: no lane is behind it
+    if (++call.lanes == WARP_LANES) { // the first call: no lane still has to execute it
         aligned.calls.erase(aligned.calls.begin());
         ++aligned.first;
     }

@@ -1,5 +1,6 @@
-// What the lanes of a warp do together: each brings an argument, the last one to come does the work
-// for all. Lanes that meet in different functions, or with different masks, have diverged: MISUSE.
+// Collective functions of a warp's lanes: each passes an argument, and the last one to arrive does
+// the work for all. Lanes that call different functions, or with different masks, have diverged:
+// MISUSE.
 #pragma once
 
 #include "emulator/site.h"
@@ -39,7 +40,7 @@ std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where);
 // bar.warp.sync.
 void warp_sync(std::uint32_t mask, Site where);
 
-// A thread exits: its warp may have waited only for it. Called by the scheduler.
+// A thread exits: the rest of its warp may have waited only for it. Called by the scheduler.
 void warp_thread_exits(Thread &thread);
 
 } // namespace emulator

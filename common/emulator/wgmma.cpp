@@ -47,8 +47,8 @@ void check_accumulators(const Thread &thread, const char *acc, std::size_t bytes
     }
 }
 
-// From now on wgmma number `number` writes there. What overlapped before is gone: memory of the
-// stack that was used again.
+// From now on wgmma number `number` writes there. Ranges that overlap it are dropped: they were
+// stack memory that is now reused.
 void claim_accumulators(AccumulatorState &state, const char *acc, std::size_t bytes,
                         std::uint64_t number, Site where) {
     for (AccumulatorRange &range : state.ranges)
@@ -78,7 +78,7 @@ Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
     return group.slots[std::size_t(number - group.first)];
 }
 
-// Between the issue of a wgmma and its read nobody may touch its operands.
+// Between the issue of a wgmma and its read no thread may write its operands.
 void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held, Site where) {
     if (check_operand(cta, operand, where) == held)
         return;
@@ -88,8 +88,8 @@ void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held,
          cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.stride + 1))
         notes.push_back(std::move(writer));
     fail(Mistake::HAZARD,
-         format("%c of a wgmma was overwritten before the wgmma had read it: wgmma_wait before "
-                "others may write there",
+         format("%c of a wgmma was overwritten before the wgmma had read it: the write "
+                "comes too early, or a wgmma_wait is missing before it",
                 operand.name),
          notes);
 }
@@ -157,7 +157,8 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
             .tile = a.start - SHARED_BASE});
 }
 
-// The thread knows that the first `complete` wgmmas are: slots that all threads know of may go.
+// The thread knows that the first `complete` wgmmas are complete: slots that all threads know of
+// are dropped.
 void retire(Warpgroup &group, AccumulatorState &state, std::uint64_t complete) {
     for (; state.waited < complete; ++state.waited)
         ++slot_of(group, state.waited).waited_by;

@@ -7,7 +7,8 @@
 /* Whole numbers that a format holds without a gap, and fp16's largest finite number. */
 enum { FP16_INTEGERS = 2048, FP16_LARGEST = 65504 };
 
-/* alpha and beta are counted in these parts of 1 for the exact check, and are at most so many. */
+/* In the exact check alpha and beta are multiples of 1 / PARTS_OF_ONE, at most MOST_PARTS of them.
+ * */
 enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };

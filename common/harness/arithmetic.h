@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-/* Who computes beside whom. The step and its second opinion are always there. Beside a step with
- * fp16 sums there is cuBLAS with such sums, beside one that moves words a plain copy of A; if it is
- * asked for, one of the algorithms that cuBLASLt has for a product. A step that can launch early
+/* The contenders of a run. The step and its second opinion are always there. A step with fp16 sums
+ * is also compared with cuBLAS with such sums, one that moves words with a plain copy of A; on
+ * request a product is compared with one of cuBLASLt's algorithms. A step that can launch early
  * does so as a contender of its own. */
 enum contender_role {
     CONTENDER_STEP,
@@ -47,13 +47,13 @@ typedef struct rival {
 /* What differs between the products and the computations that move words. */
 typedef struct family {
     rival rivals[5];             /* in the order in which they are reported */
-    enum contender_role peer;    /* whose share of the peak, and whose power, are printed too */
+    enum contender_role peer;    /* the one whose share of the peak and power are printed too */
     const char *host, *host_key; /* the second opinion on the emulator */
     const char *timed_key;       /* what was found on the inputs that are timed */
     const char *unit, *rate_key, *share_key;
     const char *launch;           /* "GEMM" */
     enum inputs exact_inputs;     /* of the exact check */
-    enum check_kind exact, timed; /* how outputs of its inputs, and of the timed ones, compare */
+    enum check_kind exact, timed; /* how outputs are compared: there, on timed inputs */
 } family;
 
 typedef struct arithmetic {
@@ -83,7 +83,7 @@ rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums
 typedef struct integers {
     bool exact;  /* false if alpha and beta allow no such integers */
     int range;   /* A and B are whole numbers in [-range, range] */
-    int spacing; /* in a row of A, of so many neighbours only one may be other than 0 */
+    int spacing; /* in a row of A, of this many neighbours only one may differ from 0 */
     int c_range; /* C is whole numbers in [-c_range, c_range] */
 } integers;
 
@@ -101,8 +101,8 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
 
 enum { SHAPE_RULE_SIZE = 192 };
 
-/* One sentence on what the rung takes: "m: multiples of 128, n: multiples of 256, ...", and no k if
- * there is none, which is k = 0 below. */
+/* One sentence on the shapes that the rung takes: "m: multiples of 128, n: multiples of 256, ...";
+ * without k if the computation has none (k = 0 below). */
 void shape_rule(const step *step, char *text, size_t size);
 
 /* 0 if the rung takes the shape, or non-zero with one sentence in error. */

@@ -1,4 +1,4 @@
-/* Device memory, and guard bands around it, so that a write beside a matrix is found. */
+/* Device memory, and guard bands around it that reveal a write outside a matrix. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,14 +17,15 @@ typedef struct buffer {
     bool guarded;
 } buffer;
 
-/* Device memory that holds anything; cudaFree() it. what names it in messages. */
+/* Device memory with any contents; free it with cudaFree(). what names it in messages. */
 void *device_memory(size_t bytes, const char *what);
 
 /* Device memory that a buffer with this payload takes. */
 size_t buffer_footprint(size_t bytes);
 
-/* A payload of `bytes` bytes, which holds anything: guarded, between two guard bands; else alone,
- * so that the emulator and memcheck see every access beside it. what names the buffer in messages.
+/* A payload of `bytes` bytes with any contents. If guarded, it is between two guard bands; else it
+ * is alone, so that the emulator and memcheck see every access outside it. what names the buffer in
+ * messages.
  */
 buffer buffer_create(size_t bytes, bool guarded, const char *what);
 

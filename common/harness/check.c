@@ -13,7 +13,7 @@ static void fetch(void *to, const void *array, size_t index, size_t bytes) {
                "reading one element of a check");
 }
 
-/* What is said about the first wrong element, of the given index in the reference. */
+/* The message about the first wrong element, by its index in the reference. */
 static void describe_wrong(const examination *e, size_t index, verdict *verdict) {
     const reference *reference = &e->reference;
     const enum number format = e->rounding.output;
@@ -99,7 +99,7 @@ void verdict_merge(verdict *total, const verdict *part) {
     }
 }
 
-/* printf shows a NaN's sign, which says nothing: a NaN is "nan". */
+/* printf shows a NaN's sign, which has no meaning: a NaN is "nan". */
 static double without_nan_sign(double value) { return isnan(value) ? fabs(value) : value; }
 
 static void format_wrong(const verdict *verdict, char *text, size_t size) {

@@ -37,8 +37,8 @@ verdict check_output(const void *d, const reference *reference, enum check_kind 
                      const rounding *rounding, struct CUstream_st *stream);
 
 /* One number for all bits of the count elements at d, in device memory: two outputs with the same
- * digest are the same, but for an accident of one in 2^64. It is a sum over the elements, so that
- * the order in which they are read does not matter; an element's share depends on its bits and its
+ * digest are the same, with a chance of error of 2^-64. It is a sum over the elements, so that the
+ * order in which they are read does not matter; an element's term depends on its bits and its
  * place. */
 uint64_t output_digest(const void *d, enum number format, size_t count, struct CUstream_st *stream);
 
@@ -60,7 +60,7 @@ typedef struct examination {
 #define NOTHING_FOUND                                                                              \
     { 0, ~0ULL, 0, 0 }
 
-/* Of one element, of what a thread looks at, of all. */
+/* The findings for one element, for a thread's elements, or for all. */
 typedef struct findings {
     unsigned long long count; /* wrong, or not finite */
     unsigned long long first; /* the lowest index of those; ~0 if there is none */
@@ -96,7 +96,7 @@ HOST_DEVICE static inline void check_element(const examination *e, enum check_pa
         found->max_ratio = fmax(found->max_ratio, result.error_over_bound);
     }
     if (!right && found->count++ == 0) {
-        found->first = i; /* who looks at several begins with the lowest */
+        found->first = i; /* a thread with several elements begins with the lowest */
     }
 }
 

@@ -1,4 +1,4 @@
-/* Is one output right? The kernels and the unit tests use these same functions. */
+/* Whether one output element is right. The kernels and the unit tests use these same functions. */
 #pragma once
 
 #include <math.h>
@@ -13,8 +13,8 @@ enum check_kind {
     CHECK_WORDS    /* bit for bit, of words that were moved; see check.h */
 };
 
-/* fp16 sums are rounded to fp16 once in so many products, or less often: tensor cores add up those
- * of one instruction (sm_80: of half of it) in a wider format. */
+/* fp16 sums are rounded to fp16 once per this many products, or less often: tensor cores add up
+ * those of one instruction (sm_80: of half of it) in a wider format. */
 enum { FP16_SUM_GROUP = 8 };
 
 /* What is rounded on the way to a correct output. */

@@ -1,4 +1,4 @@
-/* What runs everything: a GPU, or the emulator of one. */
+/* The device that runs everything: a GPU, or the emulator of one. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,12 +42,12 @@ typedef struct device {
     device_info info;
 } device;
 
-/* Takes GPU number index, or the emulator, until the program ends; which it does here if a GPU
- * cannot run the step. The emulator runs every step. */
+/* Takes GPU number index, or the emulator, until the program ends. Ends the program if the GPU
+ * cannot run the step; the emulator runs every step. */
 void device_open(const step *step, int index, device *device);
 
 /* Bytes that can be allocated now. */
 size_t device_free_bytes(void);
 
-/* Waits for all work, which what names in a message if any of it failed. */
+/* Waits for all work; what names it in the message if any of it failed. */
 void device_wait(const device *device, const char *what);

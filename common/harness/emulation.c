@@ -93,7 +93,7 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
     const size_t conflicts = count_conflicts(emulation);
     const size_t sites = emulation->sites;
     if (sites == 0) {
-        fputs("banks      no thread reads or writes shared memory by itself\n", out);
+        fputs("banks      no plain loads or stores of shared memory\n", out);
         return;
     }
     if (conflicts == 0) {
@@ -126,8 +126,8 @@ void emulation_print(FILE *out, const emulation *emulation) {
     print_moved(out, "written", &emulation->counts, false);
     print_work(out, &emulation->counts);
     if (emulation->detects_races) {
-        fputs("races      ThreadSanitizer found none; it leaves what threads read and write by "
-              "themselves uncounted" MISSES "\n",
+        fputs("races      ThreadSanitizer found none; under it, plain loads and stores are not "
+              "counted" MISSES "\n",
               out);
     } else {
         print_conflicts(out, emulation);

@@ -16,11 +16,11 @@
 #include "harness/message.h"
 
 /* A file under a temporary name beside the one that it will replace; or a device or a pipe, which
- * is written to as it is. */
+ * is written to directly. */
 typedef struct place {
     char path[PATH_MAX];
     char temporary[PATH_MAX + 8];
-    bool direct; /* then there is nothing under the temporary name */
+    bool direct; /* there is no file under the temporary name */
     int descriptor;
 } place;
 
@@ -42,7 +42,7 @@ static int open_place(place *place, const char *path, char *error, size_t size) 
                           : "it is neither a file nor a device or pipe to write to",
                       error, size);
     }
-    /* A link stays: what it leads to is replaced. */
+    /* A link stays: its target is replaced. */
     if (!there || place->direct || realpath(path, place->path) == NULL) {
         snprintf(place->path, sizeof place->path, "%s", path);
     }
@@ -55,7 +55,7 @@ int json_writable(const char *path, char *error, size_t size) {
     struct stat status;
     place place;
     if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)) {
-        /* Not opened: its reader would see its end. */
+        /* Not opened: closing it would end its reader's input. */
         return access(path, W_OK) == 0 ? 0 : refuse(path, strerror(errno), error, size);
     }
     if (open_place(&place, path, error, size) != 0) {
@@ -92,7 +92,7 @@ static void write_text(json *json, const char *text) {
 
 static void new_line(const json *json) { fprintf(json->file, "\n%*s", 2 * json->depth, ""); }
 
-/* What stands before every value: a comma, the line or a space, the key. */
+/* Writes what precedes every value: a comma, the line or a space, the key. */
 static void write_start(json *json, const char *key) {
     const int depth = json->depth;
     if (json->filled[depth]) {
@@ -197,7 +197,7 @@ static int write_place(const place *place, const char *text, size_t length) {
 
 int json_commit(json *json, const char *path, char *error, size_t size) {
     place place;
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failed write, not the end */
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is only a failed write */
     fputc('\n', json->file);
     if (fclose(json->file) != 0) {
         end_with(STATUS_FAILED, "no memory for what is to be written to '%s'", path);

@@ -1,5 +1,5 @@
-/* Writes one JSON file: whole or not at all. It is made in memory until then. A device or a pipe is
- * written to as it is. */
+/* Writes one JSON file: whole or not at all. The text is kept in memory until the end. A device or
+ * a pipe is written to directly. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@ typedef struct json {
     char *text;
     size_t length;
     int depth;
-    bool filled[JSON_MOST_NESTED];   /* something stands at this depth already */
+    bool filled[JSON_MOST_NESTED];   /* something has been written at this depth */
     bool is_array[JSON_MOST_NESTED]; /* arrays hold plain values and stay on one line */
 } json;
 
-/* Tries whether a file could be written at path, and leaves nothing behind. Returns 0, or non-zero
+/* Tries whether a file could be written at path, and leaves no file there. Returns 0, or non-zero
  * with one sentence in error. */
 int json_writable(const char *path, char *error, size_t size);
 
@@ -42,6 +42,6 @@ void json_unsigned(json *json, const char *key, uint64_t value);
 void json_bool(json *json, const char *key, bool value);
 void json_null(json *json, const char *key);
 
-/* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then what
- * stood at path before is untouched, and nothing else is left behind. */
+/* Puts the text into the file at path. Returns 0, or non-zero with one sentence in error; then the
+ * file at path is as before, and no other file is left. */
 int json_commit(json *json, const char *path, char *error, size_t size);

@@ -1,7 +1,7 @@
-/* The machine that a rung's program is linked for. The files of gpu/ and of emulated/ are two
- * implementations of this header and of device.h, operands.h, reference.h, check.h and
- * second_opinion.h; all others are the same in both programs. A traced rung's program has
- * trace/measure.c in place of the machine's own measure.c. */
+/* The machine, GPU or emulator, that a rung's program is linked for. The files of gpu/ and of
+ * emulated/ are two implementations of this header and of device.h, operands.h, reference.h,
+ * check.h and second_opinion.h; all others are the same in both programs. A traced rung's program
+ * has trace/measure.c in place of the machine's own measure.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,23 +13,24 @@
 #include "harness/workload.h"
 #include "step.h"
 
-/* What the command line may ask for. */
+/* What the command line may request. */
 option_rules machine_option_rules(const step *step);
 
-/* In how many orders of events everything is checked. A GPU chooses its own: 1. The emulator has
- * one for each policy that is asked for. */
+/* In how many orders of events everything is checked. A GPU has one, its own. The emulator has one
+ * for each requested policy. */
 size_t machine_orders(const options *options);
 
 /* The next launch of the step happens in this order. Returns its name; on a GPU NULL. */
 const char *machine_choose_order(const options *options, size_t order);
 
-/* D is to be written once by each launch: the emulator reports an element that is written twice. */
+/* Each launch must write each element of D once: the emulator reports an element that is written
+ * twice. */
 void machine_watch_output(const void *d, size_t bytes);
 
 enum { MOST_KERNELS = 8, MOST_TRIALS = 4 + MOST_KERNELS };
 
 /* The shapes that a default run tries before its own, as options for each: on the emulator, which
- * has so many multiprocessors. Returns how many; none on a GPU, for a trace, or under
+ * has this many multiprocessors. Returns the number of shapes: 0 on a GPU, for a trace, or under
  * ThreadSanitizer, where they would take minutes. */
 size_t machine_trials(const step *step, int sms, const options *options,
                       struct options trials[MOST_TRIALS]);
@@ -37,8 +38,8 @@ size_t machine_trials(const step *step, int sms, const options *options,
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 
-/* Measures a step whose result is right, once in a process: times on a GPU, unless the options say
- * none; counts on the emulator; the events of one CTA in a program that traces. They are put in the
- * report, unless the verification says that something is wrong now. */
+/* Measures a step whose result is right, once per process: times on a GPU, unless the options
+ * exclude them; counts on the emulator; the events of one CTA in a program that traces. They go
+ * into the report, unless the verification has found a mistake by then. */
 void machine_measure(workload *workload, const options *options, verification *verification,
                      report *report);

@@ -1,6 +1,6 @@
 /* One-line messages on stderr, the end of the program, and a progress line for phases that take
- * long. What a program cannot go on without is asked for by a function that ends the program, after
- * one line, where it fails: then there is nothing to return and nothing to clean up. */
+ * long. Functions for what a program cannot do without end the program, after one line, if they
+ * fail: callers have no error to return and nothing to clean up. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What a rung's program says with its exit status. */
+/* The exit status of a rung's program. */
 enum exit_status {
     STATUS_VERIFIED = 0,
     STATUS_FAILED = 1,     /* a wrong result, a failed call, or output that cannot be written */
@@ -25,12 +25,12 @@ void message_prefix(const char *prefix);
 /* Prints "prefix: text" and a line end on stderr. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* message(), and the end of the program. */
+/* Prints a message() and ends the program. */
 void end_with(enum exit_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* Nothing if a CUDA call has succeeded. Otherwise the end of the program, with what was being done
- * (the format), the name of the error and what CUDA says about it. */
+/* Does nothing if a CUDA call has succeeded. Otherwise ends the program with a message: what was
+ * being done (the format), the name of the error and CUDA's text for it. */
 void cuda_check(cudaError_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Memory for `count` elements of `size` bytes, all 0, which the caller frees. */

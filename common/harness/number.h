@@ -1,5 +1,5 @@
-/* The formats that the elements of a matrix have. Each of them is an fp32 without loss, but for
- * int32, whose words are moved and never calculated with as fp32. */
+/* The formats that the elements of a matrix have. Each converts to fp32 without loss, except int32,
+ * whose words are moved and never used in arithmetic. */
 #pragma once
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Counter-based random operands: the value at an index depends on the seed, the stream and the
- * index alone, so that every thread of a kernel can make its own. */
+/* Counter-based random operands: the value at an index depends only on the seed, the stream and the
+ * index, so every thread of a kernel can compute its own. */
 #pragma once
 
 #include <math.h>
@@ -74,14 +74,14 @@ HOST_DEVICE static inline int random_integer(uint64_t bits, int range) {
     return (int)(((bits >> 32) * values) >> 32) - range;
 }
 
-/* How the elements of a matrix are drawn. The last two count for INPUTS_INTEGERS alone. */
+/* How the elements of a matrix are drawn. The last two apply only to INPUTS_INTEGERS. */
 typedef struct recipe {
     enum inputs inputs;
     uint64_t seed;
     uint64_t stream;
     uint64_t row; /* elements of a row */
     int range;
-    int spacing; /* in each row, all but one of so many neighbours are 0 */
+    int spacing; /* in each row, all but one of this many neighbours are 0 */
 } recipe;
 
 /* Element `index` of the matrix, before rounding to its format. */
@@ -105,10 +105,10 @@ HOST_DEVICE static inline uint32_t random_permuted(uint32_t word) {
 }
 
 /* The bits of an fp32 number: any but NaN, infinities, subnormal numbers and zeros, whose bits
- * could change where somebody multiplies by 1 on the way. Two elements of a matrix with fewer than
- * 2 * 254 * 2^23 of them never have the same bits: a word that has gone to a wrong place is seen.
- * Of the words that are left out, the permutation leads back, after a few steps, to one that is
- * not; that is again a permutation. */
+ * could change if a kernel multiplied them by 1. Two elements of a matrix with fewer than 2 * 254 *
+ * 2^23 of them never have the same bits, so a word in a wrong place is noticed. From a word that is
+ * excluded, the permutation is repeated until it reaches one that is not; that is again a
+ * permutation. */
 HOST_DEVICE static inline uint32_t random_fp32_bits(uint64_t seed, uint64_t stream,
                                                     uint64_t index) {
     const uint32_t mantissas = UINT32_C(1) << 23;

@@ -23,16 +23,16 @@ const char *inputs_name(enum inputs inputs) { return INPUTS_NAMES[inputs]; }
 const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protocol]; }
 const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
 
-/* What an option's value is, and with it what it sets. */
+/* The kind of an option's value, which determines what it sets. */
 enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM, FILE_NAME };
 
-/* What an option is about, and what a program is: bits. */
+/* What an option is about, and what kind of program this is: bits. */
 enum { OF_SIZE = 1, OF_M_N = 2, OF_K = 4, OF_INPUTS = 8, OF_CHECKS = 16, OF_SCALARS = 32 };
 enum { OF_TIMES = 64, OF_ROUNDS = 128, OF_CUBLASLT = 256, OF_GPUS = 512, OF_POLICIES = 1024 };
 enum { OF_TRACES = 2048 };
 enum { EMULATED = 1, TRACES = 2, MOVES = 4, SCALARS = 8 };
 
-/* An option is one row. The help, what is taken and what is said of a mistake come from it. */
+/* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
     const char *name;
     const char *argument; /* in the help; of a CHOICE its names */
@@ -47,44 +47,45 @@ typedef struct option {
 #define TO(member) offsetof(options, member)
 
 static const option OPTIONS[] = {
-    {"--size", "N", "m, n and, if there is one, k at once", SIZE, TO(m), OF_SIZE, 1,
-     LARGEST_DIMENSION, NULL},
+    {"--size", "N", "m, n and, for products, k at once", SIZE, TO(m), OF_SIZE, 1, LARGEST_DIMENSION,
+     NULL},
     {"--m", "M", "rows of A", NUMBER, TO(m), OF_M_N, 1, LARGEST_DIMENSION, NULL},
     {"--n", "N", "rows of B; without a B, columns of A", NUMBER, TO(n), OF_M_N, 1,
      LARGEST_DIMENSION, NULL},
     {"--k", "K", "columns of A and B", NUMBER, TO(k), OF_K, 1, LARGEST_DIMENSION, NULL},
-    {"--alpha", "X", "of D = alpha * A * B^T + beta * C", SCALAR, TO(alpha), OF_SCALARS, 0, 0,
+    {"--alpha", "X", "alpha in D = alpha * A * B^T + beta * C", SCALAR, TO(alpha), OF_SCALARS, 0, 0,
      NULL},
-    {"--beta", "Y", "the same", SCALAR, TO(beta), OF_SCALARS, 0, 0, NULL},
-    {"--inputs", NULL, "what the operands are drawn from", CHOICE, TO(inputs), OF_INPUTS, 0, 0,
+    {"--beta", "Y", "beta in it", SCALAR, TO(beta), OF_SCALARS, 0, 0, NULL},
+    {"--inputs", NULL, "how to draw the operands", CHOICE, TO(inputs), OF_INPUTS, 0, 0,
      INPUTS_NAMES},
-    {"--seed", "S", "of random inputs and policies", SEED, TO(seed), 0, 0, UINT64_MAX, NULL},
-    {"--check", NULL, "whether to compare all elements or 65536 of them", CHOICE, TO(check),
-     OF_CHECKS, 0, 0, CHECK_NAMES},
-    {"--policy", "NAME", "in which order copies and threads get on:\n", POLICY, TO(policy),
+    {"--seed", "S", "seed of the inputs and of random policies", SEED, TO(seed), 0, 0, UINT64_MAX,
+     NULL},
+    {"--check", NULL, "compare all elements, or a sample of 65536", CHOICE, TO(check), OF_CHECKS, 0,
+     0, CHECK_NAMES},
+    {"--policy", "NAME", "the order in which copies and threads go on:\n", POLICY, TO(policy),
      OF_POLICIES, 0, 0, NULL},
-    {"--protocol", NULL, "how to time, or not at all", CHOICE, TO(protocol), OF_TIMES, 0, 0,
+    {"--protocol", NULL, "how to time; none: do not time", CHOICE, TO(protocol), OF_TIMES, 0, 0,
      PROTOCOL_NAMES},
-    {"--rounds", "R", "timed rounds; if sustained, 3", NUMBER, TO(rounds), OF_TIMES | OF_ROUNDS, 1,
+    {"--rounds", "R", "timed rounds; sustained: 3", NUMBER, TO(rounds), OF_TIMES | OF_ROUNDS, 1,
      MOST_ROUNDS, NULL},
-    {"--turn", "T", "who begins: 0 the rung, 1 the next", NUMBER, TO(turn), OF_TIMES, 0,
+    {"--turn", "T", "which contender begins: 0 the rung, 1 the next", NUMBER, TO(turn), OF_TIMES, 0,
      MOST_ROUNDS, NULL},
     {"--heuristics", "N|all",
      "time N of cuBLASLt's algorithms (at most 64), or all\n"
-     "and every configuration of them, and the fastest\nbeside the rung as well",
+     "in every configuration; then time the fastest beside\nthe rung as well",
      COUNT_OR_ALL, TO(heuristics), OF_TIMES | OF_CUBLASLT, 1, MOST_HEURISTICS, NULL},
-    {"--algorithm", "HEX", "time this one beside the rung, as --json names it", ALGORITHM,
+    {"--algorithm", "HEX", "time this algorithm beside the rung, as in --json", ALGORITHM,
      TO(algorithm), OF_TIMES | OF_CUBLASLT, 0, 0, NULL},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), OF_TRACES,
      0, INT_MAX, NULL},
-    {"--events", "E", "of each warp, that many are kept", NUMBER, TO(events), OF_TRACES, 1,
+    {"--events", "E", "how many events of each warp to keep", NUMBER, TO(events), OF_TRACES, 1,
      MOST_EVENTS, NULL},
     {"--device", "I", "which GPU", NUMBER, TO(device), OF_GPUS, 0, INT_MAX, NULL},
     {"--json", "FILE", "also write the result to FILE", FILE_NAME, TO(json), 0, 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
-/* What a program does not take, and what it says then: the first row that fits. */
+/* Options that a program rejects, and its message: the first row that fits. */
 static const struct refusal {
     unsigned about;      /* the options: one of these bits */
     unsigned is, is_not; /* the programs: those that are the first and not the second */
@@ -92,18 +93,18 @@ static const struct refusal {
     const char *why;
 } REFUSALS[] = {
     {OF_TIMES, TRACES, 0, NULL, "a traced rung is not timed"},
-    {OF_TRACES, 0, TRACES, NULL, "this program traces nothing (make trace)"},
+    {OF_TRACES, 0, TRACES, NULL, "this program does not trace; use make trace"},
     {OF_CUBLASLT, EMULATED, 0, NULL, "the emulator has no cuBLASLt"},
     {OF_CUBLASLT, MOVES, 0, NULL, "cuBLASLt multiplies; this rung moves words"},
     {OF_POLICIES, 0, EMULATED, NULL,
-     "a GPU orders events by itself; this is for the emulator (make step EMULATE=1)"},
+     "a GPU orders events itself; this is for the emulator (make step EMULATE=1)"},
     {OF_GPUS, EMULATED, 0, NULL, "the emulator has one device, a CPU"},
     {OF_TIMES, EMULATED, 0, NULL, "the emulator measures no time"},
     {OF_SCALARS, MOVES, 0, NULL, "this rung multiplies nothing and takes no alpha and no beta"},
     {OF_SCALARS, 0, SCALARS, NULL, "this rung computes A * B^T and takes no alpha and no beta"},
     {OF_K, MOVES, 0, NULL, "this rung moves a matrix of m rows and n columns; there is no k"},
-    {OF_INPUTS, 0, MOVES, "bits", "this rung multiplies, and any bits are no numbers"},
-    {OF_CHECKS, MOVES, 0, "sample", "this rung moves words, and all of them are always compared"},
+    {OF_INPUTS, 0, MOVES, "bits", "this rung multiplies, and arbitrary bits may be NaN"},
+    {OF_CHECKS, MOVES, 0, "sample", "this rung moves words, and always compares all of them"},
 };
 
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
@@ -112,7 +113,7 @@ static const char *refusal_of(const option_rules *rules, const option *option, c
                         (rules->moves ? MOVES : 0U) | (rules->takes_scalars ? SCALARS : 0U);
     const char *given = value == NULL ? "" : value;
     if (option->names == PROTOCOL_NAMES && strcmp(given, protocol_name(PROTOCOL_NONE)) == 0) {
-        return NULL; /* every program can leave timing out */
+        return NULL; /* every program can skip timing */
     }
     for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; ++i) {
         const struct refusal *r = &REFUSALS[i];
@@ -138,7 +139,7 @@ static void list_names(const option_rules *rules, const option *option, const ch
     }
 }
 
-/* Digits alone: no sign, no space, no exponent, nothing after them. */
+/* Only digits: no sign, no space, no exponent, nothing after them. */
 static bool parse_number(const option *option, const char *text, uint64_t *number) {
     uint64_t value = 0;
     bool good = *text != '\0';
@@ -168,7 +169,8 @@ static unsigned find_name(const char *const *names, const char *text) {
     return index;
 }
 
-/* Puts the value where the option says. False if it is none; then `must` says what it must be. */
+/* Stores the value where the option says. False if it is not valid; then `must` says what it must
+ * be. */
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
@@ -218,7 +220,7 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
     return good;
 }
 
-/* What the options together come to; given are the bits of all of them. NULL, or what is wrong. */
+/* Checks the options together; given are the bits of all of them. NULL, or what is wrong. */
 static const char *finish(const option_rules *rules, options *o, unsigned given) {
     if ((given & OF_SIZE) != 0 && (given & (OF_M_N | OF_K)) != 0) {
         return rules->moves
@@ -226,7 +228,8 @@ static const char *finish(const option_rules *rules, options *o, unsigned given)
                    : "--size sets m, n and k together: give either --size or --m, --n and --k";
     }
     if (o->heuristics > 0 && o->algorithm != NULL) {
-        return "--heuristics looks for the best one and --algorithm names one: give either";
+        return "--heuristics finds the best algorithm and --algorithm names one: give only one of "
+               "them";
     }
     o->is_default = (given & (OF_SIZE | OF_M_N | OF_K | OF_POLICIES)) == 0;
     if ((given & OF_ROUNDS) == 0 && o->protocol == PROTOCOL_SUSTAINED) {
@@ -311,9 +314,9 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
 /* What the program does. */
 static const char *purpose(const option_rules *rules) {
     if (rules->traces) {
-        return "Runs the rung, checks its result against an independent reference, and writes down "
-               "what the warps\nof one CTA do in one more launch: who loads, multiplies, stores "
-               "and waits, and when.";
+        return "Runs the rung, checks its result against an independent reference, and records "
+               "what the warps\nof one CTA do in one more launch: loads, multiplications, "
+               "stores and waits, and their times.";
     }
     if (rules->emulated) {
         return "Runs the rung on the emulator, a CPU, and checks its result against an independent "

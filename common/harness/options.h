@@ -18,12 +18,12 @@ enum { MOST_HEURISTICS = 64, ALGORITHM_DIGITS = 128 };
 
 /* What differs between the command lines of the two machines. */
 typedef struct option_rules {
-    bool emulated;               /* then nothing is timed, and there is no GPU to choose */
+    bool emulated;               /* true: nothing is timed, and there is no GPU to choose */
     int m, n, k;                 /* the shape if none is given; k is 0 if there is none */
     bool takes_scalars;          /* the step's computation has alpha and beta */
     bool moves;                  /* it moves words: there is no k, and all of them are checked */
     bool traces;                 /* one launch is traced, and nothing is timed or counted */
-    const char *const *policies; /* names that --policy takes beside "all", a NULL behind the last;
+    const char *const *policies; /* names that --policy takes besides "all", NULL after the last;
                                   * NULL where there is no such option */
 } option_rules;
 
@@ -47,12 +47,13 @@ typedef struct options {
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
     bool is_default;    /* neither the shape nor the policy was given */
-    int random_orders; /* after all fixed policies, so many random ones, of the seeds from `seed` on
-                        */
+    int random_orders;  /* after all fixed policies, this many random ones, of the seeds from `seed`
+                         * on
+                         */
     bool help;
 } options;
 
-/* Reads the command line; of an option given twice the last counts. Returns 0, or non-zero with
+/* Reads the command line; of an option given twice the last applies. Returns 0, or non-zero with
  * one sentence about the first mistake in error. If --help is met, reading stops there. */
 int options_parse(int argc, char **argv, const option_rules *rules, options *options, char *error,
                   size_t size);

@@ -37,7 +37,7 @@ HOST_DEVICE static inline expected reference_element(const reference *reference,
 }
 
 /* What alpha, beta and C make of a sum of products: its value and its sum of magnitudes. The BLAS
- * rule: what is multiplied by 0 is not looked at, even if it is NaN. position is C's element. */
+ * rule: what is multiplied by 0 is not read, even if it is NaN. position is C's element. */
 HOST_DEVICE static inline void reference_epilogue(const problem *problem, size_t position,
                                                   double *value, double *magnitude) {
     const double alpha = (double)problem->alpha;
@@ -64,7 +64,7 @@ HOST_DEVICE static inline uint32_t reference_word(const reference *reference,
     return a[column * reference->rows + row]; /* A has as many columns as D has rows */
 }
 
-/* Which elements of a large output --check sample looks at. */
+/* Which elements of a large output --check sample compares. */
 enum { SAMPLE_RANDOM = 65536, SAMPLE_PER_EDGE = 1024, SAMPLE_CORNERS = 4, SAMPLE_EDGES = 4 };
 enum { SAMPLE_COUNT = SAMPLE_RANDOM + SAMPLE_CORNERS + SAMPLE_EDGES * SAMPLE_PER_EDGE };
 
@@ -85,9 +85,10 @@ void reference_destroy(const reference *reference);
 void reference_compute(const reference *reference, const problem *problem,
                        struct CUstream_st *stream);
 
-/* ---- the same by somebody else, who has to pass the same checks, and with whose time the rung's
- * is compared. On a GPU that is cuBLAS where it has the computation, and for what moves words also
- * a plain copy; on the emulator a plain loop of the host. */
+/* ---- the second opinion: another implementation of the computation, which has to pass the same
+ * checks, and whose time the rung's is compared with. On a GPU it is cuBLAS if that has the
+ * computation, and for computations that move words also a plain copy; on the emulator, a plain
+ * loop on the host. */
 
 typedef struct second_opinion second_opinion;
 

@@ -21,7 +21,7 @@ static void print_machine(FILE *out, const device_info *gpu) {
             or_unknown(gpu->driver));
 }
 
-/* Copies are for timing: they keep the operands out of the L2. */
+/* Copies are for timing, so that operands are not read from the L2. */
 static void print_copies(FILE *out, const report *report) {
     const size_t copies = report->copies;
     fprintf(out, ", %zu cop%s of the operands (%.3g GB, L2 is %.3g MB)", copies,
@@ -53,7 +53,7 @@ void report_print_setup(FILE *out, const report *report) {
     fflush(out);
 }
 
-/* Of one of those that the step is compared with. */
+/* The name of a contender beside the step. */
 static const char *name_of(const report *report, int contender) {
     return contender == CONTENDER_EARLY ? "the early launch" : report->names[contender];
 }
@@ -81,7 +81,7 @@ static void print_right(FILE *out, const report *report) {
         fprintf(out, "policies   %s\n", verification->orders);
     }
     if (report->trials != NULL) {
-        fprintf(out, "shapes     also right, before, at %s\n", report->trials);
+        fprintf(out, "shapes     also right, in random orders too, at %s\n", report->trials);
     }
 }
 
@@ -135,7 +135,8 @@ static void print_time(FILE *out, const char *label, const report *report,
     fprintf(out, "%s)\n", timing->interrupted ? ", interrupted" : "");
 }
 
-/* Of the tensor cores, or of the memory, beside the peer's: cuBLAS, or a plain copy. */
+/* The share of the tensor cores' or the memory's peak, beside that of the peer: cuBLAS, or a plain
+ * copy. */
 static void print_share(FILE *out, const report *report, const timing_summary *step,
                         const timing_summary *peer) {
     const bool moves = report->timing->work.bytes > 0;
@@ -192,7 +193,7 @@ static void print_rival(FILE *out, const report *report, const rival *rival) {
     }
 }
 
-/* What each did before its first call. */
+/* The time that each took before its first call. */
 static void print_before(FILE *out, const timing *timing) {
     const double *seconds = timing->before_seconds;
     fprintf(out, "before     prepare %.3g ms   (starting cuBLAS %.3g ms",

@@ -13,7 +13,7 @@
 #include "harness/verify.h"
 #include "step.h"
 
-/* What the emulator tells of one launch, instead of times. */
+/* What the emulator reports of one launch, instead of times. */
 typedef struct emulation {
     const char *order; /* the name of the policy of the launch */
     bool detects_races;
@@ -42,7 +42,8 @@ typedef struct report {
     trace *trace;         /* NULL unless the program traces, or if something is wrong */
 } report;
 
-/* The parts of the output, each as soon as it is known; the last one if something was timed. */
+/* Print the parts of the output, each as soon as it is known; the last one if something was timed.
+ * */
 void report_print_setup(FILE *out, const report *report);
 void report_print_verification(FILE *out, const report *report);
 void report_print_measured(FILE *out, const report *report);

@@ -6,7 +6,7 @@
 
 enum { ERROR_SIZE = 512 };
 
-/* All that must be right before a GPU is looked for. */
+/* Checks everything that must be right before a GPU is looked for. */
 static void check_request(const step *step, const options *o) {
     char error[ERROR_SIZE];
     if (arithmetic_of(step).name == NULL) {
@@ -21,7 +21,7 @@ static void check_request(const step *step, const options *o) {
     }
 }
 
-/* Measures what is right, and tells of it. */
+/* Measures a step whose result is right, and reports it. */
 static void measure_and_report(workload *workload, const options *o, verification *verification,
                                report *report) {
     if (verification_right(verification)) {
@@ -34,8 +34,8 @@ static void measure_and_report(workload *workload, const options *o, verificatio
     }
 }
 
-/* Checks the rung at one shape. Of a trial nothing is measured, and nothing is printed unless it is
- * wrong; trials: the shapes of those before. True if all is right. */
+/* Checks the rung at one shape. A trial is not measured, and prints nothing unless it is wrong;
+ * trials: the shapes of the earlier trials. True if all is right. */
 static bool run_shape(const device *device, const step *step, const options *o, bool is_trial,
                       const char *trials) {
     workload workload;
@@ -63,7 +63,7 @@ static bool run_shape(const device *device, const step *step, const options *o, 
     return verification_right(&verification);
 }
 
-/* The trials of a default run, and then the run that is told of. */
+/* The trials of a default run, and then the run that is reported. */
 static bool run_shapes(const device *device, const step *step, const options *o) {
     options trials[MOST_TRIALS];
     char text[MOST_TRIALS * 40 + 64] = "";

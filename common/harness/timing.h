@@ -1,19 +1,20 @@
 /* Times a step beside cuBLAS, or beside a plain copy, by one of three protocols that are never
  * mixed:
  *
- * burst      A round is, for each of them: idle, one warm-up launch, a few timed launches, all of
- *            them enqueued before the first may start (gpu/clocks.h): the time is the GPU's, not
- * the host's. The chip starts every sample rested, and the short run tells the kernel's best. Four
- * launches are enough where one takes long; of short ones, equally many of all of them, so many
- * that the fastest takes half a millisecond: the microsecond between an event and the launch after
- * it is not to count as the kernel's. sustained  A round is, for each of them: a short warm-up,
- * then a second of back-to-back launches, with the energy they took. Power decides what is left of
- * the clock. call       A round is, for each of them: idle, one warm-up call, some timed calls, of
- * which the median counts. A call begins on an idle stream and ends when the host, which asks the
- *            stream without pause (cudaStreamSynchronize with cudaDeviceScheduleSpin), knows that
- *            the result is there: what the caller of one product waits for.
+ * - burst: In a round each contender idles, does one warm-up launch and a few timed launches. All
+ *   are enqueued before the first may start (gpu/clocks.h), so the time is the GPU's, not the
+ *   host's. Every sample starts on a rested chip, and the short run shows the kernel's best speed.
+ *   Long launches are timed four at a time. Short ones are repeated, equally often for all
+ *   contenders, until the fastest takes half a millisecond: the microsecond between an event and
+ *   the launch after it then hardly counts.
+ * - sustained: In a round each contender has a short warm-up, then a second of back-to-back
+ *   launches, with the energy that they took. Power limits the clock.
+ * - call: In a round each contender idles, does one warm-up call and some timed calls, of which the
+ *   median counts. A call begins on an idle stream and ends when the host, which polls the stream
+ *   (cudaStreamSynchronize with cudaDeviceScheduleSpin), knows that the result is there: what the
+ *   caller of one product waits for.
  *
- * They swap places every round. Launches rotate over the copies of the operands. */
+ * Each round starts with another contender. Launches rotate over the copies of the operands. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,7 +35,7 @@ typedef struct summary {
 } summary;
 
 /* The q-quantile (0 to 1) with linear interpolation between neighbours. Values that are not finite
- * stand for "not measured" and are left out; NAN if nothing is left. */
+ * mean "not measured" and are left out; NAN if nothing is left. */
 double quantile(const double *values, size_t count, double q);
 
 /* The 0.5-quantile. */
@@ -43,10 +44,10 @@ double median(const double *values, size_t count);
 /* The median and the spread. */
 summary summarize(const double *values, size_t count);
 
-/* Those who can be timed. launch enqueues what one of them computes, on the copy of the operands of
- * that number. */
+/* The contenders that can be timed. launch enqueues one contender's computation on the given copy
+ * of the operands. */
 typedef struct contenders {
-    contender_set set; /* who is there */
+    contender_set set; /* the contenders that there are */
     const char *names[CONTENDERS];
     void (*launch)(const void *context, int who, size_t copy);
     const void *context;
@@ -54,7 +55,7 @@ typedef struct contenders {
 
 /* One of the algorithms that cuBLASLt has for a product. */
 typedef struct heuristic {
-    int number; /* in the order in which cuBLASLt deems them good; 0 is its own choice. Then come
+    int number; /* in cuBLASLt's order of preference; 0 is its own choice. Then come
                  * those that were enumerated */
     char algorithm[ALGORITHM_DIGITS + 1];
     char name[160]; /* of its kernels */
@@ -77,7 +78,7 @@ typedef struct work {
     bool on_cuda_cores; /* the step leaves the tensor cores idle */
 } work;
 
-/* What is measured in each round; NAN where it could not be had. */
+/* What is measured in each round; NAN where it could not be measured. */
 enum measure {
     SECONDS,   /* per launch */
     CLOCK_GHZ, /* mean over the SMs during the timed launches */

@@ -41,8 +41,8 @@ void trace_print(FILE *out, const trace *trace) {
     fputc('\n', out);
     if (lost > 0) {
         fprintf(out,
-                "not kept   %zu events behind the first %" PRIu32
-                " of a warp: --events makes more room\n",
+                "not kept   %zu events after the first %" PRIu32
+                " of a warp; --events keeps more\n",
                 lost, trace->capacity);
     }
 }
@@ -63,7 +63,7 @@ static uint32_t earliest(const trace *trace) {
     return first;
 }
 
-/* A field of a record that is written as a list, one number of each record. */
+/* A field of a record that is written as a list, one number per record. */
 typedef struct column {
     const char *key;
     size_t offset;
@@ -137,8 +137,8 @@ static void write_three(json *json, const char *key, const uint32_t *three) {
     json_array_end(json);
 }
 
-/* How long the warp that asked most often was seen by both clocks, from which follows the mean
- * clock; 0 and 0 if no warp asked twice, or where there is but one clock. */
+/* How long the warp with the most readings took by both clocks, from which follows the mean clock;
+ * 0 and 0 if no warp read them twice, or if there is only one clock. */
 static void write_clocks(json *json, const trace *trace) {
     const trace_warp *most = &trace->warp[0];
     for (size_t warp = 1; warp < trace_warps(trace); ++warp) {

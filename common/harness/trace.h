@@ -1,4 +1,4 @@
-/* What one launch of a traced rung wrote down about one of its CTAs. */
+/* What one launch of a traced rung recorded about one of its CTAs. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 
 enum { TRACE_MOST_WARPS = 32 };
 
-/* What was started and went on by itself, as the emulator tells it; unknown of a GPU. */
+/* An asynchronous operation, as the emulator reports it; unknown on a GPU. */
 typedef struct trace_operation {
     const char *kind; /* "load", "multiply", "store read", "store write" */
     bool is_own;      /* the CTA's own threads started it: a peer's loads come here by multicast */
-    int warp;         /* of who started it */
+    int warp;         /* of the thread that started it */
     uint32_t started, happened;
     uint32_t tile, barrier; /* shared addresses; 0 if there is none */
 } trace_operation;
@@ -44,7 +44,7 @@ void trace_print(FILE *out, const trace *trace);
 /* Writes all of it as the object "trace"; times count from the earliest one. */
 void trace_write_json(json *json, const trace *trace);
 
-/* Adds what a machine tells of a traced launch beside what the kernel writes down: the unit of its
+/* Adds what a machine reports about a traced launch besides the kernel's events: the unit of its
  * times and, from now on, the operations of trace->cta. On a GPU nothing reports them. trace/gpu/
  * and trace/emulated/ are two implementations. */
 void trace_listen(trace *trace);

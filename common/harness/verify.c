@@ -35,7 +35,7 @@ static void check_outputs(const workload *workload, int who, size_t count, enum 
 }
 
 /* All copies have the same operands: of all outputs that the step made of them, the bits must be
- * the same. What is wrong has been told already, and is not looked at. */
+ * the same. Wrong outputs have been reported already and are not compared. */
 static void digest_outputs(const workload *workload, size_t count, verification *verification) {
     const enum number format = workload->arithmetic.output;
     for (size_t i = 0; i < count && verification_right(verification); ++i) {
@@ -54,7 +54,7 @@ static void digest_outputs(const workload *workload, size_t count, verification 
     }
 }
 
-/* What was found first is what is reported. */
+/* Only the first finding is reported. */
 static void update_guards(const workload *workload, verification *verification) {
     verification->guards_intact =
         verification->guards_intact && workload_guards_intact(workload, verification->guards_text,
@@ -69,7 +69,7 @@ static void try_order(const workload *workload, enum check_phase phase, size_t c
         for (size_t i = 0; i < count && has_contender(contenders, who); ++i) {
             workload_launch(workload, who, i);
         }
-        /* One at a time, so that a fault is blamed on who made it. */
+        /* One at a time, so that a fault is attributed to the contender that caused it. */
         device_wait(workload->device, workload->contenders.names[who]);
     }
     for (int who = 0; who < CONTENDERS; ++who) {

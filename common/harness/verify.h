@@ -1,4 +1,4 @@
-/* Says whether the step, and the second opinion beside it, compute the right thing. */
+/* Checks whether the step, and the second opinion beside it, compute the right result. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +23,8 @@ typedef struct verification {
     char orders[160];        /* of events that were tried: "eager, lazy"; empty on a GPU */
     const char *wrong_order; /* the one in which something was wrong; NULL if none, or on a GPU */
     bool digested;           /* an output of the step on the inputs that are timed was right */
-    uint64_t digest;         /* of the first such (digest.h); all others must have the same */
-    char unlike[160];        /* which has not, as one line; empty if all have */
+    uint64_t digest;         /* of the first such output; all others must have the same digest */
+    char unlike[160];        /* the one that has not, as one line; empty if all have */
     bool guards_intact;
     char guards_text[160]; /* what is wrong with them, if anything */
 } verification;

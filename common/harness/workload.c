@@ -11,7 +11,7 @@
 
 enum { FEWEST_COPIES = 2, MOST_COPIES = 256 };
 
-/* Left to the libraries: cuBLAS's workspace, kernels, what prepare allocates. */
+/* Reserved: for cuBLAS's workspace, kernels, and what prepare allocates. */
 static const size_t SPARE_BYTES = (size_t)256 << 20;
 
 size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_fit) {
@@ -65,7 +65,8 @@ static void refuse(const workload *workload, const options *o, double needed, do
              o->check == CHECK_FULL && !moves ? ", or --check sample, which needs less" : "");
 }
 
-/* Whom the options and the computation ask for, without those whom this machine does not have. */
+/* The contenders that the options and the computation request, without those that this machine
+ * lacks. */
 static contender_set choose_contenders(const workload *workload, const options *o) {
     const enum computation computes = workload->step->computes;
     const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
@@ -149,7 +150,7 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
         if (!has_contender(workload->contenders.set, who)) {
             continue;
         }
-        /* The emulator reports a write beside D by itself, and where it is in the source. */
+        /* The emulator itself reports a write outside D, with its line of source. */
         copy->d[who] = buffer_create((size_t)sizes->d, !emulated,
                                      is_step(who) ? "D" : "D of the second opinion");
         copy->problem[who] = (problem){.a = copy->a.payload,
@@ -238,7 +239,8 @@ rounding workload_rounding(const workload *workload, int contender) {
     return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
 }
 
-/* NaN, if `looked_at` says that no one may look at it. Nothing, if there is no such operand. */
+/* Fills the operand with NaN if `looked_at` says that the step must not read it. Does nothing if
+ * there is no such operand. */
 static void fill_operand(const workload *workload, const buffer *buffer, enum number format,
                          bool looked_at, const recipe *recipe) {
     struct CUstream_st *stream = workload->device->stream;
@@ -272,7 +274,7 @@ static void fill_copy(const workload *workload, const operand_copy *copy, const 
     fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a);
     fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b);
     fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c);
-    if (step->operands_made != NULL) { /* it does not read the operands as they lie */
+    if (step->operands_made != NULL) { /* it needs another layout of the operands */
         check_step(
             step->operands_made(&copy->problem[CONTENDER_STEP], copy->state[CONTENDER_STEP]));
     }

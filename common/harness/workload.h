@@ -44,7 +44,7 @@ void workload_open(workload *workload, const step *step, const device *device,
                    const options *options);
 void workload_close(workload *workload);
 
-/* Bytes of one A, one B, one D and, if there is one, C together. */
+/* Bytes of one A, B, D and, if there is one, C together. */
 size_t workload_operand_bytes(const workload *workload);
 
 /* What the output of the contender in a copy of the operands must be: of a plain copy, A. The
@@ -55,12 +55,12 @@ reference workload_reference(const workload *workload, int contender, size_t cop
 rounding workload_rounding(const workload *workload, int contender);
 
 /* Makes the operands of the first count copies. With INPUTS_INTEGERS they are those given. Operands
- * that alpha or beta multiplies with 0 are NaN: BLAS says that they are not looked at. */
+ * that alpha or beta multiplies with 0 are NaN: BLAS specifies that they are not read. */
 void workload_fill(workload *workload, size_t count, const options *options, enum inputs inputs,
                    const integers *integers);
 /* Fills the outputs of all copies with NaN. */
 void workload_poison(const workload *workload);
 /* One launch of a contender on a copy of the operands. */
 void workload_launch(const void *workload, int contender, size_t copy);
-/* text: which buffer was written beside, and where; empty if none was. */
+/* text: the buffer that was written outside of its bounds, and where; empty if there is none. */
 bool workload_guards_intact(const workload *workload, char *text, size_t size);

@@ -1,8 +1,8 @@
-/* What a traced kernel writes down, and where: shared by the kernel, which writes, and by the
- * harness, which makes the room and reads it. C.
+/* The events that a traced kernel records, and where: shared by the kernel, which writes them, and
+ * the harness, which provides the memory and reads it. C.
  *
- * One lane of a warp writes for it: lane 0. Every warp has room of its own, so that no warp waits
- * for another's turn. Times are the low 32 bits of a clock (machine.cuh). */
+ * One lane of a warp writes for it: lane 0. Every warp has its own memory, so that no warp waits
+ * for another. Times are the low 32 bits of a clock (machine.cuh). */
 #ifndef GEMM_LADDER_TRACE_EVENTS_H
 #define GEMM_LADDER_TRACE_EVENTS_H
 
@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* What happened. Addresses are shared addresses; NOWHERE stands for none. An event without a length
- * has the time before and the time after the instruction. */
+/* What happened. Addresses are shared addresses; NOWHERE means none. An event of no length has
+ * the times before and after the instruction. */
 enum trace_what {
     TRACE_LAYOUT,        /* a member of SharedStorage; value: its initial, address, other: bytes of
                           * one, extra: how many of them */
@@ -25,7 +25,7 @@ enum trace_what {
     TRACE_LANDED,        /* a phase of loads; address: their mbarrier; begin: when it was seen
                           * incomplete last, end: when it was seen complete */
     TRACE_MULTIPLY,      /* wgmmas started, fence to commit; address, other: A and B of the last;
-                          * value: how many, or 0 if nobody counts them */
+                          * value: how many, or 0 if they are not counted */
     TRACE_MULTIPLY_WAIT, /* for groups of wgmmas; value: how many may remain */
     TRACE_STORE,         /* TMA store started; other: the tile */
     TRACE_STORE_COMMIT,  /* of a bulk group */
@@ -43,7 +43,7 @@ enum trace_what {
 };
 enum { TRACE_FIRST_TOUCH = TRACE_COPY, TRACE_TOUCHES = TRACE_WHATS - TRACE_COPY };
 
-/* Values that say that there is none. A shared address is never NOWHERE. */
+/* Values that mean none. A shared address is never NOWHERE. */
 enum { TRACE_NOWHERE = 0, TRACE_TOKEN = 2, TRACE_OWN = 0xffff };
 
 /* In trace_touch.mark, beside an address. */
@@ -61,39 +61,39 @@ typedef struct __attribute__((aligned(16))) trace_event {
     uint32_t extra;
 } trace_event;
 
-/* Something that was done at `time`; the next event writes it down. 8 bytes: one store. */
+/* An access at `time`; the next event records it. 8 bytes: one store. */
 typedef struct trace_touch {
     uint32_t time;
     uint32_t mark; /* TRACE_TOUCHED and the address; 0 if there is nothing to write down */
 } trace_touch;
 
-/* Loads of which nobody has seen yet that they have landed. */
+/* Loads that no thread has seen landed yet. */
 typedef struct trace_flight {
     uint64_t token;   /* of the phase of their mbarrier */
     uint32_t barrier; /* its shared address */
-    uint32_t seen;    /* when it was seen incomplete last */
+    uint32_t seen;    /* when it was last seen incomplete */
 } trace_flight;
 
 enum { TRACE_FLIGHTS = 8 };
 
-/* What is known of a warp beside its events. The first 32 bytes are read at every event. */
+/* What is known of a warp besides its events. The first 32 bytes are read at every event. */
 typedef struct __attribute__((aligned(32))) trace_warp {
     uint32_t events;   /* that happened; only the first trace_control.capacity are kept */
     uint32_t operands; /* of the last wgmma: A's address / 16, and B's shifted by 16 */
     trace_touch touch[TRACE_TOUCHES];
     uint32_t fence;  /* time of the last wgmma_fence */
-    uint32_t wgmmas; /* since the last commit, if somebody counts them */
+    uint32_t wgmmas; /* since the last commit, if they are counted */
     uint32_t sm;     /* the multiprocessor */
-    uint32_t flown;  /* flights that have ended; the oldest stands at flown % TRACE_FLIGHTS */
+    uint32_t flown;  /* flights that have ended; the oldest is at flown % TRACE_FLIGHTS */
     uint32_t flights;
     uint32_t first_time; /* the clock at the first event, and the wall clock then */
-    uint32_t last_time;  /* and at the last event that asked: one in so many */
+    uint32_t last_time;  /* and at the last event that read them: one in many */
     uint64_t first_ns;
     uint64_t last_ns;
     trace_flight flight[TRACE_FLIGHTS];
 } trace_warp;
 
-/* What a launch is to write down. All 0: nothing. */
+/* What a launch is to record. All 0: nothing. */
 typedef struct trace_control {
     trace_warp *warps;   /* [warps of the CTA], zeroed */
     trace_event *events; /* [warps of the CTA][capacity] */
@@ -101,8 +101,8 @@ typedef struct trace_control {
     uint32_t cta[3]; /* the blockIdx of the CTA that is traced */
 } trace_control;
 
-/* The harness: what the launch that comes is to write down. A traced rung asks before each of its
- * launches, and passes on the grid, in CTAs, and the CTA, in threads. */
+/* Implemented by the harness: what the next launch is to record. A traced rung calls it before each
+ * of its launches, and passes the grid, in CTAs, and the CTA, in threads. */
 trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]);
 
 #ifdef __cplusplus

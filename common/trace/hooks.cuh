@@ -1,10 +1,10 @@
-// What turns a rung into a traced rung, without a word in the rung: the compiler reads this file
-// before the rung (-include). It includes every device header, and then gives the names that a rung
-// calls to functions of its own, which write down what happens and call what the rung meant. The
-// device headers stay as they are, and an ordinary build never reads this file.
+// Turns a rung into a traced rung, without a change to the rung: the compiler reads this file
+// before the rung (-include). It includes every device header, and then redefines the names that a
+// rung calls as functions of its own, which record what happens and call the original. The device
+// headers stay as they are, and an ordinary build never reads this file.
 //
-// Waits and barriers are written down with their begin and end. What is started and goes on by
-// itself, a copy or a wgmma, is written down when it is started; its end is seen by whoever waits.
+// Waits and barriers are recorded with their begin and end. An asynchronous operation, a copy or a
+// wgmma, is recorded when it is started; the threads that wait for it see its end.
 #pragma once
 
 #include "trace/recorder.cuh"
@@ -16,7 +16,7 @@
 
 namespace trace {
 
-// In place of cudaLaunchKernelEx: first tells the kernel what this launch is to write down.
+// Replaces cudaLaunchKernelEx: first tells the kernel what this launch is to record.
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
                           Arguments &&...arguments) {
@@ -74,8 +74,8 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 #define TRACE_SITE trace::Site where = TRACE_HERE
 
 // A hook that writes one event, for a function without a result; one for a wait that leaves PENDING
-// groups in flight; and one that notes something done many times in a row. The first and the last
-// get the function's parameters and its arguments, each in parentheses.
+// groups in flight; and one that notes an access that is made many times in a row. The first and
+// the last get the function's parameters and its arguments, each in parentheses.
 #define TRACE_LIST(...) __VA_ARGS__
 #define TRACE_HOOK(function, parameters, arguments, what, ...)                                     \
     DEVICE void traced_##function parameters {                                                     \
@@ -97,8 +97,8 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 
 namespace trace {
 
-// Writes down where a member of SharedStorage lies: one of so many bytes, if it is a ring of stages
-// (an array of arrays, or of barriers), or all of it.
+// Records where a member of SharedStorage is: the bytes of one element if it is a ring of stages
+// (an array of arrays, or of barriers), else of all of it.
 template <typename Member>
 DEVICE void lay_out(char initial, const Member &member, bool is_barrier, Site where) {
     constexpr bool is_ring = std::rank_v < Member >> 1;
@@ -124,7 +124,7 @@ DEVICE void lay_out_all(const T &smem, Site where) {
 
 } // namespace trace
 
-// dynamic_smem: thread 0 says where the members of SharedStorage lie.
+// dynamic_smem: thread 0 records where the members of SharedStorage are.
 template <typename T>
 DEVICE T &traced_dynamic_smem(TRACE_SITE) {
     T &smem = TRACE_FORWARD(dynamic_smem<T>);
@@ -149,7 +149,7 @@ TRACE_HOOK(mbarrier_arrive_cluster, (uint64_t * barrier, int cta_rank, TRACE_SIT
 #define mbarrier_arrive traced_mbarrier_arrive
 #define mbarrier_arrive_cluster traced_mbarrier_arrive_cluster
 
-// mbarrier_arrive_expect_tx: from now on the loads are looked after.
+// mbarrier_arrive_expect_tx: from now on the warp watches the loads.
 DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -161,7 +161,7 @@ DEVICE void traced_mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, TRACE
 }
 #define mbarrier_arrive_expect_tx traced_mbarrier_arrive_expect_tx
 
-// A wait, from when the thread asks until its phase has completed.
+// A wait, from its begin until its phase has completed.
 DEVICE void traced_mbarrier_wait(uint64_t *barrier, int parity, TRACE_SITE) {
     if (trace::on()) {
         const uint32_t begin = trace::now();
@@ -260,15 +260,15 @@ TRACE_PENDING(bulk_wait, TRACE_STORE_WAIT, TRACE_NOWHERE, 0)
 
 // ---------------------------------------------------------------------------- wgmma
 
-// Between the fence and the commit nothing but stores is added: the compiler must not take a wgmma
-// in flight for one that has to be waited for.
+// Between the fence and the commit only stores are added: the compiler must not insert a wait for a
+// wgmma in flight.
 DEVICE void traced_wgmma_fence(TRACE_SITE) {
     trace::note_time(trace::on() ? &trace::my_warp().fence : nullptr);
     TRACE_FORWARD(wgmma_fence);
 }
 #define wgmma_fence traced_wgmma_fence
 
-// wgmma: where its operands lie.
+// wgmma: where its operands are.
 template <int N>
 DEVICE void traced_wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                          TRACE_SITE) {
@@ -318,9 +318,10 @@ TRACE_PENDING(cp_async_wait, TRACE_COPY_WAIT)
 
 // ---------------------------------------------------------------------------- operands
 
-// An mma.sync takes a few cycles, and there are hundreds of them between two waits: an event each
-// would be the longer part. What stands before them, the reading of their operands, is noted, and
-// with it when the last was read. It is noted first: an address that lives longer takes a register.
+// An mma.sync takes a few cycles, and there are hundreds of them between two waits: recording an
+// event for each would take longer than they do. The reads of their operands before them are noted,
+// and the time of the last one. A read is noted before it is made: an address that lives longer
+// takes a register.
 #define TRACE_LDMATRIX(function, matrices)                                                         \
     DEVICE void traced_##function(uint32_t(&registers)[matrices], const void *row, TRACE_SITE) {   \
         trace::touch(TRACE_READ, shared_address(row));                                             \
@@ -354,7 +355,7 @@ DEVICE void traced_store_matrix_sync(T *matrix, const Fragment &fragment, unsign
 #define load_matrix_sync traced_load_matrix_sync
 #define store_matrix_sync traced_store_matrix_sync
 
-// From the tile in shared memory it is an operand; from global memory it is on its way there.
+// A read from the tile in shared memory is an operand; one from global memory is on its way there.
 template <typename T>
 DEVICE void traced_load8(float (&values)[8], const T *source) {
     load8(values, source);
@@ -390,7 +391,7 @@ DEVICE void traced_copy8(fp16 *to, const void *from) {
 }
 #define copy8 traced_copy8
 
-// Zeros in place of what lies outside of the matrix.
+// Zeros in place of elements outside the matrix.
 TRACE_NOTE(zero8, (fp16 * to), (to), touch(TRACE_COPY, trace::place_of(to)))
 #define zero8 traced_zero8
 

@@ -1,9 +1,9 @@
-// What a trace asks of the GPU: its clocks, who a thread is, and whether loads have landed.
-// The emulator has a header of the same name.
+// What a trace needs of the GPU: its clocks, the multiprocessor of a thread, and whether loads have
+// landed. The emulator has a header of the same name.
 //
-// A load lands while nobody looks. Whoever waits for it then sees when; but a consumer that comes
-// late only sees that it has landed at some time. So a producer that waits, and has time, looks
-// after its loads meanwhile.
+// No thread notices when a load lands, except one that already waits for it. A consumer that waits
+// later only sees that the load has landed at some time. So a producer polls its loads while it
+// waits.
 #pragma once
 
 #include "device/barrier.cuh"
@@ -16,7 +16,7 @@ using Site = int;
 #define TRACE_HERE __builtin_LINE()
 DEVICE uint32_t line_of(Site where) { return uint32_t(where); }
 
-// Calls what a hook stands for.
+// Calls the function that a hook replaces.
 #define TRACE_FORWARD(function, ...) function(__VA_ARGS__)
 
 // The multiprocessor's clock, in cycles. All warps of a CTA read the same one. (PTX ISA: %clock)
@@ -128,21 +128,21 @@ DEVICE bool look(trace_warp &warp, Seen seen) {
     return true;
 }
 
-// An arrival that announces bytes; from now on the warp looks after them.
+// An arrival that announces bytes; from now on the warp watches them.
 template <typename Seen>
 DEVICE uint64_t arrive_expect(trace_warp &warp, uint64_t *barrier, int bytes, Seen seen, Site) {
-    // Whoever announces a phase's bytes knows that the one before is complete. A token is no longer
-    // good once the phase behind its own is.
+    // A thread that announces a phase's bytes knows that the phase before is complete. A token is
+    // invalid once the phase after its own is complete.
     while (look(warp, seen))
         continue;
     if (warp.flights - warp.flown == TRACE_FLIGHTS)
-        ++warp.flown; // nobody saw them land
+        ++warp.flown; // no poll saw them land
     const uint64_t token = reinterpret_cast<Barrier *>(barrier)->arrive_tx(bytes);
     warp.flight[warp.flights++ % TRACE_FLIGHTS] = {token, shared_address(barrier), now()};
     return token;
 }
 
-// Waits for a phase, and looks after the warp's loads meanwhile.
+// Waits for a phase, and polls the warp's loads meanwhile.
 template <typename Seen>
 DEVICE void wait(trace_warp &warp, uint64_t *barrier, int parity, Seen seen, Site) {
     while (!has_completed(barrier, parity))

@@ -1,4 +1,4 @@
-// Writes events down: who does, and where to.
+// Records events: which threads do, and where.
 #pragma once
 
 #include <stddef.h>
@@ -9,16 +9,16 @@
 
 namespace trace {
 
-// What this launch is to write down.
+// What this launch is to record.
 __constant__ trace_control control;
 
-// One warp in so many writes: 4 where the warps of a warpgroup do the same.
+// One warp in this many records: 4 where the warps of a warpgroup do the same.
 #ifndef TRACE_WARPS
 #define TRACE_WARPS 1
 #endif
 
-// Whether the calling thread writes: lane 0 of a warp of the traced CTA. A thread that this holds
-// for is alone in its warp.
+// Whether the calling thread records: lane 0 of a warp of the traced CTA. No other thread of the
+// warp does.
 DEVICE bool on() {
     return threadIdx.x % (WARP_THREADS * TRACE_WARPS) == 0 && control.warps != nullptr &&
            blockIdx.x == control.cta[0] && blockIdx.y == control.cta[1] &&
@@ -53,13 +53,13 @@ DEVICE void note_clocks(trace_warp &warp, uint32_t number) {
     }
 }
 
-// A rung that never waits has no events between which it touches anything: there, what is touched
-// is written down when something else is, and has a begin.
+// A rung that never waits has no events between its accesses: there, an access is recorded when one
+// of another kind is made, and has a begin.
 #ifndef TRACE_NEVER_WAITS
 #define TRACE_NEVER_WAITS 0
 #endif
 
-// Writes down one kind of what was touched since the last event, if it was.
+// Records the accesses of one kind since the last event, if there were any.
 DEVICE void flush(trace_warp &warp, uint32_t kind) {
     const trace_touch touch = warp.touch[kind];
     if (touch.mark == 0)
@@ -78,7 +78,7 @@ DEVICE void flush(trace_warp &warp) {
         flush(warp, kind);
 }
 
-// Writes an event down, behind what was touched before it.
+// Records an event, after the accesses before it.
 DEVICE void append(const trace_event &event) {
     trace_warp &warp = my_warp();
     if ((warp.touch[0].mark | warp.touch[1].mark | warp.touch[2].mark) != 0)
@@ -90,7 +90,7 @@ DEVICE void append(const trace_event &event) {
 }
 static_assert(TRACE_TOUCHES == 3, "append() looks at all of them");
 
-// Writes an event down that began at `begin` and ends now.
+// Records an event that began at `begin` and ends now.
 DEVICE void write(uint32_t what, uint32_t begin, Site where, uint32_t address = TRACE_NOWHERE,
                   uint32_t value = 0, uint32_t other = TRACE_NOWHERE, uint32_t extra = 0) {
     append({begin, now(), what, line_of(where), address, other, value, extra});
@@ -105,7 +105,8 @@ struct Landed {
 
 // The functions below are for every thread.
 
-// Writes down what else was touched before, and when this began. For a rung that never waits.
+// Records the earlier accesses of other kinds, and when this one began. For a rung that never
+// waits.
 DEVICE void begin_touch(uint32_t what) {
     trace_warp &warp = my_warp();
     uint32_t others = 0;
@@ -119,7 +120,7 @@ DEVICE void begin_touch(uint32_t what) {
         warp.fence = now();
 }
 
-// Notes that something was done that is done many times in a row: one store, and nothing waits.
+// Notes an access that is made many times in a row: one store, and no wait.
 DEVICE void touch(uint32_t what, uint32_t address = TRACE_NOWHERE) {
     if (!on())
         return;

@@ -82,8 +82,8 @@ static const row ROWS[] = {
     {NULL, &MOVES, "--heuristics 64",
      "!--heuristics 64: cuBLASLt multiplies; this rung moves words"},
     {"of a traced rung, and only of it", &GPU, "--cta 3",
-     "!--cta 3: this program traces nothing (make trace)"},
-    {NULL, &GPU, "--events 100", "!traces nothing"},
+     "!--cta 3: this program does not trace; use make trace"},
+    {NULL, &GPU, "--events 100", "!does not trace"},
     {NULL, &TRACED, "--cta 3 --events=100", "cta=3 events=100 protocol=none"},
     {NULL, &TRACED, "--protocol none", "cta=-1"},
     {NULL, &TRACED, "--protocol burst", "!is not timed"},
@@ -104,7 +104,7 @@ static const row ROWS[] = {
     {NULL, &GPU, "--device 2147483648", "!--device"},
     {NULL, &GPU, "--rounds 100001", "!100000"},
     {"bad names are refused", &GPU, "--inputs gauss", "!normal or uniform or integers"},
-    {NULL, &GPU, "--inputs bits", "!any bits are no numbers"},
+    {NULL, &GPU, "--inputs bits", "!arbitrary bits may be NaN"},
     {NULL, &GPU, "--protocol Burst", "!burst or sustained or call or none"},
     {NULL, &GPU, "--check some", "!full or sample"},
     {NULL, &GPU, "--json=", "!--json ''"},
@@ -116,7 +116,7 @@ static const row ROWS[] = {
     {NULL, &GPU, "--m --n", "!--m '--n'"},
     {"--size excludes --m, --n and --k", &GPU, "--size 4096 --k 64", "!either --size or"},
     {"a GPU takes no policy", &GPU, "--policy eager",
-     "!--policy eager: a GPU orders events by itself"},
+     "!--policy eager: a GPU orders events itself"},
     {NULL, &GPU, "--nothing", "!--device --json --help"},
     {"alpha and beta, where a rung has them", &GPU, "--alpha 1",
      "!--alpha 1: this rung computes A * B^T and takes no alpha"},
@@ -129,7 +129,7 @@ static const row ROWS[] = {
     {NULL, &MOVES, "--m 4 --n 8 --inputs bits --check full", "m=4 n=8 k=0 inputs=bits"},
     {NULL, &MOVES, "--k 4", "!--k 4: this rung moves a matrix of m rows and n columns"},
     {NULL, &MOVES, "--size 64 --m 4", "!either --size or --m and"},
-    {NULL, &MOVES, "--check sample", "!all of them are always"},
+    {NULL, &MOVES, "--check sample", "!always compares all"},
     {NULL, &MOVES, "--alpha 1", "!multiplies nothing and takes no alpha"},
     {NULL, &MOVES, "--nothing", "!--size --m --n --inputs"},
     {"the emulator's defaults", &EMULATOR, "",
@@ -175,7 +175,7 @@ static void algorithms(void) {
     snprintf(words, sizeof words, "--algorithm %0*d", (int)ALGORITHM_DIGITS, 7);
     EXPECT(parse(&GPU, words) == 0 && strlen(parsed.algorithm) == ALGORITHM_DIGITS, "%s", error);
     strcat(words, " --heuristics 4");
-    expect_refused(&GPU, words, "give either");
+    expect_refused(&GPU, words, "give only one");
 }
 
 static void long_arguments_are_cut(void) {

@@ -1,5 +1,5 @@
 // The emulator's Barrier: as common/device/barrier.cuh has it, on the emulator's mbarriers. A token
-// is the phase's number; waiting with one whose phase is long gone is reported.
+// is the phase's number; waiting with one whose phase is long past is reported.
 #pragma once
 
 #include "device/mbarrier.cuh"

@@ -16,8 +16,8 @@ DEVICE int cluster_index() { return int(blockIdx.x) / emulator::cluster_ctas(); 
 // %nclusterid.x.
 DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
 
-// Both halves of the cluster's barrier. Whether somebody forgot it shows when a peer's memory is
-// used too early or too late.
+// Both halves of the cluster's barrier. A missing one shows when a peer's memory is used too early
+// or too late.
 DEVICE void cluster_sync(EMULATOR_SITE) {
     emulator::cluster_arrive(where);
     emulator::cluster_wait(where);

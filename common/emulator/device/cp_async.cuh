@@ -14,7 +14,7 @@ DEVICE void cp_async_cg(void *shared, const void *global, int source_bytes = 16,
 // Closes the thread's open group.
 DEVICE void cp_async_commit(EMULATOR_SITE) { emulator::cp_async_commit(where); }
 
-// The thread stands still until its older groups have landed.
+// The thread waits until its older groups have landed.
 template <int PENDING>
 DEVICE void cp_async_wait(EMULATOR_SITE) {
     emulator::cp_async_wait(PENDING, where);

@@ -1,13 +1,13 @@
-// The emulator's launches run one after the other. In a kernel that was started early a TMA
-// copy by a thread that has not waited for the launch before, nor comes after one that has, is a
-// HAZARD.
+// The emulator's launches run one after the other. In a kernel that was started early, a TMA copy
+// is a HAZARD if its thread has neither waited for the previous launch nor is ordered after a
+// thread that has.
 #pragma once
 
 #include "device/base.cuh"
 
 #include "emulator/runtime.h"
 
-// griddepcontrol.launch_dependents: nobody begins earlier here.
+// griddepcontrol.launch_dependents: no launch begins earlier here.
 DEVICE void launch_dependents() {}
 
 // griddepcontrol.wait.

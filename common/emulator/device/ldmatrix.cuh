@@ -1,5 +1,5 @@
-// The emulator's ldmatrix: the warp's lanes meet, and each gets its part of the matrices. Bank
-// conflicts are counted.
+// The emulator's ldmatrix: a collective of the warp's lanes; each gets its part of the matrices.
+// Bank conflicts are counted.
 #pragma once
 
 #include "device/shared_memory.cuh"

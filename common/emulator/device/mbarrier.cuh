@@ -24,7 +24,7 @@ DEVICE void mbarrier_arrive_expect_tx(uint64_t *barrier, int bytes, EMULATOR_SIT
     emulator::mbarrier_arrive(barrier, bytes, where);
 }
 
-// The thread stands still until the phase has completed; part of a deadlock's report until then.
+// The thread waits until the phase has completed; a deadlock's report names it until then.
 DEVICE void mbarrier_wait(uint64_t *barrier, int parity, EMULATOR_SITE) {
     emulator::mbarrier_wait_parity(barrier, parity, where);
 }

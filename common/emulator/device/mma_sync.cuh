@@ -1,4 +1,4 @@
-// The emulator's mma.sync: the warp's lanes meet, and each gets its part of the sum.
+// The emulator's mma.sync: a collective of the warp's lanes; each gets its part of the sum.
 #pragma once
 
 #include "device/base.cuh"

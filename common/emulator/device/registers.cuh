@@ -1,4 +1,4 @@
-// The emulator has as many registers as anybody wants: only the numbers are checked.
+// The emulator has unlimited registers: only the numbers are checked.
 #pragma once
 
 #include "device/base.cuh"

@@ -1,4 +1,4 @@
-// The emulator's stmatrix: the warp's lanes meet, and the rows are written by the generic proxy.
+// The emulator's stmatrix: a collective of the warp's lanes; the generic proxy writes the rows.
 // Bank conflicts are counted.
 #pragma once
 

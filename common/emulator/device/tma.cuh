@@ -49,7 +49,7 @@ DEVICE void tma_store_2d_hint(const TensorMap *map, const void *tile, int column
 // Closes the thread's open bulk group.
 DEVICE void bulk_commit(EMULATOR_SITE) { emulator::bulk_commit(where); }
 
-// The thread stands still until its older groups have read their source ...
+// The thread waits until its older groups have read their source ...
 template <int PENDING>
 DEVICE void bulk_wait_read(EMULATOR_SITE) {
     emulator::bulk_wait(PENDING, true, where);

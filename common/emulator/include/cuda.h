@@ -34,7 +34,7 @@ typedef enum CUtensorMapSwizzle {
     CU_TENSOR_MAP_SWIZZLE_128B = 3
 } CUtensorMapSwizzle;
 
-/* Changes how fast a load is, and so nothing here. */
+/* Only changes a load's speed, so it has no effect here. */
 typedef enum CUtensorMapL2promotion {
     CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
     CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3
@@ -45,8 +45,8 @@ typedef enum CUtensorMapFloatOOBfill {
 } CUtensorMapFloatOOBfill;
 
 /* Of a matrix: sizes, boxes and element strides by dimension, the contiguous one first; the one
- * stride in bytes. CUDA_ERROR_INVALID_VALUE for what the hardware cannot do, or this machine not:
- * other ranks than 2, and element strides. */
+ * stride in bytes. CUDA_ERROR_INVALID_VALUE for what the hardware does not support, or the emulator
+ * does not: ranks other than 2, and element strides. */
 CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                 void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
                                 const cuuint32_t *box, const cuuint32_t *element_strides,

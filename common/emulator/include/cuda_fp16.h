@@ -6,8 +6,8 @@
 
 #include "emulator/half.h"
 
-// CUDA converts and calculates with these implicitly as well; here it has to be said, so that
-// nothing is rounded otherwise than there.
+// CUDA also converts and calculates with these implicitly; here it must be explicit, so that
+// nothing is rounded differently.
 struct __half {
     unsigned short bits;
 
@@ -39,7 +39,7 @@ inline float2 __half22float2(__half2 value) {
 inline float __low2float(__half2 value) { return __half2float(value.x); }
 inline float __high2float(__half2 value) { return __half2float(value.y); }
 
-// Sums and products round in fp32 first: its 24 bits are so many that this changes nothing.
+// Sums and products round to fp32 first: it has enough bits, 24, that this changes nothing.
 inline __half __hadd(__half a, __half b) { return __float2half(__half2float(a) + __half2float(b)); }
 inline __half __hsub(__half a, __half b) { return __float2half(__half2float(a) - __half2float(b)); }
 inline __half __hmul(__half a, __half b) { return __float2half(__half2float(a) * __half2float(b)); }

@@ -36,7 +36,7 @@
 // The linker collects these variables; the scheduler gives each CTA its own copy of their bytes.
 #define __shared__ static __attribute__((section("shared_memory")))
 
-// Of the thread that runs: set by the scheduler whenever another one goes on.
+// Of the running thread: the scheduler sets it at every switch.
 extern uint3 threadIdx;
 extern uint3 blockIdx;
 extern dim3 blockDim;
@@ -53,7 +53,7 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
     emulator::warp_sync(mask, where);
 }
 
-// Lets other threads go first; time means nothing here.
+// Lets other threads go first; there is no time here.
 inline void __nanosleep(unsigned) { emulator::sleep(); }
 
 namespace emulator {
@@ -96,8 +96,8 @@ inline int __all_sync(unsigned mask, int predicate, EMULATOR_SITE) {
 
 // ---------------------------------------------------------------------------- memory
 
-// A load through the read-only cache, and a store through the L2 to memory: which caches an access
-// passes means nothing here.
+// A load through the read-only cache, and a store through the L2 to memory: caches have no effect
+// here.
 template <typename T>
 __forceinline__ T __ldg(const T *address) {
     return *address;
@@ -194,8 +194,8 @@ struct KernelCall {
     void (*kernel)(Parameters...);
     std::tuple<Parameters...> parameters;
 
-    // Calls it with a copy of the parameters. They are no memory that a kernel reads: the hooks of
-    // accesses.cpp shall not see it.
+    // Calls it with a copy of the parameters. The copy is not a kernel's memory access: the hooks
+    // of accesses.cpp must not see it.
     template <std::size_t... INDEX>
     __attribute__((no_sanitize("thread"))) void call(std::index_sequence<INDEX...>) const {
         kernel(std::get<INDEX>(parameters)...);

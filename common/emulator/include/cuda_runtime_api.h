@@ -1,6 +1,6 @@
 /* The part of CUDA's runtime that the rungs' host code and the harness use, for the emulated
  * device. C. The functions mean what the CUDA Runtime API says; they are implemented in
- * runtime.cpp. Copies and launches have happened when the call returns: streams keep no order to
+ * runtime.cpp. Copies and launches have completed when the call returns, so streams have nothing to
  * wait for. */
 #ifndef GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
 #define GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
@@ -64,7 +64,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 
 typedef struct CUstream_st *cudaStream_t;
 
-/* Whatever they wait for has happened already; all streams are the default one. */
+/* What they wait for has already happened; all streams are the default one. */
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
@@ -78,7 +78,7 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault = 4
 };
 
-/* Device memory is memory of this process, 256-byte aligned, with whatever was in it before. */
+/* Device memory is memory of this process, 256-byte aligned, with unspecified contents. */
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
@@ -89,7 +89,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
-/* Dynamic shared memory that a launch of the kernel may ask for; 48 KB before the first call. */
+/* Dynamic shared memory that a launch of the kernel may request; 48 KB before the first call. */
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
 
 enum cudaDriverEntryPointQueryResult {

@@ -1,9 +1,9 @@
 // WMMA: matrices of 16 x 16 that belong to a warp, fp16 in, fp32 or fp16 sums. (CUDA C++
 // Programming Guide: Warp Matrix Functions.)
 //
-// Which lane holds which element is the machine's own business; here as on compute capability 8.0
-// and later it is mma.sync's layout, and mma_sync() is two mma.sync side by side. Loads and stores
-// are each lane's own accesses, one element at a time.
+// CUDA does not specify which lane holds which element. Here, as on compute capability 8.0 and
+// later, it is mma.sync's layout, and mma_sync() is two mma.sync side by side. Loads and stores are
+// each lane's own accesses, one element at a time.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -72,8 +72,8 @@ Position position(int i) {
         return position_in_a(i);
 }
 
-// The warp meets in `what`, and the address and the distance of rows are what the manual asks for:
-// multiples of 32 and of 16 bytes.
+// All lanes of the warp call `what`, and the address and the distance of rows are multiples of 32
+// and of 16 bytes, as the manual requires.
 inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
                          Site where) {
     warp_together(

@@ -7,7 +7,7 @@
 
 namespace emulator::access {
 
-// What a vector is copied as. Both may stand for any type.
+// The types that a vector is copied as. Both may alias any type.
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
 
@@ -19,8 +19,8 @@ inline void copy16(void *to, const void *from) {
     *static_cast<Sixteen *>(to) = *static_cast<const Sixteen *>(from);
 }
 
-// Two and four components of type T. The default constructor is constexpr, and hence leaves nothing
-// open, so that a __shared__ array of them needs no initialisation while a kernel runs.
+// Two and four components of type T. The default constructor is constexpr, so that a __shared__
+// array of them needs no initialisation while a kernel runs.
 template <typename T>
 struct alignas(8) Two {
     T x, y;
@@ -60,7 +60,7 @@ struct uint3 {
     unsigned x, y, z;
 };
 
-// What is not given is 1.
+// Dimensions that are not given are 1.
 struct dim3 {
     unsigned x, y, z;
 

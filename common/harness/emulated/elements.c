@@ -1,4 +1,4 @@
-/* What is done element by element. Nothing runs beside the host here: the stream says nothing. */
+/* The operations on single elements. Nothing runs asynchronously here: the stream is not used. */
 #include "harness/check.h"
 #include "harness/operands.h"
 

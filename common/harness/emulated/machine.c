@@ -1,4 +1,4 @@
-/* The emulator as a device, of host memory and one stream that is always done; and every order of
+/* The emulator as a device with host memory and one stream that is always idle; and the orders of
  * events that its policies make. */
 #include "harness/machine.h"
 
@@ -73,7 +73,7 @@ static double all_launches;
 static double launches_before;      /* the one that runs */
 static double multiply_adds_of_one; /* 0 if it does not multiply */
 
-/* A kernel with few, long-lived CTAs is far on long before the first of them is done. */
+/* A kernel with few, long-lived CTAs has done much of its work before the first of them ends. */
 static void show(double grid_done, uint64_t multiply_adds) {
     const double multiplied =
         multiply_adds_of_one > 0 ? (double)multiply_adds / multiply_adds_of_one : 0;
@@ -90,7 +90,7 @@ void device_wait(const device *device, const char *what) {
 
 void machine_watch_output(const void *d, size_t bytes) { emulator_watch_output(d, bytes); }
 
-/* Only --policy all has a name that is no policy's. */
+/* Only --policy all has a name that is not a policy. */
 static bool is_policy(const char *name) {
     for (const char *const *known = emulator_policies(); *known != NULL; ++known) {
         if (strcmp(name, *known) == 0) {

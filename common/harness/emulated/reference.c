@@ -1,6 +1,6 @@
 /* The reference by its definition, in fp64; and the second opinion on a machine without cuBLAS: of
- * products fp32 sums, as the rungs have, in an order of its own. Nothing runs beside the host here:
- * the streams say nothing. */
+ * products fp32 sums, as the rungs have, in an order of its own. Nothing runs asynchronously here:
+ * streams are not used. */
 #include "harness/reference.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static float *widened(enum number format, const void *matrix, int rows, int colu
     return copy;
 }
 
-/* What becomes of COLUMNS elements of D: see expected in compare.h. */
+/* The results for COLUMNS elements of D: see expected in compare.h. */
 typedef struct sums {
     double value[COLUMNS], magnitude[COLUMNS], partials[COLUMNS];
 } sums;
@@ -34,8 +34,8 @@ typedef struct operands {
     double (*panel)[COLUMNS];
 } operands;
 
-/* Lays `count` rows of B, those of the columns of D from `first` on, side by side. What else is in
- * the panel stays there: it makes sums that nobody asks for. */
+/* Lays `count` rows of B, those of the columns of D from `first` on, side by side. The rest of the
+ * panel keeps its contents: its sums are not used. */
 static void fill_panel(const operands *operands, size_t k, size_t first, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < k; ++j) {
@@ -153,7 +153,7 @@ const char *second_opinion_name(enum computation computes, int contender) {
 second_opinion *second_opinion_open(enum computation computes, int contender,
                                     struct CUstream_st *stream) {
     (void)stream;
-    (void)contender; /* there is but one */
+    (void)contender; /* there is only one */
     second_opinion *opinion = allocate(1, sizeof *opinion);
     opinion->arithmetic = arithmetic_of(&(step){.computes = computes});
     return opinion;
@@ -180,8 +180,8 @@ static float dot_product(const float *a, const float *b, int k) {
     return sum;
 }
 
-/* What becomes of a sum of products; position is that of the element in C and D. What is multiplied
- * by 0 is not looked at. */
+/* The element that a sum of products becomes; position is its place in C and D. What is multiplied
+ * by 0 is not read. */
 static float with_c(const problem *problem, size_t position, float sum) {
     const float scaled = problem->alpha == 0 ? 0 : problem->alpha * sum;
     return problem->beta == 0 ? scaled

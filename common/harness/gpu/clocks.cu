@@ -79,7 +79,7 @@ Tools make_tools() {
                "allocating %zu bytes of GPU memory for clock readings", READINGS_BYTES);
     made.flags->opened = 0;
     made.flags->expired = 0;
-    (void)atexit(gate_open); /* or the GPU would wait for the time limit */
+    (void)atexit(gate_open); /* else the GPU would wait until the time limit */
     return made;
 }
 

@@ -1,5 +1,5 @@
-/* What times are taken with: the time between two points of a stream, a gate before them, and the
- * mean SM clock between two others. There is one of each, and the stream is always the same. */
+/* Tools for timing: the time between two points of a stream, a gate before them, and the mean SM
+ * clock between two others. There is one of each, and the stream is always the same. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,8 @@ extern "C" {
 /* The points between which it is taken. */
 void watch_start(struct CUstream_st *stream);
 void watch_stop(struct CUstream_st *stream);
-/* Whether the stream has come to watch_start(). what it runs is named in a message if it fails. */
+/* Whether the stream has reached watch_start(). what names its work in the message if that fails.
+ * */
 bool watch_is_running(const char *what);
 /* The seconds between the two; after the stream's work has ended. */
 double watch_seconds(void);
@@ -31,10 +32,10 @@ double watch_seconds(void);
  * and no kernel launched for the first time: CUDA loads it then, which may wait for the gate to
  * end. (CUDA C++ Programming Guide, Lazy Loading, Concurrent Execution.) */
 void gate_close(struct CUstream_st *stream);
-/* Opens it; nothing if no gate is closed. So does the end of the program. */
+/* Opens it; does nothing if no gate is closed. The end of the program opens it as well. */
 void gate_open(void);
-/* After the stream's work has ended: ends the program if a gate did not wait to be opened, because
- * its time limit of some seconds was over. */
+/* After the stream's work has ended: ends the program if a gate opened by itself because its time
+ * limit of some seconds had passed. */
 void gate_check(void);
 
 /* ---- the SM clock, without a profiler: a small kernel at each of two points reads the cycle
@@ -44,7 +45,7 @@ enum clock_point { CLOCK_BEFORE, CLOCK_AFTER };
 
 /* Forgets earlier readings. */
 void clocks_clear(struct CUstream_st *stream);
-/* Enqueues a reading on so many SMs; it takes a few microseconds of the stream's time. */
+/* Enqueues a reading on this many SMs; it takes a few microseconds of the stream's time. */
 void clocks_read(int sms, enum clock_point point, struct CUstream_st *stream);
 /* Waits for the stream. In GHz, the mean over the SMs that both readings caught; NAN if there is
  * none. */

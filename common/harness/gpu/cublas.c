@@ -71,8 +71,9 @@ void second_opinion_close(second_opinion *cublas) {
     }
 }
 
-/* cuBLAS counts in columns. Read that way, row-major D [m][n] is an n x m matrix D^T = B * A^T:
- * row-major B [n][k] is the k x n matrix B^T, to be transposed; A [m][k] is A^T as it stands. */
+/* cuBLAS is column-major. Read that way, row-major D [m][n] is an n x m matrix D^T = B * A^T:
+ * row-major B [n][k] is the k x n matrix B^T, to be transposed; A [m][k] is A^T without a
+ * transpose. */
 static cublasStatus_t gemm(const second_opinion *cublas, const problem *problem) {
     const float one = 1.0f;
     const float zero = 0.0f;
@@ -92,7 +93,7 @@ static cublasStatus_t gemm(const second_opinion *cublas, const problem *problem)
 static cublasStatus_t scale_c(const second_opinion *cublas, const problem *problem) {
     const float zero = 0.0f;
     const int n = problem->n;
-    if (problem->beta == 0) { /* and C is not to be looked at either */
+    if (problem->beta == 0) { /* and C must not be read either */
         const size_t bytes = (size_t)problem->m * (size_t)n * sizeof(float);
         return cudaMemsetAsync(problem->d, 0, bytes, problem->stream) == cudaSuccess
                    ? CUBLAS_STATUS_SUCCESS

@@ -1,6 +1,6 @@
-/* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, returns several
- * algorithms and is told which of them to use, and computes D = alpha * A * B^T + beta * C, where
- * cuBLAS itself would overwrite C. */
+/* cuBLAS as the second opinion; and cuBLASLt, which, unlike cuBLAS, returns several algorithms to
+ * choose from, and computes D = alpha * A * B^T + beta * C, where cuBLAS itself would overwrite C.
+ * */
 #pragma once
 
 #include <cublas_v2.h>
@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Nothing if a call has succeeded. Otherwise the end of the program, with what was being done. */
+/* Does nothing if a call has succeeded. Otherwise ends the program and names what was being done.
+ * */
 void cublas_check(cublasStatus_t status, const char *what);
 
 /* D = A + 1 by a plain kernel. */
@@ -32,13 +33,13 @@ lt_matmul *cublas_matmul(const second_opinion *opinion);
 lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream);
 void lt_matmul_close(lt_matmul *matmul);
 
-/* Starts the computation on the stream, by the algorithm that was chosen: the one that cuBLASLt
- * deems best unless the functions below say otherwise. Sums and partial sums stay in fp32. */
+/* Starts the computation on the stream, by the algorithm that was chosen: cuBLASLt's first choice,
+ * unless the functions below choose another. Sums and partial sums stay in fp32. */
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);
 
 /* Times `most` of them at most, or all configurations, each on problems[0], [1], ... [copies - 1]
- * in turn: all of them once, then the fastest few several times more, in turn. Chooses the one
- * whose median is the smallest, and says in *found what was tried. Those that cuBLASLt then refuses
+ * in turn: all of them once, then the fastest few several times more, in turn. Chooses the one with
+ * the smallest median, and lists in *found what was tried. Algorithms that cuBLASLt then refuses
  * are left out. The outputs are overwritten. */
 void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
                       bool enumerates, heuristics *found);

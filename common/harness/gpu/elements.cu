@@ -1,4 +1,4 @@
-// What is done element by element.
+// The operations on single elements.
 #include "harness/check.h"
 #include "harness/gpu/cublas.h"
 #include "harness/message.h"
@@ -27,8 +27,8 @@ __device__ unsigned long long warp_max(unsigned long long value) {
     return value;
 }
 
-/* Adds what the threads of a warp have found to what all have. ~max(~x) is min(x); the bits of a
- * double that is not negative order as it does. */
+/* Adds the findings of a warp's threads to the total. ~max(~x) is min(x); the bits of a double that
+ * is not negative order as it does. */
 __device__ void add(const findings &mine, findings *total) {
     const unsigned long long count = warp_sum(mine.count);
     const unsigned long long first = ~warp_max(~mine.first);

@@ -95,7 +95,7 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
                  what);
 }
 
-/* Describes the product and asks for its algorithms, once. Where k is split, partial sums are not
+/* Describes the product and requests its algorithms, once. Where k is split, partial sums are not
  * to be rounded to the output's format before they are added: the rungs do not do that either. */
 static void take_shape(lt_matmul *matmul, const problem *problem) {
     static const char what[] = "asking cuBLASLt for its algorithms";
@@ -130,10 +130,10 @@ static void take_shape(lt_matmul *matmul, const problem *problem) {
 
 /* ---- every configuration */
 
-/* A library may list more than can be checked. Then the rest is left out: so many are kept at most,
- * and so many seconds are taken. */
+/* A library may list more than can be checked. Then the rest is left out: there are limits on
+ * configurations and on seconds. */
 enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
-static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and as many for options */
+static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and again for options */
 
 typedef struct enumeration {
     lt_matmul *matmul;
@@ -153,7 +153,7 @@ static bool ended(enumeration *e) {
     return now;
 }
 
-/* What cannot be set does not pass the check either. */
+/* A configuration that cannot be set does not pass the check either. */
 static void set_tile(cublasLtMatmulAlgo_t *algorithm, uint32_t tile) {
     (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
                                                sizeof tile);
@@ -266,7 +266,7 @@ static void enumerate_configurations(lt_matmul *matmul) {
     message("cuBLASLt lists %zu tiles, %d cluster shapes and %u custom options: %zu checks in "
             "%.1f s, %d configurations%s",
             e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
-            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were looked at" : "");
+            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were tried" : "");
 }
 
 /* ---- one of them */
@@ -366,20 +366,20 @@ static void describe(lt_matmul *matmul, const problem *problem, heuristic *descr
     cublas_check(lt_matmul_launch(matmul, problem), "asking cuBLASLt for its kernels");
     cuda_check(cudaStreamEndCapture(matmul->stream, &graph), "%s", what);
     list_names(graph, described->name, sizeof described->name);
-    (void)cudaGraphDestroy(graph); /* only names were wanted of it */
+    (void)cudaGraphDestroy(graph); /* only its names are needed */
 }
 
 /* ---- the fastest of them, found by timing them all */
 
-/* Of one sample: idle before it, so that none pays for the heat of the one before; and so many
- * launches that they take at least this long. */
+/* One sample: idle before it, so that the previous one's heat does not slow it; and enough launches
+ * to take at least this long. */
 static const double PAUSE_SECONDS = 0.01;
 enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 static const double LEAST_SECONDS = 0.5e-3;
-/* The fastest of the first turn are timed so often in all. */
+/* The fastest of the first pass are timed this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
-/* Of hundreds most are far from the best: what is that much slower at its first timed launch is not
- * timed again. */
+/* Most of hundreds are far from the best: one that is this much slower at its first timed launch is
+ * not timed again. */
 static const double HOPELESS = 1.3;
 
 typedef struct search {
@@ -409,8 +409,8 @@ static bool launch(search *search, size_t count) {
     return true;
 }
 
-/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. The gate: or
- * small products would be chosen by how fast the host enqueues them. */
+/* Seconds per launch of what was launched once before; NAN if cuBLASLt refuses it. Gated: else the
+ * host's enqueueing time would decide for small products. */
 static double time_launches(search *search, size_t count) {
     struct CUstream_st *stream = search->problems[0]->stream;
     gate_close(stream);
@@ -444,7 +444,7 @@ static int by_first_time(const void *left, const void *right) {
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* Everybody once, then the finalists in turn; the winner is chosen. */
+/* Times all of them once, then the finalists in turn; chooses the winner. */
 static void run_all(search *search, int most, runner *runners, heuristics *found) {
     int count = 0; /* of those that run: runners[0 ... count - 1], the fastest first */
     for (int number = 0; number < most; ++number) {

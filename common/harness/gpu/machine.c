@@ -1,4 +1,4 @@
-/* A GPU: what it is, and one order of events, its own. */
+/* A GPU: its properties, and its one order of events. */
 #include "harness/machine.h"
 
 #include <cublas_v2.h>

@@ -9,11 +9,11 @@
 #include "harness/gpu/nvml.h"
 #include "harness/message.h"
 
-/* Launches are enqueued in chunks of about this long. Several are in flight, so that a slow look at
- * the counter never leaves the GPU without work. */
+/* Launches are enqueued in chunks of about this long. Several are in flight, so that a slow reading
+ * of the counter never leaves the GPU idle. */
 static const double CHUNK_SECONDS = 0.03;
 enum { CHUNKS_IN_FLIGHT = 4, MOST_LAUNCHES_PER_CHUNK = 1000, CALIBRATION_LAUNCHES = 3 };
-static const double LOOK_SECONDS = 0.5e-3; /* between two looks at the counter */
+static const double LOOK_SECONDS = 0.5e-3; /* between two readings of the counter */
 
 typedef struct state {
     const device *device;
@@ -22,7 +22,7 @@ typedef struct state {
     size_t enqueued, finished;          /* chunks */
     size_t chunk;                       /* launches in one */
     size_t launches;
-    double start; /* of the looks at the counter */
+    double start; /* of the readings of the counter */
     double last_look, first_joules, last_joules;
 } state;
 
@@ -61,7 +61,7 @@ static void keep_busy(state *state) {
 
 static double now(const state *state) { return monotonic_seconds() - state->start; }
 
-/* Looks at the counter, and writes a step down. */
+/* Reads the counter, and records a step. */
 static void look(state *state, edges *edges) {
     const double before = state->last_look;
     const double joules = nvml_energy_joules();
@@ -79,7 +79,7 @@ static void look(state *state, edges *edges) {
     state->last_joules = joules;
 }
 
-/* For so many seconds. */
+/* Keeps the GPU busy for this many seconds. */
 static void run_for(state *state, double seconds, edges *edges) {
     const double until = now(state) + seconds;
     while (now(state) < until) {

@@ -1,4 +1,4 @@
-/* Keeps the GPU busy with one thing for seconds, and watches the driver's energy counter. */
+/* Keeps the GPU busy with one kernel for seconds, and watches the driver's energy counter. */
 #pragma once
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 enum { MOST_EDGES = 4096 };
 
-/* The counter moves in steps, about every 100 ms. A step is known by the last look before it and
- * the first one after it, in seconds from the first look. */
+/* The counter moves in steps, about every 100 ms. A step is recorded by the last reading before it
+ * and the first one after it, in seconds from the first reading. */
 typedef struct edges {
     size_t count;
     double before[MOST_EDGES];
@@ -26,7 +26,7 @@ typedef struct metered {
                                    * that reason, 0 to 1; NAN if unknown */
 } metered;
 
-/* What is to be launched. launch enqueues one; NULL: nothing runs. */
+/* What to launch. launch enqueues one launch; NULL: nothing runs. */
 typedef struct metered_work {
     const char *name;
     void (*launch)(void *context, size_t number);

@@ -41,7 +41,7 @@ void nvml_open(const char *pci_bus_id) {
     }
 }
 
-/* A number of so many units; NAN if it is unknown. */
+/* A number in this unit; NAN if it is unknown. */
 static double ask(const char *name, double unit) {
     nvml_status (*query)(nvml_device, unsigned int *);
     unsigned int value = 0;

@@ -6,7 +6,7 @@
 
 #include "harness/device.h"
 
-/* Finds the GPU with this PCI bus id ("0000:1b:00.0"), which all others ask about. */
+/* Finds the GPU with this PCI bus id ("0000:1b:00.0"), which all other functions query. */
 void nvml_open(const char *pci_bus_id);
 
 /* NAN if unknown, as in all of these. */
@@ -20,7 +20,7 @@ double nvml_energy_joules(void);
 double nvml_limited_seconds(enum clock_limit limit);
 double nvml_celsius(void);      /* of the chip; NAN if unknown */
 double nvml_sm_clock_ghz(void); /* at this moment; NAN if unknown */
-/* What tells one card from another of its kind: "1f2e3d4c", the first digits of its UUID, or an
+/* Identifies one card among others of its kind: "1f2e3d4c", the first digits of its UUID, or an
  * empty text if unknown. */
 void nvml_card(char *text, size_t size);
 /* "580.65.06", or an empty text if unknown. */

@@ -5,7 +5,7 @@
 namespace {
 
 /* One block computes a TILE x TILE piece of the output, each of its threads PER_THREAD x PER_THREAD
- * elements that lie SPACING apart, so that neighbouring threads read neighbouring values. */
+ * elements that are SPACING apart, so that neighbouring threads read neighbouring values. */
 constexpr int TILE = 64;
 constexpr int DEPTH = 16;
 constexpr int SPACING = 16;
@@ -21,7 +21,7 @@ constexpr size_t PRODUCTS_PER_LAUNCH = (size_t)1 << 37;
 constexpr size_t MOST_BLOCKS = (size_t)1 << 20;
 
 /* Copies a [TILE][DEPTH] piece of a row-major [rows][k] matrix, transposed; zeros outside of it.
- * The padding keeps the threads that write a column out of each other's banks. */
+ * The padding keeps threads that write a column from hitting the same banks. */
 template <enum number FORMAT>
 __device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const void *matrix, size_t rows,
                           size_t k, size_t first_row, size_t first_k) {
@@ -37,7 +37,7 @@ __device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const void *matrix, s
     }
 }
 
-/* Puts the element at `position` of D in its place of the reference. */
+/* Stores the element at `position` of D in its place in the reference. */
 __device__ void store_element(const reference &reference, const problem &problem, size_t i,
                               size_t position, double sum, double magnitude, double partials) {
     if (reference.arithmetic.takes_c) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS)
         for (size_t first_k = 0; first_k < k; first_k += DEPTH) {
             load_tile<FORMAT>(tile_a, problem.a, m, k, first_row, first_k);
             load_tile<FORMAT>(tile_b, problem.b, n, k, first_column, first_k);
-            __syncthreads(); /* the tiles are complete before anybody reads them */
+            __syncthreads(); /* the tiles are complete before any thread reads them */
 #pragma unroll
             for (int inner = 0; inner < DEPTH; ++inner) {
                 double column_values[PER_THREAD];
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(THREADS)
                         sum[i][j] = fma(row_value, column_values[j], sum[i][j]);
                         magnitude[i][j] =
                             fma(fabs(row_value), fabs(column_values[j]), magnitude[i][j]);
-                        /* A group has ended; not one that lies behind the last product. */
+                        /* A group has ended; not one past the last product. */
                         if (PARTIALS && inner % FP16_SUM_GROUP == FP16_SUM_GROUP - 1 &&
                             first_k + inner < k + FP16_SUM_GROUP - 1) {
                             partials[i][j] += fabs(sum[i][j]);
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(THREADS)
                     }
                 }
             }
-            __syncthreads(); /* everybody has read the tiles before they are overwritten */
+            __syncthreads(); /* all threads have read the tiles before they are overwritten */
         }
 
 #pragma unroll
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* What the computations that move words say: a thread, a word; no tiles. */
+/* For the computations that move words: one word per thread; no tiles. */
 __global__ void __launch_bounds__(THREADS)
     reference_words(reference reference, problem problem, size_t first, size_t end) {
     const size_t stride = (size_t)gridDim.x * THREADS;

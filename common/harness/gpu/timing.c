@@ -46,8 +46,8 @@ static void launch(const session *session, int who, size_t count) {
     }
 }
 
-/* The seconds of a launch, of so many after a warm-up launch and, if it is gated, the gate. The
- * clocks are read outside the time, so that the readings cost no timed microsecond. */
+/* The seconds per launch, for this many launches after a warm-up launch and, if gated, the gate.
+ * The clocks are read outside the time, so that the readings cost no timed microsecond. */
 static double time_launches(const session *session, int who, size_t launches, bool gated) {
     struct CUstream_st *stream = session->device->stream;
     const int sms = session->device->info.sms;
@@ -78,7 +78,7 @@ static void burst(const session *session, int who, double result[MEASURES]) {
     result[CLOCK_GHZ] = clocks_mean_ghz(stream);
 }
 
-/* The clock is not read: the kernel that does would make the stream a busy one. */
+/* The clock is not read: the kernel that reads it would make the stream busy. */
 static void call(const session *session, int who, double result[MEASURES]) {
     double seconds[CALLS_PER_ROUND];
     sleep_seconds(1e-3 * IDLE_MS);
@@ -123,7 +123,7 @@ static void sustained(session *session, int who, double result[MEASURES]) {
 }
 
 /* How many launches a round of the burst protocol times: one number for all contenders, so that
- * none of them has more launches to warm up in; so many that the fastest fills a time, within
+ * none of them warms up over more launches; enough for the fastest to fill a certain time, within
  * limits. Before that, everything that is launched after a gate is launched without one. */
 static size_t burst_launches(const session *session) {
     const timing *timing = session->timing;
@@ -138,7 +138,7 @@ static size_t burst_launches(const session *session) {
     return launches > BURST_MOST_LAUNCHES ? BURST_MOST_LAUNCHES : (size_t)launches;
 }
 
-/* All contenders, from the one on whose turn it is. */
+/* Times all contenders, beginning with the one whose turn it is. */
 static void run_round(session *session, size_t turn) {
     timing *timing = session->timing;
     const size_t round = timing->rounds;
@@ -170,7 +170,7 @@ void timing_run(const device *device, const options *options, size_t copies, wor
                 const contenders *contenders, timing *timing) {
     const size_t rounds = (size_t)options->rounds;
     session session = {device, contenders, timing, copies, false};
-    /* SA_RESETHAND: the second Ctrl-C does what it always does. */
+    /* SA_RESETHAND: the second Ctrl-C ends the program as usual. */
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     struct sigaction previous;
     progress progress;

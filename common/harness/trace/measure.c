@@ -31,7 +31,7 @@ static void check_launch(const uint32_t *block, const trace *trace) {
     }
 }
 
-/* Of a launch that is not wanted nothing is written down. */
+/* A launch that is not to be traced records nothing. */
 trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3]) {
     trace *trace = request.wanted;
     if (trace == NULL) {
@@ -50,7 +50,7 @@ trace_control trace_next_launch(const uint32_t grid[3], const uint32_t block[3])
     return request.control;
 }
 
-/* One launch of everybody: what they wrote is checked. */
+/* Launches each contender once; their outputs are checked. */
 static void launch_and_verify(workload *workload, const options *o, verification *verification,
                               trace *trace) {
     timing one_launch = {0};
@@ -68,7 +68,7 @@ static void launch_and_verify(workload *workload, const options *o, verification
     verify_after_timing(workload, o, &one_launch, verification);
 }
 
-/* What a warp touched last has no event behind it that would have written it down. */
+/* A warp's last accesses have no later event that would have recorded them. */
 static void add_last_touches(trace *trace, size_t number) {
     trace_warp *warp = &trace->warp[number];
     for (uint32_t i = 0; i < TRACE_TOUCHES; ++i) {
@@ -83,8 +83,8 @@ static void add_last_touches(trace *trace, size_t number) {
     }
 }
 
-/* What the launch has written down. A kernel that calls nothing that is traced leaves nothing to
- * show. */
+/* What the launch has recorded. A kernel that calls no traced function has nothing to show.
+ * */
 static void download(const buffer *warps, const buffer *events, trace *trace) {
     const size_t count = trace_warps(trace);
     uint32_t most = 0;
