@@ -20,9 +20,10 @@ ONE_TILE = {"a03": (256, 128, 64), "a04": (256, 128, 64), "t02": (32, 32, 0), "t
 def pictures():
     """All of them, which need matplotlib, each as (name, data, draw): data(answers, records) picks what
     it shows out of the probes' answers, plain numbers and texts; draw(pyplot, data) draws that."""
-    from plots.draw.ideas import banks, fragments, tiles
+    from plots.draw.ideas import banks, fragments, rungs, tiles, waves
 
-    return (*fragments.PICTURES, *banks.PICTURES, *tiles.PICTURES)
+    modules = (fragments, banks, tiles, waves, rungs)
+    return tuple(picture for module in modules for picture in module.PICTURES)
 
 
 def ask(probe, *arguments):
@@ -40,7 +41,8 @@ def draw(pyplot, runs, folder):
     """Draws all into that folder."""
     answers = {f"bank_conflicts-{rung}": shape for rung, shape in ONE_TILE.items()}
     answers["layouts"] = ()
-    answers["tile_orders"] = (recorded.HEADLINE_SIZE, runs.headline()["gpu"]["sms"])
+    of_gpu = (recorded.HEADLINE_SIZE, runs.headline()["gpu"]["sms"])
+    answers.update(tile_orders=of_gpu, rungs=of_gpu)
     answers = {probe: ask(probe, *arguments) for probe, arguments in answers.items()}
     folder.mkdir(parents=True, exist_ok=True)
     for name, data_of, draw_picture in pictures():

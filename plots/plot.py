@@ -20,6 +20,7 @@ from bench.records import recorded
 from plots import ideas
 from plots.draw import (
     energy,
+    power,
     records,
     ring,
     roofline,
@@ -32,7 +33,7 @@ from plots.draw import (
 )
 
 PICTURES = (tracks.Ladder, share_and_clock, roofline, sizes, sustained)
-PICTURES += (tracks.Shapes("a"), tracks.Shapes("t"), energy)
+PICTURES += (tracks.Shapes("a"), tracks.Shapes("t"), energy, power)
 
 
 def draw(pyplot, picture, runs, folder):

@@ -21,9 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "plots" / "ideas"
 PROBES = ROOT / "build" / "probes"
-LEAST_PIXELS = 9  # of a text, where GitHub shows a picture 800 pixels wide
-SHOWN_WIDTH = 800
-MOST_COVERED = 0.15  # of a text by another one
 
 from tools import pictures
 from tools.pictures import check_picture, plot, require, same, suffixed, svg_of, texts_of
@@ -40,6 +37,14 @@ SHOWN = {  # of each picture: texts, and words in texts
     "bank-conflicts": (["a03, row after row", "32 passes where 4 would do"], ["t03"]),
     "tile-orders": (["v05: column by column", "15"], ["MB of A and B", GPU]),
     "tile-orders-l2": (["v10", "v13"], ["A and B once", "model", GPU]),
+    "wave-reuse": (["wave 6", "v13: every other wave walks k backwards"], ["% found", GPU]),
+    "matrix-descriptor": (["0x4000004000010846", "15.0", "swizzle"], ["128-byte swizzle"]),
+    "two-consumers": (["warp 11", "168", "40"], ["rows 64 to 127 of D", "= 64,512, of 65,536"]),
+    "cluster-multicast": (["empty: 2 + 2 arrivals", "128 rows"], ["32 KiB; 48 KiB arrive"]),
+    "tall-tile": (
+        ["stage 2", "D: 50 KiB", "sums"],
+        ["24 % fewer bytes per FLOP", "2 blocks of 64"],
+    ),
 }
 
 
@@ -254,28 +259,42 @@ def test_orders(_):
         same(abs(m - last_m) + abs(n - last_n), 1)
 
 
-def modelled(order, size, capacity, backwards):
-    """The L2 as a cache that holds what was used last: bytes from DRAM, wave by wave."""
-    cache, used, reads = OrderedDict(), 0, []
+def modelled(order, size, capacity, backwards, marks=None):
+    """The L2 as a cache that holds what was used last: [(wave, step, slices of A and B that were not
+    there)], in their order. marks: of each tile whether A and B are read again; what isn't goes
+    first."""
+    cache, used, found = OrderedDict(), 0, []
     tiles, workers = tiles_of(order), order["workers"]
     for wave, first in enumerate(range(0, len(tiles), workers)):
-        part = tiles[first : first + workers]
+        part = range(first, min(first + workers, len(tiles)))
+        slices = {}  # {(side, row or column): (rows, stays)}
+        for side, place, rows in (("a", 0, order["tile_m"]), ("b", 1, order["tile_n"])):
+            for i in sorted(part, key=lambda i, place=place: tiles[i][place]):
+                slices[side, tiles[i][place]] = (rows, marks is None or marks[place][i])
         steps = range(-(-size // 64))
-        read = 0
         for k in reversed(steps) if backwards and wave % 2 else steps:
-            slices = [("a", m, k, order["tile_m"]) for m in sorted({m for m, _ in part})]
-            slices += [("b", n, k, order["tile_n"]) for n in sorted({n for _, n in part})]
-            for *name, rows in slices:
-                item, count = tuple(name), rows * 64 * 2
-                if item not in cache:
-                    read += count
+            missing = []
+            for name, (rows, stays) in slices.items():
+                item, count = (*name, k), rows * 64 * 2
+                if item in cache:
+                    del cache[item]
+                else:
+                    missing.append((name[0], count))
                     used += count
-                    cache[item] = count
-                cache.move_to_end(item)
+                cache[item] = (stays, count)
                 while used > capacity:
-                    used -= cache.popitem(last=False)[1]
-        reads.append(read)
-    return reads
+                    oldest = next((one for one in cache if not cache[one][0]), next(iter(cache)))
+                    used -= cache.pop(oldest)[1]
+            found.append((wave, k, missing))
+    return found
+
+
+def bytes_of_waves(found):
+    """The bytes that each wave of modelled() reads from DRAM."""
+    reads = Counter()
+    for wave, _, missing in found:
+        reads[wave] += sum(count for _, count in missing)
+    return [reads[wave] for wave in sorted(reads)]
 
 
 def test_l2_model(_):
@@ -287,10 +306,90 @@ def test_l2_model(_):
         capacities = [mebibytes << 20 for mebibytes in (1, 3, 6, 16)]
         for capacity in capacities:
             found = tiles.dram_reads(order, size, capacities, capacity)
-            wanted = modelled(order, size, capacity, name == "v13")
+            wanted = bytes_of_waves(modelled(order, size, capacity, name == "v13"))
             same((name, capacity, found["dram_reads_of_waves"]), (name, capacity, wanted))
             same(found["dram_reads"][capacities.index(capacity)], sum(wanted))
         same((name, sum(wanted)), (name, 2 * size * size * 2))
+
+
+def test_waves(_):
+    """The waves are v14's, marked as they are read; what one finds is what a cache holds."""
+    from plots.draw.ideas import waves
+
+    shown, rungs = shown_in("wave-reuse"), answer("rungs", 8192, 132)
+    order = rungs["v14 order"]
+    same(tiles_of(order), tiles_of(orders()["v13"]))
+    for number, tiles in shown["waves"].items():
+        there = set(tiles_of(tiles))
+        after = tiles_of(order)[(int(number) + 1) * 128 : (int(number) + 2) * 128]
+        same(there, set(tiles_of(order)[int(number) * 128 : (int(number) + 1) * 128]))
+        for axis, key in enumerate(("row_again", "column_again")):
+            again = {tile[axis] for tile in after}
+            same(tiles[key], [int(tile[axis] in again) for tile in tiles_of(tiles)])
+    size, small = 2048, answer("rungs", 2048, 8)["v14 order"]
+    facts = {**rungs["v14"], "workers": small["workers"]}
+    marks = (small["row_again"], small["column_again"])
+    for backwards, hints, _ in waves.RUNGS.values():
+        for capacity in (1 << 20, 3 << 20, 6 << 20):
+            found = waves.hits(small, facts, size, capacity, backwards, hints)
+            how = {"marks": marks if hints else None}
+            order = {**small, **facts}
+            missing = {
+                k: sum(side == "a" for side, _ in lacks)
+                for wave, k, lacks in modelled(order, size, capacity, backwards, **how)
+                if wave == waves.SHOWN
+            }
+            part = small["m"][waves.SHOWN * 8 : (waves.SHOWN + 1) * 8]
+            wanted = [1 - missing[k] / len(set(part)) for k in sorted(missing)]
+            same((capacity, backwards, hints, found), (capacity, backwards, hints, wanted))
+
+
+# ---------------------------------------------------------------------------- rungs
+
+
+def test_rungs(_):
+    """The rungs' constants are those of their sources, and what follows from them is right."""
+    found = answer("rungs", 8192, 132)
+    names = {"tile_m": "BM", "tile_n": "BN", "bk": "BK", "stages": "STAGES", "cluster": "CLUSTER"}
+    names |= {"producer_registers": "PRODUCER_REGISTERS", "consumers": "CONSUMERS"}
+    names |= {"consumer_registers": "CONSUMER_REGISTERS"}
+    for rung in ("v05", "v07", "v08", "v14", "v16"):
+        facts = found[rung]
+        same(
+            (rung, [facts[key] for key in names]),
+            (rung, [constant(rung, n) for n in names.values()]),
+        )
+        m, n, k = (facts[key] for key in ("tile_m", "tile_n", "bk"))
+        same((facts["a_bytes"], facts["b_bytes"]), (2 * m * k, 2 * n * k))
+        same(facts["threads"], 128 * (1 + facts["consumers"]))
+        same(facts["sums"], m * n // (128 * facts["consumers"]))
+        ring = facts["stages"] * (facts["a_bytes"] + facts["b_bytes"])
+        require(ring + facts["d_bytes"] < 227 << 10, f"{rung} has more than a CTA may")
+        launch = found["v05"]["threads"]
+        after = 128 * (
+            facts["producer_registers"] + facts["consumers"] * facts["consumer_registers"]
+        )
+        require(after <= launch * shown_in("two-consumers")["launch_registers"], f"{rung}: {after}")
+    same([found[rung]["d_bytes"] for rung in ("v14", "v16")], [2 * 64 * 128 * 2, 2 * 64 * 200 * 2])
+    lines = {
+        "v07": ["mbarrier_init(&smem.empty[stage], CONSUMERS);"],
+        "v08": [
+            "mbarrier_init(&smem.empty[stage], CONSUMERS * CLUSTER);",
+            "rows_b = BN / CLUSTER;",
+        ],
+    }
+    for rung, wanted in lines.items():
+        same((rung, [line for line in wanted if line not in source(rung)]), (rung, []))
+
+
+def test_descriptor(_):
+    """PTX ISA, Matrix Descriptor Format: the fields of each step's descriptor."""
+    shown = shown_in("matrix-descriptor")
+    same(shown["fields"], [1, 0, 1024 // 16, 1, shown["address"] // 16])
+    for step, descriptor in enumerate(shown["steps"]):
+        start = (shown["address"] + 32 * step) // 16
+        same(descriptor, start | 1 << 16 | 64 << 32 | 1 << 62)
+    same(shown["chunks"], [swizzled(16 * i, 128) for i in range(64)])
 
 
 # ---------------------------------------------------------------------------- pictures
@@ -340,20 +439,9 @@ def test_legible(_):
 
     pyplot = import_pyplot()
     for name, _, draw in ideas.pictures():
-        figure, svg = draw(pyplot, shown_in(name)), svg_of(drawn() / name)
+        figure = draw(pyplot, shown_in(name))
         style.settle(figure)
-        width = float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
-        sizes = [float(size) for size in re.findall(r"font(?:-size)?: [^;]*?([\d.]+)px", svg)]
-        least = min(sizes) * SHOWN_WIDTH / width
-        require(least >= LEAST_PIXELS, f"{name}: a text of {least:.1f} pixels")
-        written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
-        written += [text for legend in figure.legends for text in legend.get_texts()]
-        written += [axes.title for axes in figure.axes]
-        for text in written:
-            box, whole = text.get_window_extent(), figure.bbox
-            inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1
-            require(inside or not text.get_text(), f"{name}: '{text}' leaves the picture")
-        same((name, pictures.overlaps(written, MOST_COVERED)), (name, []))
+        pictures.check_legible(figure, name)
         pyplot.close(figure)
 
 

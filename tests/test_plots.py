@@ -88,8 +88,9 @@ def test_recorded(_):
         "sizes": ["8192"],
         "sustained": ["cuBLAS"],
         "energy": ["tensor cores"],
+        "power": ["v01: 1.98 GHz", "v16", "cuBLAS"],
     }
-    for name in ("sizes", "sustained", "energy"):
+    for name in ("sizes", "sustained", "energy", "power"):
         if f"{name}: not drawn: " in output:
             del names[name]
     for name, labels in names.items():
@@ -113,6 +114,19 @@ def test_committed(_):
         fresh, old = (pictures.texts_of(pictures.svg_of(file)) for file in (path, there))
         require(fresh == old, f"plots/{path.name} is of other results ('make plots')")
         check_picture(there)
+
+
+def test_legible(_):
+    """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
+    from plots import plot as program
+    from plots.draw import records, ring, style
+
+    pyplot, runs = program.import_pyplot(), records.load()
+    for picture in (*program.PICTURES, *ring.pictures(runs)):
+        figure = picture.draw(pyplot, picture.find(runs), runs)
+        style.settle(figure)
+        pictures.check_legible(figure, picture.NAME)
+        pyplot.close(figure)
 
 
 def test_grey(_):
@@ -288,14 +302,14 @@ def test_ladder(folder):
 
 
 def test_changes(folder):
-    """Every rung's change of speed, share and clock stands in figures, and none on another."""
+    """Every rung's change of speed, share and clock is there in figures, and none on another."""
     from plots.draw import share_and_clock
     from plots.plot import import_pyplot
 
     run_of = headline()
     readings = (*share_and_clock.READINGS, "tflops")
     known = [v for reading in readings for v in share_and_clock.changes(run_of, reading)[1:]]
-    figures = [share_and_clock.percent(v, 0 if v > 100 else 1) for v in known if v is not None]
+    figures = [share_and_clock.percent(v) for v in known if v is not None]
     shows(share_and_clock, records_of(run_of), folder, figures)
     figure = share_and_clock.draw(import_pyplot(), run_of, None)
     figure.draw_without_rendering()
@@ -382,6 +396,11 @@ def test_roofline(folder):
             step["counters"][metric] *= 1 + 4 / (1 + i)
         counters["steps"].append(step)
     words = [ladder["gpu"]["name"], "burst protocol"]
+    for name, tile in roofline.WALK.items():
+        source = next((ROOT / "steps").glob(f"{name}_*.cu")).read_text(encoding="utf-8")
+        sides = [f"constexpr int B{side} = {n};" for side, n in zip("MN", tile.split(" × "))]
+        same((name, [line for line in sides if line not in source]), (name, []))
+        words.append(f"{name}: {tile}")
     runs = records_of(ladder, counters)
     same(shows(roofline, runs, folder, [*track("v"), "cuBLAS"], words), [])
     first["counters"]["dram__bytes_read.sum"] = None
@@ -391,22 +410,42 @@ def test_roofline(folder):
 
 
 def test_energy(folder):
-    """The energy budget, from a made-up run of the parts: every line of it, and every part."""
+    """The energy budget, from a made-up run of the parts: every line of it, and the parts in words."""
     from plots.draw import energy
 
     one = fake_energy.record()
     joules = f"{1e3 * fake_energy.WHOLE['tensor']:.0f} mJ"
-    names = ["tensor cores", "not attributed", *fake_energy.NAMES]
-    words = [joules, "v14: 1.112 ± ", one["gpu"]["name"]]
-    shows(energy, records_of(energy=(one,)), folder, names, words)
-    each = [f"{rung}: 1.112 ± 0.000 J" for rung in ("v14", "v16")]
-    titles = [f"{words} per GEMM" for words in (*each, ", ".join(each))]
-    titles += ["the parts of v14", "the parts of v16"]
+    names = ["tensor cores", "not attributed", *energy.PARTS.values()]
+    each = [f"{rung}: 1.112 ± 0.000 J per GEMM" for rung in ("v14", "v16")]
+    words = [joules, one["gpu"]["name"]]
+    shows(energy, records_of(energy=(one,)), folder, [*names, each[0]], words, ["not measured"])
     runs = records_of(energy=(fake_energy.record(rung="v16"), one))
-    shows(energy, runs, folder, [*names, "multiply-n104", "multiply-n128"], titles)
+    shows(energy, runs, folder, [*names, *each], words, ["measured on different"])
+    other = fake_energy.record(rung="v16")
+    other["commit"] = "7654321"
+    shows(energy, records_of(energy=(other, one)), folder, each, ["measured on different"])
     lacking("make energy", energy.find, records_of(chosen=True))
     broken = (fake_energy.record("waiting"),)
     lacking("the parts waiting", energy.find, records_of(chosen=True, energy=broken))
+
+
+def test_power(folder):
+    """Clock against watts and TFLOPS against joules, with the parts of a rung if there are any."""
+    from plots.draw import power
+
+    made = sustained_of(headline())
+    timings = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(made)}
+    timings["v01"].update(watts=400.0, sm_clock_ghz=1.98)
+    names = ["v01: 1.98 GHz", track("v")[-1], "cuBLAS"]
+    words = ["the power limit", "sustained protocol", made["gpu"]["name"], "v02: "]
+    one = fake_energy.record()
+    parts = ["nothing runs", f"parts of {one['rung']}, measured apart"]
+    shows(power, records_of(made), folder, names, words, parts)
+    shows(power, records_of(made, energy=(one,)), folder, [*names, *parts], words)
+    few = sustained_of(headline())
+    few["rungs"] = few["rungs"][-3:]
+    same(power.find(records_of(made, few))[0], made)
+    lacking("--protocol sustained", power.find, records_of(headline()))
 
 
 def test_other_gpu(folder):

@@ -71,9 +71,10 @@ def fills_of(trace, text):
 
 
 def moving(name, text):
-    """What the rung's page shows of its trace on the emulator, or None: `text` is the rung."""
+    """What the rung's page shows of its trace on the emulator, or None if it has none or no k-tiles:
+    `text` is the rung."""
     path = recorded.TRACES / f"{name}-emulator.json"
-    if not path.is_file():
+    if not path.is_file() or not BK.search(text):
         return None
     record = recorded.load_record(path)
     trace = traces.Trace(record)

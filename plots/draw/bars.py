@@ -6,33 +6,30 @@ from plots.draw import style
 
 
 def spread_of(values):
-    """The distances from the median to the 10th and the 90th percentile, as errorbar wants them."""
+    """The distances from the median to the 10th and the 90th percentile, as errorbar takes them."""
     median = values["median"]
     return [[median - values["low"]], [values["high"] - median]]
 
 
 def rung(axes, x, entry, measure, top, size=11):
-    """One bar with its spread, its rate and its ratio to what it is compared with."""
+    """One bar with its spread; at its foot, where no line crosses it, its rate and its ratio to what it
+    is compared with."""
     if "failed" in entry:
         axes.text(x, 0.01 * top, "failed", ha="center", va="bottom", rotation=90)
         return
     rate = entry["timing"]["step"][measure.rate]
-    value = rate["median"]
-    what = "rung: median and 10th to 90th percentile; below it the ratio to "
+    what = "rung: median and 10th to 90th percentile; at its foot the ratio to "
     what += f"{measure.other_name} in the same run"
-    axes.bar(x, value, width=0.74, color=style.SKY, zorder=2, label=what)
-    axes.errorbar(x, value, yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4)
-    # A tall bar carries its labels inside, clear of the spread's line, the upper one in front
-    # of what crosses the bar; a short one above it.
-    inside = value > 0.22 * top
-    ground = {"boxstyle": "square,pad=0.05", "facecolor": style.SKY, "edgecolor": "none"}
-    y = min(value, rate["low"]) if inside else rate["high"]
-    offsets = (-9, -9 - 1.45 * size) if inside else (5 + 1.4 * size, 6)
-    ratio = entry["timing"][measure.ratio]["median"]
-    rate_text = (f"{value:.0f}", "bold", ground if inside else None)
-    how = {"va": "top" if inside else "bottom", "fontsize": size, "zorder": 5}
-    for offset, (text, weight, box) in zip(offsets, (rate_text, (f"{ratio:.3f}", "normal", None))):
-        style.note(axes, text, (x, y), (0, offset), fontweight=weight, bbox=box, **how)
+    axes.bar(x, rate["median"], width=0.74, color=style.SKY, zorder=2, label=what)
+    axes.errorbar(
+        x, rate["median"], yerr=spread_of(rate), color="black", capsize=4, linewidth=1.2, zorder=4
+    )
+    y = 0 if rate["median"] > 0.16 * top else rate["high"]  # a short bar has them above it
+    for offset, words, weight in (
+        (6 + 1.45 * size, f"{rate['median']:.0f}", "bold"),
+        (6, f"{entry['timing'][measure.ratio]['median']:.3f}", "normal"),
+    ):
+        style.note(axes, words, (x, y), (0, offset), fontsize=size, fontweight=weight, zorder=5)
 
 
 def rungs(axes, ladder, measure, top, size=11):

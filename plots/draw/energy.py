@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from bench.energy import budget
 from bench.records import recorded
-from plots.draw import bars, style
+from plots.draw import style
 from plots.draw.records import Missing
 
 NAME = "energy"
 COMMAND = "make energy"
-# What each line of the budget looks like; told apart without colour by hatch and by its words.
-LOOKS = {
-    "idle": {"color": "0.85"},
-    "awake": {"color": "0.72", "hatch": ".."},
-    "tensor": {"color": style.VERMILION},
-    "operands": {"color": style.ORANGE, "hatch": "///"},
-    "l2": {"color": style.SKY},
-    "dram": {"color": style.BLUE, "hatch": "xx"},
-    "store": {"color": style.GREEN},
-    "exchange": {"color": style.PURPLE, "hatch": "\\\\\\"},
-    "waiting": {"color": style.YELLOW, "hatch": "--"},
-    "rest": {"color": "white", "hatch": "oo"},
+LOOKS = ({"color": style.SKY}, style.HATCHED, {"color": style.GREEN})  # of the rungs
+PARTS = {  # those that the lower panel shows, and what is in them
+    "whole": "the whole kernel",
+    "no-store": "without the stores of D",
+    "no-dram": "… nor DRAM: the L2 has A and B",
+    "no-loads": "… nor any loads",
+    "multiply": "… nor barriers: wgmma alone",
+    "multiply-zeros": "wgmma alone, on zeros",
+    "loads": "loads alone, through DRAM",
+    "loads-l2": "loads alone, from the L2",
+    "waiting": "barriers alone",
+    "one-sm": "one warp on one SM",
+    "idle": "nothing runs",
 }
-WATTS = "each part by itself, for seconds: watts, and below them the SM clock in GHz"
-ERROR = {"fmt": "none", "ecolor": "black", "capsize": 3, "linewidth": 1.1, "zorder": 3}
-# How far a budget's axis goes beyond its longest bar, by how many stand beside each other.
-ROOM_FOR_WORDS = {1: 1.28, 2: 1.75}
+HEIGHT = 0.86  # of a row: its rungs' bars
+ROW_INCHES = {1: 0.22, 2: 0.31}  # by how many rungs; more have as much as two
+ERROR = {"fmt": "none", "ecolor": "black", "capsize": 2, "linewidth": 1.1, "zorder": 3}
 
 
 def find(records):
@@ -43,59 +43,51 @@ def find(records):
     return sorted(found, key=lambda run: (run["rung"], run["date"]))
 
 
-def budget_panel(axes, made, limits):
-    """A bar for each line of the budget, in its order. limits: of the axis, in mJ."""
-    for y, entry in enumerate(made.entries):
-        value = 1e3 * entry.joules
-        axes.barh(y, value, height=0.72, zorder=2, **LOOKS[entry.name], **style.EDGE)
-        reach = [[value - 1e3 * entry.low], [1e3 * entry.high - value]]
-        axes.errorbar(value, y, xerr=reach, color="black", capsize=3, linewidth=1.1, zorder=3)
-        words = f"{value:.0f} mJ, {100 * entry.share(made.joules):.1f} %"
-        how = {"ha": "left", "va": "center", "fontsize": 10, "bbox": style.CLEAR}
-        style.note(axes, words, (max(value, 1e3 * entry.high, 0), y), (5, 0), **how)
-    axes.set_yticks(range(len(made.entries)), [entry.words for entry in made.entries], fontsize=10)
-    axes.invert_yaxis()
+def panel(axes, names, rungs, title):
+    """A row for each name with a bar of each rung. rungs: of each [(value, low, high, words)], the
+    value None where there is no bar; low and high, its line, may be None."""
+    height = HEIGHT / len(rungs)
+    furthest = []
+    for i, (entries, look) in enumerate(zip(rungs, LOOKS)):
+        for row, (value, low, high, words) in enumerate(entries):
+            y = row - HEIGHT / 2 + (i + 0.5) * height
+            axes.barh(y, value or 0, height=height, zorder=2, **{**look, **style.EDGE})
+            if low is not None:
+                axes.errorbar(value, y, xerr=[[value - low], [high - value]], **ERROR)
+            end = max(value or 0, high or 0, 0)
+            how = {"ha": "left", "va": "center_baseline", "fontsize": 9}
+            style.note(axes, words, (end, y), (5, 0), **how)
+            furthest.append(end)
+    axes.set_yticks(range(len(names)), names, fontsize=10)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlim(*limits)
+    axes.set_xlim(min(0, -0.06 * max(furthest)), 1.42 * max(furthest))
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_xlabel("millijoules of one GEMM, sustained")
     axes.grid(axis="x")
+    axes.set_title(title, fontsize=11)
 
 
-def limits_of(budgets):
-    """Between which mJ all lines of these budgets lie, with room for their words."""
-    lines = [entry for made in budgets for entry in made.entries]
-    highest = 1e3 * max(max(entry.high, entry.joules) for entry in lines)
-    room = ROOM_FOR_WORDS[min(len(budgets), 2)]
-    return min(0, 1.3e3 * min(entry.low for entry in lines)), room * highest
+def budget_rows(made):
+    """What panel() draws of one rung's budget, in mJ."""
+    found = []
+    for entry in made.entries:
+        value, low, high = (1e3 * joules for joules in (entry.joules, entry.low, entry.high))
+        words = f"{value:.0f} mJ, {100 * entry.share(made.joules):.1f} %".replace("-", "−")
+        found.append((value, low, high, words))
+    return found
 
 
-def parts_panel(axes, run):
-    """The watts of every part, with the clock that it had."""
-    parts = list(budget.good_parts(run).values())
-    values = [part["watts"] for part in parts]
-    words = {}
-    for part in parts:
-        clock = part["sm_clock_ghz"]
-        words[part["watts"]] = f"{part['watts']:.0f}" + (f"\n{clock:.2f}" if clock else "")
-    how = {"color": style.SKY, **style.EDGE, "label": WATTS}
-    bars.labelled(axes, range(len(parts)), values, words.get, size=9, width=0.74, **how)
-    axes.errorbar(range(len(parts)), values, yerr=[one["watts_error"] for one in parts], **ERROR)
-    axes.set_ylim(0, 1.3 * max(values))
-    axes.set_ylabel("watts")
-    axes.grid(axis="y")
-    names = [part["part"] for part in parts]
-    style.name_ticks(axes, names, fontsize=9, rotation=40, ha="right", rotation_mode="anchor")
-
-
-def panels(pyplot, count):
-    """(figure, axes of that many budgets beside each other, axes of their parts below them)."""
-    heights = (1.35, 1) if count == 1 else (2, *[1] * count)  # of the axes
-    inches = 8.4 if count == 1 else 8.9
-    figure = pyplot.figure(figsize=(style.WIDTH, inches), layout="constrained")
-    grid = figure.add_gridspec(1 + count, count, height_ratios=heights, hspace=0.03 * count)
-    budgets = [figure.add_subplot(grid[0, column]) for column in range(count)]
-    return figure, budgets, [figure.add_subplot(grid[1 + place, :]) for place in range(count)]
+def part_rows(run, names):
+    """The same of its parts; those that don't run on their own clock have watts alone."""
+    parts, found = budget.good_parts(run), []
+    for name in names:
+        part = parts.get(name)
+        joules = part and part["joules"] and 1e3 * part["joules"]
+        words = f"{joules:.0f} mJ: " if joules else ""
+        words += f"{part['watts']:.0f} W" if part else "not measured"
+        words += f" at {part['sm_clock_ghz']:.2f} GHz" if part and part["sm_clock_ghz"] else ""
+        found.append((joules, None, None, words))
+    return found
 
 
 def joules_words(run, made):
@@ -104,29 +96,26 @@ def joules_words(run, made):
 
 
 def draw(pyplot, runs, _):
-    """The whole figure: all budgets to the same scale, and the watts of their parts."""
+    """The whole figure: the budgets above, the parts that they are made from below."""
     budgets = [budget.make(run) for run in runs]
-    figure, uppers, lowers = panels(pyplot, len(runs))
-    limits = limits_of(budgets)
-    for upper, lower, made, run in zip(uppers, lowers, budgets, runs):
-        budget_panel(upper, made, limits)
-        parts_panel(lower, run)
-        if len(runs) > 1:
-            upper.set_title(f"{joules_words(run, made)} per GEMM", fontsize=11)
-            lower.set_title(f"the parts of {run['rung']}", fontsize=11)
-    for upper in uppers[1:]:
-        upper.tick_params(axis="y", labelleft=False)
-    rungs = ", ".join(joules_words(run, made) for run, made in zip(runs, budgets))
-    first = runs[0]
-    title = (
-        f"{rungs} per GEMM. "
-        f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
+    lines = [entry.words for entry in budgets[0].entries]
+    inches = ROW_INCHES[min(len(runs), 2)]
+    rows = (len(lines), len(PARTS))
+    figure, (upper, lower) = style.figure_of(
+        pyplot, 2.2 + inches * sum(rows), 2, 1, height_ratios=rows
     )
-    left_out = "lines on millijoules: with any one of the parts left out of the fit"
-    more = [f"{left_out}; on watts: the counter's scatter"]
+    title = "the budget: millijoules of one GEMM, and percent of the whole"
+    panel(upper, lines, [budget_rows(made) for made in budgets], title)
+    title = "measured for it: the kernel with less and less in it, and parts alone"
+    panel(lower, list(PARTS.values()), [part_rows(run, PARTS) for run in runs], title)
+    lower.set_xlabel("millijoules of one launch")
+    for run, made, look in zip(runs, budgets, LOOKS):
+        upper.bar(0, 0, label=f"{joules_words(run, made)} per GEMM", **{**look, **style.EDGE})
+    first = runs[0]
+    title = f"{style.gpu_words(first)}: {style.computation(first)} {style.shape_words(first)}"
+    more = ["error bars: how far a bar moves if any one of the parts is left out of the fit"]
     if len({(run["commit"], run["gpu"].get("card")) for run in runs}) > 1:
-        more.append(
-            "The rungs were measured at different commits or on different cards: joules differ by that"
-        )
-    style.frame(figure, title, style.details(*runs), more=more)
+        more.append("The rungs were measured on different cards or commits: joules differ by that.")
+    title = f"Where the joules go. {title}"
+    style.frame(figure, title, style.details(*runs), columns=len(runs), more=more)
     return figure

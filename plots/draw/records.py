@@ -15,8 +15,8 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Records:
-    """The runs to draw from, in the order of recorded.precedence(). Those that nobody chose are the
-    home GPU's, unless another GPU is asked for."""
+    """The runs to draw from, in the order of recorded.precedence(). Unless the user chose them,
+    they are of the home GPU."""
 
     runs: Sequence
     chosen: bool  # named by the user, who may have measured less than all rungs at any size

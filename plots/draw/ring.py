@@ -19,10 +19,13 @@ DIGIT = 0.009  # of the axis: room for one
 BAR = 0.76  # of a row
 
 WRITING = (
-    "A traced warp stops to write each event down: that is most of what is white in its row. "
-    "Bars that nearly touch are one."
+    "A traced warp stops to record each event: most white gaps in its row are that. "
+    "Bars that nearly touch are drawn as one."
 )
-SEEN = "A stage counts as filled until somebody sees that its loads have landed. Numbers count its fills."
+SEEN = (
+    "A stage counts as being filled until a warp sees that its loads have landed. "
+    "Numbers count its fills."
+)
 EDGE = {"edgecolor": "0.2", "linewidth": THIN}
 STATES = {
     "filled": {"facecolor": style.SKY, "hatch": "////"},
@@ -38,7 +41,7 @@ DOES = {
 
 
 class Picture:
-    """The picture of one trace, as plot.py wants it."""
+    """The picture of one trace, for plot.py."""
 
     def __init__(self, record):
         self.NAME = f"trace-{recorded.trace_name(record)}"
@@ -84,25 +87,32 @@ def bars(axes, row, spans, looks, end):
             axes.broken_barh(narrow, place, linewidth=THIN, **plain)
 
 
-def legend(axes, trace, has_stages):
-    """A line of entries for the stages, one for the warps; they are filled column by column."""
+def legend(axes, entries):
+    """Of one panel, above it: what its colours say."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(label=text, **EDGE, **how) for text, how in entries]
+    how = {"frameon": False, "fontsize": 10, "borderaxespad": 0.2, "columnspacing": 1.6}
+    axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, **how)
+
+
+def legends(trace):
+    """(of the stages, of the warps)"""
     by_tma = any(warp.loads for warp in trace.warps)
     moves = recorded.measure_of(trace.record) is recorded.MOVES  # it multiplies nothing
-    upper = [
+    stages = [
         ("being filled by TMA" if by_tma else "being filled", STATES["filled"]),
-        ("full, and nobody reads it yet", STATES["full"]),
+        ("full, not yet read", STATES["full"]),
         ("being read" if moves else "being multiplied", STATES["read"]),
         ("empty", {"facecolor": "white"}),
     ]
-    lower = [
+    warps = [
         ("waits", DOES["waits"]),
         ("starts loads", DOES["loads"]),
         ("writes results", DOES["stores"]),
         ("reads the tile" if moves else "multiplies", DOES["multiplies"]),
     ]
-    for column in zip(upper, lower) if has_stages else zip(lower):
-        for text, how in column:
-            axes.broken_barh([], (0, 0), label=text, **EDGE, **how)
+    return stages, warps
 
 
 def number_fills(axes, row, stage, end):
@@ -169,14 +179,16 @@ def draw(pyplot, trace):
     warps = trace.warps[:MOST_ROWS]  # that have a row
     rows = [max(len(stages), 1), len(warps)]
     more = notes_below(trace, stages)
-    height = ROW_INCHES * sum(rows) + 2.2 + style.LINE_INCHES * len(more)
+    height = ROW_INCHES * sum(rows) + 2.5 + style.LINE_INCHES * len(more)
     height = min(max(height, HEIGHT[0]), HEIGHT[1])
     ratios = [row + 0.4 for row in rows] if stages else [1]
     figure, (*upper, lower) = style.stack(pyplot, height, ratios, 0.04)
+    of_stages, of_warps = legends(trace)
     for axes in upper:
         draw_stages(axes, trace, stages, end)
+        legend(axes, of_stages)
     draw_warps(lower, trace, warps, end)
-    legend(lower, trace, bool(stages))
+    legend(lower, of_warps)
     lower.set_xlim(0, end)
     lower.xaxis.set_major_formatter("{x:,.0f}")
     lower.set_xlabel(time_words(trace))
@@ -186,5 +198,5 @@ def draw(pyplot, trace):
     emulator = f"CPU emulator, policy {record['time']['policy']}"
     machine = record["gpu"]["name"] if record["gpu"] else emulator
     second = f"{machine}; {problem}, {style.when(record)}"
-    style.frame(figure, title, second, columns=4, more=more)
+    style.frame(figure, title, second, more=more)
     return figure

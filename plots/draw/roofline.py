@@ -1,4 +1,5 @@
-"""TFLOPS against FLOP per byte moved: what holds a rung back, the tensor cores or the memory?
+"""TFLOPS against FLOP per byte moved, as a walk up the ladder: what holds a rung back, the tensor cores
+or the memory?
 
 The times are a ladder's. The bytes were counted in another run, of one launch that began with cold
 caches: those between DRAM and L2, and those between L2 and the SMs.
@@ -15,8 +16,13 @@ from plots.draw.records import Missing
 
 NAME = "roofline"
 ELEMENT_BYTES = 2  # of bf16
-NEAR = 0.1  # of the bytes
-NAME_GAP = 0.034  # between names at the foot, of the width of the axes; less if they are many
+WALK = {  # the rungs that get a point, and their tiles
+    "v02": "64 × 64",
+    "v04": "128 × 128",
+    "v07": "128 × 256",
+    "v16": "256 × 200",
+}
+BELOW_TOP, TOP = list(WALK)[-2:]
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Kind:
     unit: int  # bytes
     mark: dict
     bar: dict
+    name: dict  # where a point's name is
 
 
 KINDS = {
@@ -37,6 +44,7 @@ KINDS = {
         1,
         {"marker": "o", "color": style.BLUE},
         {"color": style.BLUE},
+        {"xytext": (7, -7), "ha": "left", "va": "top"},
     ),
     "L2": Kind(
         "between L2 and the SMs",
@@ -44,6 +52,7 @@ KINDS = {
         32,
         {"marker": "s", "color": style.ORANGE},
         style.HATCHED,
+        {"xytext": (-7, 4), "ha": "right", "va": "bottom"},
     ),
 }
 
@@ -58,7 +67,7 @@ def find(records):
 
 
 def notes(found):
-    """The rungs whose bytes nobody counted."""
+    """The rungs whose bytes are not counted."""
     there = {name for name, _, _ in rows(*found)}
     lacking = [name for name in recorded.all_names(found[0]) if name not in there]
     return [f"no point for {', '.join(lacking)}: bytes not counted"] if lacking else []
@@ -84,46 +93,28 @@ def rows(ladder, counters):
     return found + ([("cuBLAS", ladder["cublas"]["tflops"]["median"], moved)] if moved else [])
 
 
-def apart(table):
-    """The rungs that get a point: those that move other bytes than the last one that did, by a tenth
-    of either kind at least; the first, the highest and cuBLAS in any case. The bars show all."""
-    names = [name for name, _, _ in table if name != "cuBLAS"]
-    shown = []
-    for row in table:
-        name, _, moved = row
-        near = shown and all(abs(moved[kind] / shown[-1][2][kind] - 1) < NEAR for kind in KINDS)
-        if not near or name in (names[-1], "cuBLAS"):
-            shown.append(row)
-    return shown
+def walk(table):
+    """The rungs that get a point, of none of them all. The bars show all."""
+    return [row for row in table if row[0] in WALK] or table
 
 
-def across(axes, x):
-    """Where that is in the axes' width, which is logarithmic."""
-    place = axes.transData.transform((x, axes.get_ylim()[0]))
-    return axes.transAxes.inverted().transform(place)[0]
-
-
-def draw_points(axes, points):
-    """The rungs at their intensities, {kind: [(name, FLOP per byte, TFLOPS)]}: all names side by side
-    at the foot, each with a line to its point, and above the axes whose bytes the points are."""
-    for kind, here in points.items():
-        _, x, y = zip(*here)
-        words = f"bytes {KINDS[kind].words}"
-        axes.scatter(x, y, s=46, zorder=4, edgecolors="black", label=words, **KINDS[kind].mark)
-    every = [point for here in points.values() for point in here]
-    gap = min(NAME_GAP, 1 / len(every))
-    wanted = [across(axes, at) for _, at, _ in every]
-    places = style.apart(style.within(wanted, gap), gap)
-    for (name, at, rate), place in zip(every, places):
-        how = {"rotation": 90, "ha": "center", "va": "bottom", "bbox": style.CLEAR}
-        style.lead(axes, name, (at, rate), (place, 0.03), **how)
-    middles = []
-    for here in points.values():
-        places = [across(axes, at) for _, at, _ in here]
-        middles.append((min(places) + max(places)) / 2)
-    for kind, place in zip(points, style.apart(middles, 0.3)):
-        how = {"transform": axes.transAxes, "ha": "center", "va": "bottom", "fontsize": 10}
-        axes.text(place, 1.02, f"bytes {KINDS[kind].words}", **how)
+def draw_walk(axes, kind, points):
+    """One kind's points, [(name, FLOP per byte, TFLOPS)], with an arrow from each to the next."""
+    _, x, y = zip(*points)
+    how = {"s": 64, "zorder": 4, "edgecolors": "black", **KINDS[kind].mark}
+    axes.scatter(x, y, label=f"bytes {KINDS[kind].words}", **how)
+    arrow = {"arrowstyle": "->", "color": KINDS[kind].mark["color"], "linewidth": 1.8}
+    arrow.update(shrinkA=5, shrinkB=5)
+    for here, there in zip(zip(x, y), zip(x[1:], y[1:])):
+        axes.annotate("", there, here, arrowprops=arrow, zorder=3)
+    for name, at, rate in points:
+        words = f"{name}: {WALK[name]}" if name in WALK else name
+        how = {"fontsize": 10, "bbox": style.CLEAR, "zorder": 3.5, **KINDS[kind].name}
+        if name == TOP:  # close to the one before it
+            how.update(xytext=(0, 7), ha="center", va="bottom")
+        elif name == BELOW_TOP:
+            how.update(KINDS["DRAM"].name)
+        axes.annotate(words, (at, rate), textcoords="offset points", **how)
 
 
 def roof_panel(axes, ladder, table, records):
@@ -135,20 +126,21 @@ def roof_panel(axes, ladder, table, records):
     peak, memory = style.tensor_peak(records, ladder), records.memory_peak(ladder["gpu"])
     every = [at for kind in KINDS for _, at, _ in points[kind]]
     rates = [rate for _, rate, _ in table]
-    x = (min(every) / 1.8, max(every) * 2.4)
+    x = (min(every) / 1.9, max(every) * 2)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*x)
-    top = 1.25 * max(rates + ([peak[0]] if peak else []))
-    room = max(2.8, (top / min(rates)) ** 0.42)  # for the names, however far the points reach
-    axes.set_ylim(min(rates) / room, top)
+    axes.set_ylim(min(rates) / 1.5, 1.25 * max(rates + ([peak[0]] if peak else [])))
     if peak:
         words = f"tensor cores: dense bf16 peak at {peak[1]:.2f} GHz, {peak[0]:.0f} TFLOPS"
         axes.plot(x, [peak[0]] * 2, label=words, **style.PEAK)
     if memory:
-        words = f"memory: {1e-9 * memory:.0f} GB/s by clock and bus width"
+        words = (
+            f"DRAM: {1e-9 * memory:.0f} GB/s by clock and bus width; it bounds the circles alone"
+        )
         axes.plot(x, [1e-12 * memory * at for at in x], label=words, **style.CUBLAS)
-    draw_points(axes, points)
+    for kind, here in points.items():
+        draw_walk(axes, kind, here)
     plain_ticks(axes.xaxis, *axes.get_xlim())
     plain_ticks(axes.yaxis, *axes.get_ylim())
     axes.grid()
@@ -191,10 +183,10 @@ def draw(pyplot, found, records):
         layout="constrained",
         height_ratios=(1.75, 1),
     )
-    roof_panel(axes["roof"], ladder, apart(table), records)
+    roof_panel(axes["roof"], ladder, walk(table), records)
     for kind in KINDS:
         bytes_panel(axes[kind], table, kind, ELEMENT_BYTES * (m * k + n * k + m * n))
     counted = style.commits(counters["sources"])
     second = f"{style.details(ladder)}\nbytes, with cold caches: {counted}"
-    style.frame(figure, style.what(ladder), second, columns=2)
+    style.frame(figure, style.what(ladder), second, more=["beside a rung's name: its tile of D"])
     return figure

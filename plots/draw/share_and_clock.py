@@ -19,8 +19,8 @@ CLOCK = {
     **style.HATCHED,
     "label": "mean SM clock during the launch, which the power limit lowers",
 }
-OUTLIER = 3  # a change so many times as large as any other is cut off
-ROW = 0.15  # of the change panel's height: a row of numbers above it
+SHOWN = 6  # percent: longer bars of changes are cut off, so that small ones can be seen
+ROW = 0.14  # of the change panel's height: a row of numbers above it
 
 
 def find(records):
@@ -33,7 +33,7 @@ def find(records):
 
 
 def changes(ladder, reading):
-    """By how many per cent (of a logarithm) each rung changes on the one that it grows from, or
+    """By how many percent (of a logarithm) each rung changes on the one that it grows from, or
     None where either is not known. Of a rate the median counts."""
     found, by_name = [], {}
     for rung in ladder["rungs"]:
@@ -47,7 +47,7 @@ def changes(ladder, reading):
 
 
 def panel(axes, ladder, reading, words, how):
-    """The bars of one reading, those of whom the rungs are compared with last and white."""
+    """The bars of one reading, those of what the rungs are compared with last and white."""
     scale, digits = words
     values = [value(rung, reading) for rung in ladder["rungs"]]
     rungs = len(values)
@@ -62,49 +62,39 @@ def panel(axes, ladder, reading, words, how):
     axes.grid(axis="y")
 
 
-def limits(values):
-    """The lowest and highest change to show whole, of none -1 and 1."""
-    order = sorted(values)
-    if not order:
-        return -1, 1
-    high, low = max(order[-1], 0), min(order[0], 0)
-    rest = [v for v in order[:-1] if v > 0]
-    if rest and order[-1] > OUTLIER * rest[-1]:
-        high = 1.25 * rest[-1]
-    room = 0.16 * (high - low)
-    return low - 0.3 * room, high + 0.3 * room
-
-
 def change_panel(axes, ladder):
     """Two bars per rung: what its share and what its clock did to its speed. Above them the changes in
     figures, a row for each: on the bars they would lie on top of each other."""
     share, clock = (changes(ladder, reading) for reading in READINGS)
-    low, high = limits([v for v in (*share, *clock) if v is not None])
-    for offset, values, how in ((-0.25, share, SHARE), (0.25, clock, CLOCK)):
+    for offset, values, how in ((-0.22, share, SHARE), (0.22, clock, CLOCK)):
         how = {key: how[key] for key in how if key != "label"}
         for x, v in enumerate(values):
             if v is None:
                 continue
-            shown = min(v, 0.88 * high) if v > high else v  # cut off, with an arrow
-            axes.bar(x + offset, shown, width=0.44, zorder=2, **how)
-            if v > high:
-                axes.text(x + offset, shown, "↑", ha="center", va="bottom", fontsize=9)
+            axes.bar(x + offset, max(-SHOWN, min(v, SHOWN)), width=0.4, zorder=2, **how)
+            if abs(v) > SHOWN:
+                arrow, va = ("↑", "bottom") if v > 0 else ("↓", "top")
+                axes.text(x + offset, math.copysign(SHOWN, v), arrow, ha="center", va=va)
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_ylim(low, high)
+    axes.set_ylim(-1.35 * SHOWN, 1.35 * SHOWN)
+    axes.set_yticks([-5, 0, 5], ["−5", "0", "+5"])
+    axes.grid(axis="y")
     numbers = {"clock": clock, "share": share, "speed": changes(ladder, "tflops")}
     for row, (name, values) in enumerate(numbers.items()):
-        strong = {"fontsize": 8.5, "fontweight": "bold"} if name == "speed" else {"fontsize": 9}
-        how = {"va": "bottom", "transform": axes.get_xaxis_transform(), **strong}
+        weight = "bold" if name == "speed" else "normal"
+        how = {"va": "bottom", "fontsize": 9, "fontweight": weight}
+        how["transform"] = axes.get_xaxis_transform()
         y = 1.02 + ROW * row
-        axes.text(-0.55, y, name, ha="left", **how)
+        axes.text(-0.7, y, name, ha="right", **how)
         for x, v in enumerate(values):
             if v is not None:
-                axes.text(x, y, percent(v, 0 if v > 100 else 1), ha="center", **how)
+                axes.text(x, y, percent(v), ha="center", **how)
 
 
-def percent(v, digits=1):
-    """'+1.2' or '−1.2' per cent, of a logarithm."""
-    text = f"{100 * math.expm1(v / 100):+.{digits}f}"
+def percent(v):
+    """'+1.2', '−1.2' or '+12' percent, of a logarithm: four characters at most fit side by side."""
+    change = 100 * math.expm1(v / 100)
+    text = f"{change:+.{0 if abs(change) >= 9.95 else 1}f}"
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
@@ -112,16 +102,16 @@ def draw(pyplot, ladder, _):
     """The whole figure."""
     figure, (share, clock, change) = style.stack(pyplot, 7.6, (1, 1, 1.2))
     panel(share, ladder, READINGS[0], (100, 1), SHARE)
-    panel(clock, ladder, READINGS[1], (1, 3), CLOCK)
+    panel(clock, ladder, READINGS[1], (1, 2), CLOCK)
     change_panel(change, ladder)
     share.set_ylabel("share, %")
     clock.set_ylabel("clock, GHz")
     change.set_ylabel("change on the rung\nit grows from, %")
-    change.set_yticks([])
     change.set_xlabel("step")
     names = [*recorded.all_names(ladder), *style.others(ladder)]
     places = style.others_last(names, len(style.others(ladder)))
     style.name_ticks(change, names, places, fontsize=10)
     title = f"Speed = share × clock. {style.what(ladder)}"
-    style.frame(figure, title, style.details(ladder))
+    more = [f"An arrow: the change is larger than {SHOWN} %; the rows of figures have all changes."]
+    style.frame(figure, title, style.details(ladder), more=more)
     return figure

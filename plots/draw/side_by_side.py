@@ -48,7 +48,7 @@ def find(records):
 
 
 def panel(axes, ladders, names, read, words, **how):
-    """Two bars for each name, and two for whom they are compared with at the right; returns the
+    """Two bars for each name, and two for what they are compared with at the right; returns the
     highest value. `read` takes it from a timing, which the one compared with has, too."""
     measure, highs = recorded.measure_of(ladders[0]), []
     legends = how.pop("legends", [None] * len(ladders))

@@ -9,15 +9,16 @@ from plots.draw.records import Missing, alike
 
 NAME = "sizes"
 FEWEST = 3  # sizes that make a curve
-OTHERS = {  # whom the rungs are compared with, by their names in a ladder
+OTHERS = {  # what the rungs are compared with, by their names in a ladder
     "cublaslt": ("best cuBLASLt", {"marker": "+", **style.SECOND}),
     "cublas": ("cuBLAS", {"marker": "x", **style.CUBLAS}),
 }
 CHOSEN = ("v12", "v14", "v16")  # and the highest
 ENOUGH = 1 + len(CHOSEN)  # of them for a picture
+NEAR = (0.95, 1.05)  # of cuBLASLt: what the panels of ratios show at least
 MARKS = (
     {"marker": "v", "color": style.ORANGE, "linestyle": "-"},
-    {"marker": "s", "color": style.GREEN, "linestyle": "-"},
+    {"marker": "s", "color": style.GREEN, "linestyle": (0, (4, 1.2))},
     {"marker": "D", "color": style.PURPLE, "linestyle": "-"},
     {"marker": "^", "color": style.SKY, "linestyle": "-"},
     {"marker": "P", "color": style.VERMILION, "linestyle": "-", "linewidth": 2.2},
@@ -77,43 +78,46 @@ def ratios_of(ladders, name):
 
 
 def draw_curves(axes, ladders):
-    """All curves; returns [(words, its points)], to be labelled."""
+    """All curves; returns the rates of their points."""
     drawn = []
     for name, how in marked(names_of(ladders)):
         timings = timings_of(ladders, name)
         points = [(size, timing["step"]["tflops"]["median"]) for size, timing in timings]
         axes.plot(*zip(*points), zorder=3, label=name, markeredgecolor="black", **how)
-        drawn.append((name, points))
+        drawn += [rate for _, rate in points]
     for side, (words, how) in OTHERS.items():
         there = [ladder for ladder in ladders if side in ladder]
         points = [(size_of(ladder), ladder[side]["tflops"]["median"]) for ladder in there]
         if points:
             axes.plot(*zip(*points), zorder=4, label=words, **how)
-            drawn.append((words, points))
+            drawn += [rate for _, rate in points]
     return drawn
 
 
-def label_ends(axes, curves, top):
-    """Each curve's name at its right end, none on top of another."""
-    places = style.apart([points[-1][1] for _, points in curves], 0.047 * top)
-    for (name, points), place in zip(curves, places):
-        how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
-        style.lead(axes, name, points[-1], (1.02, place / top), **how)
-
-
 def ratio_panel(axes, ladders, names):
-    """The rungs over cuBLASLt on one GPU with their spreads: what the rates alone do not tell apart."""
+    """The rungs over cuBLASLt on one GPU with their spreads, near 1, which the rates alone do not tell
+    apart; what is lower is written at the foot. Returns the highest."""
+    low, lower, highs = NEAR[0], {}, [NEAR[1]]
     for name, how in marked(names):
         ratios = ratios_of(ladders, name)
         for size, ratio in ratios:
+            if ratio["median"] < low:
+                lower.setdefault(size, []).append((ratio["median"], name))
+                continue
             spread = bars.spread_of(ratio)
             axes.errorbar(size, ratio["median"], yerr=spread, color=how["color"], capsize=3)
+            highs.append(ratio["high"] + 0.003)
         if ratios:
             points = zip(*((size, ratio["median"]) for size, ratio in ratios))
             axes.plot(*points, zorder=3, markeredgecolor="black", **how)
+    for size, found in lower.items():
+        for row, (ratio, name) in enumerate(sorted(found)):
+            how = {"fontsize": 9, "bbox": style.CLEAR, "zorder": 2.5}
+            style.note(axes, f"{name}: {ratio:.2f} ↓", (size, low), (0, 3 + 12.5 * row), **how)
     axes.axhline(1, zorder=2, **style.SECOND)
-    axes.set_ylim(0, None)
+    axes.set_yticks([0.95, 1, 1.05], ["0.95", "1.00", "1.05"])
     axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}: of cuBLASLt,\nmedian, p10 to p90")
+    return max(highs)
 
 
 def draw(pyplot, ladders, records):
@@ -124,30 +128,30 @@ def draw(pyplot, ladders, records):
         for gpu, cards in records.beside(ladder).items():
             runs.setdefault(gpu, []).append(cards[0])
     runs = [run for run in runs.values() if any(ratios_of(run, name) for name in names_of(run))]
-    height = 6.4 + 1.2 * len(runs) if runs else 5.4
-    figure, panels = style.stack(pyplot, height, (1.5, *[1] * len(runs)), 0.03)
-    for axes, run in zip(panels[1:], runs):
-        ratio_panel(axes, run, names_of(run))
+    height = 5.0 + 1.9 * len(runs) if runs else 5.4
+    figure, panels = style.stack(pyplot, height, (1.2, *[1] * len(runs)), 0.03)
+    highs = [ratio_panel(axes, run, names_of(run)) for axes, run in zip(panels[1:], runs)]
+    for axes in panels[1:]:
+        axes.set_ylim(NEAR[0], max(highs))
     axes = panels[0]
     axes.set_xscale("log", base=2)
-    drawn = draw_curves(axes, ladders)
+    highs = draw_curves(axes, ladders)
     peak = style.tensor_peak(records, ladders[-1])
-    highs = [y for _, points in drawn for _, y in points]
     if peak:
         highs.append(peak[0])
         axes.axhline(peak[0], label=f"dense peak at {peak[1]:.2f} GHz", zorder=2, **style.PEAK)
-    top = 1.06 * max(highs)
-    axes.set_ylim(0, top)
-    label_ends(axes, drawn, top)
+    axes.set_ylim(0, 1.06 * max(highs))
     sizes = [size_of(ladder) for ladder in ladders]
     for panel in panels:
         panel.set_xticks(sizes, [str(size) for size in sizes])
         panel.minorticks_off()
         panel.grid()
+    panels[-1].set_xlim(sizes[0] / 1.35, sizes[-1] * 1.2)
     panels[-1].set_xlabel("m = n = k")
     axes.set_ylabel("TFLOPS, median")
     shown = [ladder for run in runs for ladder in run] or ladders
-    more = [*style.other_gpus(shown), *style.other_cards(shown)]
+    more = [f"↓: below {NEAR[0]}, where the panels of ratios begin"] if runs else []
+    more += [*style.other_gpus(shown), *style.other_cards(shown)]
     title = style.what(ladders[0], shape=False)
     style.frame(figure, title, style.details(*shown), columns=4, more=more)
     return figure

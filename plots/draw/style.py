@@ -21,7 +21,7 @@ YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 CUBLAS = {"color": BLACK, "linestyle": "--", "linewidth": 1.4}
 SECOND = {"color": BLUE, "linestyle": ":", "linewidth": 2.0}
 LEAST = {"color": GREEN, "linestyle": ":", "linewidth": 2}
-CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # behind a text on a line
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # under a text on a line
 PEAK = {"color": VERMILION, "linestyle": "-.", "linewidth": 1.6}
 EDGE = {"edgecolor": "0.25", "linewidth": 0.6}
 HATCHED = {"color": ORANGE, "hatch": "///", **EDGE}
@@ -45,7 +45,7 @@ RC = {
 # H100 whitepaper: 989.4 TFLOPS on 132 SMs at 1.83 GHz.
 DENSE_FLOP_PER_CYCLE_PER_SM = {"8.0": 2048, "9.0": 4096}
 
-# Whom the rungs are compared with, as a picture names them: the last columns.
+# What the rungs are compared with, as a picture names them: the last columns.
 OTHERS = {"cuBLAS": "cublas", "best\ncuBLASLt": "cublaslt"}
 
 COMPUTATIONS = {
@@ -183,14 +183,14 @@ def name_ticks(axes, names, places=None, **how):
 
 
 def others(ladder):
-    """{words: timing} of whom the rungs are compared with."""
+    """{words: timing} of what the rungs are compared with."""
     return {words: ladder[side] for words, side in OTHERS.items() if side in ladder}
 
 
 def others_last(names, others):
     """The places of these columns, the last `others` of them apart: their names are long."""
     rungs = len(names) - others
-    return [*range(rungs), *(rungs + 0.2 + 1.3 * place for place in range(others))]
+    return [*range(rungs), *(rungs + 0.2 + 1.7 * place for place in range(others))]
 
 
 def tensor_peak(records, ladder):

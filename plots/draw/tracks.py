@@ -19,7 +19,7 @@ TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bar
 POINT = {"marker": "o", "color": style.BLUE, "linestyle": "none", "capsize": 4, "linewidth": 1.2}
 RATIO = "ratio to the best cuBLASLt in the same run: median and 10th to 90th percentile"
 SEVERAL = "of several cards: the median of their medians, and from the lowest to the highest"
-WITHOUT = {  # who has no bar
+WITHOUT = {  # the rungs without a bar
     "a": "a01 has no bar: it computes D = αAB + βC with fp32 sums, another problem.",
     "t": "t01 has no bar: it adds one to each element, and transposes nothing.",
 }
@@ -89,7 +89,7 @@ def ratio_panel(axes, ladders, ratios, limits):
 
 
 class Ladder:
-    """The picture of the v track, as plot.py wants it."""
+    """The picture of the v track, for plot.py."""
 
     NAME = "ladder"
 
@@ -139,7 +139,7 @@ class Ladder:
 
 
 def panel(axes, ladder, lines, top):
-    """One shape. The lines are behind the bars, with their values at the left, where the bars are
+    """One shape. The lines are drawn under the bars, with their values at the left, where the bars are
     low."""
     axes.set_title(style.shape_words(ladder), fontsize=11)
     for y, name, word, how in lines:
@@ -153,7 +153,7 @@ def panel(axes, ladder, lines, top):
 
 @dataclass(frozen=True)
 class Shapes:
-    """The picture of another track, as plot.py wants it."""
+    """The picture of another track, for plot.py."""
 
     track: str
 

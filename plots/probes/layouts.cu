@@ -1,5 +1,6 @@
 // Which thread holds which element of a fragment, and where TMA puts the 16-byte chunks of a tile's
-// rows: asked of mma.sync, wgmma, ldmatrix, stmatrix and TMA themselves.
+// rows: asked of mma.sync, wgmma, ldmatrix, stmatrix and TMA themselves. And what a matrix
+// descriptor is.
 //
 // A slot is a thread's register, or half of one where elements have 16 bits. Each fragment is
 // written as the number (row * columns + column) of the element in every slot: thread by thread,
@@ -33,7 +34,7 @@ struct WarpOperands {
     alignas(16) fp16 b[N * K]; // column by column
 };
 
-// What mma.sync wants of its operands is what ldmatrix gives it in the Ampere rungs: of A [32][8]
+// The operands that mma.sync takes are what ldmatrix gives it in the Ampere rungs: of A [32][8]
 // and B [32][4] that hold the numbers of their elements. Of D = I * B [32][4], each slot has the
 // number of its element too.
 __global__ void multiply_warp(int *a, int *b, int *d) {
@@ -206,6 +207,18 @@ static void write_matrices(Answer &answer, const char *name, void (*kernel)(int 
     write_fragment(answer, name, WARP_THREADS, 2, WARP_THREADS, SIDE, elements);
 }
 
+// The descriptors of a tile, for each step of a wgmma along its rows.
+static void write_descriptor(Answer &answer) {
+    const uint32_t address = 33 * 1024;
+    std::vector<uint64_t> steps;
+    for (int k = 0; k < WGMMA_DEPTH; k += 16)
+        steps.push_back(advance_k(descriptor_of_address(address), k));
+    answer.begin("descriptor");
+    answer.number("address", address);
+    answer.numbers("steps", steps);
+    answer.end();
+}
+
 int main() {
     Answer answer;
     const Array<int> a(M * K), b(N * K), d(M * N);
@@ -226,5 +239,6 @@ int main() {
         write_swizzle(answer, bytes + "rows, no swizzle", CU_TENSOR_MAP_SWIZZLE_NONE, 32 << i);
         write_swizzle(answer, bytes + "swizzle", swizzles[i], 32 << i);
     }
+    write_descriptor(answer);
     return 0;
 }

@@ -15,7 +15,7 @@
 #include "device/wgmma.cuh"
 #include "step.h"
 
-// All that the rungs include stands above: inside the namespaces nothing is included twice.
+// All that the rungs include is above: inside the namespaces nothing is included twice.
 namespace v05 {
 #include "../../steps/v05_two_consumers.cu"
 }
@@ -29,7 +29,7 @@ namespace v13 {
 #include "../../steps/v13_backwards.cu"
 }
 
-// The rungs' main functions ask for it. They are not called.
+// The rungs' main functions call it. They are not called.
 int step_main(const step *, int, char **) { return 2; }
 
 struct Order {

@@ -18,6 +18,9 @@ VENV = ROOT / "build" / "venv"
 PYTHON = VENV / "bin" / "python"
 WIDTH = 1440  # pixels; GitHub shows 900
 MOST_BYTES = 150_000
+SHOWN_WIDTH = 900  # pixels, of a picture on GitHub
+LEAST_PIXELS = 8.7  # of a text there: 7 points
+MOST_COVERED = 0.15  # of a text by another one
 
 
 def require(condition, why="not so"):
@@ -84,9 +87,16 @@ def grey(colour):
     return sum(part * w for part, w in zip(colors.to_rgb(colour), (0.299, 0.587, 0.114)))
 
 
+def box_of(text):
+    """Where a text of matplotlib's is, without the line that leads from it."""
+    from matplotlib.text import Text
+
+    return Text.get_window_extent(text)
+
+
 def overlaps(texts, most):
     """Of matplotlib's texts the pairs of which one covers more than that part of the other."""
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    boxes = [(text.get_text(), box_of(text)) for text in texts if text.get_text()]
     found = []
     for i, (text, one) in enumerate(boxes):
         for other_text, other in boxes[:i]:
@@ -96,6 +106,30 @@ def overlaps(texts, most):
             if max(width, 0) * max(height, 0) > most * least:
                 found.append(f"'{text}' lies on '{other_text}'")
     return found
+
+
+def check_legible(figure, name):
+    """No text of a picture that was settled is too small where GitHub shows it, leaves it, or covers
+    another one."""
+    written = [*figure.texts, *(text for axes in figure.axes for text in axes.texts)]
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    written += [text for legend in legends if legend for text in legend.get_texts()]
+    for axes in figure.axes:
+        written.append(axes.title)
+        if axes.axison:
+            written += [axes.xaxis.label, axes.yaxis.label]
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+                written += [tick.label1 for tick in ticks if tick.label1.get_visible()]
+    written = [text for text in written if text.get_text() and text.get_visible()]
+    pixels = SHOWN_WIDTH / (72 * figure.get_size_inches()[0])  # of a point
+    for text in written:
+        size, box, whole = text.get_fontsize() * pixels, box_of(text), figure.bbox
+        require(size >= LEAST_PIXELS, f"{name}: '{text.get_text()}' has {size:.1f} pixels")
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1
+        require(inside, f"{name}: '{text.get_text()}' leaves the picture")
+    same((name, overlaps(written, MOST_COVERED)), (name, []))
 
 
 def svg_of(path):

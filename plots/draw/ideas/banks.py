@@ -1,4 +1,4 @@
-"""Which banks of shared memory do the lanes of a warp meet in, before and after a swizzle?"""
+"""Which banks of shared memory do the lanes of a warp hit, before and after a swizzle?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BANKS, BANK_BYTES = 32, 4
 LINE_BYTES = BANKS * BANK_BYTES
 MOST_AT_ONCE = 128  # bytes of one pass
 
-# How many lanes meet in a bank: the more the darker, also in grey.
+# How many lanes hit the same bank: the more the darker, also in grey.
 WAYS = {1: "#D3ECFA", 2: "#F2CF5B", 4: "#E69F00", 8: "#B5460F", 16: "#7A2A08", 32: "#4A1505"}
 DARK = 8  # ways from which a text on that colour is white
 EDGED = {"edgecolor": "0.2", "linewidth": 0.9}  # told from its neighbours in grey as well
@@ -39,14 +39,14 @@ PAIRS = (  # what is done, how the line begins, the rungs without and with the s
     ("4-byte stores of a column: 32 rows", "write", "store_shared(", ("t02", "t03")),
 )
 KINDS = ("row after row", "128-byte swizzle")
-# Heights, in lines of text: of what stands above the banks and below, and of 128 bytes.
+# Heights, in lines of text: of what is above the banks and below, and of 128 bytes.
 ABOVE, BELOW = 3.9, 1.8
 LABELLED, PLAIN = 0.72, 0.28
 FEW = 16  # lines of 128 bytes that have room for labels
 
 
 def ways_of_banks(starts, count):
-    """How many different words are wanted of each bank by lanes that touch `count` bytes from each
+    """How many different words are requested from each bank by lanes that touch `count` bytes from each
     of these starts."""
     words = {at // BANK_BYTES for start in starts for at in range(start, start + count, BANK_BYTES)}
     return [sum(word % BANKS == bank for word in words) for bank in range(BANKS)]
@@ -118,7 +118,7 @@ def draw_layout(axes, title, layout):
         cells.index(axes, chunk, -0.4, CHUNK_BYTES // BANK_BYTES * chunk, ha="left")
     cells.index(axes, CHUNKS, -0.4, BANKS - 1, ha="right")
     ways_row(axes, ways, lines + 0.5, BANK_BYTES / CHUNK_BYTES)
-    cells.index(axes, CHUNKS / 2, lines + 2.15, "words wanted of each bank")
+    cells.index(axes, CHUNKS / 2, lines + 2.15, "words requested from each bank")
 
 
 def draw_swizzles(pyplot, found):
@@ -159,8 +159,8 @@ def find(answer, rung, access, begins):
 
 
 def draw_access(axes, site, kind, lines, height):
-    """Shared memory line by line; the first lanes that are served together stand out: as many as
-    ask for 128 bytes."""
+    """Shared memory line by line; the lanes that are served first, together, are coloured:
+    those that request the first 128 bytes."""
     bottom = lines * height
     cells.board(axes, -0.2, BANKS + 0.2, bottom + BELOW, -ABOVE)
     together = MOST_AT_ONCE // site["bytes"]
@@ -200,7 +200,7 @@ def draw_conflicts(pyplot, found):
         figure,
         "Bank conflicts: what the lanes of a warp touch at one instruction",
         "across: 32 banks; down: lines of 128 bytes; in cells: lanes; "
-        "below: words that the coloured lanes want of a bank",
+        "below: words that the coloured lanes request from a bank",
     )
     return figure
 

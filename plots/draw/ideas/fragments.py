@@ -239,7 +239,7 @@ def draw_wgmma(pyplot, found):
 
 
 def moves_data(answers, _records):
-    """Of each form who holds what. Row i is the one whose address lane i passes."""
+    """Of each form which lane holds what. Row i is the one whose address lane i passes."""
     found = {"lane": LANE}
     for form in FORMS:
         fragment = answers["layouts"][form]
@@ -277,8 +277,8 @@ def draw_moves(pyplot, found):
         draw_form(here, form, found[form], found["lane"])
     style.frame(
         figure,
-        "ldmatrix and stmatrix: who names a row, and who holds its elements",
-        f"lane {found['lane']} names the blue row by its address, and gets the orange elements "
+        "ldmatrix and stmatrix: which lane passes a row's address, which lanes hold the row",
+        f"lane {found['lane']} passes the address of the blue row and gets the orange elements "
         "(stmatrix: gives them); numbers are lanes",
     )
     return figure

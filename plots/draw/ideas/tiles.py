@@ -70,7 +70,7 @@ def orders_data(answers, records):
         shown[rung] = {
             **{key: order[key] for key in ("tile_m", "tile_n", "workers", "m", "n")},
             "distinct_bytes": [(len(rows) * m + len(cols) * n) * line for rows, cols in panels],
-            "asked_bytes": [len(wave) * (m + n) * line for wave in whole],
+            "requested_bytes": [len(wave) * (m + n) * line for wave in whole],
         }
     return {"size": size, "gpu": gpu["name"], "sms": gpu["sms"], "orders": shown}
 
@@ -134,11 +134,11 @@ def draw_panels(axes, order, size):
 def draw_order(axes, rung, order, size):
     """One order, with what a wave reads in words."""
     edge = EDGE * size
-    asked, distinct = fmean(order["asked_bytes"]), fmean(order["distinct_bytes"])
+    requested, distinct = fmean(order["requested_bytes"]), fmean(order["distinct_bytes"])
     facts = (
         f"{order['workers']} tiles of {order['tile_m']} × {order['tile_n']} at once:\n"
         f"{1e-6 * distinct:.0f} MB of A and B,\n"
-        f"each byte requested {asked / distinct:.1f} times"
+        f"each byte requested {requested / distinct:.1f} times"
     )
     cells.board(axes, -1.6 * edge, 1.01 * size, 1.29 * size, -3.4 * edge)
     axes.set_aspect("equal")
@@ -301,8 +301,8 @@ def draw_l2(pyplot, found):
     curves.set_ylim(0, ROOM * 1e-9 * max(highs))
     style.frame(
         figure,
-        f"What the order of tiles makes of the L2: bytes from DRAM, bf16 GEMM {size}³",
-        "the model: one cache for A and B, the least recently used leaves first, all SMs in step",
+        f"Bytes read from DRAM by the order of tiles, bf16 GEMM {size}³",
+        "the model: one cache for A and B, evicts the least recently used; all SMs in step",
         columns=2,
         more=[f"counted: Nsight Compute, cold caches, {there['when']}"] if there else [],
     )

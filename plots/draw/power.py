@@ -1,0 +1,137 @@
+"""Clock against watts, and TFLOPS against joules: why is a kernel that takes fewer joules faster?
+
+Below the power limit the clock is near its highest. At the limit it falls until the watts fit; a
+product then takes the time that its joules take at those watts.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+from bench.energy import budget
+from bench.records import recorded
+from plots.draw import style
+from plots.draw.records import Missing
+
+NAME = "power"
+NEAR = 1.15  # times the fewest joules: the lower panel ends there
+AT_LIMIT = 0.96  # of the power limit: what draws more is at it
+RUNG = {"marker": "o", "color": style.BLUE, "label": "a rung"}
+OTHER = {"marker": "D", "color": style.ORANGE, "label": "cuBLAS, and the best of cuBLASLt"}
+PART = {"marker": "s", "color": "0.8"}
+LIMIT = {**style.PEAK, "label": "the power limit"}
+PARTS = {  # of a rung that was measured in parts, and what they are
+    "idle": "nothing runs",
+    "loads": "loads alone",
+    "multiply-zeros": "wgmma alone, on zeros",
+    "multiply-half": "wgmma alone,\nhalf of the SMs",
+    "multiply": "wgmma alone",
+    "whole-half": "all, on half of the SMs",
+}
+GAP = 0.085  # between names, of the panel's height
+
+
+def known_of(ladder):
+    """{name: timing} of the rungs and the others, as far as watts, joules and clock were read."""
+    found = {rung["step"]: rung["timing"]["step"] for rung in recorded.measured(ladder)}
+    found.update({words.replace("\n", " "): one for words, one in style.others(ladder).items()})
+    needs = ("watts", "joules", "sm_clock_ghz")
+    return {name: one for name, one in found.items() if all(one.get(key) for key in needs)}
+
+
+def find(records):
+    """(newest sustained ladder at the usual size with the most rungs, the newest run of a rung's parts on such
+    a GPU or None)."""
+    usual = (recorded.HEADLINE_SIZE,) * 3
+    ladders = [run for run in records.ladders("v", "sustained") if recorded.shape_of(run) == usual]
+    ladders = [run for run in ladders if known_of(run)]
+    if not ladders:
+        command = 'make ladder ARGS="--protocol sustained"'
+        raise Missing(f"no sustained run of the v track at 8192³ with watts and joules ({command})")
+    ladder = max(reversed(ladders), key=lambda run: len(recorded.measured(run)))
+    parts = [run for run in records.energy if run["gpu"]["name"] == ladder["gpu"]["name"]]
+    return ladder, max(parts, key=lambda run: run["date"], default=None)
+
+
+def mark(axes, name, x, y, how=None):
+    """One point."""
+    how = how or (RUNG if name[0] == "v" else OTHER)
+    axes.plot([x], [y], linestyle="none", markersize=8, markeredgecolor="black", zorder=4, **how)
+
+
+def clock_panel(axes, known, parts, rung, limit):
+    """Clock against watts. The names of those at the limit are side by side, in their order, with those
+    of one clock in one line."""
+    points = [(name, one["watts"], one["sm_clock_ghz"], None) for name, one in known.items()]
+    how = {**PART, "label": f"parts of {rung}, measured apart"}
+    points += [(PARTS[one["part"]], one["watts"], one["sm_clock_ghz"], how) for one in parts]
+    clocks, named = [clock for _, _, clock, _ in points], {}
+    low, high = min(clocks) - 0.1, max(clocks) + 0.1
+    axes.set_ylim(low, high)
+    axes.set_xlim(0.85 * min(watts for _, watts, _, _ in points), 1.38 * limit)
+    for name, watts, clock, how in points:
+        mark(axes, name, watts, clock, how)
+        if watts >= AT_LIMIT * limit:
+            named.setdefault((f"{clock:.2f} GHz", how is None), []).append((name, watts, clock))
+        else:
+            words = name if how else f"{name}: {clock:.2f} GHz"
+            how = {"va": "center", "fontsize": 10, "linespacing": 1.1}
+            right = watts < 0.75 * limit
+            how["ha"] = "left" if right else "right"
+            style.note(axes, words, (watts, clock), (9 if right else -9, 0), **how)
+    groups = list(named.items())
+    wanted = [(group[0][2] - low) / (high - low) for _, group in groups]
+    for ((clock, _), group), place in zip(groups, style.apart(style.within(wanted, GAP), GAP)):
+        words = f"{', '.join(name for name, _, _ in group)}: {clock}"
+        how = {"arrow": {"relpos": (0, 0.5)}, "va": "center"}
+        style.lead(axes, words, group[0][1:], (0.77, place), **how)
+    axes.axvline(limit, zorder=2, **LIMIT)
+    axes.set_xlabel("watts, sustained")
+    axes.set_ylabel("SM clock, GHz")
+    axes.set_title("at the power limit the clock falls until the watts fit", fontsize=11)
+    axes.grid()
+
+
+def speed_panel(axes, known, flop):
+    """TFLOPS against joules of the fastest, with the line on which their watts put them."""
+    shown = sorted(known.items(), key=lambda item: item[1]["joules"])
+    watts = fmean(one["watts"] for _, one in shown)
+    ends = shown[0][1]["joules"] / 1.015, shown[-1][1]["joules"] * 1.015
+    line = [ends[0] + (ends[1] - ends[0]) * i / 40 for i in range(41)]
+    words = f"FLOP of a GEMM × {watts:.0f} W / joules of a GEMM"
+    rates = [1e-12 * flop * watts / joules for joules in line]
+    axes.plot(line, rates, zorder=2, label=words, **style.CUBLAS)
+    for i, (name, one) in enumerate(shown):
+        place = (one["joules"], one["tflops"]["median"])
+        mark(axes, name, *place)
+        how = {"ha": "left", "va": "bottom"} if i % 2 else {"ha": "right", "va": "top"}
+        style.note(axes, name, place, (6, 4) if i % 2 else (-6, -4), fontsize=10, **how)
+    axes.set_xlabel("joules per GEMM, sustained")
+    axes.set_ylabel("TFLOPS")
+    axes.set_title("so fewer joules are more TFLOPS", fontsize=11)
+    axes.grid()
+
+
+def draw(pyplot, found, _):
+    """The whole figure."""
+    ladder, energy = found
+    known = known_of(ladder)
+    limit = ladder["gpu"].get("power_limit_watts") or max(one["watts"] for one in known.values())
+    parts = budget.good_parts(energy) if energy else {}
+    parts = [parts[name] for name in PARTS if parts.get(name, {}).get("sm_clock_ghz")]
+    figure, (upper, lower) = style.figure_of(pyplot, 8.2, 2, 1, height_ratios=(1.25, 1))
+    clock_panel(upper, known, parts, energy and energy["rung"], limit)
+    most = NEAR * min(one["joules"] for one in known.values())
+    near = {name: one for name, one in known.items() if one["joules"] <= most}
+    speed_panel(lower, near, 2 * math.prod(recorded.shape_of(ladder)))
+    far = [
+        f"{name} {one['joules']:.2f} J, {one['watts']:.0f} W, {one['tflops']['median']:.0f} TFLOPS"
+        for name, one in known.items()
+        if name not in near
+    ]
+    more = ["open: why the clock is lower for wgmma alone even below the limit"] if parts else []
+    more += [f"not in the lower panel: {'; '.join(far)}"] if far else []
+    records = (ladder, energy) if energy else (ladder,)
+    style.frame(figure, style.what(ladder), style.details(*records), columns=2, more=more)
+    return figure
