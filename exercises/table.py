@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Also:
+    """What a solution has to do beside being right: what the rung is about. The emulator prints it,
+    or exercises/watch.cpp does."""
+
+    says: str  # after "The result is right. But", to a reader whose solution doesn't
+    line: str = ""  # a pattern of what is printed; the number in its group, if there is one, is ...
+    least: float = 0  # ... at least this
+    most: float = math.inf
+    calls: str = ""  # a function that the body of the gap's function has to call
+    run: str = ""  # the options of that run, if not the default's
 
 
 @dataclass(frozen=True)
@@ -13,6 +27,7 @@ class Find:
     bug: str
     story: str  # what someone noticed
     hint: str
+    also: Also | None = None
 
 
 @dataclass(frozen=True)
@@ -20,12 +35,15 @@ class Fill:
     """A rung in which the body of a function, or some lines, are missing."""
 
     level: str
-    gap: tuple[str, ...]  # the function, or how the first and the last line of the gap begin
+    # The function, or how the first and the last line of the gap begin; () if `edits` make it.
+    gap: tuple[str, ...]
     story: str  # what is to be written there
     hint: str
     fails: str = "deadlock"  # how the emulator objects to the gap
     instead: str = ""  # what is in the gap
-    also: str = ""  # what a solution has to print, beside being right
+    edits: tuple[tuple[str, str], ...] = ()  # texts of the rung, and what replaces them
+    tail: str = ""  # what is added to the rung's file
+    also: Also | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,7 @@ class Predict:
     run: str  # the options of that run
     answer: str  # the number in what it prints
     hint: str
+    edits: tuple[tuple[str, str], ...] = ()  # of a rung that is changed before it runs
 
 
 PLAIN = "--policy eager --inputs integers"
@@ -44,6 +63,16 @@ LOADS = r"in (\d+) loads"
 WGMMAS = r"(\d+) wgmma instructions"
 ARRIVALS = r"with (\d+) arrivals"
 CONFLICTS = r"of them extra +access +line\n +\d+ +\d+ +(\d+)"
+
+NO_CONFLICT = Also("lanes of a warp should access different banks.", r"banks +no conflict")
+AHEAD = Also(
+    "the producer should load until the ring is full, not wait for each k-tile.",
+    r"ring +the loads ran at most (\d+) of \d+ stages ahead",
+    least=3,
+)
+TURNED = Also("every other tile should walk k backwards.", r"along k .* (\d+) backwards", least=1)
+
+LDMATRIX = Also("one ldmatrix.x4 should load it.", calls="ldmatrix_x4")
 
 PRODUCER = (
     "Write the producer: for every k-tile wait for an empty stage, start both loads, and announce "
@@ -62,6 +91,22 @@ STAGING_HINT = (
     "then all write, every thread fences its own writes, and all must have done so."
 )
 
+# What v18's model chooses; main() follows no more, so it runs when the program starts.
+CHOICES = """
+// What `make try` looks at: the kernels that the model chooses on 132 SMs.
+static int print_choices() {
+    printf("choices   ");
+    for (const int size : {1024, 12288, 8192}) {
+        problem p = {};
+        p.m = size, p.n = size == 12288 ? 3072 : size, p.k = size == 12288 ? 512 : size;
+        printf(" %d", int(choose(&p, 132) - KERNELS));
+    }
+    printf("\\n");
+    return 0;
+}
+static const int choices = print_choices();
+"""
+
 EXERCISES = {
     "v01": (
         Find(
@@ -78,14 +123,26 @@ EXERCISES = {
             "Chunk i of a tile: which row, and which columns? Lanes of a warp should write to "
             "different banks.",
             fails="wrong",
+            also=NO_CONFLICT,
         ),
         Predict(
-            "easy",
-            "How many conflicts do the stores of load_tile cause if neighbouring lanes take "
-            "neighbouring rows? Answer for m = n = 128, k = 32.",
+            "medium",
+            "v01's load_tile has no bank conflict: neighbouring lanes take neighbouring rows. Let "
+            "them take neighbouring chunks of a row instead: row = chunk / 4, column = "
+            "chunk % 4 * 8. How many extra wavefronts do the stores then cause for m = n = 128, "
+            "k = 32?",
             f"--m 128 --n 128 --k 32 {PLAIN}",
-            r"banks +(no|\d+) conflict",
-            "32 lanes write one word each to 32 consecutive words. Answer no or a number.",
+            CONFLICTS,
+            "A warp stores to 8 neighbouring rows, and to 4 columns. Rows of the transposed tile "
+            "are 128 words long: 4 lanes share a bank, so that a store takes 4 passes, 3 of them "
+            "extra. 8 warps store 2 x 8 times to each of two tiles.",
+            edits=(
+                ("const int row = chunk % BM;", "const int row = chunk / (BK / LOAD);"),
+                (
+                    "const int column = chunk / BM * LOAD;",
+                    "const int column = chunk % (BK / LOAD) * LOAD;",
+                ),
+            ),
         ),
     ),
     "v02": (
@@ -138,11 +195,17 @@ EXERCISES = {
     "v04": (
         Find(
             "easy",
-            "nothing-is-empty-to-begin-with",
-            "It hangs at once, at any size.",
-            "Who tells the producer that it may load into the first stage?",
+            "no-release",
+            "Right up to k = 320. From the sixth k-tile on it hangs.",
+            "The ring has five stages. Who tells the producer that one may be used again?",
         ),
-        Fill("medium", ("load_tile",), PRODUCER, "A wait on empty needs a token: arrive first."),
+        Fill(
+            "medium",
+            ("load_tile",),
+            PRODUCER,
+            "A wait on empty needs a token: arrive first.",
+            also=AHEAD,
+        ),
         Predict(
             "medium",
             "How many arrivals on mbarriers for one tile with 12 k-tiles, m = n = 128, k = 768?",
@@ -192,13 +255,20 @@ EXERCISES = {
             "Right up to k = 256. From the fifth k-tile on it hangs or is wrong.",
             "Four stages. What changes when the ring comes around?",
         ),
-        Fill("medium", ("load_tile",), PRODUCER, "Which parity names the phase before the first?"),
+        Fill(
+            "medium",
+            ("load_tile",),
+            PRODUCER,
+            "Which parity names the phase before the first?",
+            also=AHEAD,
+        ),
         Predict(
             "easy",
-            "v06 makes 53,440 arrivals for m = 256, n = 1536, k = 512. How many does v07 make?",
-            f"--m 256 --n 1536 --k 512 {PLAIN}",
+            "v06 makes 47,272 arrivals for m = 384, n = 1024, k = 448. How many does v07 make?",
+            f"--m 384 --n 1024 --k 448 {PLAIN}",
             ARRIVALS,
-            "12 tiles with 8 k-tiles each; three arrivals mean something.",
+            "12 tiles with 7 k-tiles each. A k-tile takes three arrivals: one on full, two on "
+            "empty.",
         ),
     ),
     "v08": (
@@ -216,9 +286,9 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "v07 reads 4.719 MB by TMA for m = 256, n = 1536, k = 512. How many MB does v08 read, "
+            "v07 reads 5.505 MB by TMA for m = 512, n = 1024, k = 448. How many MB does v08 read, "
             "what multicast delivers to the peer not counted?",
-            f"--m 256 --n 1536 --k 512 {PLAIN}",
+            f"--m 512 --n 1024 --k 448 {PLAIN}",
             r"read +([\d.]+) MB by TMA",
             "256 rows for a CTA and k-tile instead of 384.",
         ),
@@ -227,10 +297,18 @@ EXERCISES = {
         Find(
             "easy",
             "every-wgmma-of-the-first-k-tile-overwrites",
-            "All elements are too small.",
+            "Nearly all elements are wrong: they lack most of a tile's first k-tile.",
             "Which wgmma of a tile may overwrite, and which must add?",
         ),
-        Fill("medium", ("multiply_tile",), CONSUMER, "advance_k moves a descriptor along k."),
+        Fill(
+            "medium",
+            ("multiply_tile",),
+            CONSUMER + " Make the descriptors once for each k-tile.",
+            "advance_k moves a descriptor along k.",
+            also=Also(
+                "a k-tile's descriptors should be made once, and advance.", calls="advance_k"
+            ),
+        ),
     ),
     "v10": (
         Find(
@@ -251,10 +329,18 @@ EXERCISES = {
         Fill(
             "hard",
             ("hilbert_order(order", "hilbert_order(order"),
-            "Make an order of the tiles of your own: each once, and any stretch of it compact.",
-            "Any order is right. hilbert_square in tile_schedule.h shows how a curve is halved.",
+            "Make an order of the tiles of your own: each once, and any stretch of it compact. Of "
+            "8 x 8 tiles, 8 in a row should read at most 7 rows and columns of tiles on average.",
+            "Any order is right; columns one after the other read nearly 10. hilbert_square in "
+            "tile_schedule.h shows how a curve is halved.",
             fails="hazard",
             instead="for (int i = 0; i < tiles; ++i) order[i] = {0, 0};",
+            also=Also(
+                "stretches of the order should be compact.",
+                r"order .* read ([\d.]+) rows and columns",
+                most=7,
+                run=f"--m 1024 --n 2048 --k 64 {PLAIN}",
+            ),
         ),
     ),
     "v12": (
@@ -264,7 +350,14 @@ EXERCISES = {
             "Each 8 x 8 block is right, and some are in the wrong place.",
             "Lanes 0 to 15 name rows of the left pair of matrices. And the others?",
         ),
-        Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
+        Fill(
+            "hard",
+            ("store_tile",),
+            STAGING + " Write with stmatrix.",
+            STAGING_HINT,
+            fails="wrong",
+            also=Also("stmatrix should write the accumulators.", calls="stmatrix_x4"),
+        ),
     ),
     "v13": (
         Find(
@@ -280,6 +373,7 @@ EXERCISES = {
             "k_tile counts up in any case.",
             fails="wrong",
             instead="const int k = 0;",
+            also=TURNED,
         ),
     ),
     "v14": (
@@ -293,8 +387,12 @@ EXERCISES = {
             "medium",
             ("load_operand",),
             "Load an operand's part of a stage: with a hint, evict first, unless the next wave "
-            "reads it again.",
+            "reads it again. The emulator has no L2; the hints are counted.",
             "tma_load_2d and tma_load_2d_hint.",
+            also=Also(
+                "60 of these 80 loads should be evicted first, and no other.",
+                "hints +60 of 80 loads are to be evicted first, 0 last",
+            ),
         ),
     ),
     "v15": (
@@ -314,26 +412,43 @@ EXERCISES = {
     ),
     "v16": (
         Find(
-            "medium",
+            "easy",
             "last-columns-not-staged",
             "Eight columns of every tile are wrong.",
             "200 = 12 x 16 + 8.",
+        ),
+        Fill(
+            "hard",
+            ("multiply_tile",),
+            CONSUMER,
+            "Two blocks of 64 rows for each consumer, and one B for both.",
         ),
         Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
     ),
     "v17": (
         Find(
             "medium",
-            "no-wait-for-the-launch-before",
+            "another-thread-waits",
             "Right alone. In a network, a layer sometimes reads half of its input.",
-            "An early launch starts before its input is complete.",
+            "A thread waits for the launch before. Who reads what that launch wrote?",
         ),
         Fill(
-            "hard",
-            ("multiply_tile",),
-            CONSUMER,
-            "Two blocks of 64 rows for each consumer.",
+            "medium",
+            (),
+            "This is v16. Launch early: let the next launch begin as soon as it may, and wait for "
+            "the launch before as late as you may.",
+            "launch_dependents and wait_for_launch_before. Only loads and stores need what came "
+            "before; barriers don't.",
             fails="hazard",
+            edits=(
+                ("        launch_dependents();\n", ""),
+                ("        wait_for_launch_before();\n", ""),
+            ),
+            also=Also(
+                "every CTA should let the next launch begin before it loads, and wait only when "
+                "its barriers are ready.",
+                r"early +(\d+) of \1 CTAs .* load, \1 wait .* ready",
+            ),
         ),
     ),
     "v18": (
@@ -344,18 +459,24 @@ EXERCISES = {
             "How many consumers read a stage, with one turn and with two?",
         ),
         Fill(
-            "medium",
-            ("skip_stages",),
-            "Go on in the ring by the k-tiles of the other consumer's tile.",
-            "The parity flips once for every pass over the ring.",
-            fails="deadlock hazard misuse wrong",
+            "hard",
+            ("cost",),
+            "Write the model: about how long a kernel takes for a product. On 132 SMs it should "
+            "choose kernel 4 (128 x 64) for 1024 x 1024 x 1024, kernel 2 (128 x 128, in turns) for "
+            "12288 x 3072 x 512 and kernel 0 (256 x 200) for 8192 x 8192 x 8192.",
+            "Waves of tiles, times the cycles of a tile: its k-tiles, and its end, which a kernel "
+            "in turns hides. Bytes cost clock: a price on bytes per FLOP.",
+            fails="also",
+            instead="(void)kernel, (void)p, (void)sms;\nreturn 0;",
+            tail=CHOICES,
+            also=Also("the model should choose 4, 2 and 0.", "choices +4 2 0$"),
         ),
     ),
     "a01": (
         Find(
             "easy",
             "c-read-before-complete",
-            "Right for beta = 0.",
+            "Right for beta = 0, which --beta 0 says; wrong otherwise.",
             "Warps read what other threads copied.",
         ),
         Fill(
@@ -396,6 +517,7 @@ EXERCISES = {
             "Lanes 0 to 7 name the rows of the first matrix, 8 to 15 of the second, ...",
             fails="wrong",
             instead="(void)fragments;",
+            also=LDMATRIX,
         ),
         Predict(
             "medium",
@@ -420,30 +542,41 @@ EXERCISES = {
             "Eight chunks of 16 bytes to a row: permute them by the row.",
             fails="also",
             instead="return row * BK + column;",
-            also="no conflict",
+            also=NO_CONFLICT,
         ),
     ),
     "a05": (
         Find(
             "medium",
             "barrier-before-the-wait",
-            "Right alone, wrong with more warps.",
+            "A warp's own copies are always there, those of other warps sometimes not.",
             "cp_async_wait waits for the copies of the thread that calls it.",
         ),
         Fill(
             "medium",
             ("copy_tile",),
-            "Start the copies of a tile's chunks; zeros where they are outside.",
-            "cp_async_cg takes the number of bytes to read: 16 or 0.",
+            "Start a thread's copies of a k-tile's chunks with cp.async, zeros where they are "
+            "outside, and go on to the next k-tile. device/tile_chunks.cuh has what you need: COUNT, STEP, "
+            "row(), column(), from() and advance().",
+            "cp_async_cg takes the number of bytes to read: 16 or 0. Afterwards advance().",
             fails="wrong",
+            also=Also(
+                "cp.async should copy all, and threads nothing.", r"read +[\d.]+ MB by cp\.async$"
+            ),
         ),
     ),
     "a06": (
         Find(
             "hard",
             "no-empty-groups-at-the-end",
-            "The last k-tiles of the last tile are wrong.",
+            "The last k-tiles of each CTA's last tile are wrong.",
             "wait_group counts groups, empty ones too.",
+            also=Also(
+                "copies should stay in flight during most waits: a wait for all of them empties the "
+                "ring.",
+                r"copies +(\d+) % of the waits",
+                least=70,
+            ),
         ),
         Fill(
             "medium",
@@ -452,6 +585,7 @@ EXERCISES = {
             "Lane l names row l % 16 and column 0 or 8.",
             fails="wrong",
             instead="(void)fragment;",
+            also=LDMATRIX,
         ),
     ),
     "t01": (
@@ -478,8 +612,8 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "How many extra wavefronts do t02's stores to shared memory cause for 256 x 256?",
-            f"--m 256 --n 256 {PLAIN}",
+            "How many extra wavefronts do t02's stores to shared memory cause for 160 x 96?",
+            f"--m 160 --n 96 {PLAIN}",
             CONFLICTS,
             "A warp writes a column of 32 words, 32 words apart: one bank.",
         ),
@@ -493,8 +627,8 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "With the 128-byte swizzle, how many of t02's extra wavefronts remain for 256 x 256?",
-            f"--m 256 --n 256 {PLAIN}",
+            "With the 128-byte swizzle, how many of t02's extra wavefronts remain for 160 x 96?",
+            f"--m 160 --n 96 {PLAIN}",
             CONFLICTS,
             "Rows j and j + 8 have the same permutation: how many lanes of a column share a bank?",
         ),
@@ -503,40 +637,24 @@ EXERCISES = {
         Find(
             "medium",
             "every-thread-announces-the-tile",
-            "It hangs.",
+            "On a GPU it hangs. Find it before you try: the emulator's report names the line.",
             "How many arrivals, and how many bytes, does a phase expect?",
         ),
         Fill(
             "medium",
             ("float values[TM];", "store_shared(&smem.d"),
-            "Transpose TM elements per thread.",
-            "Read all, then write all; the swizzle is on both sides.",
+            "Transpose TM elements per thread. Read all of them before you write one, so that the "
+            "reads wait for each other no more; a GPU shows whether they do, the emulator can't.",
+            "Two loops; the swizzle is on both sides.",
             fails="wrong",
         ),
     ),
     "t05": (
         Find(
             "easy",
-            "tile-not-announced",
-            "It returns before the tile has landed, or never.",
-            "Who tells the barrier how many bytes to expect?",
-        ),
-        Fill(
-            "hard",
-            ("const int i = (block ^", "const int i = (block ^"),
-            "Give each thread its block of rows, so that neither loads nor stores conflict.",
-            "Neighbouring lanes must differ in i as they do in j.",
-            fails="also",
-            instead="const int i = threadIdx.x / BLOCKS * TM;",
-            also="no conflict",
-        ),
-    ),
-    "t06": (
-        Find(
-            "medium",
-            "tile-abandoned",
-            "Now and then a tile of D is garbage.",
-            "May a CTA exit while TMA reads its shared memory?",
+            "tile-read-before-it-landed",
+            "Fine while the memory is quick, garbage when it is busy.",
+            "A load that was started has not landed yet.",
         ),
         Fill(
             "medium",
@@ -545,26 +663,73 @@ EXERCISES = {
             "load4 reads four neighbouring words, store4_shared writes four.",
             fails="wrong",
             instead="(void)rows, (void)columns;",
+            also=NO_CONFLICT,
+        ),
+        Fill(
+            "easy",
+            ("const int i = (block ^", "const int i = (block ^"),
+            "Give each thread its block of rows, so that neither loads nor stores conflict.",
+            "Neighbouring lanes must differ in i as they do in j.",
+            fails="also",
+            instead="const int i = threadIdx.x / BLOCKS * TM;",
+            also=NO_CONFLICT,
+        ),
+    ),
+    "t06": (
+        Find(
+            "easy",
+            "tile-barrier-not-initialised",
+            "The very first wait fails.",
+            "An mbarrier is 8 bytes of shared memory. What do they hold to begin with?",
+        ),
+        Fill(
+            "medium",
+            (),
+            "This is t05, in which neighbouring CTAs read neighbours. Let them write neighbours: "
+            "tiles next to each other in a row of D. The emulator has no DRAM; it shows the order.",
+            "Two places: the tile that a CTA takes, and the grid.",
+            fails="also",
+            edits=(
+                ("row = blockIdx.x * BM;", "row = grid_row() * BM;"),
+                ("column = grid_row() * BN;", "column = blockIdx.x * BN;"),
+                (
+                    "grid_of(ceil_div(p->m, BM), ceil_div(p->n, BN))",
+                    "grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM))",
+                ),
+            ),
+            also=Also(
+                "a CTA should store beside the CTA before it, in the same rows of D.",
+                r"stores +(\d+) of",
+                least=6,
+            ),
         ),
     ),
     "t07": (
         Find(
             "easy",
-            "tile-barrier-not-fenced",
+            "tile-barrier-waited-for-too-early",
             "Nothing wrong has ever been seen. Does that prove anything?",
-            "Who uses the barrier, and how do they know that it is initialised?",
+            "One thread makes the barrier ready. How do the others know?",
         ),
         Fill(
-            "medium",
-            ("tma_store_2d", "bulk_wait_read<0>()"),
-            "Store the tile, and leave only when that is safe.",
-            "Start, commit, wait: four CTAs share an SM, so the memory is soon another's.",
-            fails="wrong",
+            "easy",
+            (),
+            "Let exactly CTAS_PER_SM CTAs fit on an SM: six do now. How much shared memory does a "
+            "launch need for that?",
+            "device/launch.cuh has a function that works it out.",
+            fails="also",
+            edits=(
+                (
+                    "return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM) ||\n           ",
+                    "made->smem = sizeof(SharedStorage);\n    return ",
+                ),
+            ),
+            also=Also("four CTAs should fit on an SM.", "room +shared memory for 4 CTAs"),
         ),
     ),
     "t08": (
         Find(
-            "medium",
+            "easy",
             "tile-wait-leaves-one",
             "A wait is there, and it waits for nothing.",
             "How many groups may still be pending after wait<N>?",
@@ -572,8 +737,10 @@ EXERCISES = {
         Fill(
             "easy",
             ("mbarrier_arrive_expect_tx", "tma_load_2d_hint"),
-            "Announce and start the load, with a hint that keeps the lines in the L2.",
+            "Announce and start the load, with a hint that keeps the lines in the L2. The emulator "
+            "has no L2; the hints are counted.",
             "evict_last_policy() makes the policy.",
+            also=Also("all 12 loads should be evicted last.", "hints .* evicted first, 12 last"),
         ),
     ),
 }
