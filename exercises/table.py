@@ -536,7 +536,7 @@ EXERCISES = {
             "What overwrites the last k-tile, and who may still read it?",
         ),
         Fill(
-            "medium",
+            "easy",
             ("place",),
             "Place element (row, column) of a tile so that rows and columns meet no bank twice.",
             "Eight chunks of 16 bytes to a row: permute them by the row.",
