@@ -232,9 +232,11 @@ def verdict(exercise: Find | Fill, source: str, made: dict[str, Path], races: st
     """ "" if the exercise is solved, or why not. `races`: the command that starts a program of the
     race detector, "" for none; without a race detector None."""
     said = run(made["emulator"])
+    if said.returncode != 0 and "WRONG" not in said.stdout:
+        return said.stdout  # a report, which names the line
     detected = run(made["races"], under=tuple(races.split())) if races is not None else None
-    found = RACE_REPORT.search(detected.stdout) if detected else None
     if said.returncode != 0:
+        found = RACE_REPORT.search(detected.stdout) if detected else None
         return said.stdout + (f"\nThe race detector:\n{found[0]}" if found else "")
     if exercise.also:
         if exercise.also.run:
