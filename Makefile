@@ -300,6 +300,7 @@ clean:
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
-    emulated/planted probes rivals/steps trace/* tests/* \
+    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* \
+    tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))
