@@ -179,9 +179,13 @@ endif
 # randomises many bits.
 SETARCH = setarch $(shell uname -m) -R
 NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
+# With E=, the reader's solution of an exercise.
+RACED = $(BUILD)/races/$(if $(E),exercises/$(RUNG)-$(E),$(RUNG))
+NOT_BEGUN = $(if $(E),$(filter-out $(EXERCISES),$(RUNG)-$(E)))
 races:
-	$(call build,$(BUILD)/races/$(RUNG))
-	@$(NO_RANDOM_ADDRESSES) $(BUILD)/races/$(RUNG) $(ARGS)
+	$(if $(NOT_BEGUN),$(error there is no such file yet: make exercise N=$(RUNG) E=$(E) writes it))
+	$(call build,$(RACED))
+	@$(NO_RANDOM_ADDRESSES) $(RACED) $(ARGS)
 
 # Tracing needs a program of its own; the script that runs it needs only Python.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
@@ -189,8 +193,8 @@ trace:
 	$(call build,$(TRACED))
 	@$(PYTHON) -m bench.trace $(TRACED) --out $(BUILD)/trace $(ARGS)
 
-# The rung's header comment, whole, and then what changed after it, word by word: coloured on a
-# terminal; elsewhere, and with NO_COLOR=1, the words are marked with [- -] and {+ +}.
+# The rung's opening comment, whole, and then what changed after it: word by word in colour on a
+# terminal; elsewhere, and with NO_COLOR=1, line by line, since marks around words are hard to read.
 DIFF_WORD := [A-Za-z0-9_.]+|[^[:space:]]
 DIFF_FILES = $(BELOW)/$(notdir $(call source_of,$(BELOW))) $(RUNG)/$(notdir $(call source_of,$(RUNG)))
 diff:
@@ -204,10 +208,10 @@ else
 	    mkdir -p $(BUILD)/diff/$${file%/*}; \
 	    sed '/^#include/,$$!d' steps/$${file#*/} >$(BUILD)/diff/$$file; \
 	done
-	@cd $(BUILD)/diff; words=plain; [ -t 1 ] && words=$(if $(NO_COLOR),plain,color); \
+	@cd $(BUILD)/diff; how=--no-color; \
+	[ -t 1 ] && how=$(if $(NO_COLOR),--no-color,'--word-diff=color --word-diff-regex=$(DIFF_WORD)'); \
 	if command -v git >/dev/null; then \
-	    git --no-pager diff --no-index --no-ext-diff --no-prefix --word-diff=$$words \
-	        --word-diff-regex='$(DIFF_WORD)' $(ARGS) $(DIFF_FILES); \
+	    git --no-pager diff --no-index --no-ext-diff --no-prefix $$how $(ARGS) $(DIFF_FILES); \
 	else \
 	    diff -u --color=$(if $(NO_COLOR),never,auto) $(ARGS) $(DIFF_FILES); \
 	fi; [ $$? -le 1 ]
@@ -297,6 +301,7 @@ clean:
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
-    emulated/planted probes rivals/steps trace/* tests/* \
+    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* \
+    tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

@@ -58,6 +58,7 @@ def main() -> int:
     path = STEPS / f"{name}_new.cu"
     path.write_text(renamed(sources[0].read_text(encoding="utf-8"), name, origin), encoding="utf-8")
     print(f"wrote steps/{path.name}; then: make step N={name} EMULATE=1, make diff N={name}")
+    print(f"rename it as you like: {name}_WORD.cu remains {name}")
     return 0
 
 

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Also:
+    """What a solution has to do beside being right: what the rung is about. The emulator prints it,
+    or exercises/watch.cpp does."""
+
+    says: str  # after "The result is right. But", to a reader whose solution doesn't
+    line: str = ""  # a pattern of what is printed; the number in its group, if there is one, is ...
+    least: float = 0  # ... at least this
+    most: float = math.inf
+    calls: str = ""  # a function that the body of the gap's function has to call
+    run: str = ""  # the options of that run, if not the default's
 
 
 @dataclass(frozen=True)
@@ -13,6 +27,7 @@ class Find:
     bug: str
     story: str  # what the user observed
     hint: str
+    also: Also | None = None
 
 
 @dataclass(frozen=True)
@@ -20,12 +35,15 @@ class Fill:
     """A rung in which the body of a function, or some lines, are missing."""
 
     level: str
-    gap: tuple[str, ...]  # the function, or how the first and the last line of the gap begin
+    # The function, or how the first and the last line of the gap begin; () if `edits` make it.
+    gap: tuple[str, ...]
     story: str  # what to write there
     hint: str
     fails: str = "deadlock"  # what the emulator reports of the gap
-    instead: str = ""  # what the gap holds until then
-    also: str = ""  # what a solution has to print as well
+    instead: str = ""  # what is in the gap
+    edits: tuple[tuple[str, str], ...] = ()  # texts of the rung, and what replaces them
+    tail: str = ""  # what is added to the rung's file
+    also: Also | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,7 @@ class Predict:
     run: str  # the options of that run
     answer: str  # the number in what it prints
     hint: str
+    edits: tuple[tuple[str, str], ...] = ()  # of a rung that is changed before it runs
 
 
 PLAIN = "--policy eager --inputs integers"
@@ -44,6 +63,16 @@ LOADS = r"in (\d+) loads"
 WGMMAS = r"(\d+) wgmma instructions"
 ARRIVALS = r"with (\d+) arrivals"
 CONFLICTS = r"of them extra +access +line\n +\d+ +\d+ +(\d+)"
+
+NO_CONFLICT = Also("lanes of a warp should access different banks.", r"banks +no conflict")
+AHEAD = Also(
+    "the producer should load until the ring is full, not wait for each k-tile.",
+    r"ring +the loads ran at most (\d+) of \d+ stages ahead",
+    least=3,
+)
+TURNED = Also("every other tile should walk k backwards.", r"along k .* (\d+) backwards", least=1)
+
+LDMATRIX = Also("one ldmatrix.x4 should load it.", calls="ldmatrix_x4")
 
 PRODUCER = (
     "Write the producer: for every k-tile wait for an empty stage, start both loads, and announce "
@@ -62,6 +91,22 @@ STAGING_HINT = (
     "write, and each fences its own writes; a barrier; the leader starts the store."
 )
 
+# What v18's model chooses; main() follows no more, so it runs when the program starts.
+CHOICES = """
+// What `make try` looks at: the kernels that the model chooses on 132 SMs.
+static int print_choices() {
+    printf("choices   ");
+    for (const int size : {1024, 12288, 8192}) {
+        problem p = {};
+        p.m = size, p.n = size == 12288 ? 3072 : size, p.k = size == 12288 ? 512 : size;
+        printf(" %d", int(choose(&p, 132) - KERNELS));
+    }
+    printf("\\n");
+    return 0;
+}
+static const int choices = print_choices();
+"""
+
 EXERCISES = {
     "v01": (
         Find(
@@ -78,14 +123,26 @@ EXERCISES = {
             "Chunk i of a tile: which row and which columns is it? The lanes of a warp should write "
             "to different banks.",
             fails="wrong",
+            also=NO_CONFLICT,
         ),
         Predict(
-            "easy",
-            "How many bank conflicts do load_tile's stores cause, now that neighbouring lanes take "
-            "neighbouring rows? Answer for m = n = 128, k = 32.",
+            "medium",
+            "v01's load_tile has no bank conflict: neighbouring lanes take neighbouring rows. Let "
+            "them take neighbouring chunks of a row instead: row = chunk / 4, column = "
+            "chunk % 4 * 8. How many extra wavefronts do the stores then cause for m = n = 128, "
+            "k = 32?",
             f"--m 128 --n 128 --k 32 {PLAIN}",
-            r"banks +(no|\d+) conflict",
-            "32 lanes write one word each to 32 consecutive words. Answer with `no` or a number.",
+            CONFLICTS,
+            "A warp stores to 8 neighbouring rows, and to 4 columns. Rows of the transposed tile "
+            "are 128 words long: 4 lanes share a bank, so that a store takes 4 passes, 3 of them "
+            "extra. 8 warps store 2 x 8 times to each of two tiles.",
+            edits=(
+                ("const int row = chunk % BM;", "const int row = chunk / (BK / LOAD);"),
+                (
+                    "const int column = chunk / BM * LOAD;",
+                    "const int column = chunk % (BK / LOAD) * LOAD;",
+                ),
+            ),
         ),
     ),
     "v02": (
@@ -138,15 +195,16 @@ EXERCISES = {
     "v04": (
         Find(
             "easy",
-            "nothing-is-empty-to-begin-with",
-            "It hangs at once, at any size.",
-            "Which arrivals tell the producer that it may load into the first stage?",
+            "no-release",
+            "Right up to k = 320. From the sixth k-tile on it hangs.",
+            "The ring has five stages. Which arrival tells the producer that it may reuse one?",
         ),
         Fill(
             "medium",
             ("load_tile",),
             PRODUCER,
-            "A wait on an empty barrier needs a token: arrive first.",
+            "A wait on empty needs a token: arrive first.",
+            also=AHEAD,
         ),
         Predict(
             "medium",
@@ -203,13 +261,20 @@ EXERCISES = {
             "It is right up to k = 256. From the fifth k-tile on it hangs or is wrong.",
             "The ring has four stages. What changes on the second pass over it?",
         ),
-        Fill("medium", ("load_tile",), PRODUCER, "Which parity names the phase before the first?"),
+        Fill(
+            "medium",
+            ("load_tile",),
+            PRODUCER,
+            "Which parity names the phase before the first?",
+            also=AHEAD,
+        ),
         Predict(
             "easy",
-            "v06 makes 53,440 arrivals for m = 256, n = 1536, k = 512. How many does v07 make?",
-            f"--m 256 --n 1536 --k 512 {PLAIN}",
+            "v06 makes 47,272 arrivals for m = 384, n = 1024, k = 448. How many does v07 make?",
+            f"--m 384 --n 1024 --k 448 {PLAIN}",
             ARRIVALS,
-            "12 tiles with 8 k-tiles each. Which arrivals are left per k-tile?",
+            "12 tiles with 7 k-tiles each. A k-tile takes three arrivals: one on full, two on "
+            "empty.",
         ),
     ),
     "v08": (
@@ -227,9 +292,9 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "v07 reads 4.719 MB by TMA for m = 256, n = 1536, k = 512. How many MB does v08 read, "
+            "v07 reads 5.505 MB by TMA for m = 512, n = 1024, k = 448. How many MB does v08 read, "
             "without what multicast delivers to the peer?",
-            f"--m 256 --n 1536 --k 512 {PLAIN}",
+            f"--m 512 --n 1024 --k 448 {PLAIN}",
             r"read +([\d.]+) MB by TMA",
             "Per CTA and k-tile 256 rows instead of 384.",
         ),
@@ -238,10 +303,18 @@ EXERCISES = {
         Find(
             "easy",
             "every-wgmma-of-the-first-k-tile-overwrites",
-            "All elements are too small.",
+            "Nearly all elements are wrong: they lack most of a tile's first k-tile.",
             "Which wgmma of a tile may overwrite, and which must add?",
         ),
-        Fill("medium", ("multiply_tile",), CONSUMER, "advance_k moves a descriptor along k."),
+        Fill(
+            "medium",
+            ("multiply_tile",),
+            CONSUMER + " Make the descriptors once for each k-tile.",
+            "advance_k moves a descriptor along k.",
+            also=Also(
+                "a k-tile's descriptors should be made once, and advance.", calls="advance_k"
+            ),
+        ),
     ),
     "v10": (
         Find(
@@ -262,10 +335,18 @@ EXERCISES = {
         Fill(
             "hard",
             ("hilbert_order(order", "hilbert_order(order"),
-            "Make an order of tiles of your own: each tile once, consecutive tiles close together.",
-            "Any order gives a right result. hilbert_square in tile_schedule.h shows the recursion.",
+            "Make an order of tiles of your own: each tile once, consecutive tiles close together. Of "
+            "8 x 8 tiles, 8 in a row should read at most 7 rows and columns of tiles on average.",
+            "Any order is right; columns one after the other read nearly 10. hilbert_square in "
+            "tile_schedule.h shows how a curve is halved.",
             fails="hazard",
             instead="for (int i = 0; i < tiles; ++i) order[i] = {0, 0};",
+            also=Also(
+                "stretches of the order should be compact.",
+                r"order .* read ([\d.]+) rows and columns",
+                most=7,
+                run=f"--m 1024 --n 2048 --k 64 {PLAIN}",
+            ),
         ),
     ),
     "v12": (
@@ -275,7 +356,14 @@ EXERCISES = {
             "Each 8 x 8 block is right, but some are in the wrong place.",
             "Lanes 0 to 15 name rows of the left pair of matrices. What do the others name?",
         ),
-        Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
+        Fill(
+            "hard",
+            ("store_tile",),
+            STAGING + " Write with stmatrix.",
+            STAGING_HINT,
+            fails="wrong",
+            also=Also("stmatrix should write the accumulators.", calls="stmatrix_x4"),
+        ),
     ),
     "v13": (
         Find(
@@ -291,6 +379,7 @@ EXERCISES = {
             "k_tile always counts up.",
             fails="wrong",
             instead="const int k = 0;",
+            also=TURNED,
         ),
     ),
     "v14": (
@@ -304,8 +393,12 @@ EXERCISES = {
             "medium",
             ("load_operand",),
             "Load an operand's part of a stage, with the hint evict-first unless the next wave "
-            "reads it again.",
-            "Use tma_load_2d and tma_load_2d_hint.",
+            "reads it again. The emulator has no L2; the hints are counted.",
+            "tma_load_2d and tma_load_2d_hint.",
+            also=Also(
+                "60 of these 80 loads should be evicted first, and no other.",
+                "hints +60 of 80 loads are to be evicted first, 0 last",
+            ),
         ),
     ),
     "v15": (
@@ -325,26 +418,43 @@ EXERCISES = {
     ),
     "v16": (
         Find(
-            "medium",
+            "easy",
             "last-columns-not-staged",
             "Eight columns of every tile are wrong.",
             "200 = 12 x 16 + 8.",
+        ),
+        Fill(
+            "hard",
+            ("multiply_tile",),
+            CONSUMER,
+            "Two blocks of 64 rows for each consumer, and one B for both.",
         ),
         Fill("hard", ("store_tile",), STAGING, STAGING_HINT, fails="wrong"),
     ),
     "v17": (
         Find(
             "medium",
-            "no-wait-for-the-launch-before",
+            "another-thread-waits",
             "It is right on its own. In a network, a layer sometimes reads an unfinished input.",
-            "An early launch starts before its input is complete.",
+            "A thread waits for the previous launch. Which thread reads what that launch wrote?",
         ),
         Fill(
-            "hard",
-            ("multiply_tile",),
-            CONSUMER,
-            "Each consumer has two blocks of 64 rows.",
+            "medium",
+            (),
+            "This is v16. Launch early: let the next launch begin as soon as it may, and wait for "
+            "the previous launch as late as you may.",
+            "launch_dependents and wait_for_launch_before. Only loads and stores need what came "
+            "before; barriers don't.",
             fails="hazard",
+            edits=(
+                ("        launch_dependents();\n", ""),
+                ("        wait_for_launch_before();\n", ""),
+            ),
+            also=Also(
+                "every CTA should let the next launch begin before it loads, and wait only when "
+                "its barriers are ready.",
+                r"early +(\d+) of \1 CTAs .* load, \1 wait .* ready",
+            ),
         ),
     ),
     "v18": (
@@ -355,18 +465,24 @@ EXERCISES = {
             "How many consumers read a stage with TURNS = 1, and with TURNS = 2?",
         ),
         Fill(
-            "medium",
-            ("skip_stages",),
-            "Skip the k-tiles of the other consumer's tile in the ring.",
-            "The parity flips once per pass over the ring.",
-            fails="deadlock hazard misuse wrong",
+            "hard",
+            ("cost",),
+            "Write the model: roughly how many cycles a kernel takes for a product. On 132 SMs it should "
+            "choose kernel 4 (128 x 64) for 1024 x 1024 x 1024, kernel 2 (128 x 128, in turns) for "
+            "12288 x 3072 x 512 and kernel 0 (256 x 200) for 8192 x 8192 x 8192.",
+            "Waves of tiles, times the cycles of a tile: its k-tiles, and its end, which a kernel "
+            "in turns hides. Bytes cost clock: a price on bytes per FLOP.",
+            fails="also",
+            instead="(void)kernel, (void)p, (void)sms;\nreturn 0;",
+            tail=CHOICES,
+            also=Also("the model should choose 4, 2 and 0.", "choices +4 2 0$"),
         ),
     ),
     "a01": (
         Find(
             "easy",
             "c-read-before-complete",
-            "It is right only for beta = 0.",
+            "It is right only for beta = 0 (the option --beta 0).",
             "Warps read what other threads have copied.",
         ),
         Fill(
@@ -407,6 +523,7 @@ EXERCISES = {
             "Lanes 0 to 7 name the rows of the first matrix, lanes 8 to 15 of the second, ...",
             fails="wrong",
             instead="(void)fragments;",
+            also=LDMATRIX,
         ),
         Predict(
             "medium",
@@ -425,36 +542,47 @@ EXERCISES = {
             "What overwrites the last k-tile, and which threads may still read it?",
         ),
         Fill(
-            "medium",
+            "easy",
             ("place",),
             "Place element (row, column) of a tile so that rows and columns have no bank conflict.",
             "A row has eight chunks of 16 bytes: permute them by the row.",
             fails="also",
             instead="return row * BK + column;",
-            also="no conflict",
+            also=NO_CONFLICT,
         ),
     ),
     "a05": (
         Find(
             "medium",
             "barrier-before-the-wait",
-            "It is right with one warp and wrong with more.",
-            "cp_async_wait waits only for the copies of the thread that calls it.",
+            "A warp always sees its own copies, but not always those of other warps.",
+            "cp_async_wait waits for the copies of the thread that calls it.",
         ),
         Fill(
             "medium",
             ("copy_tile",),
-            "Start the copies of a tile's chunks: zeros where they are outside the matrix.",
-            "cp_async_cg takes the number of bytes to read: 16 or 0.",
+            "Start a thread's copies of a k-tile's chunks with cp.async, zeros where they are "
+            "outside, and go on to the next k-tile. device/tile_chunks.cuh has what you need: COUNT, STEP, "
+            "row(), column(), from() and advance().",
+            "cp_async_cg takes the number of bytes to read: 16 or 0. Afterwards advance().",
             fails="wrong",
+            also=Also(
+                "cp.async should copy all, and threads nothing.", r"read +[\d.]+ MB by cp\.async$"
+            ),
         ),
     ),
     "a06": (
         Find(
             "hard",
             "no-empty-groups-at-the-end",
-            "The last k-tiles of the last tile are wrong.",
+            "The last k-tiles of each CTA's last tile are wrong.",
             "cp_async_wait counts groups, including empty ones.",
+            also=Also(
+                "copies should stay in flight during most waits: a wait for all of them empties the "
+                "ring.",
+                r"copies +(\d+) % of the waits",
+                least=70,
+            ),
         ),
         Fill(
             "medium",
@@ -463,6 +591,7 @@ EXERCISES = {
             "Lane l names row l % 16, and column 0 or 8.",
             fails="wrong",
             instead="(void)fragment;",
+            also=LDMATRIX,
         ),
     ),
     "t01": (
@@ -489,8 +618,8 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "How many extra wavefronts do t02's stores to shared memory cause for 256 x 256?",
-            f"--m 256 --n 256 {PLAIN}",
+            "How many extra wavefronts do t02's stores to shared memory cause for 160 x 96?",
+            f"--m 160 --n 96 {PLAIN}",
             CONFLICTS,
             "A warp writes a column of 32 words that are 32 words apart: one bank.",
         ),
@@ -504,8 +633,8 @@ EXERCISES = {
         ),
         Predict(
             "medium",
-            "With the 128-byte swizzle, how many of t02's extra wavefronts remain for 256 x 256?",
-            f"--m 256 --n 256 {PLAIN}",
+            "With the 128-byte swizzle, how many of t02's extra wavefronts remain for 160 x 96?",
+            f"--m 160 --n 96 {PLAIN}",
             CONFLICTS,
             "Rows j and j + 8 have the same permutation: how many lanes of a column hit one bank?",
         ),
@@ -514,13 +643,14 @@ EXERCISES = {
         Find(
             "medium",
             "every-thread-announces-the-tile",
-            "It hangs.",
+            "On a GPU it hangs. Find it before you try: the emulator's report names the line.",
             "How many arrivals, and how many bytes, does a phase expect?",
         ),
         Fill(
             "medium",
             ("float values[TM];", "store_shared(&smem.d"),
-            "Transpose TM elements per thread.",
+            "Transpose TM elements per thread. Read all of them before you write one, so that the "
+            "reads don't wait for each other. Only a GPU shows whether they do.",
             "First read all, then write all. Both tiles are swizzled.",
             fails="wrong",
         ),
@@ -528,26 +658,9 @@ EXERCISES = {
     "t05": (
         Find(
             "easy",
-            "tile-not-announced",
-            "It hangs.",
-            "Which call tells the barrier how many bytes to expect?",
-        ),
-        Fill(
-            "hard",
-            ("const int i = (block ^", "const int i = (block ^"),
-            "Give each thread its block of rows so that neither loads nor stores have conflicts.",
-            "Neighbouring lanes must differ in i as they do in j.",
-            fails="also",
-            instead="const int i = threadIdx.x / BLOCKS * TM;",
-            also="no conflict",
-        ),
-    ),
-    "t06": (
-        Find(
-            "medium",
-            "tile-abandoned",
-            "Now and then a tile of D is garbage.",
-            "May a CTA exit while TMA reads its shared memory?",
+            "tile-read-before-it-landed",
+            "Fine while the memory is quick, garbage when it is busy.",
+            "A load that has started may not have landed.",
         ),
         Fill(
             "medium",
@@ -556,26 +669,73 @@ EXERCISES = {
             "load4 reads four neighbouring words, store4_shared writes four.",
             fails="wrong",
             instead="(void)rows, (void)columns;",
+            also=NO_CONFLICT,
+        ),
+        Fill(
+            "easy",
+            ("const int i = (block ^", "const int i = (block ^"),
+            "Give each thread its block of rows, so that neither loads nor stores conflict.",
+            "Neighbouring lanes must differ in i as they do in j.",
+            fails="also",
+            instead="const int i = threadIdx.x / BLOCKS * TM;",
+            also=NO_CONFLICT,
+        ),
+    ),
+    "t06": (
+        Find(
+            "easy",
+            "tile-barrier-not-initialised",
+            "The very first wait fails.",
+            "An mbarrier is 8 bytes of shared memory. What do they hold to begin with?",
+        ),
+        Fill(
+            "medium",
+            (),
+            "This is t05, in which neighbouring CTAs read neighbours. Let them write neighbours: "
+            "tiles next to each other in a row of D. The emulator has no DRAM; it shows the order.",
+            "Two places: the tile that a CTA takes, and the grid.",
+            fails="also",
+            edits=(
+                ("row = blockIdx.x * BM;", "row = grid_row() * BM;"),
+                ("column = grid_row() * BN;", "column = blockIdx.x * BN;"),
+                (
+                    "grid_of(ceil_div(p->m, BM), ceil_div(p->n, BN))",
+                    "grid_of(ceil_div(p->n, BN), ceil_div(p->m, BM))",
+                ),
+            ),
+            also=Also(
+                "a CTA should store beside the CTA before it, in the same rows of D.",
+                r"stores +(\d+) of",
+                least=6,
+            ),
         ),
     ),
     "t07": (
         Find(
             "easy",
-            "tile-barrier-not-fenced",
-            "No test has ever failed. Does that prove anything?",
-            "Who uses the barrier, and what tells them that it is initialised?",
+            "tile-barrier-waited-for-too-early",
+            "Nothing wrong has ever been seen. Does that prove anything?",
+            "One thread initializes the barrier. What tells the others that it has?",
         ),
         Fill(
-            "medium",
-            ("tma_store_2d", "bulk_wait_read<0>()"),
-            "Store the tile, and leave only when that is safe.",
-            "Start, commit, wait: four CTAs share an SM, so another CTA soon gets the memory.",
-            fails="wrong",
+            "easy",
+            (),
+            "Let exactly CTAS_PER_SM CTAs fit on an SM: six do now. How much shared memory does a "
+            "launch need for that?",
+            "A function in device/launch.cuh computes it.",
+            fails="also",
+            edits=(
+                (
+                    "return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM) ||\n           ",
+                    "made->smem = sizeof(SharedStorage);\n    return ",
+                ),
+            ),
+            also=Also("four CTAs should fit on an SM.", "room +shared memory for 4 CTAs"),
         ),
     ),
     "t08": (
         Find(
-            "medium",
+            "easy",
             "tile-wait-leaves-one",
             "There is a wait, but it waits for nothing.",
             "How many groups may still be pending after wait<N>?",
@@ -583,8 +743,10 @@ EXERCISES = {
         Fill(
             "easy",
             ("mbarrier_arrive_expect_tx", "tma_load_2d_hint"),
-            "Announce and start the load, with a hint that keeps the lines in the L2.",
+            "Announce and start the load, with a hint that keeps the lines in the L2. The emulator "
+            "has no L2; the hints are counted.",
             "evict_last_policy() makes the policy.",
+            also=Also("all 12 loads should be evicted last.", "hints .* evicted first, 12 last"),
         ),
     ),
 }

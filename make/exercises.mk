@@ -4,9 +4,14 @@ EXERCISES := $(patsubst $(BUILD)/exercises/%.cu,%,$(wildcard $(BUILD)/exercises/
 UNFINISHED := -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function -Wno-unused-but-set-parameter \
     -Wno-unused-but-set-variable
 EXERCISED := $(EXERCISES:%=$(BUILD)/emulated/exercises/%)
+EXERCISED_RACES := $(EXERCISES:%=$(BUILD)/races/exercises/%)
 $(EXERCISED:%=%.o): $(BUILD)/emulated/exercises/%.o: $(BUILD)/exercises/%.cu
-$(EXERCISED:%=%.o): KERNEL_FLAGS += $(UNFINISHED)
+$(EXERCISED:%=%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
 $(EXERCISED): %: %.o
+WATCH := $(BUILD)/emulated/exercises/watch/watch.o
+$(WATCH): exercises/watch.cpp $(BUILD)/emulated-flags
+	$(call host)
+$(EXERCISED) $(EXERCISED_RACES): $(WATCH)
 $(EXERCISES:%=$(BUILD)/exercises/%.o): $(BUILD)/exercises/%.o: $(BUILD)/exercises/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(call arch_of,$*) $(NVCCFLAGS) $(PTXAS) -c $< -o $@ $(DEPS) -MT $@)
 $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
@@ -14,15 +19,17 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
 # make exercise, try, hint, solution: N= and E= choose the exercise.
-EXERCISE = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $@ $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
+ask_exercise = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
+TRIED = $(if $(EMULATED),,--gpu) $(if $(LIBTSAN),--races=$(call quoted,$(NO_RANDOM_ADDRESSES)))
 exercise hint:
-	@$(EXERCISE)
+	@$(call ask_exercise,$@)
 solution:
-	$(call build,$(EMULATOR) $(BUILD)/emulated/$(RUNG))
-	@$(EXERCISE)
+	@$(call ask_exercise,ready) --answers
+	$(call build,$(EMULATOR) $$($(call ask_exercise,targets) --answers))
+	@$(call ask_exercise,$@)
 try:
-	$(call build,$(if $(filter $(RUNG)-$(E),$(EXERCISES)),$(BUILD)/emulated/exercises/$(RUNG)-$(E) \
-	    $(if $(EMULATED),,$(BUILD)/exercises/$(RUNG)-$(E) $(BUILD)/steps/$(RUNG)),$(BUILD)/emulated/$(RUNG)))
-	@$(EXERCISE) $(if $(EMULATED),,--gpu) $(call option,answer,$(ANSWER))
+	@$(call ask_exercise,ready)
+	$(call build,$(EMULATOR) $$($(call ask_exercise,targets) $(TRIED)))
+	@$(call ask_exercise,$@) $(TRIED) $(call option,answer,$(ANSWER))
 new:
 	@$(PYTHON) -m exercises.new $(call quoted,$(N)) $(call quoted,$(FROM))

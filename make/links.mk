@@ -16,6 +16,6 @@ $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o $(ENERGY_TEST)-kernels.o: $(BU
 # -no-pie: fixed addresses, so that addr2line finds the lines of a report's addresses.
 $(KERNELS) $(RUNG_PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -no-pie -o $@ $(filter %.o,$^) $(filter %.a,$^) -lm)
-$(RACE_PROGRAMS) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emulated/%.o \
+$(RACE_PROGRAMS) $(EXERCISED_RACES) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emulated/%.o \
     $(EMULATED_HARNESS) $(EMULATOR_RACES) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -fsanitize=thread -o $@ $^ -lm)

@@ -58,7 +58,7 @@ diff t2|^t01 -> t02$|make diff t2 stays on its track
 diff N=1|nothing below|make diff N=1 says that nothing is below
 diff 2|^v01 -> v02$|make diff 2 shows the diff
 diff 2|^[0-9]+ lines removed, [0-9]+ added below the opening comment$|make diff counts the changed lines
-diff 2|\[-.*-\]\{\+|make diff marks words where there is no terminal
+diff 2|^\+#include "device/tma.cuh"$|make diff shows whole lines where there is no terminal
 EOF
 is "make diff writes no escape codes where there is no terminal" "see $work/out" not grep -q $'\033' $work/out
 # on_terminal ARGUMENT...: run, with a terminal.
@@ -69,7 +69,9 @@ on_terminal() {
 on_terminal diff N=2
 says "make diff shows colours on a terminal" $'\033\[3[12]m'
 on_terminal diff N=2 NO_COLOR=1
-says "make diff NO_COLOR=1 marks words on a terminal" '\{\+'
+says "make diff NO_COLOR=1 shows whole lines on a terminal" '^\+#include "device/tma.cuh"'
+run races N=7 E=0
+refuses "make races refuses an exercise that was not begun" 'make exercise N=v07 E=0 writes it'
 
 for verb in "${verbs[@]}"; do
     run "$verb"
