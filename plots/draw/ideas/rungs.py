@@ -108,7 +108,7 @@ def draw_registers(axes, found):
         cells.label(axes, x, -0.45, f"registers of a thread, {words}", ha="left", size=10)
     for group in range(groups):
         look = CONSUMERS[group - 1] if group else PRODUCER
-        name = f"consumer {group}" if group else "producer"
+        name = f"consumer {group - 1}" if group else "producer"
         words = f"warpgroup {group}:\n{name}"
         cells.label(axes, -4, group + height / 2, words, ha="right", va="center")
         box(axes, 0, group, start, height, str(start), **look)
@@ -246,7 +246,7 @@ def draw_tall(axes, rung, facts):
     consumer_rows(axes, facts, 0, x, k, lambda *_: "A")
     box(axes, x, 0, n, k, "B", **SHARED)
     own = f"{blocks} blocks of 64 rows" if blocks > 1 else "64 rows"
-    consumer_rows(axes, facts, x, x, n, lambda consumer, *_: f"D: consumer {consumer + 1},\n{own}")
+    consumer_rows(axes, facts, x, x, n, lambda consumer, *_: f"D: consumer {consumer},\n{own}")
     for row in range(64, m, 64):
         axes.plot([x, x + n], [x + row] * 2, color="0.3", linewidth=0.8, linestyle=":", zorder=5)
     # Shared memory, from the bottom up.
