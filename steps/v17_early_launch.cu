@@ -3,9 +3,9 @@
 // Between two launches on a stream the GPU idles for a few microseconds: the last CTA ends, the
 // next launch is set up, barriers are initialised, the first loads are in flight. Here each CTA
 // allows the next launch to begin at once: its CTAs start on SMs as they become free, initialise
-// their barriers, and wait for the end of the previous launch only before their first load. A long
-// product gains nothing, an isolated one neither; of short ones back-to-back, as in a network's
-// layers, each one gains. Expected: 2 microseconds per launch.
+// their barriers, and wait for the previous launch to end only just before their first load. A long
+// product gains nothing, nor does a single one; of short ones back-to-back, as in a network's
+// layers, each gains. Expected: 2 microseconds per launch.
 #include "step.h"
 #include "device/dependent_launch.cuh"
 #include "device/launch.cuh"

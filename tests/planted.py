@@ -281,7 +281,7 @@ from the list in `tests/planted/bugs.txt`.
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
 policies {policies}, under {seeds} random seeds, and
 under the race detector. A row is one mistake in each of the rungs named. "Missed by" lists the runs
-that noticed nothing; 1/4 is one run of four (rungs, seeds). Rows without reports are no bugs: what
+that noticed nothing; 1/4 is one run of four (rungs, seeds). Rows without reports aren't bugs: what
 they change isn't needed, and their runs must stay quiet.
 
 {summary}.

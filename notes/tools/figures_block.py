@@ -33,6 +33,15 @@ HEADS = {
     "dram_read_bytes": "DRAM read",
     "dram_written_bytes": "DRAM written",
     "bank_conflicts": "bank conflicts",
+    "l2_requests": "requests to the L2",
+    "gmma_instructions": "wgmma instructions",
+    "lts__t_sectors_srcunit_ltcfabric.sum": "sectors between the L2's halves",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "wavefronts of stores",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": "bank conflicts of stores",
+    "emulator.mbarrier_waits": "waits",
+    "emulator.mbarrier_waits_blocked": "of them blocked",
+    "emulator.extra_wavefronts": "bank conflicts, emulated",
+    "ratio_to_early": "early / usual time",
     **{name: name for name in ("time", "wavefronts", "instructions")},
 }
 UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}
@@ -111,7 +120,7 @@ def title(program):
 def head_of(name, unit, words, moves):
     """The heading of a column."""
     head = HEADS.get(name, f"`{name}`")
-    if name.startswith(readings.RATIO):
+    if name.startswith(readings.RATIO) and name not in HEADS:
         usual = "device_copy" if moves else "cublas"
         head = f"of {title(name.removeprefix(readings.RATIO).removeprefix('_to_') or usual)}"
     if name == "share":
