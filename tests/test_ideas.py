@@ -35,7 +35,7 @@ SHOWN = {  # of each picture: texts, and words in texts
     "ldmatrix-stmatrix": (["r[0]", "r[3]", "matrix 3", "stmatrix .x4", *LANES], ["lane 13"]),
     "tma-swizzles": (["8 passes", "1 pass", "128-byte swizzle", "7.0"], ["32 banks"]),
     "bank-conflicts": (["a03, row after row", "32 passes where 4 would do"], ["t03"]),
-    "tile-orders": (["v05: column by column", "15"], ["MB of A and B", GPU]),
+    "tile-orders": (["v05: column by column", "15"], ["MB on average,", GPU]),
     "tile-orders-l2": (["v10", "v13"], ["A and B once", "model", GPU]),
     "wave-reuse": (["wave 6", "v13: every other wave walks k backwards"], ["% found", GPU]),
     "matrix-descriptor": (["0x4000004000010846", "15.0", "swizzle"], ["128-byte swizzle"]),

@@ -84,7 +84,8 @@ def ratio_panel(axes, ladders, ratios, limits):
     cards = f", {len(ladders)} cards" if len(ladders) > 1 else ""
     axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}{cards}:\nof cuBLASLt")
     if ratios[0][0] > 2:
-        words = "the axis does\nnot begin at 0"
+        first, *_, last = recorded.all_names(ladders[0])[: ratios[0][0]]
+        words = f"{first} to {last}\nare lower"
         axes.text(0, 1, words, va="center", fontsize=10, bbox=style.CLEAR, zorder=5)
 
 

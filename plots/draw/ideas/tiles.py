@@ -15,7 +15,7 @@ from plots.draw.ideas import cells
 ELEMENT_BYTES = 2  # of bf16
 
 ORDERS = {"v05": "column by column", "v10": "in groups of rows", "v11": "along a Hilbert curve"}
-WAVE = 5  # counted from 0: the one whose reads are shown
+WAVE = 6  # counted from 0: the one whose reads are shown
 SHADE = "#DDE6EC"  # of every other wave
 EDGE = 0.06  # of D's side: where the panels of A and B are marked
 NARROW = 4  # columns: the numbers of waves that have fewer are staggered
@@ -137,7 +137,7 @@ def draw_order(axes, rung, order, size):
     requested, distinct = fmean(order["requested_bytes"]), fmean(order["distinct_bytes"])
     facts = (
         f"{order['workers']} tiles of {order['tile_m']} × {order['tile_n']} at once:\n"
-        f"{1e-6 * distinct:.0f} MB of A and B,\n"
+        f"a wave reads {1e-6 * distinct:.0f} MB on average,\n"
         f"each byte requested {requested / distinct:.1f} times"
     )
     cells.board(axes, -1.6 * edge, 1.01 * size, 1.29 * size, -3.4 * edge)
