@@ -147,7 +147,12 @@ def lines_of(library, groups, who, words, usual=False):
     moves = any(one[0] == recorded.MOVING for one in who)
     columns = []
     if len(groups) > 1:
-        columns.append([head_of_groups(groups), *(", ".join(map(selector_text, g)) for g in groups for _ in who)])
+        columns.append(
+            [
+                head_of_groups(groups),
+                *(", ".join(map(selector_text, g)) for g in groups for _ in who),
+            ]
+        )
     labels = ["/".join(map(title, one.split("/"))) for one in who]
     columns.append(["program", *labels * len(groups)])
     first = len(columns)
