@@ -166,7 +166,7 @@ def lines_of(library, groups, who, words, usual=False):
         if any(text != DASH for text in texts):
             columns.append([head_of(name, unit, form, moves), *texts])
         elif not usual:
-            raise ExpressionError(f"no program here has '{name}' (notes/README.md)")
+            raise ExpressionError(f"no program here has '{name}' (notes/writing-a-note.md)")
     if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
         columns = turned(columns[0], labels, columns[-1])
         first = 1
