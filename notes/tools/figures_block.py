@@ -137,6 +137,14 @@ def selector_text(word):
     return f"`{word}`" if readings.COMMIT.fullmatch(word) else word
 
 
+def head_of_groups(groups):
+    """What tells the groups of rows apart: a protocol, a run's commit or, as a rule, a shape."""
+    for head, kind in (("protocol", "protocol"), ("run", "commit")):
+        if all(readings.SELECTORS[kind](word) for group in groups for word in group):
+            return head
+    return "shape"
+
+
 def lines_of(library, groups, who, words, usual=False):
     """The lines of a table: rows are programs at groups of selectors, columns are named in `words`,
     or are the usual ones, of which some may be missing."""
@@ -148,7 +156,12 @@ def lines_of(library, groups, who, words, usual=False):
     moves = any(one[0] == recorded.MOVING for one in who)
     columns = []
     if len(groups) > 1:
-        columns.append(["shape", *(", ".join(map(selector_text, g)) for g in groups for _ in who)])
+        columns.append(
+            [
+                head_of_groups(groups),
+                *(", ".join(map(selector_text, g)) for g in groups for _ in who),
+            ]
+        )
     labels = ["/".join(map(title, one.split("/"))) for one in who]
     columns.append(["program", *labels * len(groups)])
     first = len(columns)
@@ -162,7 +175,7 @@ def lines_of(library, groups, who, words, usual=False):
         if any(text != DASH for text in texts):
             columns.append([head_of(name, unit, form, moves), *texts])
         elif not usual:
-            raise ExpressionError(f"no program here has '{name}' (notes/README.md)")
+            raise ExpressionError(f"no program here has '{name}' (notes/writing-a-note.md)")
     if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
         columns = turned(columns[0], labels, columns[-1])
         first = 1

@@ -112,9 +112,9 @@ PART_COLUMNS = (  # head, field, format, scale
     ("tensor-core share, %", "tensor_core_share", ".1f", 100),
 )
 COUNT_COLUMNS = (
-    ("asked of the L2, GB", "l2_bytes", ".2f", 1e-9),
-    ("arrived at the SMs, GB", "sm_bytes", ".2f", 1e-9),
-    ("read from DRAM, GB", "dram_read_bytes", ".2f", 1e-9),
+    ("L2 to SMs, GB", "l2_bytes", ".2f", 1e-9),
+    ("arrives at SMs, GB", "sm_bytes", ".2f", 1e-9),
+    ("DRAM read, GB", "dram_read_bytes", ".2f", 1e-9),
 )
 
 

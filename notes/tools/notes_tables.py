@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills notes/**/*.md and the README from recorded results: blocks and single figures.
 
-notes/README.md describes the markers of blocks (<!-- rung v07 -->) and of figures in a line of text
+notes/writing-a-note.md describes the markers of blocks (<!-- rung v07 -->) and of figures in a line of text
 (<!--=v07 tflops-->). --check writes nothing and exits 1 if a note says anything else.
 
 Exit status: 0 done (or equal), 1 a note differs, 2 bad usage or a file that cannot be read.

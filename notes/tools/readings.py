@@ -79,7 +79,7 @@ def kind_of(figure):
 def known(value, what):
     """The value, unless it was not recorded."""
     if value is None:
-        raise NotMeasured(f"the run has no '{what}' (notes/README.md lists all figures)")
+        raise NotMeasured(f"the run has no '{what}' (notes/writing-a-note.md lists all figures)")
     return value
 
 
@@ -348,7 +348,7 @@ EXPRESSION = re.compile(
 
 
 def text_of(expression, library):
-    """What is written for an expression in a sentence (notes/README.md), such as
+    """What is written for an expression in a sentence (notes/writing-a-note.md), such as
     `v07/v06 tflops @4096 as gain`. ExpressionError, quoting it, if nothing can be."""
     words = " ".join(expression.split())
     match = EXPRESSION.fullmatch(words)
