@@ -91,8 +91,9 @@ def slug(gpu):
 
 
 def file_name(gpu, words, date):
-    """nvidia-h200-<words>-20250131T120000Z.json"""
-    return f"{slug(gpu)}-{words}-{re.sub('[-:]', '', date)}.json"
+    """nvidia-h200-1a2b3c4d-<words>-20250131T120000Z.json: two cards may be measured in one second."""
+    card = [gpu["card"]] if gpu.get("card") else []
+    return "-".join([slug(gpu), *card, words, re.sub("[-:]", "", date)]) + ".json"
 
 
 def now():
