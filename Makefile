@@ -175,13 +175,6 @@ step:
 	@$(BUILD)/emulated/$(RUNG) $(ARGS)
 endif
 
-# Without address randomisation, where that is possible: older ThreadSanitizers do not start if Linux
-# randomises many bits.
-SETARCH = setarch $(shell uname -m) -R
-NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
-# With E=, the reader's solution of an exercise.
-RACED = $(BUILD)/races/$(if $(E),exercises/$(RUNG)-$(E),$(RUNG))
-NOT_BEGUN = $(if $(E),$(filter-out $(EXERCISES),$(RUNG)-$(E)))
 races:
 	$(if $(NOT_BEGUN),$(error there is no such file yet: make exercise N=$(RUNG) E=$(E) writes it))
 	$(call build,$(RACED))
@@ -263,6 +256,7 @@ endif
 
 notes:
 	@$(PYTHON) -m notes.tools.notes_tables $(ARGS)
+	@$(PYTHON) -m notes.tools.readme_table $(filter --check,$(ARGS))
 
 book: $(BUILD)/venv/book.stamp
 	@$(BUILD)/venv/bin/python -m book.make_book --out $(BUILD)/book $(ARGS)
@@ -301,7 +295,6 @@ clean:
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 -include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
-    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* \
-    tests/* \
+    emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

@@ -7,8 +7,8 @@
 
 Each run is a program of its own, with its own progress, and writes its file to bench/results when it
 ends: an interrupt or a deadline keeps the files of the earlier runs. The most important runs come
-first. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots` and
-`python3 -m notes.tools.readme_table` bring the results to the pages.
+first. Rivals are left out unless `make rivals` has built them. Afterwards `make notes plots`
+brings the results to the pages.
 
 Exit status: 0 all recorded or left out, 1 one failed or had no time left, 2 bad usage,
 77 this machine cannot run them, 130 interrupted.

@@ -43,3 +43,8 @@ $(RUNG_PROBES): $(BUILD)/probes/bank_conflicts-%: $(BUILD)/emulated/%.o $(BUILD)
 # These objects take the place of the harness' measure.o.
 $(EMULATED_TRACED_PROGRAMS): $(EMULATED_TRACE_MEASURE)
 $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES): %: %.o
+
+# Without address randomisation, where that is possible: older ThreadSanitizers do not start if Linux
+# randomises many bits.
+SETARCH = setarch $(shell uname -m) -R
+NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')

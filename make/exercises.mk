@@ -18,6 +18,9 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $@.o $(HARNESS) $(BUILD)/commit.o $(LDLIBS))
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
+# With E=, the reader's solution of an exercise.
+RACED = $(BUILD)/races/$(if $(E),exercises/$(RUNG)-$(E),$(RUNG))
+NOT_BEGUN = $(if $(E),$(filter-out $(EXERCISES),$(RUNG)-$(E)))
 # make exercise, try, hint, solution: N= and E= choose the exercise.
 ask_exercise = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
 TRIED = $(if $(EMULATED),,--gpu) $(if $(LIBTSAN),--races=$(call quoted,$(NO_RANDOM_ADDRESSES)))

@@ -171,7 +171,7 @@ def main(arguments):
     if options.readme is None:
         pages.append(recorded.ROOT / "notes" / "results.md")
     filled = partial(fill, steps=steps, results=options.results)
-    return update("python3 -m notes.tools.readme_table", pages, filled, options.check)
+    return update("make notes", pages, filled, options.check)
 
 
 if __name__ == "__main__":
