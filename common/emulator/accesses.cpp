@@ -3,8 +3,9 @@
 #include "emulator/bank_conflicts.h"
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
-#include "emulator/machine.h"
 #include "emulator/global_writes.h"
+#include "emulator/launch_order.h"
+#include "emulator/machine.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
@@ -38,8 +39,7 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
     fail_at(access,
             format("a thread %s %zu bytes at offset %td of the dynamic shared memory of CTA "
                    "%d, which has %zu",
-                   verb(access), access.bytes, offset, cta.rank,
-                   shared.size() - shared.offset_of(shared.dynamic())));
+                   verb(access), access.bytes, offset, cta.rank, shared.dynamic_size()));
 }
 
 // A plain access to the CTA's own shared memory, 16 bytes at a time.
@@ -71,6 +71,16 @@ void check_not_shared(const Access &access) {
 
 // ---------------------------------------------------------------------------- global memory
 
+// Reads may be of what no earlier launch writes, as a table that the host has made.
+void check_write_after_launch_before(const Thread &thread, const Access &access) {
+    if (!launch_order::is_after())
+        fail(Mistake::HAZARD,
+             "a thread writes global memory in a kernel that was launched early, and neither has "
+             "waited for the launch before, which may still use that memory, nor comes after a "
+             "thread that has",
+             {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
+}
+
 // Returns false for what is not global memory.
 bool global_access(const Thread &thread, const Access &access) {
     const GlobalPlace place = global_place(access.address, access.bytes);
@@ -80,6 +90,7 @@ bool global_access(const Thread &thread, const Access &access) {
         fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
                                        access.address, access.bytes));
     if (access.is_write) {
+        check_write_after_launch_before(thread, access);
         output_written(thread, access.address, access.bytes, access.pc);
         scopes_written(thread, access.address, access.bytes, access.pc);
     } else {

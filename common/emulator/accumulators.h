@@ -3,6 +3,7 @@
 
 #include "emulator/races.h"
 #include "emulator/site.h"
+#include "emulator/tensor_core.h"
 #include "emulator/wait_queue.h"
 
 #include <cstddef>
@@ -33,13 +34,13 @@ struct AccumulatorState {
 };
 
 // One wgmma of a warpgroup: complete arguments once all 128 threads have called it.
-struct WgmmaArguments {
-    int n = 0;
+struct WgmmaArguments : WgmmaForm {
     std::uint64_t a = 0, b = 0; // descriptors
-    bool accumulate = false;
+    bool a_in_registers = false;
 };
 struct Wgmma : WgmmaArguments {
-    std::uint64_t a_held = 0, b_held = 0; // fingerprints of the operands when it was issued
+    std::uint64_t a_held = 0, b_held = 0;   // fingerprints of the operands when it was issued
+    std::vector<std::uint32_t> a_registers; // four of each thread
     int arrived = 0;
     float *acc[128] = {};
     Site site{};       // of the first to call it

@@ -9,7 +9,7 @@ namespace emulator {
 
 namespace {
 
-constexpr int ALL = -1; // NamedBarrier::expected of __syncthreads: all that have not exited
+constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
 
 // The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
 void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
@@ -71,6 +71,8 @@ void check_arguments(const Cta &cta, int id, int threads, Site where) {
     if (id < 0 || id >= NAMED_BARRIERS)
         fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
              "called it here");
+    if (threads == ALL)
+        return;
     if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
         fail(Mistake::MISUSE,
              format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
@@ -122,10 +124,20 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 
 } // namespace
 
-void named_barrier_sync(int id, int threads, Site where) {
+void named_barrier_sync(int id, int threads, Site where, bool aligned) {
     check_arguments(*current->cta, id, threads, where);
-    warp_aligned("a named barrier", where);
+    if (aligned)
+        warp_aligned("a named barrier", where);
     sync(id, threads, where);
+}
+
+void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
+    check_arguments(*current->cta, id, threads, where);
+    if (aligned)
+        warp_aligned("a named barrier", where);
+    schedule_point();
+    arrive(current->cta->barriers[id], id, threads, where);
+    schedule_point();
 }
 
 void syncthreads(Site where) {
@@ -133,24 +145,27 @@ void syncthreads(Site where) {
     sync(0, ALL, where);
 }
 
-void cluster_arrive(Site where) {
+void cluster_arrive(Site where, bool relaxed, bool aligned) {
     Thread &thread = *current;
-    warp_aligned("barrier.cluster.arrive", where);
+    if (aligned)
+        warp_aligned("barrier.cluster.arrive", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals != thread.cluster_waits)
         fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between", where,
              "arrived again here");
     schedule_point();
-    races::release(cluster.carrier(cluster.phase));
+    if (!relaxed)
+        races::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
     ++cluster.arrived;
     complete_cluster_if_full(cluster, &thread);
     schedule_point();
 }
 
-void cluster_wait(Site where) {
+void cluster_wait(Site where, bool aligned) {
     Thread &thread = *current;
-    warp_aligned("barrier.cluster.wait", where);
+    if (aligned)
+        warp_aligned("barrier.cluster.wait", where);
     Cluster &cluster = *thread.cta->cluster;
     if (thread.cluster_arrivals == thread.cluster_waits)
         fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before", where,
@@ -164,9 +179,9 @@ void cluster_wait(Site where) {
 }
 
 void barriers_thread_exits(Cta &cta) {
-    NamedBarrier &everybody = cta.barriers[0];
-    if (everybody.arrived > 0 && everybody.expected == ALL)
-        complete_if_full(cta, everybody, nullptr);
+    for (NamedBarrier &barrier : cta.barriers)
+        if (barrier.arrived > 0 && barrier.expected == ALL)
+            complete_if_full(cta, barrier, nullptr);
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts

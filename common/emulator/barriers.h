@@ -9,15 +9,20 @@ struct Cta;
 
 // bar.sync id, threads: ids 0 to 15, whole warps, at most the CTA's threads (else MISUSE, as for
 // two different counts in one phase). Orders what the threads did before with what they do after.
-void named_barrier_sync(int id, int threads, Site where);
+// `threads` is ALL_THREADS for all that have not exited. `aligned`: all lanes of a warp call it.
+constexpr int ALL_THREADS = -1;
+void named_barrier_sync(int id, int threads, Site where, bool aligned = true);
+
+// bar.arrive: the same without the wait.
+void named_barrier_arrive(int id, int threads, Site where, bool aligned = true);
 
 // __syncthreads: barrier 0 for all threads of the CTA that have not exited.
 void syncthreads(Site where);
 
 // barrier.cluster.arrive.release and .wait.acquire. Exited threads do not count. A second arrive
-// without a wait between is MISUSE.
-void cluster_arrive(Site where);
-void cluster_wait(Site where);
+// without a wait between is MISUSE. A relaxed arrival orders nothing. `aligned` as above.
+void cluster_arrive(Site where, bool relaxed = false, bool aligned = true);
+void cluster_wait(Site where, bool aligned = true);
 
 // A thread exits: barriers that waited only for others may complete now. Called by the scheduler.
 void barriers_thread_exits(Cta &cta);

@@ -162,16 +162,17 @@ void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
 
 } // namespace
 
-void tma_store(const void *map, const void *tile, int column, int row, Site where) {
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where) {
     Thread &self = *current;
     // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
-    if (column < 0 || row < 0)
-        fail(Mistake::MISUSE,
-             format("a TMA store's coordinates must not be negative: column %d, row %d", column,
-                    row),
-             {note_at(where, "stored here")});
+    for (int i = 0; i < at.rank; ++i)
+        if (at.at[i] < 0)
+            fail(Mistake::MISUSE,
+                 format("a TMA store's coordinates must not be negative: coordinate %d is %d", i,
+                        at.at[i]),
+                 {note_at(where, "stored here")});
     const auto store = std::make_shared<Store>();
-    store->box = checked_box(map, column, row, "TMA store", where);
+    store->box = checked_box(map, at, "TMA store", where);
     store->tile = checked_tile(tile, store->box, "TMA store", where);
     self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
     store->thread = &self;

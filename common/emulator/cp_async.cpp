@@ -11,7 +11,7 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t BYTES = 16; // of a copy
+constexpr std::size_t MOST_BYTES = 16; // of a copy
 
 // A copy on its way.
 struct Copy {
@@ -19,39 +19,44 @@ struct Copy {
     std::uint64_t group; // number of its group
     std::uint32_t to;    // offset in the thread's CTA
     const void *from;
-    std::size_t source_bytes;
+    std::size_t bytes, source_bytes;
     Site site;
 };
 
 // A late generic-proxy write: TMA and wgmma see it after the thread's fence.
 void happen(const Copy &copy) {
     SharedMemory &shared = copy.thread->cta->shared;
-    unsigned char bytes[BYTES] = {};
+    unsigned char bytes[MOST_BYTES] = {};
     if (copy.source_bytes > 0) {
         races::read(copy.from, copy.source_bytes);
         for (std::size_t i = 0; i < copy.source_bytes; ++i)
             bytes[i] = static_cast<const unsigned char *>(copy.from)[i];
     }
-    unsigned char *to = shared.generic(copy.to, BYTES);
-    races::write(to, BYTES);
-    copy_bytes(to, bytes, BYTES);
-    shared.wrote(*copy.thread, copy.to, BYTES, copy.site);
+    unsigned char *to = shared.generic(copy.to, copy.bytes);
+    races::write(to, copy.bytes);
+    copy_bytes(to, bytes, copy.bytes);
+    shared.wrote(*copy.thread, copy.to, copy.bytes, copy.site);
     CopyGroup &group = copy.thread->copies.at(copy.group);
     --group.unlanded;
     races::release(group.done.carrier());
     copy.thread->copies.waiting.wake_all();
 }
 
-void check_arguments(const void *shared, const void *global, int source_bytes, Site where) {
-    const auto aligned = [](const void *pointer) {
-        return reinterpret_cast<std::uintptr_t>(pointer) % BYTES == 0;
+void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
+                     Site where) {
+    const auto aligned = [bytes](const void *pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;
     };
-    if (source_bytes < 0 || source_bytes > int(BYTES))
-        fail(Mistake::MISUSE, format("cp.async of 16 bytes with %d from its source", source_bytes),
-             where, "called it here");
+    if (bytes != 4 && bytes != 8 && bytes != int(MOST_BYTES))
+        fail(Mistake::MISUSE, format("cp.async of %d bytes: 4, 8 or 16", bytes), where,
+             "called it here");
+    if (source_bytes < 0 || source_bytes > bytes)
+        fail(Mistake::MISUSE,
+             format("cp.async of %d bytes with %d from its source", bytes, source_bytes), where,
+             "called it here");
     if (!aligned(shared) || !aligned(global))
         fail(Mistake::MISUSE,
-             format("cp.async of 16 bytes %s an address that is not aligned to them",
+             format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
                     aligned(shared) ? "from" : "to"),
              where, "called it here");
     if (source_bytes == 0)
@@ -62,13 +67,14 @@ void check_arguments(const void *shared, const void *global, int source_bytes, S
 
 } // namespace
 
-void cp_async(void *shared, const void *global, int source_bytes, Site where) {
-    check_arguments(shared, global, source_bytes, where);
+void cp_async(void *shared, const void *global, int source_bytes, Site where, int bytes) {
+    check_arguments(shared, global, bytes, source_bytes, where);
     Thread &self = *current;
     Groups<CopyGroup> &groups = self.copies;
     const std::uint32_t to = shared_address(shared, where) - SHARED_BASE;
-    const Copy copy{&self, groups.number(), to, global, std::size_t(source_bytes), where};
-    self.cta->shared.generic(to, BYTES); // fails if it is not inside
+    const Copy copy{
+        &self, groups.number(), to, global, std::size_t(bytes), std::size_t(source_bytes), where};
+    self.cta->shared.generic(to, copy.bytes); // fails if it is not inside
     if (groups.open.unlanded++ == 0 && groups.open.done.carrier() == nullptr)
         groups.open.done = races::Token::make();
     counts.copied_bytes += std::uint64_t(source_bytes);

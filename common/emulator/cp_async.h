@@ -1,15 +1,15 @@
-// cp.async: per-thread asynchronous copies of 16 bytes from global to shared memory, in groups.
-// (PTX ISA: cp.async.)
+// cp.async: per-thread asynchronous copies of 4, 8 or 16 bytes from global to shared memory, in
+// groups. (PTX ISA: cp.async.)
 #pragma once
 
 #include "emulator/site.h"
 
 namespace emulator {
 
-// Starts one copy: both addresses are aligned to 16 bytes (else MISUSE); the first `source_bytes`
+// Starts one copy: both addresses are aligned to its bytes (else MISUSE); the first `source_bytes`
 // come from global memory, the rest are zeros. The destination must not be read before the wait;
 // other threads see it only after a barrier that follows the wait.
-void cp_async(void *shared, const void *global, int source_bytes, Site where);
+void cp_async(void *shared, const void *global, int source_bytes, Site where, int bytes = 16);
 void cp_async_commit(Site where);
 // Waits until at most `pending` of the thread's groups are incomplete.
 void cp_async_wait(int pending, Site where);

@@ -6,6 +6,7 @@
 #include "emulator/launch_order.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
+#include "emulator/strictness.h"
 #include "emulator/global_writes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
@@ -32,22 +33,29 @@ int stack_of(const Thread &thread) {
     return thread.cta->rank * static_cast<int>(thread.cta->threads.size()) + thread.number;
 }
 
-void check_peers_done(const Cta &cta) {
-    const PeerUse &use = cta.peer_use;
+void check_peer_done(const Cta &cta, const PeerUse &use) {
     if (use.thread == nullptr || use.phase < cta.cluster->phase)
         return;
-    fail(Mistake::LIFETIME,
-         format("CTA %d exits while a peer may still use its shared memory", cta.rank),
-         {note_at(*use.thread, use.site, "used it here, with no cluster barrier since")});
+    fail_unless_allowed(
+        "cluster-exit", Mistake::LIFETIME,
+        format("CTA %d exits while a peer may still use its shared memory", cta.rank),
+        {note_at(*use.thread, use.site, "used it here, with no cluster barrier since")});
+}
+
+void check_peers_done(const Cta &cta) {
+    check_peer_done(cta, cta.peer_use);
+    for (const auto &[barrier, signal] : cta.peer_signals)
+        check_peer_done(cta, signal.use);
 }
 
 void check_operations_done(const Cta &cta) {
     const Operation *operation = pending_on(cta);
     if (operation == nullptr)
         return;
-    fail(Mistake::LIFETIME,
-         format("CTA %d exits while a %s still uses its shared memory", cta.rank, operation->name),
-         {note_at(*operation->issuer, operation->site, "started it here")});
+    fail_unless_allowed(
+        "early-exit", Mistake::LIFETIME,
+        format("CTA %d exits while a %s still uses its shared memory", cta.rank, operation->name),
+        {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
 // What the current thread does after the kernel's end.
@@ -165,8 +173,8 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     fiber_stacks_reserve(static_cast<int>(volume(grid.cluster) * volume(grid.block)));
     races::release(&launch_carrier);
     const int count = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
-    for (int index = 0; index < count; ++index)
-        run_cluster(index, count, grid);
+    for (int i = 0; i < count; ++i) // a GPU may end them in any order
+        run_cluster(policy().thread == Pick::NEWEST ? count - 1 - i : i, count, grid);
     kernel_body = nullptr;
 }
 

@@ -59,3 +59,14 @@ constexpr std::uint16_t bf16_of_float(float value) {
 }
 
 } // namespace emulator
+
+// Arithmetic of a 16-bit type that converts to and from float: each operation rounds.
+#define EMULATOR_NARROW_OPERATION(T, op)                                                           \
+    inline T operator op(T a, T b) { return T(float(a) op float(b)); }                             \
+    inline T &operator op##=(T &a, T b) { return a = a op b; }
+#define EMULATOR_NARROW_ARITHMETIC(T)                                                              \
+    EMULATOR_NARROW_OPERATION(T, +)                                                                \
+    EMULATOR_NARROW_OPERATION(T, -)                                                                \
+    EMULATOR_NARROW_OPERATION(T, *)                                                                \
+    EMULATOR_NARROW_OPERATION(T, /)                                                                \
+    inline T operator-(T a) { return T(-float(a)); }

@@ -3,7 +3,9 @@
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
 #include "emulator/machine.h"
+#include "emulator/mbarrier.h"
 #include "emulator/runtime.h"
+#include "emulator/strictness.h"
 
 #include <cuda_runtime.h>
 
@@ -27,14 +29,16 @@ std::map<const void *, std::size_t> &allowed_shared() {
     return allowed;
 }
 
+// nullptr: a kernel that is not known by its address.
 std::size_t most_dynamic_shared(const void *kernel) {
+    if (kernel == nullptr)
+        return LARGEST_SHARED;
     const auto found = allowed_shared().find(kernel);
     return found == allowed_shared().end() ? SHARED_WITHOUT_ASKING
                                            : std::max(found->second, SHARED_WITHOUT_ASKING);
 }
 
-dim3 cluster_of(const cudaLaunchConfig_t &config) {
-    dim3 cluster(1);
+dim3 cluster_of(const cudaLaunchConfig_t &config, dim3 cluster = dim3(1)) {
     for (unsigned i = 0; i < config.numAttrs; ++i)
         if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) {
             const auto &asked = config.attrs[i].val.clusterDim;
@@ -64,12 +68,11 @@ bool grid_fits(dim3 grid, dim3 block) {
 }
 
 // What CUDA says to this launch.
-cudaError_t verdict(const cudaLaunchConfig_t &config, const void *kernel) {
+cudaError_t verdict(const cudaLaunchConfig_t &config, const void *kernel, dim3 cluster) {
     if (!grid_fits(config.gridDim, config.blockDim) ||
         config.dynamicSmemBytes > most_dynamic_shared(kernel))
         return cudaErrorInvalidValue;
-    return cluster_fits(config.gridDim, cluster_of(config)) ? cudaSuccess
-                                                            : cudaErrorInvalidClusterSize;
+    return cluster_fits(config.gridDim, cluster) ? cudaSuccess : cudaErrorInvalidClusterSize;
 }
 
 } // namespace
@@ -81,23 +84,29 @@ int failed(int error) {
 
 int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
                   void (*call)(const void *context), const void *context) {
-    const cudaError_t status = verdict(config, kernel);
+    dim3 cluster = cluster_of(config);
+    if (translated_program) {
+        const dim3 described = cluster_described_by(call, context);
+        cluster = cluster_of(config, described.x != 0 ? described : dim3(1));
+    }
+    const cudaError_t status = verdict(config, kernel, cluster);
     if (status != cudaSuccess)
         return failed(status);
     Grid grid{};
     grid.grid = config.gridDim;
     grid.block = config.blockDim;
-    grid.cluster = cluster_of(config);
+    grid.cluster = cluster;
     grid.dynamic_shared = config.dynamicSmemBytes;
     grid.early = is_early(config);
-    if (grid.cluster.y != 1 || grid.cluster.z != 1)
+    if (!translated_program && (grid.cluster.y != 1 || grid.cluster.z != 1))
         fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
+    forget_static_shared();
     run_grid(grid, [call, context] { call(context); });
     return cudaSuccess;
 }
 
 int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config) {
-    const cudaError_t status = verdict(config, kernel);
+    const cudaError_t status = verdict(config, kernel, cluster_of(config));
     *clusters = 0;
     if (status == cudaErrorInvalidClusterSize)
         return failed(status);
@@ -110,7 +119,7 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
 
 void *dynamic_shared(std::size_t bytes, Site where) {
     const SharedMemory &shared = current->cta->shared;
-    const std::size_t asked_for = shared.size() - shared.offset_of(shared.dynamic());
+    const std::size_t asked_for = shared.dynamic_size();
     if (bytes > asked_for)
         fail(Mistake::MISUSE,
              format("the kernel takes %zu bytes of dynamic shared memory, and the launch requested "
@@ -129,9 +138,11 @@ void wait_for_launch_before() {
     launch_order::waited();
 }
 
-void fence_proxy_async(Site) {
+void fence_proxy_async(Site where) {
     schedule_point();
     current->cta->shared.publish(*current);
+    if (translated_program)
+        mbarrier_init_fence(where);
 }
 
 template <typename T>
@@ -139,8 +150,10 @@ T atomic_add(T *address, T value, Site where) {
     schedule_point();
     SharedMemory &shared = current->cta->shared;
     const bool in_shared = shared.contains(address);
-    if (!in_shared)
+    if (!in_shared) {
         check_global(address, sizeof(T), "atomicAdd", where);
+        races::tell_clusters_apart();
+    }
     const T old = *address;
     *address = old + value;
     if (in_shared)
@@ -153,13 +166,25 @@ template unsigned atomic_add(unsigned *, unsigned, Site);
 template unsigned long long atomic_add(unsigned long long *, unsigned long long, Site);
 template float atomic_add(float *, float, Site);
 
+int count_arrival(int *counter, Site where) {
+    races::acquire(counter);
+    const int before = atomic_add(counter, 1, where);
+    races::release(counter);
+    return before;
+}
+
 void sleep() { schedule_point(); }
 
 } // namespace emulator
 
 cudaError_t cudaGetLastError() { return std::exchange(emulator::last_error, cudaSuccess); }
 
+cudaError_t cudaPeekAtLastError() { return emulator::last_error; }
+
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout ||
+        attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+        return cudaSuccess;
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         std::size_t(value) > emulator::LARGEST_SHARED)
         return cudaError_t(emulator::failed(cudaErrorInvalidValue));

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ struct Thread {
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
     std::uint64_t aligned_calls = 0;    // executed
+    bool timed_out = false;             // of wait_until_or_time_out()
+    WaitQueue *times_out_in = nullptr;  // the queue of such a wait
+    int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     AccumulatorState accumulators;      // accumulators.h
     Groups<BulkGroup> bulk;             // groups.h
     Groups<CopyGroup> copies;
@@ -117,6 +121,13 @@ struct PeerUse {
     Site site{};
 };
 
+// The same of a use that completes on an mbarrier of the CTA, in this phase: once a thread of the
+// CTA has waited for the phase, the CTA may exit. Noted in translated programs alone.
+struct PeerSignal {
+    PeerUse use;
+    std::uint64_t phase = 0;
+};
+
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
@@ -131,6 +142,8 @@ struct Cta {
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
     PeerUse peer_use;
+    std::map<std::uint32_t, PeerSignal> peer_signals; // by the barrier's offset
+    std::vector<const void *> acquired_maps;          // by fence.proxy.tensormap
 
     bool exited() const { return unfinished == 0; }
 };
@@ -191,6 +204,19 @@ void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &
         queue.threads.push_back(&thread);
         leave();
     } while (!done());
+}
+
+// The same, but the wait also ends if nothing else can happen: time passes, as PTX's try_wait sees
+// it. Threads that do nothing but time out again and again are deadlocked.
+template <typename Done, typename Describe>
+void wait_until_or_time_out(WaitQueue &queue, const Done &done, Site where,
+                            const Describe &describe) {
+    Thread &thread = *current;
+    thread.timed_out = false;
+    thread.times_out_in = &queue;
+    wait_until(
+        queue, [&] { return done() || thread.timed_out; }, where, describe);
+    thread.times_out_in = nullptr;
 }
 
 // A place where the policy may let another thread go first: at every call into the emulator that

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emulator/report.h"
+#include "emulator/tensor_box.h"
 
 #include <cstdint>
 
@@ -9,26 +10,49 @@ namespace emulator {
 
 struct Cta;
 
-// Rows of 16 columns, K-major, in the 128-byte swizzle: groups of eight rows that lie side by side,
-// each row 128 bytes wide. (PTX ISA: wgmma, Matrix Descriptor Format; Strides.)
-struct MatrixOperand {
-    std::uint32_t start;  // shared address of the first row's first column, before the swizzle
-    std::uint32_t stride; // bytes from one group of eight rows to the next
-    int rows;
+// How the operand is read.
+struct OperandForm {
     char name; // 'A' or 'B'
+    int rows;  // of A, or columns of B: M or N
+    bool transposed = false;
+    bool fp16 = false; // else bf16
+    bool negated = false;
+};
+
+// 16 columns (K) of an operand in 16-byte chunks. Lines of chunks are rows if the operand is
+// K-major, with 2 chunks each, and columns if it is MN-major, with one chunk for 8 rows. The parts
+// of eight lines and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix
+// Descriptor Format; Strides; Canonical Layouts.)
+struct MatrixOperand : OperandForm {
+    std::uint32_t start;      // shared address of the first chunk, before the swizzle
+    std::uint32_t lines;      // rows or columns
+    std::uint32_t chunks;     // of a line
+    std::uint32_t line_step;  // bytes from a line to the next of its eight
+    std::uint32_t line_jump;  // from eight lines to the next eight
+    std::uint32_t chunk_jump; // from a span to the next one in a line
+    int span_bits;            // chunks in a span: 1 << span_bits
+    int swizzle;              // as in CUtensorMapSwizzle
+
+    // Shared address of a chunk.
+    std::uint32_t address(std::uint32_t line, std::uint32_t chunk) const {
+        const std::uint32_t in_span = chunk & ((1u << span_bits) - 1);
+        return swizzle_address(start + (line >> 3) * line_jump + (line & 7) * line_step +
+                                   (chunk >> span_bits) * chunk_jump + in_span * SWIZZLE_CHUNK,
+                               swizzle);
+    }
 };
 
 // Decodes a descriptor; fails with MISUSE if it is not such an operand with the pattern's
 // alignment that lies inside of the CTA's shared memory.
-MatrixOperand decode_operand(const Cta &cta, char name, std::uint64_t descriptor, int rows,
+MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, const OperandForm &form,
                              Site where);
 
 // Fails with HAZARD if a generic write to the operand has not been published. Returns a fingerprint
 // of what the operand holds, by which a later change is noticed.
 std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where);
 
-// Widens the operand to fp32: element (row, column) goes to values[row * row_step +
-// column * column_step].
+// Widens the operand to fp32, and negates it if it is to be: element (row, column) goes to
+// values[row * row_step + column * column_step].
 void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
                   int column_step);
 

@@ -12,6 +12,8 @@ namespace emulator {
 
 namespace {
 
+constexpr int MOST_TESTS = 64;   // of one thread in vain, in a row
+constexpr unsigned GIVES_UP = 8; // a random policy's try_wait fails at once in one of this many
 constexpr int LARGEST_COUNT = (1 << 20) - 1; // of arrivals and, either sign, of bytes
 
 MbarrierRef own_place(const std::uint64_t *barrier, Site where) {
@@ -44,13 +46,17 @@ void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
     barrier.bytes = static_cast<int>(sum);
 }
 
+void announce(Barrier &barrier, int bytes, Site where) {
+    if (bytes == 0)
+        return;
+    add_bytes(barrier, bytes, where, "announced");
+    barrier.announced += bytes;
+}
+
 // Returns the phase arrived in.
-std::uint64_t arrive(Barrier &barrier, int bytes, Site where) {
-    if (bytes != 0) {
-        add_bytes(barrier, bytes, where, "announced");
-        barrier.announced += bytes;
-    }
-    if (barrier.pending == 0)
+std::uint64_t arrive(Barrier &barrier, int count, int bytes, Site where) {
+    announce(barrier, bytes, where);
+    if (count < 1 || count > barrier.pending)
         fail(Mistake::MISUSE,
              format("%s gets more arrivals than the barrier's count, %d",
                     mbarrier_name(barrier.place).c_str(), barrier.expected),
@@ -58,9 +64,35 @@ std::uint64_t arrive(Barrier &barrier, int bytes, Site where) {
     const std::uint64_t phase = barrier.phase;
     races::release(barrier.order[phase & 1].carrier());
     ++counts.mbarrier_arrivals;
-    --barrier.pending;
+    barrier.pending -= count;
     complete_phase_if_done(barrier);
     return phase;
+}
+
+// A token: the phase above the barrier's offset.
+std::uint64_t token_of(const Barrier &barrier, std::uint64_t phase) {
+    return phase << 32 | barrier.place.offset;
+}
+
+void check_parity(int parity, Site where) {
+    if (parity != 0 && parity != 1)
+        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
+             "waited");
+}
+
+void check_token(const Barrier &barrier, std::uint64_t token, Site where) {
+    const std::uint64_t phase = token >> 32;
+    if ((token & 0xffffffff) != barrier.place.offset)
+        fail(Mistake::MISUSE,
+             mbarrier_name(barrier.place) + " is waited for with the token of another barrier",
+             notes_of(barrier, where, "waited"));
+    if (barrier.phase > phase + 1)
+        fail(Mistake::MISUSE,
+             format("%s is waited for with a token of phase %llu, and is in phase %llu: a token "
+                    "is good for one phase more",
+                    mbarrier_name(barrier.place).c_str(), static_cast<unsigned long long>(phase),
+                    static_cast<unsigned long long>(barrier.phase)),
+             notes_of(barrier, where, "waited"));
 }
 
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
@@ -96,6 +128,12 @@ void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
                     static_cast<unsigned long long>(barrier.phase - phase)),
              notes_of(barrier, where, "waited"));
     races::acquire(barrier.order[phase & 1].carrier());
+    auto &signals = barrier.place.cta->peer_signals;
+    if (!signals.empty()) {
+        const auto signal = signals.find(barrier.place.offset);
+        if (signal != signals.end() && signal->second.phase <= phase)
+            signals.erase(signal);
+    }
     if (!barrier.ahead.empty())
         consume(barrier, phase);
 }
@@ -137,29 +175,52 @@ void mbarrier_init_fence(Site) {
     schedule_point();
 }
 
-// A token: the phase above the barrier's offset.
 std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where) {
     schedule_point();
-    const MbarrierRef place = own_place(barrier, where);
-    const std::uint64_t phase = arrive(usable_barrier(place, where), bytes, where);
+    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where);
+}
+
+std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where) {
+    Barrier &barrier = usable_barrier(place, where);
+    const std::uint64_t token = token_of(barrier, arrive(barrier, count, bytes, where));
     schedule_point();
-    return phase << 32 | place.offset;
+    return token;
 }
 
 void mbarrier_arrive_remote(std::uint64_t *barrier, int cta_rank, Site where) {
     schedule_point();
     const std::uint32_t offset = own_place(barrier, where).offset;
     const SharedPlace peer = map_shared(barrier, cta_rank, where);
-    arrive(usable_barrier({peer.cta, offset}, where), 0, where);
+    mbarrier_arrive({peer.cta, offset}, 1, 0, where);
+}
+
+void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
+    announce(usable_barrier(place, where), bytes, where);
+    store_barrier(*find_barrier(place));
     schedule_point();
+}
+
+void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
+    Barrier &barrier = usable_barrier(place, where);
+    races::release(barrier.order[barrier.phase & 1].carrier());
+    add_bytes(barrier, -bytes, where, "completed bytes");
+    complete_phase_if_done(barrier);
+    schedule_point();
+}
+
+void mbarrier_invalidate(MbarrierRef place, Site where) {
+    schedule_point();
+    Barrier &barrier = usable_barrier(place, where);
+    if (!barrier.waiting.threads.empty())
+        fail(Mistake::LIFETIME, mbarrier_name(place) + " is invalidated while a thread waits on it",
+             notes_of(barrier, where, "invalidated it"));
+    barriers_of(*place.cta).by_offset.erase(place.offset);
 }
 
 void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
-    if (parity != 0 && parity != 1)
-        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
-             "waited");
+    check_parity(parity, where);
     const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
     if (completed && waited.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
@@ -170,21 +231,53 @@ void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
 
 void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where) {
     schedule_point();
-    const MbarrierRef place = own_place(barrier, where);
+    Barrier &waited = usable_barrier(own_place(barrier, where), where);
+    check_token(waited, token, where);
+    wait_for(waited, token >> 32, where);
+}
+
+// ---------------------------------------------------------------------------- polling
+
+namespace {
+
+// try_wait suspends the thread until the phase has completed, at most for a time: until nothing
+// else can happen, and sometimes, under a random policy, not at all. test_wait lets other threads
+// go first; a thread that has tested long enough in vain is treated as one that tries.
+bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Site where) {
+    const auto done = [&barrier, phase] { return barrier.phase > phase; };
+    Thread &thread = *current;
+    if (!done() && how == Poll::TEST && ++thread.fruitless_tests < MOST_TESTS) {
+        let_others_run();
+    } else if (!done() && !(policy().random && once_in(GIVES_UP))) {
+        wait_until_or_time_out(barrier.waiting, done, where,
+                               [&barrier] { return state_of(barrier); });
+    }
+    if (!done())
+        return false;
+    thread.fruitless_tests = 0;
+    wait_for(barrier, phase, where);
+    return true;
+}
+
+} // namespace
+
+bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where) {
+    schedule_point();
     Barrier &waited = usable_barrier(place, where);
-    const std::uint64_t phase = token >> 32;
-    if ((token & 0xffffffff) != place.offset)
-        fail(Mistake::MISUSE,
-             mbarrier_name(place) + " is waited for with the token of another barrier",
-             notes_of(waited, where, "waited"));
-    if (waited.phase > phase + 1)
-        fail(Mistake::MISUSE,
-             format("%s is waited for with a token of phase %llu, and is in phase %llu: a token "
-                    "is good for one phase more",
-                    mbarrier_name(place).c_str(), static_cast<unsigned long long>(phase),
-                    static_cast<unsigned long long>(waited.phase)),
-             notes_of(waited, where, "waited"));
-    wait_for(waited, phase, where);
+    check_parity(parity, where);
+    const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
+    if (completed && waited.phase == 0) {
+        ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
+        return true;
+    }
+    return poll(waited, completed ? waited.phase - 1 : waited.phase, how, where);
+}
+
+bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where) {
+    schedule_point();
+    Barrier &waited = usable_barrier(place, where);
+    check_token(waited, token, where);
+    return poll(waited, token >> 32, how, where);
 }
 
 // ---------------------------------------------------------------------------- copies

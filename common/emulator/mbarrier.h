@@ -39,6 +39,19 @@ void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where);
 // fails with MISUSE if the barrier is past them.
 void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where);
 
+// The forms of inline PTX, with a barrier of any CTA of the cluster: `count` arrivals,
+// mbarrier.expect_tx and .complete_tx, and mbarrier.inval.
+std::uint64_t mbarrier_arrive(MbarrierRef barrier, int count, int bytes, Site where);
+void mbarrier_expect_bytes(MbarrierRef barrier, int bytes, Site where);
+void mbarrier_complete_bytes(MbarrierRef barrier, int bytes, Site where);
+void mbarrier_invalidate(MbarrierRef barrier, Site where);
+
+// mbarrier.test_wait or .try_wait: whether the phase has completed. TRY may suspend the thread
+// first. A thread that polls for ever is part of a deadlock.
+enum class Poll { TEST, TRY };
+bool mbarrier_poll_parity(MbarrierRef barrier, int parity, Poll how, Site where);
+bool mbarrier_poll_token(MbarrierRef barrier, std::uint64_t token, Poll how, Site where);
+
 // Checks that there is an initialised barrier here that may be used; else fails with LIFETIME. For
 // copies that will complete on it.
 MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);

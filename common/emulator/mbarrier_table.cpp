@@ -1,5 +1,7 @@
 #include "emulator/mbarrier_table.h"
 
+#include "emulator/strictness.h"
+
 namespace emulator {
 
 namespace {
@@ -109,16 +111,29 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
     if (barrier.fenced)
         return;
-    constexpr const char *WHY = " is initialised but not yet fenced (fence.mbarrier_init, which "
-                                "the emulator always requires)";
-    fail(Mistake::LIFETIME, mbarrier_name(barrier.place) + WHY, notes_of(barrier, where, did));
+    const char *why = barrier.by_ptx || translated_program
+                          ? " is initialised but not yet fenced for the async proxy "
+                            "(fence.mbarrier_init or fence.proxy.async)"
+                          : " is initialised but not yet fenced (fence.mbarrier_init, which the "
+                            "emulator always requires)";
+    fail_unless_allowed("barrier-fence", Mistake::LIFETIME, mbarrier_name(barrier.place) + why,
+                        notes_of(barrier, where, did));
 }
 
 Barrier &usable_barrier(MbarrierRef place, Site where) {
     Barrier &barrier = whole_barrier(place, where);
-    if (current != barrier.initialiser)
+    if (current != barrier.initialiser && !barrier.by_ptx && !translated_program)
         check_fenced(barrier, where, "used it");
     return barrier;
+}
+
+void completes_on(MbarrierRef place, const PeerUse &before) {
+    Cta &cta = *place.cta;
+    const Barrier *barrier = find_barrier(place);
+    if (!translated_program || &cta == current->cta || barrier == nullptr)
+        return;
+    cta.peer_signals[place.offset] = {cta.peer_use, barrier->phase};
+    cta.peer_use = before;
 }
 
 std::string mbarrier_name(MbarrierRef place) {

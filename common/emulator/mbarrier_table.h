@@ -44,9 +44,11 @@ struct Barrier {
     BarrierName name;
     const Thread *initialiser = nullptr;
     bool fenced = false;
-    int expected = 0;  // arrivals of a phase
-    int pending = 0;   // of them, those missing in this one
-    int bytes = 0;     // tx-count: announced and not landed, or less than 0
+    bool by_ptx =
+        false;        // initialised by inline PTX: the manual's rules, not the rungs' stricter ones
+    int expected = 0; // arrivals of a phase
+    int pending = 0;  // of them, those missing in this one
+    int bytes = 0;    // tx-count: announced and not landed, or less than 0
     int announced = 0; // bytes of this phase
     std::uint64_t phase = 0;
     WaitQueue waiting;
@@ -79,9 +81,14 @@ void name_barrier(Barrier &barrier);
 // The barrier at a place, whole and initialised; else fails with LIFETIME.
 Barrier &whole_barrier(MbarrierRef place, Site where);
 
-// Fails with LIFETIME before the initialising thread's mbarrier_init_fence(). `did` says what the
-// thread did.
+// Fails with LIFETIME before the initialising thread's mbarrier_init_fence(). In programs that were
+// not written for the emulator fence.proxy.async will do for copies, and threads need neither: what
+// orders them is enough. `did` says what the thread did.
 void check_fenced(const Barrier &barrier, Site where, const char *did);
+
+// The current thread's use of a peer's shared memory, which was just noted after `before`,
+// completes on this barrier of the peer.
+void completes_on(MbarrierRef barrier, const PeerUse &before);
 
 // The barrier, if the current thread may use it; else fails with LIFETIME.
 Barrier &usable_barrier(MbarrierRef place, Site where);

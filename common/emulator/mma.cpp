@@ -42,23 +42,27 @@ void collect_operands(Operands &bits, const Fragments &mine, int lane) {
     }
 }
 
+using Widen = float(std::uint16_t);
+
+template <Widen *FLOAT_OF>
 void widen(const std::uint16_t *from, float *to, int count) {
     for (int i = 0; i < count; ++i)
-        to[i] = float_of_half(from[i]);
+        to[i] = FLOAT_OF(from[i]);
 }
 
 // d += a * b.
+template <Widen *FLOAT_OF>
 void multiply(float *d, const Operands &bits) {
     float a[M * MMA_K], b[MMA_K * N];
-    widen(bits.a, a, M * MMA_K);
-    widen(bits.b, b, MMA_K * N);
+    widen<FLOAT_OF>(bits.a, a, M * MMA_K);
+    widen<FLOAT_OF>(bits.b, b, MMA_K * N);
     for (int row = 0; row < M; row += BLOCK_ROWS)
         multiply_block<N>(d + row * N, a + row * MMA_K, b);
 }
 
 // Sum is what an accumulator is: a float, or the bits of an fp16 number. The sums are fp32 for
-// both, and rounded to fp16 once, at the end of the instruction.
-template <typename Sum>
+// both, and rounded to fp16 once, at the end of the instruction. FLOAT_OF converts the operands.
+template <typename Sum, Widen *FLOAT_OF>
 void multiply_all(void **arguments) {
     const auto fragments = [arguments](int lane) -> const Fragments & {
         return *static_cast<const Fragments *>(arguments[lane]);
@@ -76,11 +80,11 @@ void multiply_all(void **arguments) {
         std::memcpy(own + HALF, from + PAIR, PAIR);
     }
     if constexpr (sizeof(Sum) == sizeof(float)) {
-        multiply(sums, bits);
+        multiply<FLOAT_OF>(sums, bits);
     } else {
         float d[M * N];
-        widen(sums, d, M * N);
-        multiply(d, bits);
+        widen<float_of_half>(sums, d, M * N);
+        multiply<FLOAT_OF>(d, bits);
         for (int i = 0; i < M * N; ++i)
             sums[i] = half_of_float(d[i]);
     }
@@ -103,13 +107,19 @@ void mma(const char *what, Fragments mine, void (*work)(void **), Site where) {
 } // namespace
 
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                      Site where) {
-    mma("mma.sync.m16n8k16 (fp32 accumulators)", {a, b, c, d}, multiply_all<float>, where);
+                      Site where, bool fp16) {
+    if (fp16)
+        mma("mma.sync.m16n8k16 (fp32 accumulators)", {a, b, c, d},
+            multiply_all<float, float_of_half>, where);
+    else
+        mma("mma.sync.m16n8k16 (bf16, fp32 accumulators)", {a, b, c, d},
+            multiply_all<float, float_of_bf16>, where);
 }
 
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where) {
-    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, c, d}, multiply_all<std::uint16_t>, where);
+    mma("mma.sync.m16n8k16 (fp16 accumulators)", {a, b, c, d},
+        multiply_all<std::uint16_t, float_of_half>, where);
 }
 
 } // namespace emulator

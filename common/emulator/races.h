@@ -56,6 +56,9 @@ struct Identity {
 // A new context. It inherits no order.
 Context *create(const Identity &identity);
 void destroy(Context *context);
+// CTAs tell each other something: from now on threads of one number in two successive clusters are
+// not taken for one thread.
+void tell_clusters_apart();
 // The context that runs now, and a switch to another one. Neither orders anything.
 Context *running();
 void enter(Context *context);

@@ -19,6 +19,7 @@ Unwatched::Unwatched() {}
 Unwatched::~Unwatched() {}
 Context *create(const Identity &) { return nullptr; }
 void destroy(Context *) {}
+void tell_clusters_apart() {}
 Context *running() { return nullptr; }
 void enter(Context *) {}
 bool detecting() { return false; }

@@ -52,21 +52,23 @@ void use_own_library();
 struct Context {
     void *fiber;
     Identity identity;
+    int set; // of two, which clusters take in turn; tell_clusters_apart()
 };
 
 namespace {
 
-Context host{nullptr, {-1, -1}};
+Context host{nullptr, {-1, -1}, 0};
 Context *now = nullptr;
 void *newborn = nullptr; // a fiber that acquires nothing: those made in it inherit no order
 std::deque<Context> contexts;
 // Making a fiber takes a millisecond, so that one which is no longer used is used again, but only
 // for the same thread, or the same operation of it: a report may still be about what it did before.
-using Key = std::tuple<int, int, const char *, const char *, unsigned>;
+using Key = std::tuple<int, int, const char *, const char *, unsigned, int>;
 std::map<Key, std::vector<Context *>> unused;
+bool clusters_apart = false;
 
-Key key_of(const Identity &who) {
-    return {who.thread, who.cta, who.operation, who.where.file_name(), who.where.line()};
+Key key_of(const Identity &who, int set) {
+    return {who.thread, who.cta, who.operation, who.where.file_name(), who.where.line(), set};
 }
 
 std::string text_of(const Identity &who) {
@@ -203,21 +205,27 @@ Unwatched::~Unwatched() {
 
 Context *create(const Identity &identity) {
     Context *before = running();
-    std::vector<Context *> &old = unused[key_of(identity)];
+    const bool second = clusters_apart && identity.operation == nullptr;
+    const int set = second ? current_cluster->index % 2 : 0;
+    std::vector<Context *> &old = unused[key_of(identity, set)];
     if (!old.empty()) {
         Context *context = old.back();
         old.pop_back();
         return context;
     }
     switch_to(newborn);
-    Context &made = contexts.emplace_back(Context{__tsan_create_fiber(0), identity});
+    Context &made = contexts.emplace_back(Context{__tsan_create_fiber(0), identity, set});
     switch_to(before->fiber);
     // ThreadSanitizer keeps few characters: the number finds the name.
     __tsan_set_fiber_name(made.fiber, std::to_string(contexts.size() - 1).c_str());
     return &made;
 }
 
-void destroy(Context *context) { unused[key_of(context->identity)].push_back(context); }
+void destroy(Context *context) {
+    unused[key_of(context->identity, context->set)].push_back(context);
+}
+
+void tell_clusters_apart() { clusters_apart = true; }
 
 Context *running() {
     if (now == nullptr)

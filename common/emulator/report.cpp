@@ -2,9 +2,11 @@
 
 #include "emulator/machine.h"
 #include "emulator/policy.h"
+#include "emulator/strictness.h"
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 #include <unistd.h>
@@ -32,8 +34,26 @@ std::string who_runs() {
     return who;
 }
 
+// The rungs' functions by the names that PTX has for what they do.
+std::string in_ptx(std::string text) {
+    static constexpr const char *NAMES[][2] = {{"bulk_wait_read", "cp.async.bulk.wait_group.read"},
+                                               {"bulk_wait", "cp.async.bulk.wait_group"},
+                                               {"bulk_commit", "cp.async.bulk.commit_group"},
+                                               {"cp_async_wait", "cp.async.wait_group"},
+                                               {"wgmma_fence", "wgmma.fence"},
+                                               {"wgmma_wait", "wgmma.wait_group"},
+                                               {"wgmma_commit", "wgmma.commit_group"},
+                                               {"wait_for_launch_before", "griddepcontrol.wait"}};
+    for (const auto &[name, instruction] : NAMES)
+        for (std::size_t at; (at = text.find(name)) != std::string::npos;)
+            text.replace(at, std::strlen(name), instruction);
+    return text;
+}
+
+std::string worded(const std::string &text) { return translated_program ? in_ptx(text) : text; }
+
 std::string lines_of(const Note &note) {
-    std::string lines = "  " + note.text + "\n";
+    std::string lines = "  " + worded(note.text) + "\n";
     if (note.file.empty())
         return lines;
     if (note.line == 0)
@@ -84,15 +104,19 @@ std::string source_text(const std::string &file, int line) {
     return first == std::string::npos ? "" : text.substr(first);
 }
 
-void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
+void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
     const races::Unwatched library;
     std::string report =
-        format("%s: %s: ", report_prefix, word_for(mistake)) + what + who_runs() + "\n";
+        format("%s: %s: ", report_prefix, word_for(mistake)) + worded(what) + who_runs() + "\n";
     for (const Note &note : notes)
         report += lines_of(note);
     report += "  under the policy " + policy().name + "\n";
     std::fflush(stdout);
     print(report);
+}
+
+void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
+    warn(mistake, what, notes);
     _exit(1);
 }
 

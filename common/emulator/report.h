@@ -67,7 +67,10 @@ std::string source_text(const std::string &file, int line);
 // with its place and the text of that line. A thread that is running is named in the first line.
 [[noreturn]] void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
 
-// The same with one note: what the current thread did at `where`.
+// Prints the report alone.
+void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+
+// fail() with one note: what the current thread did at `where`.
 [[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
                        const char *did);
 

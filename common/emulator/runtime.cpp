@@ -8,6 +8,8 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -23,6 +25,8 @@ static const struct {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
 
@@ -68,6 +72,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
+        {cudaDevAttrClockRate,
+         1000 * 1000}, // nothing takes time: a model of time needs some numbers
+        {cudaDevAttrMemoryClockRate, 1000 * 1000},
+        {cudaDevAttrGlobalMemoryBusWidth, 512},
         {cudaDevAttrComputeCapabilityMajor, COMPUTE_CAPABILITY_MAJOR},
         {cudaDevAttrComputeCapabilityMinor, COMPUTE_CAPABILITY_MINOR},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(emulator::LARGEST_SHARED)},
@@ -84,21 +92,85 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
-    *properties = {"the emulated device", COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR,
-                   emulator::MULTIPROCESSORS};
+    *properties = {.name = "the emulated device",
+                   .major = COMPUTE_CAPABILITY_MAJOR,
+                   .minor = COMPUTE_CAPABILITY_MINOR,
+                   .multiProcessorCount = emulator::MULTIPROCESSORS,
+                   .totalGlobalMem = std::size_t(80) << 30,
+                   .totalConstMem = 65536,
+                   .sharedMemPerBlock = 48 * 1024,
+                   .sharedMemPerBlockOptin = emulator::LARGEST_SHARED,
+                   .sharedMemPerMultiprocessor = emulator::LARGEST_SHARED + RESERVED_SHARED,
+                   .reservedSharedMemPerBlock = RESERVED_SHARED,
+                   .regsPerBlock = 65536,
+                   .regsPerMultiprocessor = 65536,
+                   .warpSize = emulator::WARP_LANES,
+                   .maxThreadsPerBlock = emulator::LARGEST_BLOCK,
+                   .maxThreadsPerMultiProcessor = 2 * emulator::LARGEST_BLOCK,
+                   .maxBlocksPerMultiProcessor = 32,
+                   .maxThreadsDim = {1024, 1024, 64},
+                   .maxGridSize = {0x7fffffff, 65535, 65535},
+                   .clockRate = 1,
+                   .memoryClockRate = 1,
+                   .memoryBusWidth = 1,
+                   .l2CacheSize = 1 << 20,
+                   .concurrentKernels = 1,
+                   .cooperativeLaunch = 0,
+                   .clusterLaunch = 1};
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+cudaError_t cudaDeviceReset() { return cudaSuccess; }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream) {
     *stream = nullptr; // the default stream serves as any
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+    return cudaStreamCreate(stream);
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+// ---------------------------------------------------------------------------- events
+
+struct CUevent_st {
+    std::chrono::steady_clock::time_point recorded;
+};
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = new CUevent_st{};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+    return cudaEventCreate(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    event->recorded = std::chrono::steady_clock::now();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    using Milliseconds = std::chrono::duration<float, std::milli>;
+    *milliseconds = Milliseconds(end->recorded - begin->recorded).count();
+    return cudaSuccess;
+}
 
 // ---------------------------------------------------------------------------- memory
 
@@ -127,6 +199,30 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return cudaMemcpy(to, from, bytes, kind);
 }
 
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    *memory = std::malloc(bytes);
+    return *memory != nullptr ? cudaSuccess
+                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+    std::free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
+    *free_bytes = *total_bytes = std::size_t(80) << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind) {
+    for (std::size_t row = 0; row < height; ++row)
+        emulator::copy_bytes(static_cast<char *>(to) + row * to_pitch,
+                             static_cast<const char *>(from) + row * from_pitch, width);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
     emulator::fill_bytes(memory, (unsigned char)value, bytes);
     return cudaSuccess;
@@ -143,4 +239,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
     *function = found ? reinterpret_cast<void *>(&cuTensorMapEncodeTiled) : nullptr;
     *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult *result) {
+    cudaDriverEntryPointQueryResult ignored;
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags,
+                                            result != nullptr ? result : &ignored);
 }

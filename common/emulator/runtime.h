@@ -43,6 +43,10 @@ void fence_proxy_async(Site where);
 template <typename T>
 T atomic_add(T *address, T value, Site where);
 
+// atom.add.acq_rel of 1: what the current thread did before happens before what a later caller, of
+// any CTA, does after.
+int count_arrival(int *counter, Site where);
+
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();
 

@@ -24,6 +24,8 @@ races::Context *scheduler_context = nullptr; // the same for the race detector
 Cta *swapped_in = nullptr;                   // whose static shared variables are in place
 int last_rank = 0;                           // of the CTA that ran last
 bool leave_cta = false;                      // a thread lets others go first
+int time_outs_in_a_row = 0;                  // of waits, while nothing else happened
+constexpr int MOST_TIME_OUTS = 100;
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
@@ -82,6 +84,23 @@ Cta *pick_cta(const Cluster &cluster, int last) {
     return can_run(*cluster.ctas[last]) ? cluster.ctas[last].get() : next_cta(cluster, last);
 }
 
+// Ends the waits of wait_until_or_time_out(), because nothing else can happen. False if there are
+// none, or if their threads have only timed out for too long.
+bool time_out_waits(const Cluster &cluster) {
+    if (++time_outs_in_a_row > MOST_TIME_OUTS)
+        return false;
+    bool found = false;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        for (Thread &thread : cta->threads) {
+            if (thread.times_out_in == nullptr)
+                continue;
+            found = thread.timed_out = true;
+            std::erase(std::exchange(thread.times_out_in, nullptr)->threads, &thread);
+            make_runnable(thread);
+        }
+    return found;
+}
+
 double part_done(const Cluster &cluster) {
     double threads = 0;
     for (const std::unique_ptr<Cta> &cta : cluster.ctas)
@@ -113,7 +132,9 @@ Thread &next_thread(const Cluster &cluster) {
             last_rank = cta->rank;
             return take_thread(*cta);
         }
-        if (!complete_one())
+        if (complete_one())
+            time_outs_in_a_row = 0;
+        else if (!time_out_waits(cluster))
             fail_with_deadlock(cluster);
     }
 }
@@ -145,6 +166,7 @@ void step_back() {
 
 void run_threads(Cluster &cluster) {
     scheduler_context = races::running();
+    time_outs_in_a_row = 0;
     last_rank = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
     while (cluster.unfinished > 0)
         switch_from(host); // comes back when a thread exits
@@ -167,6 +189,7 @@ void leave_for_good() {
 }
 
 void WaitQueue::wake_all() {
+    time_outs_in_a_row = 0;
     for (Thread *thread : threads)
         make_runnable(*thread);
     threads.clear();

@@ -2,6 +2,7 @@
 
 #include "emulator/copy.h"
 #include "emulator/machine.h"
+#include "emulator/strictness.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 namespace emulator {
+
+std::size_t static_shared_capacity = 0, static_shared_used = 0;
 
 namespace {
 
@@ -62,8 +65,11 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     cta_ = &cta;
     static_bytes_ = round_up(static_size(), 1024);
     dynamic_bytes_ = dynamic_bytes;
+    dynamic_bytes_rounded_ = round_up(dynamic_bytes, 1024);
+    const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
+    reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t usable = round_up(dynamic_bytes, page);
+    const std::size_t usable = round_up(reach_, page);
     mapped_bytes_ = usable + 2 * GUARD;
     void *mapping =
         mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -73,15 +79,16 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_ = mapping_ + GUARD;
     if (usable > 0 && mprotect(dynamic_, usable, PROT_READ | PROT_WRITE) != 0)
         fail_without_memory();
-    fill_bytes(dynamic_, UNINITIALISED, dynamic_bytes);
+    fill_bytes(dynamic_, UNINITIALISED, reach_);
     races::forget(dynamic_, usable);
     saved_static_.assign(static_size(), UNINITIALISED);
     swapped_in_ = false;
     if (!tracking)
         return;
-    async_.assign(size(), UNINITIALISED);
-    writers_.assign(size() / UNIT + 1, Writer{});
-    unpublished_.assign(size() / PAGE + 1, 0);
+    const std::size_t bytes = static_bytes_ + most;
+    async_.assign(bytes, UNINITIALISED);
+    writers_.assign(bytes / UNIT + 1, Writer{});
+    unpublished_.assign(bytes / PAGE + 1, 0);
     dirty_.assign(std::max<std::size_t>(cta.threads.size(), 1), {});
 }
 
@@ -112,10 +119,13 @@ bool SharedMemory::missed_by(const void *pointer) const {
     return byte >= mapping_ && byte < mapping_ + mapped_bytes_ && !contains(pointer);
 }
 
-void SharedMemory::check_inside(std::uint32_t offset, std::size_t bytes) const {
+void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) const {
     const std::size_t end = offset + bytes;
     const bool is_static = offset < static_bytes_;
-    if (end <= (is_static ? saved_static_.size() : size()))
+    const std::size_t dynamic_end = static_bytes_ + dynamic_bytes_;
+    if (end <= (is_static ? saved_static_.size() : dynamic_end))
+        return;
+    if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
         return;
     fail(Mistake::ADDRESS,
          format("%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes,
@@ -156,8 +166,9 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
              "requested it");
     Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
     if (peer.exited())
-        fail(Mistake::LIFETIME, format("the shared memory of CTA %d is used after it exited", rank),
-             where, "used it");
+        fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
+                            format("the shared memory of CTA %d is used after it exited", rank),
+                            {note_at(*current, where, "used it")});
     if (&peer != current->cta && current->cluster_waits == 0)
         fail(Mistake::LIFETIME,
              format("the shared memory of CTA %d is used before any cluster barrier: the CTA may "
@@ -243,11 +254,18 @@ Note SharedMemory::note_of(const Writer &writer, const char *did) const {
 
 void SharedMemory::fail_unpublished(std::size_t unit, const std::string &what, Site site) const {
     const char *did = "wrote them, and has executed no fence.proxy.async since";
-    fail(Mistake::HAZARD,
-         format("%s at offset %zu of the shared memory of CTA %d", what.c_str(), unit * UNIT,
-                cta_->rank),
-         {note_of(writers_[unit], did),
-          note_at(site, "who reads or overwrites them was issued here")});
+    fail_unless_allowed("proxy-fence", Mistake::HAZARD,
+                        format("%s at offset %zu of the shared memory of CTA %d", what.c_str(),
+                               unit * UNIT, cta_->rank),
+                        {note_of(writers_[unit], did),
+                         note_at(site, "who reads or overwrites them was issued here")});
+}
+
+// As if their writers had fenced them.
+void SharedMemory::publish_bytes(std::uint32_t offset, std::size_t bytes) {
+    for (std::size_t unit = offset / UNIT; unit * UNIT < offset + bytes; ++unit)
+        if (writers_[unit].unpublished)
+            publish_unit(unit);
 }
 
 void SharedMemory::check_published(std::uint32_t offset, std::size_t bytes, const char *reader,
@@ -256,9 +274,11 @@ void SharedMemory::check_published(std::uint32_t offset, std::size_t bytes, cons
         return;
     check_inside(offset, bytes);
     const std::size_t unit = first_unpublished(offset, bytes);
-    if (unit != NO_UNIT)
-        fail_unpublished(
-            unit, format("%s reads bytes that a thread wrote and never fenced,", reader), site);
+    if (unit == NO_UNIT)
+        return;
+    fail_unpublished(unit, format("%s reads bytes that a thread wrote and never fenced,", reader),
+                     site);
+    publish_bytes(offset, bytes);
 }
 
 void SharedMemory::write_async(std::uint32_t offset, const void *from, std::size_t bytes,
@@ -268,10 +288,12 @@ void SharedMemory::write_async(std::uint32_t offset, const void *from, std::size
     if (!tracking || bytes == 0)
         return;
     const std::size_t unit = first_unpublished(offset, bytes);
-    if (unit != NO_UNIT)
+    if (unit != NO_UNIT) {
         fail_unpublished(
             unit, format("%s overwrites bytes that a thread wrote and never fenced,", writer),
             site);
+        publish_bytes(offset, bytes);
+    }
     copy_bytes(async_.data() + offset, from, bytes);
 }
 

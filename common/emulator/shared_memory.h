@@ -6,7 +6,8 @@
 // Addresses: a 32-bit shared address is SHARED_BASE + offset. Offsets count first the program's
 // static __shared__ variables (the linker's section "shared_memory"), then the dynamic part,
 // aligned to 1024. Static variables exist once in the program: their bytes are swapped when the
-// scheduler switches to another CTA of the cluster.
+// scheduler switches to another CTA of the cluster. Those of programs that were not written for the
+// emulator (translated.h) lie after the dynamic part, and exist once for each CTA.
 #pragma once
 
 #include "emulator/report.h"
@@ -32,6 +33,10 @@ constexpr std::uint32_t SHARED_BASE = 1024;
 // What shared memory holds before the first write, byte by byte.
 constexpr unsigned char UNINITIALISED = 0xff;
 
+// Bytes that the static variables of a translated program may take, 0 in other programs, and those
+// that they take in this launch: a variable gets its place when a thread first comes to it.
+extern std::size_t static_shared_capacity, static_shared_used;
+
 // The thread that last wrote 2 bytes by the generic proxy.
 struct Writer {
     std::int16_t thread = -1; // number in the CTA; -1: none
@@ -55,14 +60,25 @@ public:
 
     // The dynamic part as its threads see it, 1024-byte aligned.
     unsigned char *dynamic() const { return dynamic_; }
-    // Bytes of static and dynamic part together.
-    std::size_t size() const { return static_bytes_ + dynamic_bytes_; }
+    // The static part of a translated program, 1024-byte aligned.
+    unsigned char *static_part() const { return dynamic_ + dynamic_bytes_rounded_; }
+    std::size_t dynamic_size() const { return dynamic_bytes_; }
+    // Bytes up to the end of the last part.
+    std::size_t size() const {
+        return static_bytes_ + (static_shared_used == 0
+                                    ? dynamic_bytes_
+                                    : dynamic_bytes_rounded_ + static_shared_used);
+    }
 
     // True if the address lies in this CTA's static (while it is swapped in) or dynamic part.
     bool contains(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        if (byte >= dynamic_ && byte < dynamic_ + dynamic_bytes_)
+        const std::size_t offset = static_cast<std::size_t>(byte - dynamic_);
+        if (offset < dynamic_bytes_)
             return true;
+        if (offset < reach_)
+            return offset >= dynamic_bytes_rounded_ &&
+                   offset < dynamic_bytes_rounded_ + static_shared_used;
         return swapped_in_ && byte >= __start_shared_memory && byte < __stop_shared_memory;
     }
     // True for an address outside, but so near to the dynamic part that it must come from a kernel
@@ -71,7 +87,7 @@ public:
     // The offset of an address inside.
     std::uint32_t offset_of(const void *pointer) const {
         const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-        if (byte >= dynamic_ && byte <= dynamic_ + dynamic_bytes_)
+        if (byte >= dynamic_ && byte <= dynamic_ + reach_)
             return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
         return static_cast<std::uint32_t>(byte - __start_shared_memory);
     }
@@ -108,17 +124,25 @@ public:
     void swap_out();
 
 private:
-    void check_inside(std::uint32_t offset, std::size_t bytes) const;
+    // Most of all accesses are to the dynamic part; the others are checked out of line.
+    void check_inside(std::uint32_t offset, std::size_t bytes) const {
+        if (offset < static_bytes_ || offset + bytes > static_bytes_ + dynamic_bytes_)
+            check_inside_parts(offset, bytes);
+    }
+    void check_inside_parts(std::uint32_t offset, std::size_t bytes) const;
     void take_over(int thread, std::size_t unit, std::uint16_t origin);
     void compact(int thread);
     void publish_unit(std::size_t unit);
     std::size_t first_unpublished(std::uint32_t offset, std::size_t bytes) const;
     Note note_of(const Writer &writer, const char *did) const;
-    [[noreturn]] void fail_unpublished(std::size_t unit, const std::string &what, Site site) const;
+    void fail_unpublished(std::size_t unit, const std::string &what, Site site) const;
+    void publish_bytes(std::uint32_t offset, std::size_t bytes);
 
     Cta *cta_ = nullptr;
     std::size_t static_bytes_ = 0; // rounded up to 1024
     std::size_t dynamic_bytes_ = 0;
+    std::size_t dynamic_bytes_rounded_ = 0; // up to 1024
+    std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
     std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
     unsigned char *mapping_ = nullptr;
     unsigned char *dynamic_ = nullptr;

@@ -1,8 +1,9 @@
-// Tensor maps, and the box of a matrix that a TMA copy moves. (CUDA Driver API:
+// Tensor maps, and the box of a tensor that a TMA copy moves. (CUDA Driver API:
 // cuTensorMapEncodeTiled.)
 #pragma once
 
 #include "emulator/site.h"
+#include "emulator/tma.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,8 +12,9 @@
 
 namespace emulator {
 
-// Bytes of a box's longest row: 256 elements of 4 bytes.
-constexpr std::size_t LONGEST_ROW = 1024;
+constexpr int MOST_DIMENSIONS = 5;
+// Bytes of a box's longest row: 256 elements of 8 bytes.
+constexpr std::size_t LONGEST_ROW = 2048;
 // What moves together under a swizzle.
 constexpr std::uint32_t SWIZZLE_CHUNK = 16;
 // Bytes within which a swizzle moves chunks: 32, 64 or 128 for 1, 2 or 3.
@@ -30,18 +32,20 @@ constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
 struct TensorDescription {
     std::uint64_t mark; // tells an encoded map from anything else
     unsigned char *base;
-    std::uint64_t columns, rows;
-    std::uint64_t stride;                // bytes from one row to the next
-    std::uint16_t box_columns, box_rows; // elements
+    std::uint64_t sizes[MOST_DIMENSIONS];       // elements, the contiguous dimension first
+    std::uint64_t strides[MOST_DIMENSIONS - 1]; // bytes, from the second dimension on
+    std::uint16_t box[MOST_DIMENSIONS];         // elements
+    std::uint8_t rank;
     std::uint8_t element_bytes;
     std::uint8_t swizzle; // CUtensorMapSwizzle
+    bool is_bulk;         // a copy without a tensor: its tile is aligned to 16 bytes
 };
 static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");
 
 constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
 constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
 
-// The part of a box, in one dimension, that lies inside of the matrix: coordinates begin to end
+// The part of a box, in one dimension, that lies inside of the tensor: coordinates begin to end
 // - 1.
 struct Overlap {
     std::int64_t begin, end;
@@ -52,40 +56,45 @@ struct Overlap {
     std::uint64_t count() const { return std::uint64_t(end - begin); }
 };
 
-// A row of a box.
+// A row of a box: what is contiguous.
 struct BoxRow {
     std::uint32_t offset;  // of the row in the box, before swizzling
-    std::uint32_t inside;  // bytes inside of the matrix; 0: none
+    std::uint32_t inside;  // bytes inside of the tensor; 0: none
     std::uint32_t skipped; // bytes of the row before those
     unsigned char *global; // where those are
 };
 
-// The box of a map whose first element is at (column, row); parts of it may lie outside of the
-// matrix, on any side.
+// The box of a map whose first element is at these coordinates; parts of it may lie outside of the
+// tensor, on any side.
 struct Box {
     TensorDescription tensor;
-    std::int64_t column, row;
+    Coordinates at;
 
-    std::uint32_t row_bytes() const {
-        return std::uint32_t(tensor.box_columns) * tensor.element_bytes;
+    std::uint32_t row_bytes() const { return std::uint32_t(tensor.box[0]) * tensor.element_bytes; }
+    std::uint32_t rows() const {
+        std::uint32_t product = 1;
+        for (int i = 1; i < tensor.rank; ++i)
+            product *= tensor.box[i];
+        return product;
     }
-    std::uint32_t bytes() const { return row_bytes() * tensor.box_rows; }
-    Overlap columns() const { return {column, tensor.box_columns, tensor.columns}; }
-    Overlap rows() const { return {row, tensor.box_rows, tensor.rows}; }
-    std::uint64_t bytes_inside() const {
-        return rows().count() * columns().count() * tensor.element_bytes;
+    std::uint32_t bytes() const { return row_bytes() * rows(); }
+    Overlap overlap(int dimension) const {
+        return {at.at[dimension], tensor.box[dimension], tensor.sizes[dimension]};
     }
-    unsigned char *global(std::int64_t at_column, std::int64_t at_row) const {
-        return tensor.base + std::uint64_t(at_row) * tensor.stride +
-               std::uint64_t(at_column) * tensor.element_bytes;
+    std::uint64_t elements_inside() const {
+        std::uint64_t product = 1;
+        for (int i = 0; i < tensor.rank; ++i)
+            product *= overlap(i).count();
+        return product;
     }
+    std::uint64_t bytes_inside() const { return elements_inside() * tensor.element_bytes; }
 };
 
-// The box at (column, row) of a map that a kernel names, and the offset of the shared memory it
+// The box at coordinates of a map that a kernel names, and the offset of the shared memory it
 // goes to or comes from. Fail for a map that is not one, or is in global memory; for a tile that is
-// not 128-byte aligned or not inside shared memory; for a matrix that is not inside allocated
+// not 128-byte aligned or not inside shared memory; for a tensor that is not inside allocated
 // global memory. `copy` names the instruction.
-Box checked_box(const void *map, int column, int row, const char *copy, Site where);
+Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where);
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
 
 // Calls visit for each row, in the order of their offsets.

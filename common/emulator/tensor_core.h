@@ -15,6 +15,23 @@ struct Thread;
 // MISUSE if the warpgroup's threads disagree about n, a, b or accumulate, or a descriptor's fields
 // are not what the manual allows (swizzle mode, alignment, offsets outside of shared memory).
 void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where);
+
+// The other forms: m64nNk16.f32 of bf16 or fp16. The operands may be MN-major (transposed) and
+// negated; A may be in registers, four of two numbers each, of which none may change until the
+// wgmma is complete (that they don't is not checked: the values are taken now).
+struct WgmmaForm {
+    int n = 0;
+    bool accumulate = false, fp16 = false;
+    bool negate_a = false, negate_b = false;
+    bool transposed_a = false, transposed_b = false;
+
+    bool operator==(const WgmmaForm &) const = default;
+};
+// A by its descriptor, or from registers.
+void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where);
+void wgmma(float *acc, const WgmmaForm &form, const std::uint32_t *a, std::uint64_t b, Site where);
+
+// wgmma.fence and wgmma.commit_group.
 void wgmma_fence(Site where);
 void wgmma_commit(Site where);
 // wgmma.wait_group: until at most `pending` of the thread's groups are in flight. Groups that are
@@ -32,7 +49,7 @@ void tensor_core_thread_exits(Thread &thread);
 // mma.sync.m16n8k16 row.col for the calling warp: d = a * b + c with the manual's fragment layouts.
 // a: 4, b: 2 registers of two 16-bit values. fp16 = true: fp16 operands, else bf16.
 void mma_m16n8k16_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c,
-                      Site where);
+                      Site where, bool fp16 = true);
 // The same with fp16 operands and accumulators: 2 registers of two.
 void mma_m16n8k16_f16(std::uint32_t *d, const std::uint32_t *a, const std::uint32_t *b,
                       const std::uint32_t *c, Site where);

@@ -6,9 +6,10 @@
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
 #include "emulator/machine.h"
-#include "emulator/mbarrier.h"
+#include "emulator/mbarrier_table.h"
 #include "emulator/operations.h"
 #include "emulator/global_writes.h"
+#include "emulator/strictness.h"
 #include "emulator/tensor_box.h"
 
 namespace emulator {
@@ -16,18 +17,25 @@ namespace emulator {
 namespace {
 
 constexpr std::uint32_t TILE_ALIGNMENT = 128;
+constexpr std::uint32_t BULK_ALIGNMENT = 16;
 
 void check_parameter(const void *map, const char *copy, Site where) {
-    if (global_place(map, sizeof(TensorDescription)) != GlobalPlace::ELSEWHERE)
-        fail(Mistake::MISUSE,
-             format(
-                 "%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
-                 "and may see what was there before. Pass it as a __grid_constant__ parameter",
-                 copy),
-             where, "started the copy here");
+    const std::vector<const void *> &acquired = current->cta->acquired_maps;
+    if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
+        std::find(acquired.begin(), acquired.end(), map) != acquired.end())
+        return;
+    fail_unless_allowed(
+        "global-map", Mistake::MISUSE,
+        format("%s with a tensor map in global memory: TMA reads maps through a proxy of its own "
+               "and may see what was there before. Pass it as a __grid_constant__ parameter%s",
+               copy,
+               translated_program
+                   ? ", or execute fence.proxy.tensormap::generic.acquire in each CTA"
+                   : ""),
+        {note_at(*current, where, "started the copy here")});
 }
 
-TensorDescription checked_map(const void *map, const char *copy, Site where) {
+TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
         fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
              where, "started the copy here");
@@ -37,12 +45,16 @@ TensorDescription checked_map(const void *map, const char *copy, Site where) {
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
              "started the copy here");
     check_parameter(map, copy, where);
-    const std::uint32_t row = std::uint32_t(tensor.box_columns) * tensor.element_bytes;
+    const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
         fail(Mistake::MISUSE,
              format("%s of rows of %u bytes under a swizzle of %u: narrower rows than the "
                     "swizzle's are not modelled",
                     copy, row, swizzle_span(tensor.swizzle)),
+             where, "started the copy here");
+    if (tensor.rank != rank)
+        fail(Mistake::MISUSE,
+             format("%s with %d coordinates and a tensor map of rank %d", copy, rank, tensor.rank),
              where, "started the copy here");
     return tensor;
 }
@@ -85,14 +97,25 @@ void land(const Load &load) {
     mbarrier_complete_bytes(barrier, int(load.box.bytes()));
 }
 
+// The CTA of the cluster, which learns by the mbarrier at this offset that the load has landed.
+Cta *peer_of(const void *tile, int rank, std::uint32_t barrier, Site where) {
+    const auto &ctas = current->cta->cluster->ctas;
+    const PeerUse before =
+        std::size_t(rank) < ctas.size() ? ctas[std::size_t(rank)]->peer_use : PeerUse{};
+    Cta *peer = map_shared(tile, rank, where).cta;
+    completes_on({peer, barrier}, before);
+    return peer;
+}
+
 // The CTAs of the mask, checked: they must be there to be written to.
-std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
+std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, std::uint32_t barrier,
+                                   Site where) {
     Cta *own = current->cta;
     const std::uint32_t mask = cta_mask == 0 ? 1u << own->rank : cta_mask;
     std::vector<Cta *> destinations;
     for (int rank = 0; rank < 16; ++rank)
         if (mask >> rank & 1)
-            destinations.push_back(rank == own->rank ? own : map_shared(tile, rank, where).cta);
+            destinations.push_back(rank == own->rank ? own : peer_of(tile, rank, barrier, where));
     return destinations;
 }
 
@@ -104,6 +127,11 @@ void count_load(const Box &box, std::size_t destinations) {
 
 } // namespace
 
+void acquire_tensor_map(const void *map) {
+    schedule_point();
+    current->cta->acquired_maps.push_back(map);
+}
+
 void check_launch_before(const char *copy, Site where) {
     if (!launch_order::is_after())
         fail(Mistake::HAZARD,
@@ -114,35 +142,42 @@ void check_launch_before(const char *copy, Site where) {
              where, "started the copy here, without wait_for_launch_before");
 }
 
-Box checked_box(const void *map, int column, int row, const char *copy, Site where) {
-    const Box box{checked_map(map, copy, where), column, row};
+Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where) {
+    const Box box{checked_map(map, at.rank, copy, where), at};
     check_launch_before(copy, where);
-    const Overlap columns = box.columns(), rows = box.rows();
-    if (columns.count() > 0 && rows.count() > 0) {
-        const unsigned char *begin = box.global(columns.begin, rows.begin);
-        const unsigned char *end = box.global(columns.end, rows.end - 1);
-        check_global(begin, std::size_t(end - begin), copy, where);
+    if (box.elements_inside() == 0)
+        return box;
+    std::uint64_t begin = 0, last = 0;
+    for (int i = 0; i < at.rank; ++i) {
+        const Overlap inside = box.overlap(i);
+        const std::uint64_t stride = i == 0 ? box.tensor.element_bytes : box.tensor.strides[i - 1];
+        begin += std::uint64_t(inside.begin) * stride;
+        last += std::uint64_t(inside.end - 1) * stride;
     }
+    check_global(box.tensor.base + begin, std::size_t(last - begin) + box.tensor.element_bytes,
+                 copy, where);
     return box;
 }
 
 std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where) {
     const std::uint32_t address = shared_address(tile, where);
-    if (address % TILE_ALIGNMENT != 0)
+    const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
+    if (address % alignment != 0)
         fail(Mistake::MISUSE,
-             format("%s: the tile at shared address 0x%x is not 128-byte aligned", copy, address),
+             format("%s: the tile at shared address 0x%x is not %u-byte aligned", copy, address,
+                    alignment),
              where, "started the copy here");
     const std::uint32_t offset = address - SHARED_BASE;
     current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside
     return offset;
 }
 
-void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
+void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where) {
-    const Box box = checked_box(map, column, row, "TMA load", where);
+    const Box box = checked_box(map, at, "TMA load", where);
     const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
     const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
-    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
+    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, barrier_offset, where);
     count_load(box, destinations.size());
     walk_rows(box, [&](const BoxRow &loaded) {
         if (loaded.inside > 0)

@@ -1,4 +1,4 @@
-// TMA: loads that complete on an mbarrier, stores in bulk groups; of boxes of matrices. (PTX ISA:
+// TMA: loads that complete on an mbarrier, stores in bulk groups; of boxes of tensors. (PTX ISA:
 // Tensors; cp.async.bulk.tensor.)
 #pragma once
 
@@ -8,7 +8,13 @@
 
 namespace emulator {
 
-// Starts the load of the map's box at (column, row) to `tile` (128-byte aligned; 1024 under the
+// The first element of a box in its tensor, the contiguous dimension first.
+struct Coordinates {
+    int rank;
+    std::int32_t at[5];
+};
+
+// Starts the load of the map's box at these coordinates to `tile` (128-byte aligned; 1024 under the
 // 128-byte swizzle for whole tiles) of every CTA in cta_mask (0: the own CTA alone), completing on
 // the barrier at the same offset of each: the whole box's bytes, those outside of the tensor as
 // well. The map is copied: the caller's need not outlive the call. MISUSE for a map in global
@@ -16,14 +22,25 @@ namespace emulator {
 // the swizzle, which are not modelled; ADDRESS for a tile or tensor outside of allocated memory;
 // LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a thread
 // that has not waited for the previous launch and is not ordered after one that has.
-void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
+void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
+// The same for a matrix.
+inline void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
+                     std::uint16_t cta_mask, Site where) {
+    tma_load(tile, map, Coordinates{2, {column, row}}, barrier, cta_mask, where);
+}
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
 // tma_load, and HAZARD if the tile holds generic writes that were not published, if it is
 // overwritten before the store has read it, or if the thread has not waited for the writes of an
 // earlier store of its own to the same place.
-void tma_store(const void *map, const void *tile, int column, int row, Site where);
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where);
+inline void tma_store(const void *map, const void *tile, int column, int row, Site where) {
+    tma_store(map, tile, Coordinates{2, {column, row}}, where);
+}
+
+// fence.proxy.tensormap::generic.acquire: the CTA may use the map, which is in global memory.
+void acquire_tensor_map(const void *map);
 
 // cp.async.bulk.commit_group.
 void bulk_commit(Site where);

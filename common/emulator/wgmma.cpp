@@ -1,6 +1,7 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
 #include "emulator/counts.h"
+#include "emulator/half.h"
 #include "emulator/machine.h"
 #include "emulator/matrix_operand.h"
 #include "emulator/multiply.h"
@@ -74,6 +75,32 @@ Warpgroup &warpgroup_of(const Thread &thread, Site where) {
     return warpgroups[index];
 }
 
+MatrixOperand a_of(const Cta &cta, const WgmmaArguments &wgmma, Site where) {
+    return decode_operand(cta, wgmma.a,
+                          {'A', WGMMA_M, wgmma.transposed_a, wgmma.fp16, wgmma.negate_a}, where);
+}
+
+MatrixOperand b_of(const Cta &cta, const WgmmaArguments &wgmma, Site where) {
+    return decode_operand(cta, wgmma.b,
+                          {'B', wgmma.n, wgmma.transposed_b, wgmma.fp16, wgmma.negate_b}, where);
+}
+
+// A from registers, to values[row][k]: a thread holds rows 16 (t / 32) + (t % 32) / 4 and that plus
+// 8, columns 2 (t % 4) and the next, and those plus 8. (PTX ISA: wgmma, Register Fragments.)
+void read_registers(const Wgmma &wgmma, float *values) {
+    for (int thread = 0; thread < WARPGROUP_LANES; ++thread)
+        for (int i = 0; i < 4; ++i) {
+            const std::uint32_t pair = wgmma.a_registers[std::size_t(thread * 4 + i)];
+            const int row = thread / WARP_LANES * 16 + thread % WARP_LANES / 4 + i % 2 * 8;
+            float *to = values + row * MMA_K + thread % 4 * 2 + i / 2 * 8;
+            for (int half = 0; half < 2; ++half) {
+                const std::uint16_t bits = std::uint16_t(pair >> 16 * half);
+                const float value = wgmma.fp16 ? float_of_half(bits) : float_of_bf16(bits);
+                to[half] = wgmma.negate_a ? -value : value;
+            }
+        }
+}
+
 Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
     return group.slots[std::size_t(number - group.first)];
 }
@@ -83,9 +110,9 @@ void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held,
     if (check_operand(cta, operand, where) == held)
         return;
     std::vector<Note> notes = {note_at(where, "the wgmma was called here")};
-    const std::size_t groups = std::size_t(operand.rows) / 8;
+    const std::size_t groups = operand.lines / 8;
     for (Note &writer :
-         cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.stride + 1))
+         cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.line_jump + 1))
         notes.push_back(std::move(writer));
     fail(Mistake::HAZARD,
          format("%c of a wgmma was overwritten before the wgmma had read it: the write "
@@ -99,14 +126,18 @@ void execute(Warpgroup &group) {
     Wgmma &slot = slot_of(group, group.executed);
     races::acquire(slot.done.carrier()); // what its 128 threads did before
     if (group.executed > 0)
-        races::acquire(group.last.carrier()); // wgmmas complete in their order
-    const MatrixOperand a = decode_operand(*group.cta, 'A', slot.a, WGMMA_M, slot.site);
-    const MatrixOperand b = decode_operand(*group.cta, 'B', slot.b, slot.n, slot.site);
-    check_unchanged(*group.cta, a, slot.a_held, slot.site);
-    check_unchanged(*group.cta, b, slot.b_held, slot.site);
+        races::acquire(group.last.carrier());       // wgmmas complete in their order
     static float a_values[WGMMA_M * MMA_K];         // [row][k]
     static float b_values[MMA_K * WGMMA_LARGEST_N]; // [k][column]
-    read_operand(*group.cta, a, a_values, MMA_K, 1);
+    if (slot.a_in_registers) {
+        read_registers(slot, a_values);
+    } else {
+        const MatrixOperand a = a_of(*group.cta, slot, slot.site);
+        check_unchanged(*group.cta, a, slot.a_held, slot.site);
+        read_operand(*group.cta, a, a_values, MMA_K, 1);
+    }
+    const MatrixOperand b = b_of(*group.cta, slot, slot.site);
+    check_unchanged(*group.cta, b, slot.b_held, slot.site);
     read_operand(*group.cta, b, b_values, 1, WGMMA_LARGEST_N);
     for (float *acc : slot.acc)
         races::write(acc, sizeof(float) * std::size_t(slot.n) / 2);
@@ -121,17 +152,21 @@ void begin_slot(Wgmma &slot, const Thread &thread, const WgmmaArguments &argumen
     static_cast<WgmmaArguments &>(slot) = arguments;
     slot.site = where;
     slot.done = races::Token::make();
-    decode_operand(*thread.cta, 'A', arguments.a, WGMMA_M, where);
-    decode_operand(*thread.cta, 'B', arguments.b, arguments.n, where);
+    if (arguments.a_in_registers)
+        slot.a_registers.resize(std::size_t(WARPGROUP_LANES) * 4);
+    else
+        a_of(*thread.cta, arguments, where);
+    b_of(*thread.cta, arguments, where);
 }
 
 void check_agreement(const Wgmma &slot, const Thread &thread, const WgmmaArguments &mine,
                      Site where) {
-    const char *what = slot.n != mine.n                     ? "the shape"
-                       : slot.a != mine.a                   ? "A's descriptor"
-                       : slot.b != mine.b                   ? "B's descriptor"
-                       : slot.accumulate != mine.accumulate ? "whether to accumulate"
-                                                            : nullptr;
+    const char *what = slot.n != mine.n                               ? "the shape"
+                       : slot.a != mine.a                             ? "A's descriptor"
+                       : slot.b != mine.b                             ? "B's descriptor"
+                       : slot.accumulate != mine.accumulate           ? "whether to accumulate"
+                       : static_cast<const WgmmaForm &>(slot) != mine ? "the form"
+                                                                      : nullptr;
     if (what != nullptr)
         fail(Mistake::MISUSE,
              format("the threads of a warpgroup disagree about %s of a wgmma", what),
@@ -141,10 +176,13 @@ void check_agreement(const Wgmma &slot, const Thread &thread, const WgmmaArgumen
 
 void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     Wgmma &slot = slot_of(group, number);
-    const MatrixOperand a = decode_operand(*group.cta, 'A', slot.a, WGMMA_M, where);
-    slot.a_held = check_operand(*group.cta, a, where);
-    slot.b_held =
-        check_operand(*group.cta, decode_operand(*group.cta, 'B', slot.b, slot.n, where), where);
+    std::uint32_t tile = Operation::NOWHERE;
+    if (!slot.a_in_registers) {
+        const MatrixOperand a = a_of(*group.cta, slot, where);
+        slot.a_held = check_operand(*group.cta, a, where);
+        tile = a.start - SHARED_BASE;
+    }
+    slot.b_held = check_operand(*group.cta, b_of(*group.cta, slot, where), where);
     ++counts.wgmmas;
     counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * MMA_K;
     submit({.kind = OperationKind::MATMUL,
@@ -154,7 +192,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
             .name = "wgmma",
             .complete = [&group] { execute(group); },
             .ready = [&group, number] { return group.executed == number; },
-            .tile = a.start - SHARED_BASE});
+            .tile = tile});
 }
 
 // The thread knows that the first `complete` wgmmas are complete: slots that all threads know of
@@ -177,11 +215,14 @@ std::string describe_wait(const Warpgroup &group, int pending) {
 
 } // namespace
 
-void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where) {
+namespace {
+
+void issue(float *acc, const WgmmaArguments &arguments, const std::uint32_t *a, Site where) {
     Thread &self = *current;
     warp_aligned("wgmma", where);
     AccumulatorState &state = self.accumulators;
     Warpgroup &group = warpgroup_of(self, where);
+    const int n = arguments.n;
     if (n < 8 || n > WGMMA_LARGEST_N || n % 8 != 0)
         fail(Mistake::MISUSE, format("wgmma: n is %d; it is a multiple of 8 up to 256", n), where,
              "called it here");
@@ -195,12 +236,29 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
         group.slots.emplace_back();
     Wgmma &slot = slot_of(group, number);
     if (slot.arrived == 0)
-        begin_slot(slot, self, {n, a, b, accumulate}, where);
-    check_agreement(slot, self, {n, a, b, accumulate}, where);
-    slot.acc[self.number % WARPGROUP_LANES] = acc;
+        begin_slot(slot, self, arguments, where);
+    check_agreement(slot, self, arguments, where);
+    const int lane = self.number % WARPGROUP_LANES;
+    slot.acc[lane] = acc;
+    if (a != nullptr)
+        std::copy(a, a + 4, slot.a_registers.begin() + lane * 4);
     races::release(slot.done.carrier());
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
+}
+
+} // namespace
+
+void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where) {
+    issue(acc, {{n, accumulate}, a, b}, nullptr, where);
+}
+
+void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where) {
+    issue(acc, {form, a, b}, nullptr, where);
+}
+
+void wgmma(float *acc, const WgmmaForm &form, const std::uint32_t *a, std::uint64_t b, Site where) {
+    issue(acc, {form, 0, b, true}, a, where);
 }
 
 void wgmma_fence(Site where) {

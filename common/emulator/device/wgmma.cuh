@@ -27,10 +27,10 @@ DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT], EMULATOR_SITE) {
     asm volatile("" ::"r"(acc) : "memory");
 }
 
-// wgmma.mma_async with N columns: 64, 128, 200 and 256 are there, as in common/device/wgmma.cuh.
+// wgmma.mma_async with N columns.
 template <int N>
 DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                   EMULATOR_SITE) {
-    static_assert(N == 64 || N == 128 || N == 200 || N == 256, "there is no such wgmma");
+    static_assert(N >= 8 && N <= 256 && N % 8 == 0, "there is no such wgmma");
     emulator::wgmma(acc, N, a, b, accumulate, where);
 }

@@ -6,15 +6,17 @@
 
 #include "emulator/half.h"
 
-// CUDA also converts and calculates with these implicitly; here it must be explicit, so that
-// nothing is rounded differently.
 struct __half {
     unsigned short bits;
 
     __half() = default;
-    explicit __half(float value) : bits(emulator::half_of_float(value)) {}
-    explicit operator float() const { return emulator::float_of_half(bits); }
+    template <typename T>
+    requires std::is_arithmetic_v<T> __half(T value)
+        : bits(emulator::half_of_float(float(value))) {}
+    operator float() const { return emulator::float_of_half(bits); }
 };
+// Its + - * / and their assignments.
+EMULATOR_NARROW_ARITHMETIC(__half)
 
 struct alignas(4) __half2 {
     __half x, y;

@@ -1,5 +1,5 @@
 // CUDA C++ for a plain C++ compiler: the keywords, the built-in variables, and the functions that
-// the rungs call, on the emulated device. (CUDA C++ Programming Guide: C++ Language Extensions.)
+// kernels call, on the emulated device. (CUDA C++ Programming Guide: C++ Language Extensions.)
 //
 // Functions that a kernel calls know the line that called them, so that a report can name it.
 #pragma once
@@ -31,6 +31,8 @@
 #define __constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __managed__
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // The linker collects these variables; the scheduler gives each CTA its own copy of their bytes.
@@ -96,15 +98,30 @@ inline int __all_sync(unsigned mask, int predicate, EMULATOR_SITE) {
 
 // ---------------------------------------------------------------------------- memory
 
-// A load through the read-only cache, and a store through the L2 to memory: caches have no effect
-// here.
-template <typename T>
-__forceinline__ T __ldg(const T *address) {
-    return *address;
-}
-template <typename T>
-__forceinline__ void __stwt(T *address, T value) {
-    *address = value;
+// Loads and stores with a cache operator: caches have no effect here.
+#define EMULATOR_CACHED(load, store)                                                               \
+    template <typename T>                                                                          \
+    __forceinline__ T load(const T *address) {                                                     \
+        return *address;                                                                           \
+    }                                                                                              \
+    template <typename T>                                                                          \
+    __forceinline__ void store(T *address, std::type_identity_t<T> value) {                        \
+        *address = value;                                                                          \
+    }
+EMULATOR_CACHED(__ldca, __stwb)
+EMULATOR_CACHED(__ldcg, __stcg)
+EMULATOR_CACHED(__ldcs, __stcs)
+EMULATOR_CACHED(__ldg, __stwt)
+#undef EMULATOR_CACHED
+
+// Threads see each other's writes to global memory at once.
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __threadfence_system() {}
+
+// The 32-bit shared address of an object in the CTA's shared memory.
+inline size_t __cvta_generic_to_shared(const void *object, EMULATOR_SITE) {
+    return emulator::shared_address(object, where);
 }
 
 // Adds to *address in one step and returns what was there; orders nothing else. (CUDA C++
@@ -122,6 +139,16 @@ inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits);
 inline int __float_as_int(float value) { return std::bit_cast<int>(value); }
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
 
+// Bits of a number: how many are set, leading zeros, and the place of the lowest, from 1 on.
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+inline int __clz(int bits) { return std::countl_zero(unsigned(bits)); }
+inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(unsigned(bits)) + 1; }
+
+// Faster on a GPU and less exact.
+inline float __expf(float value) { return std::exp(value); }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
+
 // The smaller and the larger one.
 inline int min(int a, int b) { return b < a ? b : a; }
 inline int max(int a, int b) { return a < b ? b : a; }
@@ -131,6 +158,18 @@ inline long long min(long long a, long long b) { return b < a ? b : a; }
 inline long long max(long long a, long long b) { return a < b ? b : a; }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
+template <typename A, typename B>
+requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> min(
+    A a, B b) {
+    const std::common_type_t<A, B> one = a, other = b;
+    return other < one ? other : one;
+}
+template <typename A, typename B>
+requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> max(
+    A a, B b) {
+    const std::common_type_t<A, B> one = a, other = b;
+    return one < other ? other : one;
+}
 
 // ---------------------------------------------------------------------------- launches
 
@@ -172,10 +211,24 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
     return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
 }
 
+// Host memory, and memory that both see, for typed pointers.
+template <typename T>
+cudaError_t cudaMallocHost(T **memory, size_t bytes) {
+    return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
+}
+template <typename T>
+cudaError_t cudaMallocManaged(T **memory, size_t bytes, unsigned = 0) {
+    return cudaMalloc(memory, bytes);
+}
+
 // Writes to a __device__ or __constant__ variable: here one of this process.
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes) {
     return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
+}
+template <typename T>
+cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes) {
+    return cudaMemcpy(to, &symbol, bytes, cudaMemcpyDeviceToHost);
 }
 
 // How many clusters of the launch can be resident at once.

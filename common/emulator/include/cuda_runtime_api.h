@@ -1,7 +1,7 @@
-/* The part of CUDA's runtime that the rungs' host code and the harness use, for the emulated
- * device. C. The functions mean what the CUDA Runtime API says; they are implemented in
- * runtime.cpp. Copies and launches have completed when the call returns, so streams have nothing to
- * wait for. */
+/* The part of CUDA's runtime that the rungs' host code, the harness and small programs use, for
+ * the emulated device. C. The functions mean what the CUDA Runtime API says; they are implemented
+ * in runtime.cpp. Copies and launches have completed when the call returns, so streams have nothing
+ * to wait for. */
 #ifndef GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
 #define GEMM_LADDER_EMULATOR_CUDA_RUNTIME_API_H
 
@@ -9,6 +9,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+#define EMULATOR_DEFAULT(value) = value /* of an argument */
+#else
+#define EMULATOR_DEFAULT(value)
 #endif
 
 /* What the CUDA Toolkit's own headers say they belong to. */
@@ -18,6 +21,7 @@ typedef enum cudaError {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidClusterSize = 912
 } cudaError_t;
@@ -28,6 +32,8 @@ const char *cudaGetErrorString(cudaError_t error);
 
 /* The first error of a launch since the last call, which forgets it. */
 cudaError_t cudaGetLastError(void);
+/* The same without forgetting it. */
+cudaError_t cudaPeekAtLastError(void);
 
 /* There is one device, number 0. */
 cudaError_t cudaGetDevice(int *device);
@@ -39,7 +45,10 @@ cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaDriverGetVersion(int *version);
 
 enum cudaDeviceAttr {
+    cudaDevAttrClockRate = 13,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
@@ -57,6 +66,14 @@ typedef struct cudaDeviceProp {
     int major;
     int minor;
     int multiProcessorCount;
+    size_t totalGlobalMem, totalConstMem;
+    size_t sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
+    size_t reservedSharedMemPerBlock;
+    int regsPerBlock, regsPerMultiprocessor, warpSize;
+    int maxThreadsPerBlock, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+    int maxThreadsDim[3], maxGridSize[3];
+    int clockRate, memoryClockRate, memoryBusWidth, l2CacheSize;
+    int concurrentKernels, cooperativeLaunch, clusterLaunch;
 } cudaDeviceProp;
 
 /* Of device 0. */
@@ -66,9 +83,24 @@ typedef struct CUstream_st *cudaStream_t;
 
 /* What they wait for has already happened; all streams are the default one. */
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+
+/* Events: the time between two is that of the CPU. */
+typedef struct CUevent_st *cudaEvent_t;
+enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream EMULATOR_DEFAULT(nullptr));
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost = 0,
@@ -81,15 +113,32 @@ enum cudaMemcpyKind {
 /* Device memory is memory of this process, 256-byte aligned, with unspecified contents. */
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
+/* Host memory. */
+cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream);
+                            cudaStream_t stream EMULATOR_DEFAULT(nullptr));
 cudaError_t cudaMemset(void *memory, int value, size_t bytes);
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
+                            cudaStream_t stream EMULATOR_DEFAULT(nullptr));
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 14
+};
+enum {
+    cudaSharedmemCarveoutDefault = -1,
+    cudaSharedmemCarveoutMaxShared = 100,
+    cudaSharedmemCarveoutMaxL1 = 0
+};
 
-/* Dynamic shared memory that a launch of the kernel may request; 48 KB before the first call. */
+/* The last two have no effect. Dynamic shared memory that a launch of the kernel may request; 48 KB
+ * before the first call. */
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
 
 enum cudaDriverEntryPointQueryResult {
@@ -98,7 +147,10 @@ enum cudaDriverEntryPointQueryResult {
 };
 enum { cudaEnableDefault = 0 };
 
-/* Finds cuTensorMapEncodeTiled, and no other function. */
+/* Find cuTensorMapEncodeTiled, and no other function. */
+cudaError_t
+cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                        enum cudaDriverEntryPointQueryResult *result EMULATOR_DEFAULT(nullptr));
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                              unsigned int cuda_version, unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *result);

@@ -59,6 +59,31 @@ using float4 = emulator::access::Four<float>;
 struct uint3 {
     unsigned x, y, z;
 };
+struct int3 {
+    int x, y, z;
+};
+struct float3 {
+    float x, y, z;
+};
+
+// Vectors of other sizes, whose members the compiler copies as it likes.
+#define EMULATOR_VECTORS(T, name)                                                                  \
+    struct alignas(2 * sizeof(T)) name##2 {                                                        \
+        T x, y;                                                                                    \
+    };                                                                                             \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 {                              \
+        T x, y, z, w;                                                                              \
+    };                                                                                             \
+    inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                     \
+    inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+EMULATOR_VECTORS(signed char, char)
+EMULATOR_VECTORS(unsigned char, uchar)
+EMULATOR_VECTORS(short, short)
+EMULATOR_VECTORS(unsigned short, ushort)
+EMULATOR_VECTORS(long long, longlong)
+EMULATOR_VECTORS(unsigned long long, ulonglong)
+EMULATOR_VECTORS(double, double)
+#undef EMULATOR_VECTORS
 
 // Dimensions that are not given are 1.
 struct dim3 {
@@ -77,3 +102,5 @@ inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; 
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline int3 make_int3(int x, int y, int z) { return {x, y, z}; }
+inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }

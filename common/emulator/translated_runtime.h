@@ -1,0 +1,24 @@
+// What programs that were not written for the emulator (translated.h) need of the runtime.
+#pragma once
+
+#include "emulator/site.h"
+
+#include <vector_types.h>
+
+#include <cstddef>
+
+namespace emulator {
+
+// Says that this program is one, and takes the policy from the environment: EMULATOR_POLICY=lazy,
+// or random with EMULATOR_SEED=3. EMULATOR_ALLOW names what is reported once and does not end the
+// program. Returns true.
+bool begin_translated_program();
+
+// The __shared__ variables of one declaration, in the current CTA's shared memory. Each type has
+// its place, from its first use in a launch on.
+void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where);
+
+// Whether a launch only asks the kernel for its attributes, which are noted.
+bool describes_kernel(dim3 cluster = dim3(0, 0, 0));
+
+} // namespace emulator

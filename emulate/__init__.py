@@ -1,0 +1,1 @@
+"""Runs CUDA programs that were not written for the emulator on it."""

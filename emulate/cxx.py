@@ -1,0 +1,261 @@
+"""Finds the asm statements of a CUDA C++ file: their strings, operands and lines.
+
+The text may come from the user or from the preprocessor: line markers are followed, and what lies
+in a system's header is not looked at. An asm statement in a macro's body is found there, once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+# A token, or what separates tokens. Directives end at a newline without a backslash before it.
+TOKENS = re.compile(
+    r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
+      | (?P<splice>\\\n)
+      | (?P<newline>\n)
+      | (?P<space>[^\S\n]+)
+      | (?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
+      | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
+      | (?P<char>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
+      | (?P<number>\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)
+      | (?P<word>[A-Za-z_$][\w$]*)
+      | (?P<mark>::|\#\#|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
+CONDITIONAL = re.compile(r"#[^\S\n]*(if|ifdef|ifndef|endif)\b")
+GUARD = re.compile(r"#[^\S\n]*ifndef\s+(\w+)\s*\n\s*#[^\S\n]*define\s+\1\b")
+STRING_MACRO = re.compile(r'#\s*define\s+(\w+)\s+((?:"(?:\\.|[^"\\])*"\s*)+)$')
+NOTHING = ("comment", "splice", "newline", "space")
+ASM = ("asm", "__asm__", "__asm")
+QUALIFIERS = ("volatile", "__volatile__", "__volatile", "inline", "__inline__", "goto")
+OPENING, CLOSING = "([{", ")]}"
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b", "0": "\0"}
+SYSTEM = "3"  # the flag of a line marker for a system's header
+
+
+@dataclass
+class Token:
+    kind: str
+    text: str
+    begin: int  # offset in the file's text
+    end: int
+    line: int
+    file: str
+    is_system: bool = False
+    in_directive: bool = False
+    is_conditional: bool = False  # between #if and #endif, other than an include guard's
+
+
+@dataclass
+class Operand:
+    """`[name] "constraint"(expression)`."""
+
+    constraint: str
+    expression: str
+    name: str
+    line: int
+
+
+@dataclass
+class Asm:
+    """An asm statement without the semicolon after it."""
+
+    begin: int
+    end: int
+    file: str
+    line: int
+    in_macro: bool
+    is_conditional: bool = False
+    text: str = ""  # of all its strings, with escapes replaced
+    lines: list[int] = field(default_factory=list)  # of each character of the text
+    outputs: list[Operand] = field(default_factory=list)
+    inputs: list[Operand] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
+
+
+def tokens_of(text: str, name: str) -> list[Token]:
+    """All tokens but comments and spaces, with the file and line that each comes from."""
+    found: list[Token] = []
+    file, line, is_system = name, 1, False
+    at, at_line_start, in_directive = 0, True, False
+    conditions: list[bool] = []  # of the #ifs that are open: whether each is no include guard
+    while at < len(text):
+        match = TOKENS.match(text, at)
+        assert match is not None
+        kind, piece = match.lastgroup or "", match.group()
+        if kind == "delimiter":
+            kind = "raw"
+        if piece == "#" and at_line_start:
+            in_directive = True
+            end = text.find("\n", at)
+            conditional = CONDITIONAL.match(text, at)
+            if conditional is not None and conditional.group(1) == "endif":
+                del conditions[-1:]
+            elif conditional is not None:
+                conditions.append(GUARD.match(text, at) is None)
+            marker = MARKER.match(text[at : end if end >= 0 else len(text)])
+            if marker is not None:
+                line = int(marker.group(1)) - 1  # of the newline that ends the marker
+                file = re.sub(r"\\(.)", r"\1", marker.group(2)) if marker.group(2) else file
+                is_system = SYSTEM in marker.group(3).split()
+                at = end if end >= 0 else len(text)
+                continue
+        if kind == "newline":
+            at_line_start, in_directive = True, False
+        elif kind not in NOTHING:
+            at_line_start = False
+            place = (at, match.end(), line, file)
+            found.append(Token(kind, piece, *place, is_system, in_directive, any(conditions)))
+        line += piece.count("\n")
+        at = match.end()
+    return found
+
+
+def unescaped(literal: str) -> list[tuple[str, int]]:
+    """The characters of a string literal, each with the number of newlines before it in there."""
+    raw = re.match(r'\w*R"([^()\\\s]{0,16})\((.*)\)\1"$', literal, re.DOTALL)
+    if raw is not None:
+        body, out, newlines = raw.group(2), [], 0
+        for char in body:
+            out.append((char, newlines))
+            newlines += char == "\n"
+        return out
+    body = literal[literal.index('"') + 1 : -1]
+    out, newlines = [], 0
+    for piece in re.finditer(r"\\x[0-9a-fA-F]+|\\[0-7]{1,3}|\\.|[^\\]", body, re.DOTALL):
+        text = piece.group()
+        if text == "\\\n":
+            newlines += 1
+        elif text.startswith("\\x"):
+            out.append((chr(int(text, 0)), newlines))
+        elif text[0] == "\\" and text[1:].isdigit():
+            out.append((chr(int(text[1:], 8)), newlines))
+        elif text[0] == "\\":
+            out.append((ESCAPES.get(text[1], text[1]), newlines))
+        else:
+            out.append((text, newlines))
+    return out
+
+
+def string_macros(text: str) -> dict[str, str]:
+    """Macros of the file that are nothing but strings, as one literal."""
+    macros = {}
+    for line in text.replace("\\\n", " ").splitlines():
+        match = STRING_MACRO.match(line.strip())
+        if match is not None:
+            macros[match.group(1)] = match.group(2).strip()
+    return macros
+
+
+def closing_of(tokens: list[Token], opening: int) -> int:
+    """The index of the token that closes the bracket at `opening`; len(tokens) if none does."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        text = tokens[index].text
+        depth += (text in OPENING) - (text in CLOSING) if tokens[index].kind == "mark" else 0
+        if depth == 0:
+            return index
+    return len(tokens)
+
+
+def split(tokens: list[Token], mark: str) -> list[list[Token]]:
+    """What lies between the marks that are in no brackets. `::` counts as two colons."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        if token.kind == "mark":
+            depth += (token.text in OPENING) - (token.text in CLOSING)
+            if depth == 0 and (token.text == mark or (mark == ":" and token.text == "::")):
+                parts.extend([] for _ in token.text)
+                continue
+        parts[-1].append(token)
+    return parts
+
+
+def spelled(tokens: list[Token], text: str) -> str:
+    """The tokens on one line."""
+    out = ""
+    for i, token in enumerate(tokens):
+        apart = i > 0 and tokens[i - 1].end < token.begin
+        out += (" " if apart else "") + token.text
+    return out
+
+
+def read_template(asm: Asm, tokens: list[Token], macros: dict[str, str]) -> None:
+    for token in tokens:
+        literals = [token.text] if token.kind in ("string", "raw") else []
+        if token.kind == "word" and token.text in macros:
+            literals = re.findall(r'"(?:\\.|[^"\\])*"', macros[token.text])
+        if not literals:
+            what = "an asm string that is not a literal"
+            asm.problems.append((token.line, f"{what}: `{token.text}`"))
+            return
+        for literal in literals:
+            for char, newlines in unescaped(literal):
+                asm.text += char
+                asm.lines.append(token.line + newlines)
+
+
+def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
+    operands = []
+    for part in split(tokens, ",") if tokens else []:
+        line = part[0].line if part else asm.line
+        name = ""
+        if len(part) > 3 and part[0].text == "[" and part[2].text == "]":
+            name, part = part[1].text, part[3:]
+        whole = len(part) > 2 and part[0].kind == "string" and part[1].text == "("
+        if not whole or closing_of(part, 1) != len(part) - 1:
+            asm.problems.append((line, f"an asm operand: `{spelled(part, text)}`"))
+            continue
+        constraint = "".join(char for char, _ in unescaped(part[0].text))
+        operands.append(Operand(constraint, spelled(part[2:-1], text), name, line))
+    return operands
+
+
+def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str]) -> Asm | None:
+    """The asm statement whose keyword is tokens[first]; None if it is something else."""
+    index = first + 1
+    qualifiers = []
+    while index < len(tokens) and tokens[index].text in QUALIFIERS:
+        qualifiers.append(tokens[index].text)
+        index += 1
+    if index == len(tokens) or tokens[index].text != "(":
+        return None
+    close = closing_of(tokens, index)
+    start = tokens[first]
+    last = tokens[min(close, len(tokens) - 1)]
+    place = (start.begin, last.end, start.file, start.line)
+    asm = Asm(*place, start.in_directive, start.is_conditional)
+    if close == len(tokens):
+        asm.problems.append((start.line, "an asm statement that does not end"))
+        return asm
+    if "goto" in qualifiers:
+        asm.problems.append((start.line, "asm goto"))
+    inside = tokens[index + 1 : close]
+    odd = [token for token in inside if token.in_directive != start.in_directive]
+    if odd:
+        asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
+        return asm
+    parts = split(inside, ":")
+    read_template(asm, parts[0], macros)
+    asm.outputs = read_operands(asm, parts[1], text) if len(parts) > 1 else []
+    asm.inputs = read_operands(asm, parts[2], text) if len(parts) > 2 else []
+    return asm
+
+
+def asm_statements(text: str, name: str) -> list[Asm]:
+    """The asm statements of the text in their order, except for those of system headers."""
+    tokens = tokens_of(text, name)
+    macros = string_macros(text)
+    found: list[Asm] = []
+    for index, token in enumerate(tokens):
+        if token.kind != "word" or token.text not in ASM or token.is_system:
+            continue
+        if found and token.begin < found[-1].end:
+            continue
+        asm = read_asm(tokens, index, text, macros)
+        if asm is not None:
+            found.append(asm)
+    return found

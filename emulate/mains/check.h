@@ -1,0 +1,96 @@
+// What the mains share: operands of small integers, whose sums are exact, and the comparison.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+// The kernel's number: the program's argument.
+inline int number_of(int argc, char **argv, int first, int last) {
+    const int number = argc > 1 ? std::atoi(argv[1]) : 0;
+    if (number >= first && number <= last)
+        return number;
+    std::fprintf(stderr, "which kernel? The argument is a number from %d to %d\n", first, last);
+    std::exit(2);
+}
+
+// From -2 to 2.
+template <typename T>
+std::vector<T> numbers(std::size_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<T> made(count);
+    for (T &value : made)
+        value = T(float(int(random() % 5) - 2));
+    return made;
+}
+
+inline void expect_success(cudaError_t error, const char *what) {
+    if (error == cudaSuccess)
+        return;
+    std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    std::exit(1);
+}
+
+template <typename T>
+T *on_device(const std::vector<T> &values) {
+    T *memory = nullptr;
+    expect_success(cudaMalloc(&memory, values.size() * sizeof(T)), "cudaMalloc");
+    cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
+    return memory;
+}
+
+// A map of a matrix of 4-byte elements, in boxes.
+inline CUtensorMap matrix_map(CUtensorMapDataType type, void *matrix, int rows, int columns,
+                              int box_rows, int box_columns, CUtensorMapSwizzle swizzle) {
+    CUtensorMap map{};
+    const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
+    const cuuint64_t stride[] = {cuuint64_t(columns) * 4};
+    const cuuint32_t box[] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, step[] = {1, 1};
+    const CUresult result = cuTensorMapEncodeTiled(
+        &map, type, 2, matrix, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result == CUDA_SUCCESS)
+        return map;
+    std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
+    std::exit(1);
+}
+
+// a[m][k] * b[n][k], the sum over k.
+template <typename T>
+std::vector<float> product(const std::vector<T> &a, const std::vector<T> &b, int M, int N, int K) {
+    std::vector<float> sums(std::size_t(M) * N);
+    for (int m = 0; m < M; ++m)
+        for (int n = 0; n < N; ++n)
+            for (int k = 0; k < K; ++k)
+                sums[m * N + n] += float(a[m * K + k]) * float(b[n * K + k]);
+    return sums;
+}
+
+template <typename T>
+std::vector<T> rounded(const std::vector<float> &values) {
+    return std::vector<T>(values.begin(), values.end());
+}
+
+// 0 if the matrix of `rows` x `columns` elements is as expected; else prints the first difference.
+template <typename T, typename E>
+int compare(const T *memory, const std::vector<E> &expected, int rows, int columns) {
+    expect_success(cudaGetLastError(), "the launch");
+    expect_success(cudaDeviceSynchronize(), "the kernel");
+    std::vector<T> found(expected.size());
+    cudaMemcpy(found.data(), memory, found.size() * sizeof(T), cudaMemcpyDeviceToHost);
+    for (int row = 0; row < rows; ++row)
+        for (int column = 0; column < columns; ++column) {
+            const std::size_t at = std::size_t(row) * columns + column;
+            if (float(found[at]) == float(expected[at]))
+                continue;
+            std::printf("wrong: [%d][%d] is %g, not %g\n", row, column, double(found[at]),
+                        double(expected[at]));
+            return 1;
+        }
+    return 0;
+}

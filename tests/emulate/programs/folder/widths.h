@@ -1,0 +1,2 @@
+#pragma once
+static_assert(WIDTH == 16, "-D does not reach a header");
