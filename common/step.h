@@ -47,6 +47,8 @@ typedef struct problem {
     int k;                      /* 0 if the computation has none */
     bool early;                 /* a launch of a step that can launch early may begin before the one
                                    enqueued before it has ended; others ignore it */
+    int kernel;                 /* of a step that chooses among kernels: the number of the one to
+                                   take, from 1 on; 0: the step chooses */
     struct CUstream_st *stream; /* every launch goes here */
 } problem;
 
@@ -66,12 +68,18 @@ typedef struct step {
     int multiple_m;             /* the shape must be a multiple of these, in elements */
     int multiple_n;
     int multiple_k;
+    bool any_row;  /* it takes rows of n and k elements that are not whole 16 bytes; else n and k
+                      must also be multiples that make them so */
     int largest_k; /* that the rung can address; 0: LARGEST_DIMENSION */
     int stages;    /* k-tiles that its ring holds; 0 without a ring; for test shapes */
 
-    /* Only for a rung that chooses among kernels, else NULL: the number of the kernel that it takes
-     * for this shape, from 0 on; negative if that is not known. For test shapes. */
+    /* Only for a rung that chooses among kernels, else 0 and NULL: */
+    int kernels; /* how many it has */
+    /* The number of the kernel that it takes for this shape, from 0 on; negative if that is not
+     * known. For programs that time all kernels. */
     int (*kernel_of)(const problem *problem);
+    /* Prints the best kernels for this shape, and what they are expected to cost. */
+    int (*explain)(const problem *problem);
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
      * before, and may stay so. */

@@ -284,6 +284,8 @@ static double cost(const Kernel &kernel, const problem *p, int sms) {
 }
 
 static const Kernel *choose(const problem *p, int sms) {
+    if (p->kernel > 0)
+        return &KERNELS[p->kernel - 1];
     const Kernel *best = &KERNELS[0];
     for (const Kernel &kernel : KERNELS)
         if (cost(kernel, p, sms) < cost(*best, p, sms))
@@ -294,6 +296,17 @@ static const Kernel *choose(const problem *p, int sms) {
 static int kernel_of(const problem *p) {
     int sms;
     return multiprocessor_count(&sms) ? -1 : int(choose(p, sms) - KERNELS);
+}
+
+static int explain(const problem *p) {
+    int sms;
+    if (multiprocessor_count(&sms))
+        return 1;
+    for (const Kernel &kernel : KERNELS)
+        printf("%c kernel %d, %d x %d, %s: %.0f\n", &kernel == choose(p, sms) ? '*' : ' ',
+               int(&kernel - KERNELS) + 1, kernel.bm, kernel.bn,
+               kernel.turns > 1 ? "ping-pong" : "cooperative", cost(kernel, p, sms));
+    return 0;
 }
 
 struct State {
@@ -371,7 +384,9 @@ static const step v18 = {
     .multiple_n = 8,
     .multiple_k = 8,
     .stages = 8, // the deepest ring of the five
+    .kernels = sizeof(KERNELS) / sizeof(*KERNELS),
     .kernel_of = kernel_of,
+    .explain = explain,
     .prepare = prepare,
     .launch = launch,
     .release = release,

@@ -42,6 +42,24 @@ inline int l2_size(int *bytes) {
     return device_attribute(bytes, cudaDevAttrL2CacheSize, "asking for the L2 of device");
 }
 
+// Stores the highest clock of the current device's SMs in *hertz, and in *bytes what its memory
+// moves at most in a cycle of that clock. The memory moves data at both edges of its own clock. The
+// driver takes its time for clocks: it is asked once in a process. (CUDA Runtime API:
+// cudaDeviceAttr.)
+inline int clock_and_memory(double *hertz, double *bytes) {
+    static int clock = 0, memory_clock = 0, bits = 0; // kHz, kHz, of the memory's bus
+    if (clock == 0 &&
+        (device_attribute(&memory_clock, cudaDevAttrMemoryClockRate,
+                          "asking for the memory's clock of device") ||
+         device_attribute(&bits, cudaDevAttrGlobalMemoryBusWidth,
+                          "asking for the width of the memory's bus of device") ||
+         device_attribute(&clock, cudaDevAttrClockRate, "asking for the SMs' clock of device")))
+        return 1;
+    *hertz = 1e3 * clock;
+    *bytes = 2.0 * memory_clock * bits / 8 / clock;
+    return 0;
+}
+
 // Stores in *bytes how much dynamic shared memory a CTA can have on the current device: 227 KB on
 // 9.0, 163 KB on 8.0 and 8.7, 99 KB on 8.6 and 8.9.
 inline int max_dynamic_smem(int *bytes) {
@@ -173,7 +191,19 @@ T *upload_array(const T *elements, size_t count) {
     return nullptr;
 }
 
-// Frees what upload_array returned; nullptr is nothing to free.
+// Allocates `count` zeroed elements of device memory; none: *zeros is nullptr. Free them with
+// release_array.
+template <typename T>
+int make_zeros(T **zeros, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    *zeros = nullptr;
+    return count > 0 && (launch_check(cudaMalloc(zeros, bytes), "allocating device memory, bytes",
+                                      (long long)bytes) ||
+                         launch_check(cudaMemset(*zeros, 0, bytes), "zeroing device memory, bytes",
+                                      (long long)bytes));
+}
+
+// Frees what upload_array or make_zeros allocated; nullptr is nothing to free.
 inline void release_array(void *array) {
     launch_check(cudaFree(array), "freeing device memory at", (long long)(uintptr_t)array);
 }

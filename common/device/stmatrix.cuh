@@ -25,3 +25,22 @@ DEVICE void stmatrix_x2(bf16 *row, const float *values) {
         "r"(pack_bf16(values[0], values[1])), "r"(pack_bf16(values[2], values[3]))
         : "memory");
 }
+
+// stmatrix_x4, each matrix transposed: of it, lane l holds column l / 4, rows 2 (l % 4) and the
+// next; the lanes' addresses are those of its rows in shared memory, as above. (.trans)
+DEVICE void stmatrix_x4_transposed(bf16 *row, const float *values) {
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+            shared_address(row)),
+        "r"(pack_bf16(values[0], values[1])), "r"(pack_bf16(values[2], values[3])),
+        "r"(pack_bf16(values[4], values[5])), "r"(pack_bf16(values[6], values[7]))
+        : "memory");
+}
+
+// The same for two matrices, as stmatrix_x2.
+DEVICE void stmatrix_x2_transposed(bf16 *row, const float *values) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(
+                     shared_address(row)),
+                 "r"(pack_bf16(values[0], values[1])), "r"(pack_bf16(values[2], values[3]))
+                 : "memory");
+}

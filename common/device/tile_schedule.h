@@ -59,6 +59,57 @@ static inline void mark_reuse(scheduled_tile *order, int count, int workers) {
     }
 }
 
+/* A tile, or a part of one: some of its k-tiles. The parts of a tile are numbered in the order of
+ * their k-tiles; numbers go on from tile to tile. */
+typedef struct scheduled_part {
+    scheduled_tile tile;
+    int first_k_tile;
+    int k_tiles;    /* 0: there is nothing to do here */
+    int parts;      /* of this tile; 1: it is whole, and has no numbers */
+    int number;     /* of this part */
+    int first_part; /* the number of the tile's first part */
+} scheduled_part;
+
+/* Makes an order of tiles one of parts. With `cut` the tiles of the last wave are cut along k, so
+ * that each worker gets the same number of their k-tiles, give or take one. A worker's share may
+ * end one tile and begin the next, so it has two places in the order. Earlier waves, and without
+ * `cut` all, stay whole. Worker w computes work[w], work[w + workers] and so on; *places, at most
+ * tiles + 2 * workers, is their number. Returns how many numbered parts there are. (Stream-K:
+ * Osama et al., 2023.) */
+static inline int schedule_parts(scheduled_part *work, int *places, const scheduled_tile *order,
+                                 int tiles, int k_tiles, int workers, int cut) {
+    const int whole = cut ? tiles / workers * workers : tiles;
+    const long long total = (long long)(tiles - whole) * k_tiles;
+    const int sharing = total < workers ? (int)total : workers;
+    int parts = 0;
+    *places = whole + (cut ? 2 * workers : 0);
+    for (int i = 0; i < *places; ++i) {
+        const scheduled_part part = {order[i < whole ? i : 0], 0, i < whole ? k_tiles : 0, 1, 0, 0};
+        work[i] = part;
+    }
+    for (int worker = 0; worker < sharing; ++worker) {
+        long long first = total * worker / sharing;
+        const long long end = total * (worker + 1) / sharing;
+        for (int place = whole + worker; first < end; place += workers) {
+            const int tile = (int)(first / k_tiles);
+            const long long next = (tile + 1LL) * k_tiles;
+            /* The workers whose shares hold the tile's first and its last k-tile. */
+            const int from = (int)(((next - k_tiles + 1) * sharing - 1) / total);
+            const int to = (int)((next * sharing - 1) / total);
+            const scheduled_part part = {order[whole + tile],
+                                         (int)(first % k_tiles),
+                                         (int)((next < end ? next : end) - first),
+                                         to - from + 1,
+                                         parts,
+                                         parts - (worker - from)};
+            work[place] = part;
+            parts += to > from;
+            first += part.k_tiles;
+        }
+    }
+    return parts;
+}
+
 /* A walk along a Hilbert curve: the grid, the order that it fills, and how many tiles that has. */
 typedef struct hilbert_walk {
     int tiles_m;

@@ -44,130 +44,114 @@ DEVICE void wgmma_wait(float (&acc)[BLOCKS][COUNT]) {
 template <int N>
 DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true);
 
-template <>
-DEVICE void wgmma<64>(float (&acc)[32], uint64_t a, uint64_t b, bool accumulate) {
-    asm volatile("{\n"
-                 ".reg .pred accumulate;\n"
-                 "setp.ne.b32 accumulate, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-                 "%32, %33, accumulate, 1, 1, 0, 0;\n"
-                 "}"
-                 : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]),
-                   "+f"(acc[5]), "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]),
-                   "+f"(acc[10]), "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]),
-                   "+f"(acc[15]), "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]),
-                   "+f"(acc[20]), "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]),
-                   "+f"(acc[25]), "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]),
-                   "+f"(acc[30]), "+f"(acc[31])
-                 : "l"(a), "l"(b), "r"(int(accumulate)));
-}
-
-template <>
-DEVICE void wgmma<128>(float (&acc)[64], uint64_t a, uint64_t b, bool accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %66, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-        "%64, %65, accumulate, 1, 1, 0, 0;\n"
-        "}"
-        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-          "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]), "+f"(acc[11]),
-          "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]), "+f"(acc[16]), "+f"(acc[17]),
-          "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]), "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]),
-          "+f"(acc[24]), "+f"(acc[25]), "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]),
-          "+f"(acc[30]), "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-          "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]), "+f"(acc[41]),
-          "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]), "+f"(acc[46]), "+f"(acc[47]),
-          "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]), "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]),
-          "+f"(acc[54]), "+f"(acc[55]), "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]),
-          "+f"(acc[60]), "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63])
-        : "l"(a), "l"(b), "r"(int(accumulate)));
-}
-
-template <>
-DEVICE void wgmma<200>(float (&acc)[100], uint64_t a, uint64_t b, bool accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %102, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n200k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99}, "
-        "%100, %101, accumulate, 1, 1, 0, 0;\n"
-        "}"
-        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-          "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]), "+f"(acc[11]),
-          "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]), "+f"(acc[16]), "+f"(acc[17]),
-          "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]), "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]),
-          "+f"(acc[24]), "+f"(acc[25]), "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]),
-          "+f"(acc[30]), "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-          "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]), "+f"(acc[41]),
-          "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]), "+f"(acc[46]), "+f"(acc[47]),
-          "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]), "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]),
-          "+f"(acc[54]), "+f"(acc[55]), "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]),
-          "+f"(acc[60]), "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63]), "+f"(acc[64]), "+f"(acc[65]),
-          "+f"(acc[66]), "+f"(acc[67]), "+f"(acc[68]), "+f"(acc[69]), "+f"(acc[70]), "+f"(acc[71]),
-          "+f"(acc[72]), "+f"(acc[73]), "+f"(acc[74]), "+f"(acc[75]), "+f"(acc[76]), "+f"(acc[77]),
-          "+f"(acc[78]), "+f"(acc[79]), "+f"(acc[80]), "+f"(acc[81]), "+f"(acc[82]), "+f"(acc[83]),
-          "+f"(acc[84]), "+f"(acc[85]), "+f"(acc[86]), "+f"(acc[87]), "+f"(acc[88]), "+f"(acc[89]),
-          "+f"(acc[90]), "+f"(acc[91]), "+f"(acc[92]), "+f"(acc[93]), "+f"(acc[94]), "+f"(acc[95]),
-          "+f"(acc[96]), "+f"(acc[97]), "+f"(acc[98]), "+f"(acc[99])
-        : "l"(a), "l"(b), "r"(int(accumulate)));
-}
-
-template <>
-DEVICE void wgmma<256>(float (&acc)[128], uint64_t a, uint64_t b, bool accumulate) {
-    asm volatile(
-        "{\n"
-        ".reg .pred accumulate;\n"
-        "setp.ne.b32 accumulate, %130, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "
-        "%111, "
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "
-        "%127}, "
-        "%128, %129, accumulate, 1, 1, 0, 0;\n"
-        "}"
-        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-          "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]), "+f"(acc[11]),
-          "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]), "+f"(acc[16]), "+f"(acc[17]),
-          "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]), "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]),
-          "+f"(acc[24]), "+f"(acc[25]), "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]),
-          "+f"(acc[30]), "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-          "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]), "+f"(acc[41]),
-          "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]), "+f"(acc[46]), "+f"(acc[47]),
-          "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]), "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]),
-          "+f"(acc[54]), "+f"(acc[55]), "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]),
-          "+f"(acc[60]), "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63]), "+f"(acc[64]), "+f"(acc[65]),
-          "+f"(acc[66]), "+f"(acc[67]), "+f"(acc[68]), "+f"(acc[69]), "+f"(acc[70]), "+f"(acc[71]),
-          "+f"(acc[72]), "+f"(acc[73]), "+f"(acc[74]), "+f"(acc[75]), "+f"(acc[76]), "+f"(acc[77]),
-          "+f"(acc[78]), "+f"(acc[79]), "+f"(acc[80]), "+f"(acc[81]), "+f"(acc[82]), "+f"(acc[83]),
-          "+f"(acc[84]), "+f"(acc[85]), "+f"(acc[86]), "+f"(acc[87]), "+f"(acc[88]), "+f"(acc[89]),
-          "+f"(acc[90]), "+f"(acc[91]), "+f"(acc[92]), "+f"(acc[93]), "+f"(acc[94]), "+f"(acc[95]),
-          "+f"(acc[96]), "+f"(acc[97]), "+f"(acc[98]), "+f"(acc[99]), "+f"(acc[100]),
-          "+f"(acc[101]), "+f"(acc[102]), "+f"(acc[103]), "+f"(acc[104]), "+f"(acc[105]),
-          "+f"(acc[106]), "+f"(acc[107]), "+f"(acc[108]), "+f"(acc[109]), "+f"(acc[110]),
-          "+f"(acc[111]), "+f"(acc[112]), "+f"(acc[113]), "+f"(acc[114]), "+f"(acc[115]),
-          "+f"(acc[116]), "+f"(acc[117]), "+f"(acc[118]), "+f"(acc[119]), "+f"(acc[120]),
-          "+f"(acc[121]), "+f"(acc[122]), "+f"(acc[123]), "+f"(acc[124]), "+f"(acc[125]),
-          "+f"(acc[126]), "+f"(acc[127])
-        : "l"(a), "l"(b), "r"(int(accumulate)));
-}
+// The instruction names each accumulator, so every width has an asm statement of its own, which
+// these macros write: the names of the registers, the operands, in the same order, the function.
+#define NAMES_8 "%0, %1, %2, %3"
+#define NAMES_16 NAMES_8 ", %4, %5, %6, %7"
+#define NAMES_24 NAMES_16 ", %8, %9, %10, %11"
+#define NAMES_32 NAMES_24 ", %12, %13, %14, %15"
+#define NAMES_40 NAMES_32 ", %16, %17, %18, %19"
+#define NAMES_48 NAMES_40 ", %20, %21, %22, %23"
+#define NAMES_56 NAMES_48 ", %24, %25, %26, %27"
+#define NAMES_64 NAMES_56 ", %28, %29, %30, %31"
+#define NAMES_72 NAMES_64 ", %32, %33, %34, %35"
+#define NAMES_80 NAMES_72 ", %36, %37, %38, %39"
+#define NAMES_88 NAMES_80 ", %40, %41, %42, %43"
+#define NAMES_96 NAMES_88 ", %44, %45, %46, %47"
+#define NAMES_104 NAMES_96 ", %48, %49, %50, %51"
+#define NAMES_112 NAMES_104 ", %52, %53, %54, %55"
+#define NAMES_120 NAMES_112 ", %56, %57, %58, %59"
+#define NAMES_128 NAMES_120 ", %60, %61, %62, %63"
+#define NAMES_136 NAMES_128 ", %64, %65, %66, %67"
+#define NAMES_144 NAMES_136 ", %68, %69, %70, %71"
+#define NAMES_152 NAMES_144 ", %72, %73, %74, %75"
+#define NAMES_160 NAMES_152 ", %76, %77, %78, %79"
+#define NAMES_168 NAMES_160 ", %80, %81, %82, %83"
+#define NAMES_176 NAMES_168 ", %84, %85, %86, %87"
+#define NAMES_184 NAMES_176 ", %88, %89, %90, %91"
+#define NAMES_192 NAMES_184 ", %92, %93, %94, %95"
+#define NAMES_200 NAMES_192 ", %96, %97, %98, %99"
+#define NAMES_208 NAMES_200 ", %100, %101, %102, %103"
+#define NAMES_216 NAMES_208 ", %104, %105, %106, %107"
+#define NAMES_224 NAMES_216 ", %108, %109, %110, %111"
+#define NAMES_232 NAMES_224 ", %112, %113, %114, %115"
+#define NAMES_240 NAMES_232 ", %116, %117, %118, %119"
+#define NAMES_248 NAMES_240 ", %120, %121, %122, %123"
+#define NAMES_256 NAMES_248 ", %124, %125, %126, %127"
+#define FOUR(i) "+f"(acc[i]), "+f"(acc[i + 1]), "+f"(acc[i + 2]), "+f"(acc[i + 3])
+#define OPERANDS_8 FOUR(0)
+#define OPERANDS_16 OPERANDS_8, FOUR(4)
+#define OPERANDS_24 OPERANDS_16, FOUR(8)
+#define OPERANDS_32 OPERANDS_24, FOUR(12)
+#define OPERANDS_40 OPERANDS_32, FOUR(16)
+#define OPERANDS_48 OPERANDS_40, FOUR(20)
+#define OPERANDS_56 OPERANDS_48, FOUR(24)
+#define OPERANDS_64 OPERANDS_56, FOUR(28)
+#define OPERANDS_72 OPERANDS_64, FOUR(32)
+#define OPERANDS_80 OPERANDS_72, FOUR(36)
+#define OPERANDS_88 OPERANDS_80, FOUR(40)
+#define OPERANDS_96 OPERANDS_88, FOUR(44)
+#define OPERANDS_104 OPERANDS_96, FOUR(48)
+#define OPERANDS_112 OPERANDS_104, FOUR(52)
+#define OPERANDS_120 OPERANDS_112, FOUR(56)
+#define OPERANDS_128 OPERANDS_120, FOUR(60)
+#define OPERANDS_136 OPERANDS_128, FOUR(64)
+#define OPERANDS_144 OPERANDS_136, FOUR(68)
+#define OPERANDS_152 OPERANDS_144, FOUR(72)
+#define OPERANDS_160 OPERANDS_152, FOUR(76)
+#define OPERANDS_168 OPERANDS_160, FOUR(80)
+#define OPERANDS_176 OPERANDS_168, FOUR(84)
+#define OPERANDS_184 OPERANDS_176, FOUR(88)
+#define OPERANDS_192 OPERANDS_184, FOUR(92)
+#define OPERANDS_200 OPERANDS_192, FOUR(96)
+#define OPERANDS_208 OPERANDS_200, FOUR(100)
+#define OPERANDS_216 OPERANDS_208, FOUR(104)
+#define OPERANDS_224 OPERANDS_216, FOUR(108)
+#define OPERANDS_232 OPERANDS_224, FOUR(112)
+#define OPERANDS_240 OPERANDS_232, FOUR(116)
+#define OPERANDS_248 OPERANDS_240, FOUR(120)
+#define OPERANDS_256 OPERANDS_248, FOUR(124)
+#define WGMMA(columns, a_name, b_name, accumulate_name)                                            \
+    template <>                                                                                    \
+    DEVICE void wgmma<columns>(float(&acc)[columns / 2], uint64_t a, uint64_t b,                   \
+                               bool accumulate) {                                                  \
+        asm volatile("{\n"                                                                         \
+                     ".reg .pred accumulate;\n"                                                    \
+                     "setp.ne.b32 accumulate, " accumulate_name ", 0;\n"                           \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32.bf16.bf16 "             \
+                     "{" NAMES_##columns "}, " a_name ", " b_name ", accumulate, 1, 1, 0, 0;\n}"   \
+                     : OPERANDS_##columns                                                          \
+                     : "l"(a), "l"(b), "r"(int(accumulate)));                                      \
+    }
+WGMMA(8, "%4", "%5", "%6")
+WGMMA(16, "%8", "%9", "%10")
+WGMMA(24, "%12", "%13", "%14")
+WGMMA(32, "%16", "%17", "%18")
+WGMMA(40, "%20", "%21", "%22")
+WGMMA(48, "%24", "%25", "%26")
+WGMMA(56, "%28", "%29", "%30")
+WGMMA(64, "%32", "%33", "%34")
+WGMMA(72, "%36", "%37", "%38")
+WGMMA(80, "%40", "%41", "%42")
+WGMMA(88, "%44", "%45", "%46")
+WGMMA(96, "%48", "%49", "%50")
+WGMMA(104, "%52", "%53", "%54")
+WGMMA(112, "%56", "%57", "%58")
+WGMMA(120, "%60", "%61", "%62")
+WGMMA(128, "%64", "%65", "%66")
+WGMMA(136, "%68", "%69", "%70")
+WGMMA(144, "%72", "%73", "%74")
+WGMMA(152, "%76", "%77", "%78")
+WGMMA(160, "%80", "%81", "%82")
+WGMMA(168, "%84", "%85", "%86")
+WGMMA(176, "%88", "%89", "%90")
+WGMMA(184, "%92", "%93", "%94")
+WGMMA(192, "%96", "%97", "%98")
+WGMMA(200, "%100", "%101", "%102")
+WGMMA(208, "%104", "%105", "%106")
+WGMMA(216, "%108", "%109", "%110")
+WGMMA(224, "%112", "%113", "%114")
+WGMMA(232, "%116", "%117", "%118")
+WGMMA(240, "%120", "%121", "%122")
+WGMMA(248, "%124", "%125", "%126")
+WGMMA(256, "%128", "%129", "%130")

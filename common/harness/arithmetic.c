@@ -128,19 +128,19 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
 /* ---- which shapes it takes */
 
 /* Rows of A and B are k elements long, rows of C and D are n: multiples of 16 bytes, which is what
- * the wide copies of every rung need. Without k, rows of A are n elements long, which have
- * the format of D's, and those of D too or, if it is A transposed, m. */
+ * the wide copies of a rung need unless it says any_row. Without k, rows of A are n elements long,
+ * which have the format of D's, and those of D too or, if it is A transposed, m. */
 enum { ROW_BYTES = 16 };
 
 typedef struct multiples {
     int64_t m, n, k; /* k is 0 if there is none */
 } multiples;
 
-/* The smallest multiple of what the step wants that makes rows of whole ROW_BYTES. */
-static int64_t whole_rows(int wanted, enum number format) {
+/* The smallest multiple of what the step wants that makes rows which it takes. */
+static int64_t whole_rows(const step *step, int wanted, enum number format) {
     const int64_t multiple = wanted < 1 ? 1 : wanted;
     int64_t elements = multiple;
-    while (elements * (int64_t)number_bytes(format) % ROW_BYTES != 0) {
+    while (!step->any_row && elements * (int64_t)number_bytes(format) % ROW_BYTES != 0) {
         elements += multiple;
     }
     return elements;
@@ -149,9 +149,10 @@ static int64_t whole_rows(int wanted, enum number format) {
 static multiples required_multiples(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
     const int64_t m = step->multiple_m < 1 ? 1 : step->multiple_m;
-    return (multiples){arithmetic.transposes ? whole_rows(step->multiple_m, arithmetic.output) : m,
-                       whole_rows(step->multiple_n, arithmetic.output),
-                       arithmetic.moves ? 0 : whole_rows(step->multiple_k, arithmetic.operands)};
+    return (multiples){
+        arithmetic.transposes ? whole_rows(step, step->multiple_m, arithmetic.output) : m,
+        whole_rows(step, step->multiple_n, arithmetic.output),
+        arithmetic.moves ? 0 : whole_rows(step, step->multiple_k, arithmetic.operands)};
 }
 
 void shape_rule(const step *step, char *text, size_t size) {

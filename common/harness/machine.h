@@ -27,7 +27,7 @@ const char *machine_choose_order(const options *options, size_t order);
  * twice. */
 void machine_watch_output(const void *d, size_t bytes);
 
-enum { MOST_KERNELS = 8, MOST_TRIALS = 4 + MOST_KERNELS };
+enum { MOST_KERNELS = 64, MOST_TRIALS = 6 + MOST_KERNELS };
 
 /* The shapes that a default run tries before its own, as options for each: on the emulator, which
  * has this many multiprocessors. Returns the number of shapes: 0 on a GPU, for a trace, or under
@@ -38,8 +38,9 @@ size_t machine_trials(const step *step, int sms, const options *options,
 /* Whether machine_measure() traces a launch. */
 bool machine_traces(void);
 
-/* Measures a step whose result is right, once per process: times on a GPU, unless the options
+/* Measures a step whose result is right: times on a GPU, unless the options
  * exclude them; counts on the emulator; the events of one CTA in a program that traces. They go
- * into the report, unless the verification has found a mistake by then. */
+ * into the report, unless the verification has found a mistake by then, and stay until the next
+ * call. */
 void machine_measure(workload *workload, const options *options, verification *verification,
                      report *report);

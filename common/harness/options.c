@@ -24,13 +24,25 @@ const char *protocol_name(enum protocol protocol) { return PROTOCOL_NAMES[protoc
 const char *check_extent_name(enum check_extent check) { return CHECK_NAMES[check]; }
 
 /* The kind of an option's value, which determines what it sets. */
-enum kind { NUMBER, SIZE, COUNT_OR_ALL, SEED, SCALAR, CHOICE, POLICY, ALGORITHM, FILE_NAME };
+enum kind {
+    NUMBER,
+    SIZE,
+    COUNT_OR_ALL,
+    SEED,
+    SCALAR,
+    CHOICE,
+    POLICY,
+    ALGORITHM,
+    FILE_NAME,
+    KERNEL,
+    FLAG
+};
 
 /* What an option is about, and what kind of program this is: bits. */
 enum { OF_SIZE = 1, OF_M_N = 2, OF_K = 4, OF_INPUTS = 8, OF_CHECKS = 16, OF_SCALARS = 32 };
 enum { OF_TIMES = 64, OF_ROUNDS = 128, OF_CUBLASLT = 256, OF_GPUS = 512, OF_POLICIES = 1024 };
-enum { OF_TRACES = 2048 };
-enum { EMULATED = 1, TRACES = 2, MOVES = 4, SCALARS = 8 };
+enum { OF_TRACES = 2048, OF_KERNELS = 4096 };
+enum { EMULATED = 1, TRACES = 2, MOVES = 4, SCALARS = 8, CHOOSES = 16 };
 
 /* An option is one row. The help, the parser and the error messages use it. */
 typedef struct option {
@@ -76,12 +88,20 @@ static const option OPTIONS[] = {
      COUNT_OR_ALL, TO(heuristics), OF_TIMES | OF_CUBLASLT, 1, MOST_HEURISTICS, NULL},
     {"--algorithm", "HEX", "time this algorithm beside the rung, as in --json", ALGORITHM,
      TO(algorithm), OF_TIMES | OF_CUBLASLT, 0, 0, NULL},
+    {"--kernel", "N", "take this kernel of those that the rung has, from 1", KERNEL, TO(kernel),
+     OF_KERNELS, 1, 0, NULL},
+    {"--explain", "", "print the kernels that the rung would rather take, and\nwhy; run nothing",
+     FLAG, TO(explain), OF_KERNELS, 0, 0, NULL},
     {"--cta", "C", "the CTA to trace, from 0 (default: the middle one)", NUMBER, TO(cta), OF_TRACES,
      0, INT_MAX, NULL},
     {"--events", "E", "how many events of each warp to keep", NUMBER, TO(events), OF_TRACES, 1,
      MOST_EVENTS, NULL},
     {"--device", "I", "which GPU", NUMBER, TO(device), OF_GPUS, 0, INT_MAX, NULL},
     {"--json", "FILE", "also write the result to FILE", FILE_NAME, TO(json), 0, 0, 0, NULL},
+    {"--runs", "FILE",
+     "one run for each line of FILE, instead: its options,\nwith tabs between; up to the first "
+     "wrong result",
+     FILE_NAME, TO(runs), 0, 0, 0, NULL},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
@@ -96,6 +116,7 @@ static const struct refusal {
     {OF_TRACES, 0, TRACES, NULL, "this program does not trace; use make trace"},
     {OF_CUBLASLT, EMULATED, 0, NULL, "the emulator has no cuBLASLt"},
     {OF_CUBLASLT, MOVES, 0, NULL, "cuBLASLt multiplies; this rung moves words"},
+    {OF_KERNELS, 0, CHOOSES, NULL, "this rung has one kernel"},
     {OF_POLICIES, 0, EMULATED, NULL,
      "a GPU orders events itself; this is for the emulator (make step EMULATE=1)"},
     {OF_GPUS, EMULATED, 0, NULL, "the emulator has one device, a CPU"},
@@ -110,7 +131,8 @@ static const struct refusal {
 /* Why the program does not take this value of the option, or (NULL) any value; NULL if it does. */
 static const char *refusal_of(const option_rules *rules, const option *option, const char *value) {
     const unsigned is = (rules->emulated ? EMULATED : 0U) | (rules->traces ? TRACES : 0U) |
-                        (rules->moves ? MOVES : 0U) | (rules->takes_scalars ? SCALARS : 0U);
+                        (rules->moves ? MOVES : 0U) | (rules->takes_scalars ? SCALARS : 0U) |
+                        (rules->kernels > 0 ? CHOOSES : 0U);
     const char *given = value == NULL ? "" : value;
     if (option->names == PROTOCOL_NAMES && strcmp(given, protocol_name(PROTOCOL_NONE)) == 0) {
         return NULL; /* every program can skip timing */
@@ -140,7 +162,7 @@ static void list_names(const option_rules *rules, const option *option, const ch
 }
 
 /* Only digits: no sign, no space, no exponent, nothing after them. */
-static bool parse_number(const option *option, const char *text, uint64_t *number) {
+static bool parse_number(const option *option, uint64_t high, const char *text, uint64_t *number) {
     uint64_t value = 0;
     bool good = *text != '\0';
     for (const char *c = text; good && *c != '\0'; ++c) {
@@ -149,7 +171,7 @@ static bool parse_number(const option *option, const char *text, uint64_t *numbe
         value = good ? value * 10 + digit : value;
     }
     *number = value;
-    return good && value >= option->low && value <= option->high;
+    return good && value >= option->low && value <= high;
 }
 
 /* A decimal number, with or without a point and an exponent: no hexadecimal one, no infinity. */
@@ -174,14 +196,15 @@ static unsigned find_name(const char *const *names, const char *text) {
 static bool parse_value(const option_rules *rules, options *o, const option *option,
                         const char *value, char *must, size_t size) {
     void *to = (char *)o + option->to;
+    const uint64_t high = option->kind == KERNEL ? (uint64_t)rules->kernels : option->high;
     const bool all = strcmp(value, ALL) == 0;
     uint64_t number = MOST_HEURISTICS;
     unsigned choice;
     bool good;
-    snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, option->high);
+    snprintf(must, size, "a whole number from %" PRIu64 " to %" PRIu64, option->low, high);
     switch (option->kind) {
     case SEED:
-        return parse_number(option, value, to);
+        return parse_number(option, high, value, to);
     case SCALAR:
         snprintf(must, size, "a number such as -2.5");
         return parse_scalar(value, to);
@@ -202,16 +225,21 @@ static bool parse_value(const option_rules *rules, options *o, const option *opt
                strspn(value, "0123456789abcdef") == ALGORITHM_DIGITS;
     case FILE_NAME:
         snprintf(must, size, "the name of a file");
-        o->json = value;
+        *(const char **)to = value;
         return *value != '\0' && strncmp(value, "--", 2) != 0;
+    case FLAG:
+        snprintf(must, size, "given without a value");
+        *(bool *)to = true;
+        return *value == '\0';
     case COUNT_OR_ALL:
         o->enumerates = all;
         break;
     case NUMBER:
     case SIZE:
+    case KERNEL:
         break;
     }
-    good = (option->kind == COUNT_OR_ALL && all) || parse_number(option, value, &number);
+    good = (option->kind == COUNT_OR_ALL && all) || parse_number(option, high, value, &number);
     *(int *)to = (int)number;
     if (option->kind == SIZE) {
         o->n = o->m;
@@ -279,7 +307,6 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
             return 0;
         }
         const size_t length = strcspn(argument, "=");
-        const char *value = argument[length] == '=' ? argument + length + 1 : argv[++i];
         const option *option = OPTIONS;
         while (option < OPTIONS + OPTION_COUNT &&
                (strlen(option->name) != length || strncmp(option->name, argument, length) != 0)) {
@@ -289,13 +316,15 @@ int options_parse(int argc, char **argv, const option_rules *rules, options *o, 
             refuse_unknown(rules, argument, error, size);
             return 1;
         }
+        const bool flag = option->kind == FLAG && argument[length] == '\0';
+        const char *value = flag ? "" : argument[length] == '=' ? argument + length + 1 : argv[++i];
         if (value == NULL) {
             snprintf(error, size, "%s needs a value", option->name);
             return 1;
         }
         const char *why = refusal_of(rules, option, value);
         if (why != NULL) {
-            snprintf(error, size, "%s %s: %s", option->name, value, why);
+            snprintf(error, size, "%s%s%s: %s", option->name, flag ? "" : " ", value, why);
             return 1;
         }
         if (!parse_value(rules, o, option, value, must, sizeof must)) {

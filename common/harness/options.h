@@ -23,6 +23,7 @@ typedef struct option_rules {
     bool takes_scalars;          /* the step's computation has alpha and beta */
     bool moves;                  /* it moves words: there is no k, and all of them are checked */
     bool traces;                 /* one launch is traced, and nothing is timed or counted */
+    int kernels;                 /* that the step chooses among; 0: it does not choose */
     const char *const *policies; /* names that --policy takes besides "all", NULL after the last;
                                   * NULL where there is no such option */
 } option_rules;
@@ -42,8 +43,11 @@ typedef struct options {
     bool enumerates; /* then also every configuration of its algorithms that takes the shape */
     const char *algorithm; /* one alone: its ALGORITHM_DIGITS; NULL: none; points into argv */
     const char *json;      /* the file to write, or NULL; points into argv */
+    const char *runs;      /* the file with a run's options on each line, or NULL; the same */
     int device;
     const char *policy; /* the order of events on the emulator, or "all"; NULL on a GPU */
+    int kernel;         /* the one to take, from 1 on; 0: the step chooses */
+    bool explain;       /* print why, and run nothing */
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
     bool is_default;    /* neither the shape nor the policy was given */

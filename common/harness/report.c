@@ -41,6 +41,9 @@ void report_print_setup(FILE *out, const report *report) {
     if (arithmetic.takes_c) {
         fprintf(out, ", alpha=%g beta=%g", (double)o->alpha, (double)o->beta);
     }
+    if (o->kernel > 0) {
+        fprintf(out, ", kernel %d", o->kernel);
+    }
     fprintf(out, ", %s%s\n", arithmetic.formats,
             arithmetic.moves       ? ""
             : arithmetic.fp16_sums ? ", fp16 accumulate"

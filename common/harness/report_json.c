@@ -57,10 +57,26 @@ static void write_problem(json *json, const report *report) {
     if (!arithmetic.moves) {
         json_unsigned(json, "k", (uint64_t)o->k);
     }
+    if (o->kernel > 0) {
+        json_unsigned(json, "kernel", (uint64_t)o->kernel);
+    }
     json_string(json, "inputs", inputs_name(o->inputs));
     json_unsigned(json, "seed", o->seed);
     json_unsigned(json, "copies", report->copies);
     json_object_end(json);
+}
+
+/* Of a rung that chooses: the kernel that it takes, as --kernel names it. */
+static void write_kernel(json *json, const report *report) {
+    const options *o = report->options;
+    const problem shape = {.m = o->m, .n = o->n, .k = o->k};
+    int kernel = o->kernel;
+    if (kernel == 0 && report->step->kernel_of != NULL) {
+        kernel = report->step->kernel_of(&shape) + 1;
+    }
+    if (kernel > 0) {
+        json_unsigned(json, "kernel", (uint64_t)kernel);
+    }
 }
 
 /* Elements that cannot be right: outside what is allowed, or (found beside a sample) NaN. */
@@ -294,6 +310,7 @@ void report_write_json(const report *report, const char *path) {
     write_date(&json);
     report_write_gpu(&json, report->device);
     write_problem(&json, report);
+    write_kernel(&json, report);
     write_verification(&json, report);
     write_timing(&json, report);
     if (report->trace != NULL) {

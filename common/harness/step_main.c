@@ -1,10 +1,22 @@
 /* The program around a rung: read the options, take the machine, check, measure, report. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "harness/machine.h"
 #include "harness/message.h"
 
-enum { ERROR_SIZE = 512 };
+enum { ERROR_SIZE = 512, MOST_WORDS = 64 };
+
+/* What all runs share. */
+typedef struct program {
+    const step *step;
+    option_rules rules;
+    device device;
+    bool has_device;
+    bool interrupted; /* by Ctrl-C, while a run was timed */
+} program;
 
 /* Checks everything that must be right before a GPU is looked for. */
 static void check_request(const step *step, const options *o) {
@@ -36,14 +48,13 @@ static void measure_and_report(workload *workload, const options *o, verificatio
 
 /* Checks the rung at one shape. A trial is not measured, and prints nothing unless it is wrong;
  * trials: the shapes of the earlier trials. True if all is right. */
-static bool run_shape(const device *device, const step *step, const options *o, bool is_trial,
-                      const char *trials) {
+static bool run_shape(program *program, const options *o, bool is_trial, const char *trials) {
     workload workload;
     verification verification;
-    workload_open(&workload, step, device, o);
-    report report = {.step = step,
+    workload_open(&workload, program->step, &program->device, o);
+    report report = {.step = program->step,
                      .options = o,
-                     .device = &device->info,
+                     .device = &program->device.info,
                      .trials = trials,
                      .copies = workload.copies,
                      .operand_bytes = workload_operand_bytes(&workload),
@@ -60,17 +71,18 @@ static bool run_shape(const device *device, const step *step, const options *o, 
         report_print_verification(stdout, &report);
     }
     workload_close(&workload);
+    program->interrupted = report.timing != NULL && report.timing->interrupted;
     return verification_right(&verification);
 }
 
 /* The trials of a default run, and then the run that is reported. */
-static bool run_shapes(const device *device, const step *step, const options *o) {
+static bool run_shapes(program *program, const options *o) {
     options trials[MOST_TRIALS];
     char text[MOST_TRIALS * 40 + 64] = "";
-    const size_t count = machine_trials(step, device->info.sms, o, trials);
+    const size_t count = machine_trials(program->step, program->device.info.sms, o, trials);
     int used = 0;
     for (size_t i = 0; i < count; ++i) {
-        if (!run_shape(device, step, &trials[i], true, NULL)) {
+        if (!run_shape(program, &trials[i], true, NULL)) {
             return false;
         }
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%d x %d", i > 0 ? ", " : "",
@@ -79,23 +91,65 @@ static bool run_shapes(const device *device, const step *step, const options *o)
             used += snprintf(text + used, sizeof text - (size_t)used, " x %d", trials[i].k);
         }
     }
-    return run_shape(device, step, o, false, count > 0 ? text : NULL);
+    return run_shape(program, o, false, count > 0 ? text : NULL);
+}
+
+static options parse(const program *program, int argc, char **argv) {
+    options options;
+    char error[ERROR_SIZE];
+    if (options_parse(argc, argv, &program->rules, &options, error, sizeof error) != 0) {
+        end_with(STATUS_USAGE, "%s (--help says more)", error);
+    }
+    return options;
+}
+
+/* The first run takes the machine. */
+static bool run(program *program, const options *o) {
+    check_request(program->step, o);
+    if (!program->has_device) {
+        device_open(program->step, o->device, &program->device);
+        program->has_device = true;
+    }
+    if (o->explain) {
+        const problem shape = {.m = o->m, .n = o->n, .k = o->k, .kernel = o->kernel};
+        return program->step->explain(&shape) == 0;
+    }
+    return run_shapes(program, o);
+}
+
+/* A run for each line of the file, in one process: CUDA and cuBLAS start once. */
+static bool run_lines(program *program, const char *path) {
+    char *line = NULL;
+    size_t room = 0;
+    bool right = true;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        end_with(STATUS_USAGE, "--runs: cannot read '%s': %s", path, strerror(errno));
+    }
+    while (right && !program->interrupted && getline(&line, &room, file) > 0) {
+        char *argv[MOST_WORDS + 1] = {NULL};
+        int argc = 1;
+        for (char *word = strtok(line, "\t\n"); word != NULL && argc < MOST_WORDS;
+             word = strtok(NULL, "\t\n")) {
+            argv[argc++] = word;
+        }
+        const options o = parse(program, argc, argv);
+        right = run(program, &o);
+    }
+    free(line);
+    fclose(file);
+    return right;
 }
 
 int step_main(const step *step, int argc, char **argv) {
-    options options;
-    device device;
-    char error[ERROR_SIZE];
-    const option_rules rules = machine_option_rules(step);
+    program program = {.step = step, .rules = machine_option_rules(step)};
     message_prefix(step->name);
-    if (options_parse(argc, argv, &rules, &options, error, sizeof error) != 0) {
-        end_with(STATUS_USAGE, "%s (--help says more)", error);
-    }
+    const options options = parse(&program, argc, argv);
     if (options.help) {
-        options_print_help(stdout, step, &rules);
+        options_print_help(stdout, step, &program.rules);
         return output_end(STATUS_VERIFIED);
     }
-    check_request(step, &options);
-    device_open(step, options.device, &device);
-    return output_end(run_shapes(&device, step, &options) ? STATUS_VERIFIED : STATUS_FAILED);
+    const bool right =
+        options.runs != NULL ? run_lines(&program, options.runs) : run(&program, &options);
+    return output_end(right ? STATUS_VERIFIED : STATUS_FAILED);
 }

@@ -153,18 +153,21 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
         /* The emulator itself reports a write outside D, with its line of source. */
         copy->d[who] = buffer_create((size_t)sizes->d, !emulated,
                                      is_step(who) ? "D" : "D of the second opinion");
-        copy->problem[who] = (problem){.a = copy->a.payload,
-                                       .b = copy->b.payload,
-                                       .c = copy->c.payload,
-                                       .d = copy->d[who].payload,
-                                       .alpha = o->alpha,
-                                       .beta = o->beta,
-                                       .m = o->m,
-                                       .n = o->n,
-                                       .k = o->k,
-                                       /* The emulator has the stricter rules for early launches. */
-                                       .early = who == CONTENDER_EARLY || emulated,
-                                       .stream = workload->device->stream};
+        copy->problem[who] =
+            (problem){.a = copy->a.payload,
+                      .b = copy->b.payload,
+                      .c = copy->c.payload,
+                      .d = copy->d[who].payload,
+                      .alpha = o->alpha,
+                      .beta = o->beta,
+                      .m = o->m,
+                      .n = o->n,
+                      .k = o->k,
+                      /* The emulator has the stricter rules for early launches; a trace is written
+                         before any wait. */
+                      .early = who == CONTENDER_EARLY || (emulated && !machine_traces()),
+                      .kernel = o->kernel,
+                      .stream = workload->device->stream};
         if (who == CONTENDER_STEP) {
             machine_watch_output(copy->d[who].payload, (size_t)sizes->d);
         }

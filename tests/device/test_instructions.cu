@@ -7,6 +7,7 @@
 // compute capability 9.0 every case is skipped.
 #include "copies.cuh"
 #include "numbers.cuh"
+#include "partial_sums.cuh"
 #include "threads.cuh"
 #include "warp_matrices.cuh"
 #include "warpgroup_matrices.cuh"
@@ -30,6 +31,7 @@ static const Case CASES[] = {
     {"wgmma_wait: two blocks of accumulators", multiply_case<128, 2>},
     {"stmatrix_x4: rows where the lanes say", stmatrix<4>},
     {"stmatrix_x2: the first 16 lanes say where", stmatrix<2>},
+    {"stmatrix_x4_transposed: columns where the lanes say", stmatrix<4, true>},
     {"store_fragment_row: 16 columns of a row", fragment_rows},
     {"ldmatrix: one, two and four matrices", matrices_loaded},
     {"ldmatrix.trans: four matrices", matrices_loaded_transposed},
@@ -47,6 +49,7 @@ static const Case CASES[] = {
     {"shuffles: all kinds, 32 and 64 bits", shuffles},
     {"votes: ballot, any, all", votes},
     {"atomicAdd: four types", atomics},
+    {"count_arrival, add_sums: the last CTA adds all parts in their order", parts_added},
 };
 
 static int record(const char *path) {

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 struct Grid {
@@ -179,6 +180,69 @@ static void reuse() {
                 expect_marks(order_of(grid, shuffled, random), workers);
 }
 
+// What a worker of a schedule of parts has: numbers of parts count the cut tiles' parts in the
+// order of tiles, and of k within one.
+static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
+    std::vector<scheduled_tile> order;
+    for (int i = 0; i < tiles; ++i)
+        order.push_back({{i, 2 * i}, 0, 0});
+    std::vector<scheduled_part> work(tiles + 2 * workers);
+    int places = -1;
+    const int parts =
+        schedule_parts(work.data(), &places, order.data(), tiles, k_tiles, workers, cut);
+    const int whole = cut ? tiles / workers * workers : tiles;
+    const std::string what = std::to_string(tiles) + " tiles of " + std::to_string(k_tiles) +
+                             " k-tiles, " + std::to_string(workers) + " workers";
+    EXPECT(places >= whole && places <= tiles + 2 * workers, "%s: %d places", what.c_str(), places);
+    std::vector<std::vector<scheduled_part>> of_tile(tiles);
+    std::vector<int> shares(workers), cuts(workers);
+    for (int i = 0; i < places; ++i) {
+        const scheduled_part &part = work[i];
+        if (part.k_tiles == 0)
+            continue;
+        EXPECT(part.tile.at.n == 2 * part.tile.at.m, "%s: no tile of the order", what.c_str());
+        of_tile[part.tile.at.m].push_back(part);
+        shares[i % workers] += i < whole ? 0 : part.k_tiles;
+        cuts[i % workers] += i >= whole;
+        EXPECT(i >= whole || (part.parts == 1 && part.tile.at.m == i), "%s: place %d is cut",
+               what.c_str(), i);
+    }
+    int number = 0;
+    for (std::vector<scheduled_part> &those : of_tile) {
+        std::sort(those.begin(), those.end(), [](const auto &one, const auto &other) {
+            return one.first_k_tile < other.first_k_tile;
+        });
+        const int first = number;
+        int next = 0;
+        for (const scheduled_part &part : those) {
+            EXPECT(part.first_k_tile == next && part.parts == int(those.size()),
+                   "%s: k-tile %d after %d, a part of %d where there are %zu", what.c_str(),
+                   part.first_k_tile, next, part.parts, those.size());
+            EXPECT(part.parts == 1 || (part.number == number && part.first_part == first),
+                   "%s: number %d of those from %d on, not %d from %d on", what.c_str(),
+                   part.number, part.first_part, number, first);
+            next += part.k_tiles;
+            number += part.parts > 1;
+        }
+        EXPECT(next == k_tiles, "%s: %d k-tiles of a tile", what.c_str(), next);
+    }
+    EXPECT(number == parts, "%s: %d parts, not %d", what.c_str(), parts, number);
+    const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+    EXPECT(*most <= *least + 1, "%s: a worker has %d k-tiles, another %d", what.c_str(), *most,
+           *least);
+    EXPECT(*std::max_element(cuts.begin(), cuts.end()) <= 2, "%s: more than two places",
+           what.c_str());
+}
+
+static void parts() {
+    for (int tiles = 1; tiles <= 30; ++tiles)
+        for (int k_tiles : {1, 2, 3, 5, 8, 64, 129})
+            for (int workers : {1, 2, 3, 4, 7, 16, 132})
+                for (bool cut : {false, true})
+                    expect_parts(tiles, k_tiles, workers, cut);
+    expect_parts(263, 4096, 132, true);
+}
+
 int main() {
     run_case("grouped order: groups of rows, column by column", grouped_as_documented);
     run_case("hilbert order: each tile once", hilbert_each_once);
@@ -186,6 +250,7 @@ int main() {
     run_case("hilbert order: on any grid no square is entered twice", hilbert_compact);
     run_case("hilbert order: a long grid takes no time", hilbert_quick);
     run_case("marks of what the next wave reads again", reuse);
+    run_case("parts: each k-tile once, in the order of k, shares alike, two places", parts);
     run_case("balanced workers: as few as finish in as many waves", balanced);
     return test_result();
 }

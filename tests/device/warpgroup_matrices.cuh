@@ -103,7 +103,7 @@ struct StoredMatrices {
 
 // Matrix i of COUNT goes to rows 8 i to 8 i + 7 of out [32][24]: columns 0, 8, 16, 8 on. With two
 // matrices the lanes from 16 on name rows as well, and nothing may come there.
-template <int COUNT>
+template <int COUNT, bool TRANSPOSED>
 __global__ void write_matrices(bf16 *out) {
     StoredMatrices &smem = dynamic_smem<StoredMatrices>();
     const int lane = threadIdx.x;
@@ -114,7 +114,9 @@ __global__ void write_matrices(bf16 *out) {
         values[i] = float(i / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + i % 2);
     __syncwarp();
     bf16 *row = &smem.tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8];
-    if (COUNT == 4)
+    if (TRANSPOSED)
+        stmatrix_x4_transposed(row, values);
+    else if (COUNT == 4)
         stmatrix_x4(row, values);
     else
         stmatrix_x2(row, values);
@@ -123,14 +125,15 @@ __global__ void write_matrices(bf16 *out) {
         out[i] = smem.tile[i];
 }
 
-template <int COUNT>
+template <int COUNT, bool TRANSPOSED = false>
 static void stmatrix() {
     std::vector<uint16_t> expected(32 * 24, UNWRITTEN);
     for (int i = 0; i < COUNT * 64; ++i) {
         const int first = (i < 192 ? i / 64 : 1) * 8;
-        expected[i / 8 * 24 + first + i % 8] = bf16_bits(float(i));
+        const int row = TRANSPOSED ? i / 64 * 8 + i % 8 : i / 8;
+        expected[row * 24 + first + (TRANSPOSED ? i / 8 % 8 : i % 8)] = bf16_bits(float(i));
     }
-    expect_output<uint16_t>(expected, 0, 24, "tile", write_matrices<COUNT>,
+    expect_output<uint16_t>(expected, 0, 24, "tile", write_matrices<COUNT, TRANSPOSED>,
                             {1, 32, 1, sizeof(StoredMatrices)});
 }
 

@@ -143,6 +143,30 @@ static inline void expect_scalars(const char *shape) {
     }
 }
 
+/* Runs by --runs: the parts of `says` are in the output in this order, and no problem after them.
+ */
+static inline void expect_lines(const step *step, int wrong, const char *lines, int status,
+                                const char *says) {
+    char path[] = "/tmp/gemm-ladder-runs-XXXXXX";
+    char words[64];
+    char parts[256];
+    const int file = mkstemp(path);
+    EXPECT(file >= 0 && write(file, lines, strlen(lines)) > 0, "%s", path);
+    close(file);
+    snprintf(words, sizeof words, "--runs %s", path);
+    const int found = status_of(step, wrong, words);
+    EXPECT(found == status, "'%s' exits with %d: %s", lines, found, output);
+    const char *at = output;
+    snprintf(parts, sizeof parts, "%s", says);
+    for (char *part = strtok(parts, "|"); part != NULL; part = strtok(NULL, "|")) {
+        const char *next = strstr(at, part);
+        EXPECT(next != NULL, "'%s' is missing: %s", part, output);
+        at = next == NULL ? at : next + strlen(part);
+    }
+    EXPECT(strstr(at, "problem") == NULL, "'%s' goes on: %s", lines, output);
+    unlink(path);
+}
+
 /* A run with --json in a directory of its own, where nothing else is left; and, unless it is NULL,
  * what is in the file, with | between. Leaves the file's text in recorded. */
 static char recorded[65536];

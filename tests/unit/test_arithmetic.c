@@ -13,6 +13,8 @@
 static const step tiled = {
     .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};
 static const step loose = {.name = "v00", .computes = GEMM_BF16, .multiple_n = 12, .multiple_k = 1};
+static const step any_row = {
+    .name = "v21", .computes = GEMM_BF16, .multiple_n = 1, .any_row = true};
 static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
 static const step half = {.name = "a06", .computes = GEMM_FP16};
 static const step half_sums = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
@@ -45,6 +47,9 @@ static const row ROWS[] = {
     {NULL, &loose, (1 << 30) + 1, 24, 8, "m=1073741825: must be from 1 to 1073741824"},
     {"rows are multiples of 16 bytes", &loose, 1, 12, 8, "n: multiples of 24"},
     {NULL, &loose, 1, 24, 4, "k=4"},
+    {"rows of any length, where a rung takes them", &any_row, 1, 1, 1, NULL},
+    {NULL, &any_row, 3, 12, 4097, NULL},
+    {NULL, &any_row, 3, 0, 7, "n=0"},
     {"fp16 and fp32 rows", &half, 3, 8, 8, NULL},
     {NULL, &half, 3, 12, 8, "n=12"},
     {NULL, &addmm, 3, 12, 8, NULL},
@@ -85,6 +90,7 @@ static void expect_rounded_up(const step *step, int m, int n, int k, problem up)
 static void rounding_up(void) {
     expect_rounded_up(&tiled, 1, 257, 64, (problem){.m = 128, .n = 512, .k = 64});
     expect_rounded_up(&loose, 128, 512, 64, (problem){.m = 128, .n = 528, .k = 64});
+    expect_rounded_up(&any_row, 3, 5, 7, (problem){.m = 3, .n = 5, .k = 7});
     expect_rounded_up(&transposes, 1, 9, 0, (problem){.m = 4, .n = 16});
 }
 
@@ -105,7 +111,7 @@ static void copies(void) {
 
 static void samples(void) {
     static uint64_t positions[SAMPLE_COUNT];
-    const int shapes[][2] = {{1, 8}, {7, 24}, {8192, 4096}, {INT_MAX, 8}};
+    const int shapes[][2] = {{1, 1}, {1, 13}, {1, 8}, {7, 24}, {8192, 4096}, {INT_MAX, 8}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
         const uint64_t m = (uint64_t)shapes[i][0];
         const uint64_t n = (uint64_t)shapes[i][1];

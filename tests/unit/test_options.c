@@ -15,6 +15,7 @@ static const option_rules EMULATOR = {
     .emulated = true, .m = 256, .n = 512, .k = 64, .policies = POLICIES};
 static const option_rules ADDMM = {.m = 8192, .n = 8192, .k = 8192, .takes_scalars = true};
 static const option_rules MOVES = {.m = 32768, .n = 32768, .moves = true};
+static const option_rules CHOOSES = {.m = 8192, .n = 8192, .k = 8192, .kernels = 5};
 static const option_rules TRACED = {.m = 8192, .n = 8192, .k = 8192, .traces = true};
 
 /* Parses the words of a command line; in words a ~ stands for an empty argument. */
@@ -39,12 +40,13 @@ static const char *shown(void) {
     const options *o = &parsed;
     snprintf(text, sizeof text,
              " m=%d n=%d k=%d inputs=%s seed=%llu protocol=%s rounds=%d turn=%d check=%s device=%d "
-             "json=%s policy=%s heuristics=%d%s alpha=%g beta=%g cta=%d events=%d%s%s ",
+             "json=%s policy=%s heuristics=%d%s alpha=%g beta=%g cta=%d events=%d kernel=%d%s%s%s ",
              o->m, o->n, o->k, inputs_name(o->inputs), (unsigned long long)o->seed,
              protocol_name(o->protocol), o->rounds, o->turn, check_extent_name(o->check), o->device,
              or_none(o->json), or_none(o->policy), o->heuristics,
              o->enumerates ? " enumerates" : "", (double)o->alpha, (double)o->beta, o->cta,
-             o->events, o->help ? " help" : "", o->is_default ? " default" : "");
+             o->events, o->kernel, o->explain ? " explain" : "", o->help ? " help" : "",
+             o->is_default ? " default" : "");
     return text;
 }
 
@@ -64,7 +66,8 @@ typedef struct row {
 static const row ROWS[] = {
     {"defaults", &GPU, "",
      "m=8192 n=8192 k=8192 inputs=normal seed=1 protocol=burst rounds=10 turn=0 check=full "
-     "device=0 json=none policy=none heuristics=0 alpha=1 beta=1 cta=-1 events=8192 default"},
+     "device=0 json=none policy=none heuristics=0 alpha=1 beta=1 cta=-1 events=8192 kernel=0 "
+     "default"},
     {"every option is read", &GPU,
      "--m 128 --n=256 --k 64 --inputs=integers --seed 18446744073709551615",
      "m=128 n=256 k=64 inputs=integers seed=18446744073709551615"},
@@ -92,6 +95,15 @@ static const row ROWS[] = {
     {NULL, &TRACED, "--cta -1", "!whole number from 0"},
     {NULL, &TRACED, "--events 0", "!whole number from 1"},
     {NULL, &TRACED, "--nothing 1", "!--cta --events"},
+    {"of a rung that chooses, and only of it", &CHOOSES, "--kernel 5", "kernel=5 default"},
+    {NULL, &CHOOSES, "--kernel 6", "!--kernel '6': must be a whole number from 1 to 5"},
+    {NULL, &CHOOSES, "--kernel 0", "!from 1 to 5"},
+    {NULL, &CHOOSES, "--explain --m 8", "m=8 kernel=0 explain"},
+    {NULL, &CHOOSES, "--k 8 --explain", "k=8 kernel=0 explain"},
+    {NULL, &CHOOSES, "--explain=1", "!--explain '1': must be given without a value"},
+    {NULL, &GPU, "--kernel 1", "!--kernel 1: this rung has one kernel"},
+    {NULL, &GPU, "--explain", "!--explain: this rung has one kernel"},
+    {NULL, &CHOOSES, "--nothing", "!--kernel --explain"},
     {"the last of several counts", &GPU, "--size 64 --size 128", "n=128"},
     {NULL, &GPU, "--m 64 --m 8", "m=8 n=8192"},
     {"--help ends reading", &GPU, "--help", "help"},
@@ -117,7 +129,7 @@ static const row ROWS[] = {
     {"--size excludes --m, --n and --k", &GPU, "--size 4096 --k 64", "!either --size or"},
     {"a GPU takes no policy", &GPU, "--policy eager",
      "!--policy eager: a GPU orders events itself"},
-    {NULL, &GPU, "--nothing", "!--device --json --help"},
+    {NULL, &GPU, "--nothing", "!--device --json --runs --help"},
     {"alpha and beta, where a rung has them", &GPU, "--alpha 1",
      "!--alpha 1: this rung computes A * B^T and takes no alpha"},
     {NULL, &GPU, "--beta=0", "!--beta 0: this rung"},
@@ -143,7 +155,7 @@ static const row ROWS[] = {
     {NULL, &EMULATOR, "--rounds 3", "!measures no time"},
     {NULL, &EMULATOR, "--heuristics 3", "!has no cuBLASLt"},
     {NULL, &EMULATOR, "--device 0", "!one device"},
-    {NULL, &EMULATOR, "--nothing", "!--check --policy --json"},
+    {NULL, &EMULATOR, "--nothing", "!--check --policy --json --runs"},
 };
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 

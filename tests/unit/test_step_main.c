@@ -9,6 +9,22 @@ static const step BF16 = {FAKE,
                           .multiple_n = 64,
                           .multiple_k = 64};
 
+static const step ANY_ROW = {FAKE, .computes = GEMM_BF16, .any_row = true};
+
+static int explain(const problem *problem) {
+    printf("%d x %d x %d\n", problem->m, problem->n, problem->k);
+    return problem->k == 128;
+}
+
+static const step CHOOSES = {FAKE,
+                             .computes = GEMM_BF16,
+                             .min_compute_capability = 90,
+                             .multiple_m = 64,
+                             .multiple_n = 64,
+                             .multiple_k = 64,
+                             .kernels = 3,
+                             .explain = explain};
+
 #define UNEVEN "--m 5 --n 20 --k 72 "
 
 static const run RUNS[] = {
@@ -19,6 +35,11 @@ static const run RUNS[] = {
      "exact: 4096 of 4096 equal; the host product"},
     {NULL, &BF16, NONE, "--size 320 --policy eager --check sample", RIGHT,
      "exact: 69636 of 69636 equal"},
+    {NULL, &ANY_ROW, NONE, "--m 1 --n 1 --k 1 --policy eager", RIGHT,
+     "exact: 1 of 1 equal; bounded"},
+    {NULL, &ANY_ROW, NONE, "--m 3 --n 13 --k 9 --check sample --policy lazy", RIGHT,
+     "69636 of 69636 equal"},
+    {NULL, &ANY_ROW, WRONG_ELEMENT, "--m 3 --n 13 --k 9", WRONG, "first at [2][12]"},
     {"policies", &BF16, NONE, "--size 64", RIGHT,
      "policies   eager, lazy, newest-first|!random|counted under the policy eager"},
     {NULL, &BF16, NONE, "--size 64 --policy lazy", RIGHT, "policies   lazy\n"},
@@ -36,6 +57,8 @@ static const run RUNS[] = {
      "WRONG      two launches on the same inputs gave different bits: digests 0x|"
      "policy     late-reads\n"},
     {"bad usage exits with 2", &BF16, NONE, "--m 100", USAGE, "m=100 is not a multiple of 64"},
+    {NULL, &BF16, NONE, "--runs /nonexistent", USAGE,
+     "--runs: cannot read '/nonexistent': No such"},
     {"fp16, and fp16 sums", &FP16, NONE, "--m 3 --n 24 --k 40 --policy eager", RIGHT,
      "exact: 72 of 72 equal|fp16 in and out, fp16 accumulate\n|compute capability 8.0"},
     {NULL, &FP16, NONE, "--m 8 --n 16 --k 40960 --policy eager", RIGHT, "128 of 128 equal"},
@@ -66,6 +89,11 @@ static const run RUNS[] = {
     {NULL, &ADD_ONE, NONE, "--m 1 --n 4 --policy eager", RIGHT, "bits exact: 4 of 4 equal"},
     {NULL, &ADD_ONE, NONE, "--m 3 --n 400 --policy eager", RIGHT, "1200 of 1200 equal"},
     {NULL, &ADD_ONE, WRONG_ELEMENT, "--m 3 --n 8", WRONG, "first at [2][7]: got 0x"},
+    {"one kernel of several, and why one", &CHOOSES, NONE, "--size 64 --policy eager --kernel 3",
+     RIGHT, "k=64, kernel 3, bf16|4096 of 4096 equal"},
+    {NULL, &CHOOSES, NONE, "--m 128 --k 64 --explain", RIGHT, "128 x 1024 x 64\n|!equal|!problem"},
+    {NULL, &CHOOSES, NONE, "--size 128 --explain", WRONG, "128 x 128 x 128\n|!equal"},
+    {NULL, &CHOOSES, NONE, "--size 100 --explain", USAGE, "not a multiple of 64"},
     {"--help", &BF16, NONE, "--help", RIGHT, "v98: the second opinion|--policy NAME|!--protocol"},
     {.name = NULL},
 };
@@ -76,6 +104,15 @@ static void json(void) {
     expect_file(&BF16, "--size 64 --policy lazy", RIGHT, "verified",
                 "\"gpu\": null|\"verified\": true|\"digest\": \"0x|\"policies\": \"lazy\"|"
                 "\"timing\": null");
+}
+
+/* Up to the first whose result is wrong, or that is refused. */
+static void several_runs(void) {
+    expect_lines(&BF16, NONE, "--size\t64\t--policy\tlazy\n--m\t64\t--n=128\t--k\t64\n", RIGHT,
+                 "m=64 n=64 k=64, |m=64 n=128 k=64, ");
+    expect_lines(&BF16, WRONG_ELEMENT, "--size\t64\n--size\t128\n", WRONG, "m=64 n=64 k=64, ");
+    expect_lines(&BF16, NONE, "--size\t64\n--size\t100\n--size\t64", USAGE,
+                 "m=64 n=64 k=64, |m=100 is not a multiple of 64");
 }
 
 /* What cannot be printed is told by the exit status. */
@@ -94,6 +131,7 @@ int main(void) {
     run_all("emulated program", RUNS, NULL);
     run_case("emulated program: alpha, beta and C", addmm);
     run_case("emulated program: JSON", json);
+    run_case("emulated program: several runs", several_runs);
     run_case("emulated program: output that cannot be written", unprintable);
     return test_result();
 }

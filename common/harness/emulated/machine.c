@@ -29,7 +29,8 @@ option_rules machine_option_rules(const step *step) {
                           .takes_scalars = arithmetic.takes_c,
                           .moves = arithmetic.moves,
                           .policies = emulator_policies(),
-                          .traces = machine_traces()};
+                          .traces = machine_traces(),
+                          .kernels = step->kernels};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
 }
@@ -115,10 +116,11 @@ static size_t launches_in_all(const options *o) {
 const char *machine_choose_order(const options *options, size_t order) {
     static char random_name[64];
     static const struct options *begun;
-    if (begun != options) {
+    const double multiply_adds = (double)options->m * (double)options->n * (double)options->k;
+    if (begun != options || multiply_adds != multiply_adds_of_one) { /* another run */
         all_launches = (double)launches_in_all(options);
         launches_before = -1; /* the next one is number 0 */
-        multiply_adds_of_one = (double)options->m * (double)options->n * (double)options->k;
+        multiply_adds_of_one = multiply_adds;
         progress_begin(&line, "emulating");
         emulator_on_progress(show);
         begun = options;

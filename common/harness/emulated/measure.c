@@ -1,4 +1,6 @@
 /* What the emulator measures: counts. */
+#include <stdlib.h>
+
 #include "emulator/emulator.h"
 #include "harness/machine.h"
 #include "harness/message.h"
@@ -17,6 +19,7 @@ void machine_measure(workload *workload, const options *options, verification *v
     emulation.detects_races = emulator_detects_races();
     emulator_get_counts(&emulation.counts);
     emulation.sites = emulator_get_access_sites(NULL, 0);
+    free(emulation.site); /* of an earlier run */
     emulation.site = allocate(emulation.sites, sizeof *emulation.site);
     emulator_get_access_sites(emulation.site, emulation.sites);
     report->emulation = &emulation;

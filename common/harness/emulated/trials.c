@@ -1,6 +1,4 @@
 /* The shapes of a default run: small ones that take any rung to its edges. */
-#include <stdint.h>
-
 #include "emulator/emulator.h"
 #include "harness/arithmetic.h"
 #include "harness/machine.h"
@@ -32,36 +30,6 @@ static void add(list *list, int m, int n, int k) {
     trial->json = NULL;
 }
 
-static int64_t multiply_adds(const problem *p) { return (int64_t)p->m * p->n * p->k; }
-
-/* Keeps a shape if it is the largest one, up to a limit, that the rung takes its kernel for. */
-static void consider(const step *step, problem shape, problem largest[MOST_KERNELS]) {
-    static const int64_t MOST_MULTIPLY_ADDS = 160 * 1000 * 1000;
-    shape_round_up(step, &shape.m, &shape.n, &shape.k);
-    const int kernel = step->kernel_of(&shape);
-    if (kernel >= 0 && kernel < MOST_KERNELS && multiply_adds(&shape) <= MOST_MULTIPLY_ADDS &&
-        multiply_adds(&shape) > multiply_adds(&largest[kernel])) {
-        largest[kernel] = shape;
-    }
-}
-
-/* Of a rung that chooses: a shape for each of its kernels, of some hundred with each k. */
-static void add_kernels(list *list, const int k[], size_t count) {
-    problem largest[MOST_KERNELS] = {{0}};
-    for (size_t i = 0; i < count; ++i) {
-        for (int m = RAGGED_M; m <= 4 * TILE; m += TILE / 4) {
-            for (int n = RAGGED_N; n <= 4 * TILE; n += TILE / 4) {
-                consider(list->step, (problem){.m = m, .n = n, .k = k[i]}, largest);
-            }
-        }
-    }
-    for (int i = 0; i < MOST_KERNELS; ++i) {
-        if (largest[i].m > 0) {
-            add(list, largest[i].m, largest[i].n, largest[i].k);
-        }
-    }
-}
-
 size_t machine_trials(const step *step, int sms, const options *o, options trials[MOST_TRIALS]) {
     list list = {.step = step, .o = o, .trial = trials};
     const int stages = step->stages > 0 ? step->stages : 1;
@@ -80,9 +48,16 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
     add(&list, TILE, 2 * TILE, fewer);
     add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 2 * TILE_K + RAGGED_K);
     add(&list, 1, 1, 1);
-    if (step->kernel_of != NULL) {
-        const int k[] = {around + RAGGED_K, around / 2 + RAGGED_K, 2 * TILE_K + RAGGED_K};
-        add_kernels(&list, k, sizeof k / sizeof *k);
+    if (step->multiple_m == 1) { /* few rows: less tiles than CTAs, of many k-tiles */
+        add(&list, 1, TILE + RAGGED_N, around + RAGGED_K);
+    }
+    if (step->any_row) { /* rows that TMA cannot copy */
+        add(&list, TILE + 1, TILE + RAGGED_N + 3, 2 * TILE_K + RAGGED_K - 1);
+    }
+    /* Each kernel: more tiles than CTAs, of k-tiles that no deep ring is a multiple of. */
+    for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
+        add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 9 * TILE_K - RAGGED_K);
+        list.trial[list.count - 1].kernel = kernel;
     }
     return list.count;
 }

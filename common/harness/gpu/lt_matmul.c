@@ -95,8 +95,10 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
                  what);
 }
 
-/* Describes the product and requests its algorithms, once. Where k is split, partial sums are not
- * to be rounded to the output's format before they are added: the rungs do not do that either. */
+/* Describes the product and requests its algorithms, once. cuBLASLt takes the alignment of rows
+ * from the layouts, and assumes that a matrix begins at a multiple of 256 bytes, which is so here.
+ * Where k is split, partial sums are not to be rounded to the output's format before they are
+ * added: the rungs do not do that either. */
 static void take_shape(lt_matmul *matmul, const problem *problem) {
     static const char what[] = "asking cuBLASLt for its algorithms";
     const uint32_t reductions =
@@ -376,8 +378,10 @@ static void describe(lt_matmul *matmul, const problem *problem, heuristic *descr
 static const double PAUSE_SECONDS = 0.01;
 enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 static const double LEAST_SECONDS = 0.5e-3;
-/* The fastest of the first pass are timed this often in all. */
+/* The fastest of the first pass, if they are this close to the first, are timed this often in all.
+ */
 enum { FINALISTS = 8, SAMPLES = 5 };
+static const double CLOSE = 1.1;
 /* Most of hundreds are far from the best: one that is this much slower at its first timed launch is
  * not timed again. */
 static const double HOPELESS = 1.3;
@@ -457,7 +461,10 @@ static void run_all(search *search, int most, runner *runners, heuristics *found
         end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
     }
     qsort(runners, (size_t)count, sizeof *runners, by_first_time);
-    const int finalists = smaller(count, FINALISTS);
+    int finalists = smaller(count, FINALISTS);
+    while (runners[finalists - 1].seconds[0] > CLOSE * runners[0].seconds[0]) {
+        --finalists;
+    }
     for (int i = 0; i < (SAMPLES - 1) * finalists; ++i) {
         runner *runner = &runners[i % finalists];
         runner->seconds[1 + i / finalists] = sample(search, runner->number);

@@ -149,7 +149,8 @@ option_rules machine_option_rules(const step *step) {
                           .k = arithmetic.moves ? 0 : size,
                           .takes_scalars = arithmetic.takes_c,
                           .moves = arithmetic.moves,
-                          .traces = machine_traces()};
+                          .traces = machine_traces(),
+                          .kernels = step->kernels};
 }
 
 size_t machine_orders(const options *options) {

@@ -33,6 +33,14 @@ static void choose_heuristic(const workload *workload, const options *o, heurist
     free(problems);
 }
 
+/* Of an earlier run in this process. */
+static void forget(timing *timing) {
+    for (int i = 0; i < CONTENDERS * MEASURES; ++i) {
+        free(timing->samples[i / MEASURES].of[i % MEASURES]);
+    }
+    memset(timing, 0, sizeof *timing);
+}
+
 /* Times, and checks what the timed launches wrote. */
 void machine_measure(workload *workload, const options *options, verification *verification,
                      report *report) {
@@ -40,6 +48,7 @@ void machine_measure(workload *workload, const options *options, verification *v
     if (options->protocol == PROTOCOL_NONE) {
         return;
     }
+    forget(&timing);
     memcpy(timing.before_seconds, workload->before_seconds, sizeof timing.before_seconds);
     if (has_contender(workload->contenders.set, CONTENDER_HEURISTIC)) {
         /* The search counts as what cuBLASLt did before its first launch; without one that is not

@@ -1,0 +1,109 @@
+// From a warpgroup's accumulators to D, through staging memory: blocks of 64 rows and any number of
+// columns, as they are or exchanged, by TMA or, where D's rows aren't multiples of 16 bytes, by
+// ordinary stores.
+#pragma once
+
+#include "device/named_barrier.cuh"
+#include "device/stmatrix.cuh"
+#include "device/swizzle.cuh"
+#include "device/tma.cuh"
+
+// Columns of a store's box: 128 bytes under the swizzle or, unswizzled, an odd number of 16-byte
+// chunks, so that neighbouring rows hit different banks.
+constexpr int box_columns(int columns) {
+    while (columns % SWIZZLE_COLUMNS != 0 && columns % 16 == 0)
+        columns /= 2;
+    return columns % SWIZZLE_COLUMNS == 0 ? SWIZZLE_COLUMNS : columns;
+}
+
+// Columns of accumulators that are staged at a time: whole boxes, at most 128 columns if they can
+// be cut; exchanged, they are the rows of one box.
+constexpr int staged_columns(int columns, bool exchanged) {
+    if (exchanged)
+        return columns > 128 && columns % 16 == 0 ? columns / 2 : columns;
+    int staged = box_columns(columns);
+    while (2 * staged <= 128 && columns % (2 * staged) == 0)
+        staged *= 2;
+    return staged;
+}
+
+// How a warpgroup stores blocks of 64 x COLUMNS accumulators. EXCHANGED: of D^T, a row of
+// accumulators is a column of D.
+template <int COLUMNS, bool EXCHANGED>
+struct TileStore {
+    static constexpr int ROWS = 64;
+    static constexpr int STAGED = staged_columns(COLUMNS, EXCHANGED);
+    static constexpr int STAGED_ROWS = EXCHANGED ? STAGED : ROWS; // of D
+    static constexpr int STAGED_COLUMNS = EXCHANGED ? ROWS : STAGED;
+    // Of the box of D's tensor map, which is swizzled if its rows are 128 bytes.
+    static constexpr int BOX_ROWS = STAGED_ROWS;
+    static constexpr int BOX_COLUMNS = EXCHANGED ? ROWS : box_columns(COLUMNS);
+    static constexpr int ELEMENTS = ROWS * STAGED; // of the staging memory, 1024-byte aligned
+
+    // The place of a staged element: box after box.
+    static DEVICE int place(int row, int column) {
+        const int box = column / BOX_COLUMNS * (BOX_ROWS * BOX_COLUMNS);
+        return box + (BOX_COLUMNS == SWIZZLE_COLUMNS ? swizzle_128b(row, column % BOX_COLUMNS)
+                                                     : row * BOX_COLUMNS + column % BOX_COLUMNS);
+    }
+
+    // A warp stages 16 rows and 16 columns of accumulators, or the last 8 columns; `column` is the
+    // first. stmatrix takes two 8 x 8 matrices, one below the other, and the two to their right;
+    // eight lanes name the rows of each. Transposed, each two matrices come to lie side by side.
+    static DEVICE void stage(bf16 *staging, const float *values, int column) {
+        const int lane = threadIdx.x % WARP_THREADS;
+        const int row = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS * 16; // the warp's first
+        const bool whole = column + 16 <= STAGED;
+        if (EXCHANGED) {
+            bf16 *to = &staging[place(column + lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8)];
+            if (whole)
+                stmatrix_x4_transposed(to, values);
+            else
+                stmatrix_x2_transposed(to, values);
+        } else {
+            bf16 *to = &staging[place(row + lane % 16, column + (whole ? lane / 16 * 8 : 0))];
+            if (whole)
+                stmatrix_x4(to, values);
+            else
+                stmatrix_x2(to, values);
+        }
+    }
+
+    // The warpgroup writes what is staged to d, an m x n matrix, from (row, column) on. A warp
+    // takes a row at a time.
+    static DEVICE void copy(bf16 *d, int m, int n, const bf16 *staging, int row, int column) {
+        const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+        const int lane = threadIdx.x % WARP_THREADS;
+        for (int i = warp; i < STAGED_ROWS && row + i < m; i += WARPGROUP_THREADS / WARP_THREADS)
+            for (int j = lane; j < STAGED_COLUMNS && column + j < n; j += WARP_THREADS)
+                d[size_t(row + i) * n + column + j] = staging[place(i, j)];
+    }
+
+    // The warpgroup stores a block of which the first accumulator is that of (row, column): by TMA,
+    // or to d, of m x n, if that is not null. `barrier` is a named barrier of its own. After the
+    // last block one of its threads, the first, waits until TMA has read the staging memory.
+    static DEVICE void store(bf16 *staging, int barrier, const TensorMap *map_d,
+                             const float (&acc)[COLUMNS / 2], int row, int column, bf16 *d, int m,
+                             int n) {
+        const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+        for (int first = 0; first < COLUMNS; first += STAGED) {
+            const int row_d = EXCHANGED ? column + first : row;
+            const int column_d = EXCHANGED ? row : column + first;
+            if (leader)
+                bulk_wait_read<0>(); // the last store has read the staging memory ...
+            named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all know
+            for (int j = 0; j < STAGED; j += 16)
+                stage(staging, &acc[(first + j) / 2], j);
+            fence_proxy_async(); // what this thread wrote is seen by TMA ...
+            named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all wrote
+            if (d != nullptr) {
+                copy(d, m, n, staging, row_d, column_d);
+            } else if (leader) {
+                for (int j = 0; j < STAGED_COLUMNS; j += BOX_COLUMNS)
+                    tma_store_2d_hint(map_d, &staging[j * BOX_ROWS], column_d + j, row_d,
+                                      evict_first_policy());
+                bulk_commit();
+            }
+        }
+    }
+};

@@ -1,0 +1,11 @@
+// The emulator's arrivals on a counter in global memory. Its CTAs run one after the other.
+#pragma once
+
+#include "device/base.cuh"
+
+#include "emulator/runtime.h"
+
+// atom.add.acq_rel.gpu.
+DEVICE int count_arrival(int *counter, EMULATOR_SITE) {
+    return emulator::count_arrival(counter, where);
+}
