@@ -1,0 +1,435 @@
+/* The choice of a tile: a model of the time that each kernel of a family takes for a product on the
+ * GPU at hand. Plain C, so that rungs, the unit tests and bench/fit.py run the same code.
+ *
+ * Time is in cycles of the SMs' highest clock. A k-tile takes as long as the slowest of three: the
+ * tensor cores, the loads through the SM's port, and the loads of all SMs from the L2. A wave of
+ * tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every
+ * multiplication and every byte has a price in cycles. */
+#ifndef GEMM_LADDER_TILE_CHOICE_H
+#define GEMM_LADDER_TILE_CHOICE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum {
+    TILE_K = 64,           /* columns of A and B in a k-tile: 128 bytes of bf16 */
+    TILE_MOST_PARTS = 16,  /* of a tile, where a launch has no whole wave */
+    TILE_LEAST_K_TILES = 4 /* of a worker's share of a last wave that is cut along k: fewer only
+                              fill the pipeline */
+};
+
+/* How the consumers of a CTA share the work: there is one; each has half of the tile's rows, or of
+ * its columns; or they ping-pong, a tile each. */
+enum tile_consumers { ALONE, BY_ROWS, BY_COLUMNS, PING_PONG };
+
+/* What the two CTAs of a cluster share: there is no cluster; the tiles lie side by side and share
+ * A's rows; or one above the other, and share B's. */
+enum tile_pair { NO_PAIR, SHARE_A, SHARE_B };
+
+/* A kernel of the family. */
+typedef struct tile_kernel {
+    int rows;           /* of a CTA's tile along wgmma's M side: 64, 128, 192, 256 */
+    int columns;        /* along wgmma's N side: 8 to 256 */
+    int consumers;      /* 1 or 2 warpgroups that multiply */
+    int turns;          /* 1: the consumers share a tile; 2: ping-pong, a tile each */
+    bool by_columns;    /* consumers that share a tile split its columns, else its rows */
+    int stages;         /* of the ring */
+    int cluster;        /* CTAs of a cluster: 1 or 2 */
+    bool share_columns; /* of a pair: one tile is above the other, and they share the columns'
+                         * operand; else they are side by side and share the rows' */
+    bool swapped;       /* wgmma's M side is D's n (rows of B), its N side D's m */
+} tile_kernel;
+
+typedef struct tile_shape {
+    int m;
+    int n;
+    int k;
+} tile_shape;
+
+/* What the model knows about a GPU; all of it is queried. */
+typedef struct tile_gpu {
+    int sms;
+    int pairs;         /* clusters of two CTAs that are resident at once */
+    double l2_bytes;   /* the size of the L2 */
+    double dram_bytes; /* DRAM's peak: bytes in a cycle of the SMs' highest clock */
+} tile_gpu;
+
+/* What it doesn't know: bench/fit.py fits these to the times of all kernels. Cycles are an SM's. */
+typedef struct tile_constants {
+    double start;         /* cycles of a launch until the first loads have landed */
+    double least_k_tile;  /* cycles of a k-tile at least: barriers, and a wgmma's latency */
+    double latency;       /* cycles from a request to its bytes */
+    double wgmma_rows;    /* cycles in which a wgmma reads its 64 rows from shared memory */
+    double pair_start;    /* cycles more of a launch with pairs */
+    double pair;          /* how much longer a k-tile of a pair takes: two CTAs wait */
+    double port_bytes;    /* that an SM loads from the L2 in a cycle, if no other one does */
+    double aligned_bytes; /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
+                           * multiple of 128 bytes apart ... */
+    double sector_bytes;  /* ... of 32 bytes, an L2 sector ... */
+    double ragged_bytes;  /* ... of 16 bytes: a tile's row begins and ends within a sector */
+    double outside_row;   /* cycles of a tile's row outside of the matrix, which TMA fills */
+    double dram_share;    /* of DRAM's peak rate that is reached */
+    double dram_write;    /* what a byte written to DRAM costs, in bytes read */
+    double l2_share;      /* of the L2 that keeps operands from one wave to the next */
+    double end_column;    /* cycles for a column of 64 rows of accumulators, to D */
+    double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
+    double end_ragged;    /* how much longer if rows of D are no multiple of 32 bytes */
+    double end_plain;     /* how much longer by plain stores, where n is no multiple of 8 */
+    double part_column;   /* cycles for a column of 64 rows of a part, to the workspace */
+    double sum_column;    /* the same for reading and adding it */
+    double sum_start;     /* cycles until the last part's CTA knows that it is the last */
+    double copy_start;    /* cycles of the launch that copies operands to a workspace */
+    double blend;         /* exponent: how little two limits add if they are close */
+    double price_multiply; /* cycles that the clock loses for a cycle of all tensor cores */
+    double price_byte;     /* the same for a byte that every SM receives */
+} tile_constants;
+
+/* First values, from bursts of v12 to v18: the family has not been timed. What those rungs don't do
+ * is a guess: part_column, sum_column, sum_start, copy_start, end_plain; so are least_k_tile,
+ * latency, wgmma_rows and l2_share. */
+static const tile_constants TILE_CONSTANTS = {
+    .start = 8300,
+    .least_k_tile = 120,
+    .latency = 1200,
+    .wgmma_rows = 16,
+    .pair_start = 2000,
+    .pair = 1.006,
+    .port_bytes = 105,
+    .aligned_bytes = 18200,
+    .sector_bytes = 12300,
+    .ragged_bytes = 9900,
+    .outside_row = 6.9,
+    .dram_share = 0.87,
+    .dram_write = 1.42,
+    .l2_share = 0.55,
+    .end_column = 9.8,
+    .end_turns = 1.36,
+    .end_ragged = 1.62,
+    .end_plain = 2,
+    .part_column = 16,
+    .sum_column = 16,
+    .sum_start = 2500,
+    .copy_start = 4000,
+    .blend = 7.2,
+    .price_multiply = 0.2,
+    .price_byte = 0.0004,
+};
+
+/* What a plan costs: cycles, and where they go. The parts add up to `cycles`. */
+typedef struct tile_cost {
+    double cycles;
+    double start;    /* the launch and the first loads */
+    double multiply; /* the tensor cores at their peak rate */
+    double loads;    /* that they wait for the L2 */
+    double pitch;    /* that they wait longer since rows are no multiple of 128 bytes apart */
+    double end;      /* the epilogue, as far as it isn't hidden */
+    double idle;     /* the last wave, times the share of workers that have no tile in it */
+    double cut;      /* parts of tiles, to the workspace and back */
+    double copy;     /* operands, to the workspace */
+    double dram;     /* that DRAM takes longer than the SMs */
+    double clock;    /* that the clock loses under load */
+} tile_cost;
+
+/* A kernel, and how it is launched. */
+typedef struct tile_plan {
+    int number; /* of the kernel and its form, from 1 on */
+    int kernel; /* its place in the table */
+    int pitch;  /* elements from a row of A and B to the next; more than k: they are copied first */
+    int tiles;  /* of D; of a kernel with pairs, pairs of tiles */
+    int workers; /* CTAs; of a kernel with pairs, pairs */
+    int waves;   /* of whole tiles */
+    bool cut;    /* the tiles after these waves are cut along k: each worker has an equal share */
+    tile_cost cost;
+} tile_plan;
+
+/* The number of pieces that cover `length`. */
+static inline int tile_pieces(int length, int piece) {
+    return length / piece + (length % piece != 0);
+}
+
+/* The rows of D that a tile covers, or a pair of tiles. */
+static inline int tile_step_m(const tile_kernel *kernel) {
+    const bool pair = kernel->cluster > 1 && kernel->share_columns != kernel->swapped;
+    return (kernel->swapped ? kernel->columns : kernel->rows) * (pair ? 2 : 1);
+}
+
+/* The columns of D that it covers. */
+static inline int tile_step_n(const tile_kernel *kernel) {
+    const bool pair = kernel->cluster > 1 && kernel->share_columns == kernel->swapped;
+    return (kernel->swapped ? kernel->rows : kernel->columns) * (pair ? 2 : 1);
+}
+
+/* The pitch of operands that are copied to a workspace: whole 128 bytes. */
+static inline int tile_copied_pitch(int k) { return tile_pieces(k, TILE_K) * TILE_K; }
+
+/* The time of two things that happen at once: the longer, and more if they are about equal. */
+static inline double tile_blend(double a, double b, double exponent) {
+    const double longer = fmax(a, b);
+    return longer * pow(1 + pow(fmin(a, b) / longer, exponent), 1 / exponent);
+}
+
+/* The tensor cores' cycles for a k-tile. A wgmma multiplies 64 rows by 16 of k; it takes as long as
+ * its multiplications, or as its reads of shared memory. */
+static inline double tile_multiply(const tile_kernel *kernel, const tile_constants *c) {
+    const int splits = kernel->by_columns ? kernel->consumers / kernel->turns : 1;
+    const double columns = (double)kernel->columns / splits;
+    const int wgmmas = TILE_K / 16 * (kernel->rows / 64) * splits;
+    return wgmmas * fmax(columns / 2, c->wgmma_rows + columns / 4);
+}
+
+/* The bytes that a CTA loads for a k-tile of this many rows and columns. Of the operand that a pair
+ * shares each CTA loads half. */
+static inline double tile_load_bytes(const tile_kernel *kernel, double rows, double columns) {
+    const int row_bytes = 2 * TILE_K;
+    if (kernel->cluster == 1)
+        return (rows + columns) * row_bytes;
+    return (kernel->share_columns ? rows + columns / 2 : rows / 2 + columns) * row_bytes;
+}
+
+/* The cycles of a k-tile while `ctas` CTAs work. */
+static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *shape,
+                                 const tile_constants *c, int pitch, double ctas) {
+    const double rows = fmin(kernel->rows, kernel->swapped ? shape->n : shape->m);
+    const double columns = fmin(kernel->columns, kernel->swapped ? shape->m : shape->n);
+    const double outside = kernel->rows - rows + kernel->columns - columns;
+    const double delivered = pitch % 64 == 0   ? c->aligned_bytes
+                             : pitch % 16 == 0 ? c->sector_bytes
+                                               : c->ragged_bytes;
+    const double loads =
+        tile_load_bytes(kernel, rows, columns) * (1 / c->port_bytes + ctas / delivered) +
+        outside * c->outside_row;
+    const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
+    const double cycles = tile_blend(fmax(tile_multiply(kernel, c), waits), loads, c->blend);
+    return kernel->cluster > 1 ? cycles * c->pair : cycles;
+}
+
+/* The bytes that DRAM moves. Each matrix is moved once; an operand again for a later wave, as far
+ * as the L2 has lost it. The tiles of a wave form about a square. Waves follow each other along n
+ * and read the same rows of A; the next row of waves reads all of B again. */
+static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape *shape,
+                                     const tile_gpu *gpu, const tile_constants *c) {
+    const double row = 2.0 * shape->k;
+    const double side = sqrt((double)gpu->sms * kernel->rows * kernel->columns);
+    const double kept = c->l2_share * gpu->l2_bytes;
+    const double lost_a = 1 - fmin(1, kept / (2 * side * row));
+    const double lost_b = 1 - fmin(1, kept / ((shape->n + side) * row));
+    const double again_a = fmax(0, shape->n / side - 1) * lost_a;
+    const double again_b = fmax(0, shape->m / side - 1) * lost_b;
+    return (shape->m * (1 + again_a) + shape->n * (1 + again_b)) * row +
+           2 * c->dram_write * shape->m * shape->n;
+}
+
+/* What the waves of a plan have in common. */
+typedef struct tile_waves {
+    const tile_kernel *kernel;
+    const tile_shape *shape;
+    const tile_gpu *gpu;
+    const tile_constants *c;
+    const tile_plan *plan;
+    double dram; /* DRAM's cycles for a k-tile of one worker */
+} tile_waves;
+
+/* Adds `count` waves in which `busy` workers have `k_tiles` k-tiles of a tile each, and write what
+ * they have in `after` cycles: to `written`, a part of the cost. */
+static inline void tile_add_waves(tile_cost *cost, double *written, const tile_waves *waves,
+                                  int count, double busy, int k_tiles, double after) {
+    const tile_kernel *kernel = waves->kernel;
+    const tile_constants *c = waves->c;
+    const double ctas = busy * kernel->cluster;
+    const double used = count * busy / waves->plan->workers;
+    const double peak = k_tiles * tile_multiply(kernel, c);
+    const double aligned = k_tiles * tile_k_tile(kernel, waves->shape, c, TILE_K, ctas);
+    const double all =
+        waves->plan->pitch % TILE_K == 0
+            ? aligned
+            : k_tiles * tile_k_tile(kernel, waves->shape, c, waves->plan->pitch, ctas);
+    /* In ping-pong the end of a tile overlaps with the multiplication of the next one, as far as
+     * that lasts, and takes longer. */
+    const double tile =
+        kernel->turns == 1 ? all + after : fmax(all, (all + after * c->end_turns) / 2);
+    const double bytes = 2.0 * k_tiles * (TILE_K * (kernel->rows + kernel->columns));
+    const double clock =
+        (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->sms;
+    const double dram = waves->dram * busy * k_tiles;
+    cost->multiply += used * peak;
+    cost->loads += used * (aligned - peak);
+    cost->pitch += used * (all - aligned);
+    *written += used * (tile - all);
+    cost->idle += (count - used) * tile;
+    cost->clock += count * clock;
+    cost->dram += count * (tile_blend(tile + clock, dram, c->blend) - tile - clock);
+}
+
+/* The number of workers, of `most` at most, that share the k-tiles of the last `tiles` tiles; 0:
+ * too few k-tiles for that. After whole waves it is all of them. Otherwise each tile has the same
+ * number of them, if there are two or more for each: the number that needs the fewest cycles. */
+static inline int tile_sharers(int tiles, int most, bool after_waves, int k_tiles, double k_tile,
+                               double sum) {
+    const long long total = (long long)tiles * k_tiles;
+    int best = 0;
+    double least = HUGE_VAL;
+    if (after_waves || 2 * tiles > most)
+        return total / most >= TILE_LEAST_K_TILES ? most : 0;
+    for (int parts = 2; parts * tiles <= most && parts <= TILE_MOST_PARTS; ++parts) {
+        const double cycles = tile_pieces(k_tiles, parts) * k_tile + parts * sum;
+        if (k_tiles / parts >= TILE_LEAST_K_TILES && cycles < least) {
+            least = cycles;
+            best = parts * tiles;
+        }
+    }
+    return best;
+}
+
+/* Makes the plan for a kernel: plan->kernel and plan->pitch are given. With `cut`, the tiles of a
+ * last wave that isn't full are cut along k; plan->cut is false if there are none, or k is short.
+ */
+static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
+                                  const tile_shape *shape, const tile_gpu *gpu,
+                                  const tile_constants *c, bool cut) {
+    const tile_cost nothing = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const int most = kernel->cluster > 1 ? gpu->pairs : gpu->sms;
+    const int k_tiles = tile_pieces(shape->k, TILE_K);
+    const int tiles =
+        tile_pieces(shape->m, tile_step_m(kernel)) * tile_pieces(shape->n, tile_step_n(kernel));
+    const int last = tiles % most;
+    const int sharing = kernel->consumers / kernel->turns; /* consumers of a tile */
+    /* Of a consumer's accumulators, 64 rows each. */
+    const double columns = (double)kernel->columns * (kernel->rows / 64) / sharing;
+    const double slower = shape->n % 16 == 0 ? 1 : shape->n % 8 == 0 ? c->end_ragged : c->end_plain;
+    const double end = columns * c->end_column * slower;
+    const double dram_rate = c->dram_share * gpu->dram_bytes;
+    const double dram = tile_dram_bytes(kernel, shape, gpu, c) / dram_rate / tiles / k_tiles;
+    const tile_waves waves = {kernel, shape, gpu, c, plan, dram};
+    tile_cost *cost = &plan->cost;
+
+    *cost = nothing;
+    cost->start = c->start + (kernel->cluster > 1 ? c->pair_start : 0);
+    plan->tiles = tiles;
+    plan->cut = false;
+    int sharers = 0;
+    if (cut && last > 0)
+        sharers = tile_sharers(last, most, tiles > most, k_tiles,
+                               tile_k_tile(kernel, shape, c, plan->pitch, gpu->sms),
+                               columns * c->sum_column);
+    if (sharers == 0) {
+        plan->waves = tile_pieces(tiles, most);
+        plan->workers = tile_pieces(tiles, plan->waves); /* the fewest for this number of waves */
+        tile_add_waves(cost, &cost->end, &waves, plan->waves - 1, plan->workers, k_tiles, end);
+        tile_add_waves(cost, &cost->end, &waves, 1, tiles - (plan->waves - 1) * plan->workers,
+                       k_tiles, end);
+        cost->end += kernel->turns == 1 ? 0 : end; /* nothing hides the last one */
+    } else {
+        /* Where shares don't fit tiles, a worker's share begins in one tile and ends in the next.
+         */
+        const bool fit = sharers % last == 0;
+        const int share = (int)(((long long)last * k_tiles + sharers - 1) / sharers);
+        const int parts = sharers / last + (fit ? 0 : 2); /* of a tile, at most */
+        plan->cut = true;
+        plan->waves = tiles / most;
+        plan->workers = sharers;
+        tile_add_waves(cost, &cost->end, &waves, plan->waves, most, k_tiles, end);
+        tile_add_waves(cost, &cost->cut, &waves, 1, sharers, share,
+                       (fit ? 1 : 2) * columns * c->part_column);
+        cost->cut += c->sum_start + parts * columns * c->sum_column;
+        cost->end += end;
+    }
+    if (plan->pitch != shape->k) /* read and written: 4 bytes an element */
+        cost->copy = c->copy_start + 4 * ((double)shape->m + shape->n) * shape->k / dram_rate;
+    cost->cycles = cost->start + cost->multiply + cost->loads + cost->pitch + cost->end +
+                   cost->idle + cost->cut + cost->copy + cost->dram + cost->clock;
+}
+
+/* Puts the plan among the `found` best so far, of at most `wanted`, in their order. Returns how
+ * many there are then. */
+static inline int tile_rank(tile_plan *plans, int found, int wanted, const tile_plan *plan) {
+    int place = found;
+    for (; place > 0 && plan->cost.cycles < plans[place - 1].cost.cycles; --place)
+        if (place < wanted)
+            plans[place] = plans[place - 1];
+    if (place < wanted)
+        plans[place] = *plan;
+    return found < wanted ? found + 1 : found;
+}
+
+/* What a kernel can do: whole tiles of operands that are as they are; or also a last wave that is
+ * cut along k, and operands that are copied to a workspace, with rows TMA takes. A kernel has as
+ * many numbers: whole and, if it can, cut. */
+enum tile_forms { TILE_WHOLE = 1, TILE_WHOLE_AND_CUT = 2 };
+
+/* Stores the `wanted` best plans over a table of kernels, the best first, and returns how many
+ * there are: over all numbers, from 1 on, if `number` is 0, else of that one alone, whose tiles
+ * stay whole if they can't be cut. TMA takes rows that are multiples of 16 bytes apart; others are
+ * copied, and may be where rows are no multiple of 32 bytes apart. */
+static inline int tile_choose(tile_plan *plans, int wanted, const tile_kernel *kernels, int count,
+                              enum tile_forms forms, int number, const tile_shape *shape,
+                              const tile_gpu *gpu, const tile_constants *c) {
+    const int first = number > 0 ? number - 1 : 0;
+    const int end = number > 0 ? number : count * (int)forms;
+    const int most_copies = forms == TILE_WHOLE_AND_CUT && shape->k % 16 > 0;
+    int found = 0;
+    for (int i = first; i < end; ++i)
+        for (int copied = shape->k % 8 > 0; copied <= most_copies; ++copied) {
+            const bool cut = i % (int)forms > 0;
+            tile_plan plan;
+            plan.number = i + 1;
+            plan.kernel = i / (int)forms;
+            plan.pitch = copied ? tile_copied_pitch(shape->k) : shape->k;
+            tile_make_plan(&plan, &kernels[plan.kernel], shape, gpu, c, cut);
+            if (cut == plan.cut || number > 0)
+                found = tile_rank(plans, found, wanted, &plan);
+        }
+    return found;
+}
+
+/* The part of a cost that is largest, beside the start and the multiplications. */
+static inline const char *tile_largest(const tile_cost *cost) {
+    const char *const names[] = {"loads", "pitch", "epilogue", "last wave",
+                                 "cut",   "copy",  "DRAM",     "clock"};
+    const double cycles[] = {cost->loads, cost->pitch, cost->end,  cost->idle,
+                             cost->cut,   cost->copy,  cost->dram, cost->clock};
+    int largest = 0;
+    for (int i = 1; i < 8; ++i)
+        largest = cycles[i] > cycles[largest] ? i : largest;
+    return names[largest];
+}
+
+/* Writes the kernel's name to text[size]: "128 x 256, 4 stages, cooperative, 2x1, swapped". */
+static inline void tile_name(char *text, size_t size, const tile_kernel *kernel) {
+    snprintf(text, size, "%d x %d, %d stages, %s%s%s", kernel->rows, kernel->columns,
+             kernel->stages,
+             kernel->consumers == 1 ? "one consumer"
+             : kernel->turns > 1    ? "ping-pong"
+             : kernel->by_columns   ? "cooperative by columns"
+                                    : "cooperative",
+             kernel->cluster == 1    ? ""
+             : kernel->share_columns ? ", 2x1"
+                                     : ", 1x2",
+             kernel->swapped ? ", swapped" : "");
+}
+
+/* Prints plans, one a line: the microseconds that the model expects, and where they go. `hertz` is
+ * the SMs' highest clock. */
+static inline void tile_explain(FILE *out, const tile_plan *plans, int count,
+                                const tile_kernel *kernels, double hertz) {
+    fprintf(out, "%6s  %-48s %7s %5s %6s %8s | %6s %8s %6s %6s %8s %9s %6s %6s %6s %6s  %s\n",
+            "kernel", "tile", "workers", "cut", "copied", "us", "start", "multiply", "loads",
+            "pitch", "epilogue", "last wave", "cut", "copy", "DRAM", "clock", "most");
+    for (int i = 0; i < count; ++i) {
+        const tile_plan *plan = &plans[i];
+        const tile_cost *cost = &plan->cost;
+        const double us = 1e6 / hertz;
+        char name[96];
+        tile_name(name, sizeof name, &kernels[plan->kernel]);
+        fprintf(out,
+                "%6d  %-48s %7d %5s %6s %8.1f | %6.1f %8.1f %6.1f %6.1f %8.1f %9.1f %6.1f %6.1f "
+                "%6.1f %6.1f  %s\n",
+                plan->number, name, plan->workers, plan->cut ? "yes" : "no",
+                cost->copy > 0 ? "yes" : "no", cost->cycles * us, cost->start * us,
+                cost->multiply * us, cost->loads * us, cost->pitch * us, cost->end * us,
+                cost->idle * us, cost->cut * us, cost->copy * us, cost->dram * us, cost->clock * us,
+                tile_largest(cost));
+    }
+}
+
+#endif

@@ -1,0 +1,65 @@
+// The family of tiles that a choosing rung has: each is an instance of its kernel. The list is a
+// header of its own, so that machines for which every instance takes long to compile have a shorter
+// one. A list, not code: the words in it are tile_choice.h's.
+#pragma once
+
+// Rows of the tile, along wgmma's M; columns, along its N; how the consumers and the pair share
+// them. The first model picked them, before any was timed, after the tiles that cuBLASLt takes
+// most.
+#define TILE_FAMILY(TILE)                                                                          \
+    TILE(256, 200, BY_ROWS, NO_PAIR)                                                               \
+    TILE(256, 200, BY_ROWS, SHARE_A)                                                               \
+    TILE(256, 192, BY_ROWS, NO_PAIR)                                                               \
+    TILE(256, 192, BY_ROWS, SHARE_B)                                                               \
+    TILE(192, 208, BY_COLUMNS, SHARE_B)                                                            \
+    TILE(192, 192, BY_COLUMNS, NO_PAIR)                                                            \
+    TILE(192, 192, BY_COLUMNS, SHARE_B)                                                            \
+    TILE(192, 176, BY_COLUMNS, NO_PAIR)                                                            \
+    TILE(128, 256, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 256, BY_ROWS, SHARE_B)                                                               \
+    TILE(128, 240, BY_ROWS, SHARE_B)                                                               \
+    TILE(128, 200, PING_PONG, NO_PAIR)                                                             \
+    TILE(128, 192, BY_ROWS, SHARE_B)                                                               \
+    TILE(128, 184, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 176, PING_PONG, SHARE_B)                                                             \
+    TILE(128, 168, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 160, PING_PONG, SHARE_B)                                                             \
+    TILE(128, 144, PING_PONG, SHARE_B)                                                             \
+    TILE(128, 136, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 128, BY_ROWS, SHARE_B)                                                               \
+    TILE(128, 128, PING_PONG, NO_PAIR)                                                             \
+    TILE(128, 112, BY_ROWS, SHARE_A)                                                               \
+    TILE(128, 96, BY_ROWS, NO_PAIR)                                                                \
+    TILE(128, 88, BY_ROWS, SHARE_A)                                                                \
+    TILE(128, 64, BY_ROWS, NO_PAIR)                                                                \
+    TILE(64, 112, ALONE, NO_PAIR)                                                                  \
+    TILE(64, 80, ALONE, SHARE_B)                                                                   \
+    TILE(64, 40, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 32, ALONE, SHARE_A)                                                                   \
+    TILE(64, 24, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 16, ALONE, SHARE_A)
+
+// The same, with A and B exchanged: most are for few rows of A.
+#define EXCHANGED_FAMILY(TILE)                                                                     \
+    TILE(256, 200, BY_ROWS, NO_PAIR)                                                               \
+    TILE(256, 160, BY_ROWS, SHARE_B)                                                               \
+    TILE(192, 208, BY_COLUMNS, SHARE_B)                                                            \
+    TILE(128, 224, BY_ROWS, SHARE_B)                                                               \
+    TILE(128, 200, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 176, PING_PONG, SHARE_B)                                                             \
+    TILE(128, 160, BY_ROWS, NO_PAIR)                                                               \
+    TILE(128, 160, PING_PONG, SHARE_B)                                                             \
+    TILE(128, 104, BY_ROWS, SHARE_A)                                                               \
+    TILE(128, 96, BY_ROWS, NO_PAIR)                                                                \
+    TILE(128, 80, BY_ROWS, SHARE_A)                                                                \
+    TILE(128, 64, BY_ROWS, SHARE_A)                                                                \
+    TILE(64, 96, ALONE, SHARE_B)                                                                   \
+    TILE(64, 80, ALONE, SHARE_B)                                                                   \
+    TILE(64, 56, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 48, ALONE, SHARE_A)                                                                   \
+    TILE(64, 40, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 32, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 24, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 24, ALONE, SHARE_A)                                                                   \
+    TILE(64, 16, ALONE, NO_PAIR)                                                                   \
+    TILE(64, 8, ALONE, NO_PAIR)
