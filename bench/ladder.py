@@ -33,6 +33,7 @@ from pathlib import Path
 from bench import gpu_users, process, rung_run, selection, shapes, tables
 from bench.process import CannotRun, DoesNotTake, RungFailed
 from bench.progress import Progress
+from bench.record_file import RecordFile
 from bench.records import merge, recorded
 from bench.records.merge import Mismatch
 from bench.records.vocabulary import BOTH
@@ -125,8 +126,7 @@ class Ladders:
         self.progress = Progress()
         self.last = None  # the entry that ran last
         self.folder = None  # of what the rungs write
-        self.partial = None  # the path of what is finished
-        self.keeps = not (options.out and recorded.is_written_to(options.out))
+        self.file = RecordFile(options.out, name_words(tasks), self.date, self.progress.note)
 
     def json_path(self, entry):
         """Where a run's program writes."""
@@ -165,7 +165,7 @@ class Ladders:
             collected.failures[name] = outcome = str(error)
         if name in collected.failures:
             self.progress.note(f"{entry.label} FAILED: {outcome}")
-        self.keep()
+        self.file.keep(merge.combine_run(self.tasks, self, self.users, stopped=True))
         return outcome, collected.without(name)
 
     def add(self, run, collected):
@@ -191,57 +191,17 @@ class Ladders:
             except Mismatch as error:
                 task, _ = self.ladders.popitem()
                 if not any(any(one.runs.values()) for one in self.ladders.values()):
-                    self.remove_partial()
+                    self.file.remove_partial()
                     raise
                 self.dropped[task] = str(error)
             finally:
                 self.progress.close()
 
-    # The file.
-
-    def path(self):
-        """Where it goes."""
-        words = name_words(self.tasks)
-        name = recorded.file_name(self.first_run["gpu"], words, self.date)
-        return self.options.out or recorded.RESULTS / name
-
-    def keep(self):
-        """Writes what is finished, as an interrupted run beside the record's path: all that is left of
-        a ladder that is killed. Says once that it cannot be written."""
-        run = merge.combine_run(self.tasks, self, self.users, stopped=True)
-        if run is None or not self.keeps:
-            return
-        try:
-            self.partial = self.path().with_name(f"{self.path().name}.partial")
-            recorded.write_json(self.partial, run)
-        except OSError as error:
-            self.keeps = False
-            self.progress.note(f"WARNING: what is finished is not kept on the way: {error}")
-
-    def remove_partial(self):
-        """Takes it away."""
-        if self.partial:
-            self.partial.unlink(missing_ok=True)
-
-    def write(self, run):
-        """Writes and prints the record. RuntimeError if it cannot be read again: that has to be known
-        now."""
-        path = self.path()
-        recorded.write_json(path, run)
-        self.remove_partial()
-        tables.print_run(run)
-        print(f"recorded in {path}")
-        try:
-            if not recorded.is_written_to(path):
-                recorded.load_record(path)
-        except ValueError as error:
-            raise RuntimeError(f"it is kept, but not as it should be: {error}") from error
-
     def report(self):
         """Writes and prints what there is; returns the exit status."""
         run = merge.combine_run(self.tasks, self, self.users, self.interrupted)
         if run:
-            self.write(run)
+            self.file.write(run, tables.print_run)
         elif self.cannot_run and not self.interrupted:
             raise CannotRun(self.cannot_run)
         else:

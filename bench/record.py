@@ -27,7 +27,7 @@ from bench.process import CANNOT_RUN_HERE, UsageError
 from bench.records import recorded
 
 BENCH = recorded.ROOT / "bench"
-UPPER = "v12,v13,v14,v15,v16,v17,v18"  # what the last pages compare
+UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23"  # what the last pages compare
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
 UNSEEN = (
@@ -35,12 +35,18 @@ UNSEEN = (
     "20480x1024x512"
 )
 FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
-# The variants, but for v18's, which are its choices; and their rungs.
-VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch") if path.stem[:3] != "v18"}
+# Few rows, and a last wave that is nearly empty; and rows that TMA can't take.
+ROWS = "16x8192x8192,1x8192x8192,16x4096x14336,64x4096x14336,128x4736x15296"
+ODD = "16x8191x8191,1x8193x8191,16x4097x14335,64x4095x14337,128x4737x15295,2047x2049x2051"
+# The variants, but for those of the rungs that are measured at shapes of their own; and their rungs.
+OF_OTHER_SHAPES = ("v18", "v19", "v20", "v21", "v23")
+VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch")}
+VARIED = {name for name in VARIED if recorded.rung_of(name) not in OF_OTHER_SHAPES}
 TRIED = ",".join(sorted(VARIED | {recorded.rung_of(name) for name in VARIED}))
 VARIANTS = "--build build --build build/variants"
 BURST = "--passes 5 --rounds 2"
 SUSTAINED = "--protocol sustained --passes 5 --rounds 1"
+SWEPT = "the last rung beside cuBLASLt's best, in one process"
 OF_ALL = "--heuristics all"  # cuBLASLt's best is that of all its configurations
 SECONDS_TO_END = 20  # for a run to write what it has, when its time is over
 
@@ -60,6 +66,7 @@ class Run:
     options: str = ""
     program: str = "bench.ladder"
     missing: str = ""  # what has to be built first
+    apart: bool = False  # only where it is named
 
     def command(self, device) -> list[str]:
         words = [*shlex.split(self.options), "--device", str(device)]
@@ -81,12 +88,23 @@ RUNS = (
     Run(
         "sizes",
         "squares and shapes of models, except those of burst",
-        f"{BURST} --steps v12,v14,v16,v17,v18 --sizes 512,1024,2048,16384,models",
+        f"{BURST} --steps v12,v14,v16,v17,v18,v22,v23 --sizes 512,1024,2048,16384,models",
+    ),
+    Run("aligned", f"60 shapes of whole tiles: {SWEPT}", "--sizes aligned:1", "bench.sweep"),
+    Run("any", "60 shapes with n and k multiples of 8", "--sizes any:1", "bench.sweep"),
+    Run("rows", "60 shapes of 128 rows at most", "--sizes rows:1,few", "bench.sweep"),
+    Run("odd", "60 shapes with odd rows", "--sizes odd:1", "bench.sweep"),
+    Run(
+        "judged",
+        "all of these from another seed: to judge, not to tune by",
+        "--sizes aligned:2,any:2,rows:2,few,odd:2",
+        "bench.sweep",
+        apart=True,
     ),
     Run(
         "calls",
         "the time of one call, from an idle stream to its result",
-        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18"
+        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v23"
         " --sizes 512,1024,2048,16x8192x8192",
     ),
     Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
@@ -98,6 +116,18 @@ RUNS = (
         "v18 and each of its kernels, at shapes that its model was not fitted to",
         f"{VARIANTS} {BURST} --steps {CHOICES} --sizes {UNSEEN},{FITTED} --heuristics 0",
     ),
+    Run(
+        "few-rows",
+        "few rows, and a last wave to cut",
+        f"{BURST} --steps v18,v19,v20,v21,v22,v23 --sizes {ROWS}",
+    ),
+    Run(
+        "few-rows-variants",
+        "the same, and small products, with variants of v19, v20 and v23",
+        f"{VARIANTS} {BURST} --sizes {ROWS},512,1024 --steps v19,v19-default-hints,v19-shallow,v20,"
+        "v20-cut-always,v20-two-parts,v23,v23-prefetch",
+    ),
+    Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23 --sizes {ODD}"),
     Run("energy", "the energy of a rung, by its parts", program="bench.energy.measure"),
     Run(
         "counters",
@@ -125,7 +155,7 @@ NAMES = ", ".join(run.name for run in RUNS)
 
 def chosen(only):
     """The runs of those names, in the order of RUNS. UsageError for a name that is none."""
-    wanted = NAMES.split(", ") if only is None else only.split(",")
+    wanted = [run.name for run in RUNS if not run.apart] if only is None else only.split(",")
     unknown = sorted(set(wanted) - set(NAMES.split(", ")))
     if unknown:
         raise UsageError(f"--only: no run is called '{unknown[0]}'; there are {NAMES}")
@@ -172,7 +202,7 @@ def record_main(arguments):
     """The whole program; returns its exit status."""
     parser = process.parser(__doc__)
     add = parser.add_argument
-    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all)")
+    add("--only", metavar="NAME,...", help=f"of {NAMES} (default: all but judged)")
     add("--list", action="store_true", help="print the runs and their commands; run nothing")
     add("--deadline", type=selection.positive, metavar="S", help="seconds for all (default: none)")
     add("--device", type=selection.index, default=0, metavar="I", help="which GPU (default: 0)")

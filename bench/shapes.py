@@ -1,8 +1,11 @@
-"""Which shapes a sweep goes over: those that a person writes down, and lists that have a name."""
+"""Which shapes a sweep goes over: those that a person writes down, lists that have a name, and
+families that are drawn from a seed."""
 
 from __future__ import annotations
 
 import re
+from decimal import Context, Decimal, localcontext
+from functools import cache
 
 from bench.process import UsageError
 from bench.records.vocabulary import MOVES, MOVING, PRODUCTS
@@ -20,12 +23,88 @@ MODELS = (
     (128, 8192, 8192),
     (81920, 256, 256),
 )
+# Few rows of A: reading B once is all the work.
+FEW = tuple((m, *rest) for rest in ((8192, 8192), (4096, 14336)) for m in (1, 2, 4, 8, 16))
 MOVED_MODELS = ((4096, 14336), (4096, 16384), (81920, 256))
 LARGEST = 2**31 - 1
 SPELLING = (
-    "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models or all, or several "
-    "with commas between"
+    "write 8192, 4096x14336x4096 (of the t track 4096x16384), squares, models, all, few, a family and "
+    "its seed such as any:1, or several with commas between"
 )
+
+# --- families -------------------------------------------------------------------------------------
+
+FAMILY_SHAPES, MOST_SHAPES = 60, 240
+CLASSES = 4  # each shape belongs to one: seeds that differ modulo this share none
+LARGEST_DRAWN = 32768
+MOST_ELEMENTS = 2**29  # of A, B and D together: with four D and two copies of all 8 GB at most
+LAYERS = (4096, 5120, 7168, 8192, 14336, 28672)  # what n and k of `rows` are
+EXACT = Context(prec=40)  # Decimal rounds alike on every machine
+
+
+def random_bits(state):
+    """Endless 64-bit numbers by SplitMix64, which no version of Python changes."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+        yield mixed ^ mixed >> 31
+
+
+def log_uniform(bits, low, high):
+    """A whole number from low to high whose logarithm is uniform."""
+    with localcontext(EXACT):
+        part = Decimal(next(bits)) / 2**64
+        return int(low * (part * (Decimal(high + 1) / low).ln()).exp())
+
+
+def aligned(bits):
+    """m and n are multiples of 128, k of 64, up to 16384."""
+    m, n = (128 * log_uniform(bits, 1, 128) for _ in "mn")
+    return m, n, 64 * log_uniform(bits, 1, 256)
+
+
+def any_m(bits):
+    """Any m, n and k multiples of 8; from 16 to 32768."""
+    n, k = (8 * log_uniform(bits, 2, LARGEST_DRAWN // 8) for _ in "nk")
+    return log_uniform(bits, 16, LARGEST_DRAWN), n, k
+
+
+def rows(bits):
+    """m from 1 to 128, half of them powers of two; n and k are those of models' layers."""
+    powers = next(bits) % 2
+    m = 2 ** (next(bits) % 8) if powers else log_uniform(bits, 1, 128)
+    return m, *(LAYERS[next(bits) % len(LAYERS)] for _ in "nk")
+
+
+def odd(bits):
+    """As `any`, but n or k, or both, a third each, are no multiples of 8."""
+    ragged = next(bits) % 3
+    m, n, k = (log_uniform(bits, 16, LARGEST_DRAWN) for _ in "mnk")
+    return m, n - n % 8 if ragged == 1 else n, k - k % 8 if ragged == 2 else k
+
+
+FAMILIES = {  # how one is drawn, GFLOP from and to, and what must hold as well
+    "aligned": (aligned, 4, 3000, lambda n, k: True),
+    "any": (any_m, 1, 2000, lambda n, k: True),
+    "rows": (rows, 0, 2000, lambda n, k: True),
+    "odd": (odd, 1, 2000, lambda n, k: n % 8 or k % 8),
+}
+FAMILY = re.compile(rf"({'|'.join(FAMILIES)}):([0-9]{{1,6}})(?::([0-9]{{1,3}}))?")
+
+
+@cache
+def drawn(family, seed, count):
+    """The first shapes (m, n, k) of a family and a seed, each once."""
+    draw, least, most, fits = FAMILIES[family]
+    bits, found = random_bits(list(FAMILIES).index(family) << 32 | seed), {}
+    while len(found) < count:
+        m, n, k = draw(bits)
+        size = m * k + n * k + m * n <= MOST_ELEMENTS and least <= 2e-9 * m * n * k <= most
+        own = next(random_bits((m << 20 | n) << 20 | k)) % CLASSES == seed % CLASSES
+        if size and own and fits(n, k):
+            found[m, n, k] = None
+    return tuple(found)
 
 
 def measure_of_track(track):
@@ -41,6 +120,8 @@ def named(word, moves):
         "models": MOVED_MODELS if moves else MODELS,
     }
     shapes["all"] = shapes["squares"] + shapes["models"]
+    if not moves:
+        shapes["few"] = FEW
     return shapes.get(word)
 
 
@@ -57,6 +138,12 @@ def written(word):
 def of_word(word, track):
     """The shapes that one word of the list means for a track; none if they aren't of its kind."""
     measure = measure_of_track(track)
+    family = FAMILY.fullmatch(word)
+    if family:
+        count = int(family[3] or FAMILY_SHAPES)
+        if not 1 <= count <= MOST_SHAPES:
+            raise UsageError(f"--sizes: '{word}': 1 to {MOST_SHAPES} shapes are drawn")
+        return () if measure is MOVES else drawn(family[1], int(family[2]), count)
     shapes = named(word, measure is MOVES)
     if shapes is not None:
         return shapes

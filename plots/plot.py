@@ -19,6 +19,7 @@ from pathlib import Path
 from bench.records import recorded
 from plots import ideas
 from plots.draw import (
+    any_shape,
     energy,
     power,
     records,
@@ -33,7 +34,7 @@ from plots.draw import (
 )
 
 PICTURES = (tracks.Ladder, share_and_clock, roofline, sizes, sustained)
-PICTURES += (tracks.Shapes("a"), tracks.Shapes("t"), energy, power)
+PICTURES += (any_shape, tracks.Shapes("a"), tracks.Shapes("t"), energy, power)
 
 
 def draw(pyplot, picture, runs, folder):

@@ -323,11 +323,23 @@ def check_run(record):
         check_ladder(one, f"ladders[{index}].")
 
 
+def check_sweep(record):
+    """Every shape stands there once, with as many times of everybody as there are rounds."""
+    points = record["points"]
+    shapes = [tuple(point[name] for name in PRODUCTS.dimensions) for point in points]
+    require(len(set(shapes)) == len(shapes), "points", "a shape stands there twice")
+    for index, point in enumerate(points):
+        for name, found in point.get("seconds", {}).items():
+            good = len(found) == record["rounds"]
+            require(good, f"points[{index}].seconds.{name}", f"holds {len(found)}")
+
+
 CHECKS = {
     "ladder": check_ladder,
     "counters": check_counters,
     "run": check_run,
     "energy": check_energy,
+    "sweep": check_sweep,
     "trace": traces.check,
 }
 

@@ -26,7 +26,7 @@ from bench.records.vocabulary import (
 
 DATE = "%Y-%m-%dT%H:%M:%SZ"
 # kind -> the one that is read
-SCHEMAS = {"ladder": 1, "counters": 1, "run": 2, "emulated": 2, "trace": 1, "energy": 1}
+SCHEMAS = {"ladder": 1, "counters": 1, "run": 2, "emulated": 2, "trace": 1, "energy": 1, "sweep": 1}
 
 
 class Invalid(ValueError):
@@ -330,6 +330,32 @@ RUN = head(
     without_result=[{"track": tuple(TRACKS), "protocol": PROTOCOLS, "shape": SHAPE, "why": text}],
 )
 
+TIMES = {"step cublas cublaslt": [positive, 1], "early?": [positive, 1]}
+POINT = {
+    "m n k copies launches": count,
+    "kernel?": count,
+    "seconds": TIMES,
+    "sm_clock_ghz": {...: nullable(positive)},
+    "digest": DIGEST,
+    "returned": count,
+    "winner": {"number": whole, "name": text},
+}
+SWEEP = head(
+    "sweep",
+    **STEP,
+    idea=text,
+    gpu=GPU,
+    interrupted=flag,
+    gpu_processes=GPU_PROCESSES,
+    sizes=text,
+    protocol="burst",
+    problem={"computation inputs": word, "seed": whole},
+    passes=1,
+    rounds=count,
+    check=("full", "sample"),
+    points=[failed_or({"m n k": count}, POINT), 1],
+)
+
 COUNTED = {"kernel": text, "launches": count, "counters": {...: nullable(number)}}
 COUNTERS = head(
     "counters",
@@ -420,6 +446,7 @@ ENERGY["counted?"] = nullable({"ncu": nullable(word), "parts": [failed_or(PART, 
 
 FORMS = {
     "energy": ENERGY,
+    "sweep": SWEEP,
     "ladder": ladder(1),
     "counters": by_measure(lambda measure: {**COUNTERS, "problem": problem(measure)}),
     "run": RUN,

@@ -23,6 +23,7 @@ class Records:
     files: Sequence = ()  # the same, file by file; what is in one file was measured in one go
     traces: Sequence = ()  # of a CTA each
     energy: Sequence = ()  # runs of a rung's parts
+    sweeps: Sequence = ()  # of a rung over many shapes
 
     @cached_property
     def home(self):
@@ -98,21 +99,21 @@ def load(paths=()):
     """The records in these files, or all in bench/results. ValueError for one that is broken."""
     places = paths or sorted(recorded.RESULTS.glob("*.json"))
     files = [[record for _, record in recorded.places_in(path)] for path in places]
-    traces, energy = (
+    traces, energy, sweeps = (
         [run for runs in files for run in runs if run["kind"] == kind]
-        for kind in ("trace", "energy")
+        for kind in ("trace", "energy", "sweep")
     )
     files = [[run for run in runs if run["kind"] in ("ladder", "counters")] for runs in files]
     runs = [run for of_file in files for run in of_file]
     if not paths:
         runs.sort(key=recorded.precedence(runs, recorded.home()))
-        return Records(runs, False, files, recorded.all_traces(), energy)
+        return Records(runs, False, files, recorded.all_traces(), energy, sweeps)
     for path, of_file in zip(paths, files):
         if of_file and not any(
             one["kind"] != "ladder" or recorded.rungs_only(one) for one in of_file
         ):
             raise ValueError(f"{path}: it has variants of rungs; they belong in the notes alone")
-    return Records(runs, True, files, traces, energy)
+    return Records(runs, True, files, traces, energy, sweeps)
 
 
 def alike(runs):

@@ -26,6 +26,7 @@ RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
 
 MULTIPROCESSORS = 4  # of the emulated device
 SEVERAL_TILES = "several tiles per CTA"
+LONG_ROWS = "rows that TMA does not take"
 
 # ---------------------------------------------------------------- rungs and their shapes
 
@@ -35,13 +36,16 @@ class Shape:
     m: int
     n: int
     k: int = 0  # none, where words are moved
+    kernel: int = 0  # the one that a rung with several takes, from 1; 0: it chooses
 
     def __str__(self) -> str:
-        return f"{self.m} x {self.n}" + (f" x {self.k}" if self.k else "")
+        kernel = f", kernel {self.kernel}" if self.kernel else ""
+        return f"{self.m} x {self.n}" + (f" x {self.k}" if self.k else "") + kernel
 
     def options(self) -> list[str]:
         k = ["--k", str(self.k)] if self.k else []
-        return ["--m", str(self.m), "--n", str(self.n), *k]
+        kernel = ["--kernel", str(self.kernel)] if self.kernel else []
+        return ["--m", str(self.m), "--n", str(self.n), *k, *kernel]
 
     def exact_inputs(self) -> str:
         """Those with which every result is exact, so that a rung checks once."""
@@ -78,6 +82,7 @@ CHOSEN_AT: dict[Kernel, Shape] = {
     (128, 128, 2): Shape(272, 584, 440),
     (128, 64, 1): Shape(536, 40, 568),
 }
+PAIRS = ("SHARE_A", "SHARE_B")
 FULLEST: Kernel = (128, 200, 2)  # turns, and a dense staging memory: most can go wrong
 
 
@@ -113,6 +118,65 @@ def edges_of_choices(source: str) -> list[tuple]:
     ]
 
 
+@dataclass(frozen=True)
+class Member:
+    """A kernel of a family: its tile, its consumers, what a pair shares, whether A and B are
+    exchanged."""
+
+    rows: int
+    columns: int
+    work: str
+    pair: str
+    exchanged: bool
+
+    def __str__(self) -> str:
+        exchanged = ["exchanged"] if self.exchanged else []
+        return " ".join([f"{self.rows} x {self.columns}", self.work, self.pair, *exchanged])
+
+
+WHOLE_FAMILY = ROOT / "common" / "device" / "tile_family.cuh"
+SAMPLE = ROOT / "common" / "emulator" / "device" / "tile_family.cuh"  # that the emulator has
+
+
+def family(header: Path = SAMPLE) -> list[Member]:
+    """The kernels in their order, those with A and B exchanged last."""
+    found, exchanged = [], False
+    for line in header.read_text().splitlines():
+        exchanged |= line.startswith("#define EXCHANGED_FAMILY")
+        if match := re.match(r"    TILE\((\d+), (\d+), (\w+), (\w+)\)", line):
+            found.append(Member(int(match[1]), int(match[2]), match[3], match[4], exchanged))
+    return found
+
+
+def edges_of_families(source: str) -> list[tuple]:
+    """The same of a rung whose kernels are a family: each at a ragged shape, where a CTA or a pair
+    has several tiles, and k-tiles that go around its ring."""
+    any_row = ".any_row = true," in source
+    members = [one for one in family() if any_row or not one.exchanged]
+    ragged = {str(one): (n, Shape(296, 584, 440, n)) for n, one in enumerate(members, 1)}
+    # By turns, in pairs, with a staging memory of dense rows: most can go wrong.
+    fullest = next(str(one) for one in members if one.work == "PING_PONG" and one.pair != "NO_PAIR")
+    pairs = {pair: str(next(one for one in members if one.pair == pair)) for pair in PAIRS}
+    return [
+        ("one tile", True, Shape(128, 128, 64)),
+        ("a corner of a tile", True, Shape(1, 8, 8)),
+        *((f"tiles of {name}", name != fullest, at) for name, (_, at) in ragged.items()),
+        (SEVERAL_TILES, True, ragged[fullest][1]),
+        *(
+            (f"a pair with {pair}", True, Shape(40, 72, 584, ragged[pairs[pair]][0]))
+            for pair in PAIRS
+        ),
+        ("few rows", any_row, Shape(5, 584, 584)),
+        ("a tile in parts", any_row, Shape(64, 128, 2312)),
+        # Even numbers cut the last wave: of the first kernel, of a pair, of ping-pong.
+        ("tiles in parts", any_row, Shape(296, 584, 568, 2)),
+        ("a pair's tiles in parts", any_row, Shape(200, 584, 568, 4)),
+        ("ping-pong's tiles in parts", any_row, Shape(896, 64, 568, 12)),
+        (LONG_ROWS, any_row, Shape(129, 203, 135)),
+        ("rows of one element", any_row, Shape(3, 1, 1)),
+    ]
+
+
 def edges_of_products(source: str) -> list[tuple]:
     """The same of all others."""
     cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
@@ -125,23 +189,35 @@ def edges_of_products(source: str) -> list[tuple]:
     # By turns: three tiles for each CTA, two for a consumer. 9 narrow tiles take less than 5 wide
     # ones, 16 narrow ones no less than 8.
     several = (2 * workers if turns or wide else workers) + 1
+    # Rows of D are columns of the tile, and the other way round; then the tile is that of v19.
+    exchanged = "BM = 128; // rows of B" in source
+    shape = (lambda rows, columns, k: Shape(columns, rows, k)) if exchanged else Shape
+    cuts, any_row = "CUT_COST" in source, ".any_row = true," in source
     return [
-        ("one tile", True, Shape(m, n, k)),
-        ("fewer k-tiles than stages", True, Shape(m, 2 * n, max(stages - 1, 1) * k)),
-        (SEVERAL_TILES, True, Shape(m, several * n, (stages + 1) * k)),
-        ("a short tile for each consumer", turns, Shape(m, (workers + 1) * n, k)),
-        ("several wide tiles per CTA", wide, Shape(m, 4 * workers * n, (stages + 1) * k)),
+        ("one tile", True, shape(m, n, k)),
+        ("fewer k-tiles than stages", True, shape(m, 2 * n, max(stages - 1, 1) * k)),
+        (SEVERAL_TILES, True, shape(m, several * n, (stages + 1) * k)),
+        ("a short tile for each consumer", turns, shape(m, (workers + 1) * n, k)),
+        ("several wide tiles per CTA", wide, shape(m, 4 * workers * n, (stages + 1) * k)),
         ("a corner of a tile", clips, Shape(1, 8, 8)),
-        ("clipped edges", clips, Shape(m + 40, n + 72, 2 * k + 8)),
-        ("clipped rows of the last consumer", blocks, Shape(m - 88, n + 72, 2 * k + 8)),
+        ("clipped edges", clips, shape(m + 40, n + 72, 2 * k + 8)),
+        ("clipped rows of the last consumer", blocks, shape(m - 88, n + 72, 2 * k + 8)),
+        ("few rows", exchanged, Shape(5, 2 * m + 72, 2 * k + 8)),
+        # One tile for all CTAs; and three, of which three CTAs have a part of two each.
+        ("a tile in parts", cuts, Shape(n, m, 3 * workers * k)),
+        ("tiles in parts", cuts, Shape(n - 8, 2 * m + 72, (2 * stages + 1) * k + 8)),
+        (LONG_ROWS, any_row, Shape(2 * n + 1, m + 75, 2 * k + 7)),
+        ("rows of one element", any_row, Shape(3, 1, 1)),
         # As many tiles as multiprocessors, if they are wide.
-        ("clipped edges of wide tiles", clips and wide, Shape(m + 40, 3 * n + 72, 2 * k + 8)),
+        ("clipped edges of wide tiles", clips and wide, shape(m + 40, 3 * n + 72, 2 * k + 8)),
     ]
 
 
 def shapes(source: str) -> dict[str, Shape]:
     """Small shapes that take a rung to its edges, by what they are."""
     edges = edges_of_choices if kernels(source) else edges_of_products
+    if "TILE_FAMILY(" in source:
+        edges = edges_of_families
     if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
         edges = edges_of_moves
     return {edge: shape for edge, has_it, shape in edges(source) if has_it}

@@ -14,7 +14,7 @@ BUGS = emulated.ROOT / "tests" / "planted" / "bugs.txt"
 SYNCHRONISES = re.compile(
     r"(\b(?:mbarrier_\w+|cluster_(?:sync|arrive|wait)|__sync\w+|named_barrier_\w+|fence_\w+"
     r"|wgmma_(?:fence|commit|wait)|bulk_(?:commit|wait)\w*|cp_async_(?:commit|wait)\w*"
-    r"|wait_for_launch_before|launch_dependents)"
+    r"|wait_for_launch_before|launch_dependents|count_arrival)"
     r"|\.(?:init|arrive|arrive_tx|wait))(?:<[^<>()]+>)?\("
 )
 
@@ -40,6 +40,7 @@ class Bug:
     some_seeds: bool = False  # are enough to find it
     not_by_default: str = ""  # why the default run does not find it
     edge: str = emulated.SEVERAL_TILES  # the shape that it runs at
+    section: str = ""  # of bugs.txt
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # by rung
 
 
@@ -51,8 +52,11 @@ TEXTS = {"wrong": "wrong", "because": "wrong", "not by default": "not_by_default
 def parse(text: str) -> list[Bug]:
     bugs: list[Bug] = []
     hunks: list[Hunk] = []  # of the change that is being read
+    section = ""
     for number, line in enumerate(text.splitlines(), 1):
         word, _, rest = (part.strip() for part in line.partition(":"))
+        if line.startswith("# ---"):
+            section = line.lstrip("# -")
         if line.startswith("#") or (line == "" and not hunks):
             continue
         if line == "" or (line[0] in " +-" and hunks):
@@ -60,7 +64,7 @@ def parse(text: str) -> list[Bug]:
         elif line == "...":
             hunks.append([])
         elif word in ("bug", "harmless"):
-            bugs.append(Bug(rest, word == "harmless"))
+            bugs.append(Bug(rest, word == "harmless", section=section))
             hunks = []
         elif word == "in":
             hunks = [[]]

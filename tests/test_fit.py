@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Tests of bench/fit.py with times that a model with other constants made: a fit finds what these
+times can tell, and the choice by the fitted model is that of the times. Needs no GPU; make builds the
+model's library. Prints one line per case; exits 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools import ROOT, case, exit_status
+
+from bench import fit
+
+KERNELS = {
+    "128 x 256, 4 stages, cooperative": [128, 256, 2, 1, 0, 4, 1, 0, 0],
+    "256 x 200, 3 stages, cooperative, 1x2": [256, 200, 2, 1, 0, 3, 2, 0, 0],
+    "128 x 176, 4 stages, ping-pong, 2x1": [128, 176, 2, 2, 0, 4, 2, 1, 0],
+    "64 x 16, 16 stages, one consumer, swapped": [64, 16, 1, 1, 0, 16, 1, 0, 1],
+    "192 x 192, 4 stages, cooperative by columns, swapped": [192, 192, 2, 1, 1, 4, 1, 0, 1],
+}
+OTHER = {"end_column": 1.5, "start": 0.7}  # times the header's
+GPU = {"sms": 132, "l2_bytes": 60_000_000, "memory_bytes_per_second": 4.9e12}
+HERTZ = 1.98e9
+
+
+def record(model, count, numbers):
+    """What `measure` would write if these constants were the truth, with an error of 1 %."""
+    values = {name: OTHER.get(name, 1) * value for name, value in fit.constants().items()}
+    card = (132, 66, GPU["l2_bytes"], GPU["memory_bytes_per_second"] / HERTZ)
+    measured = {}
+    for _ in range(count):
+        shape = (numbers.choice((16, 512, 777, 3000)), 1024 * numbers.randint(1, 9))
+        shape += (64 * numbers.randint(4, 150),)
+        points = [
+            (*kernel, *shape, *card, 2, cut, 0) for kernel in KERNELS.values() for cut in (0, 1)
+        ]
+        points = (fit.Point * len(points))(*points)
+        model.plan(points)
+        seconds = [
+            cycles / HERTZ * numbers.uniform(0.99, 1.01) for cycles in model.cycles(values, points)
+        ]
+        measured["x".join(map(str, shape))] = {
+            "chosen": 1,
+            "seconds": {str(number): [second] * 3 for number, second in enumerate(seconds, 1)},
+        }
+    return {
+        "kind": "kernels",
+        "kernels": [words for words in KERNELS for _ in range(2)],
+        "gpu": GPU,
+        "highest_hertz": HERTZ,
+        "shapes": measured,
+    }
+
+
+def main():
+    subprocess.run(["make", "-s", "build/kernels/model.so"], cwd=ROOT, check=True)
+    model, numbers = fit.Model(), random.Random(1)
+    found = {words: fit.kernel_of(words) for words in KERNELS}
+    case("a kernel's name says what it is", "" if found == KERNELS else f"{found}")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("fitted.json", "others.json")]
+        for path, count in zip(paths, (14, 8)):
+            path.write_text(json.dumps(record(model, count, numbers)))
+        times, others = (fit.Times(model, [path]) for path in paths)
+        before = fit.constants()
+        values = fit.fit(model, times, before)
+        off = {name: values[name] / before[name] / factor for name, factor in OTHER.items()}
+        bad = [f"{name}: {ratio:.2f}" for name, ratio in off.items() if not 0.8 < ratio < 1.25]
+        case("a fit finds constants that the times were made with", ", ".join(bad))
+        kept = [name for name in fit.KEPT if values[name] != before[name]]
+        case("a fit keeps what no times can tell", ", ".join(kept))
+        errors = [fit.loss(others.errors(model, given)) for given in (before, values)]
+        why = "" if errors[1] < errors[0] / 4 else f"{errors[0]:.2g}, {errors[1]:.2g}"
+        case("and predicts times that it was not fitted to", why)
+        worst = max(others.costs(model, values))
+        case("the choice by it costs no more than the error", "" if worst[0] < 0.03 else f"{worst}")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            fit.fit_main(["fit", str(paths[0]), "--constants", "--judge", str(paths[1])])
+        lines = [line.strip() for line in said.getvalue().splitlines()]
+        missing = [
+            name for name in before if not any(line.startswith(f".{name} = ") for line in lines)
+        ]
+        case("the constants are printed as the header has them", ", ".join(missing))
+        wanted = sum(
+            "14 shapes, 140 times" in line or "8 shapes, 80 times" in line for line in lines
+        )
+        case("and both sets are judged", "" if wanted == 2 else said.getvalue())
+        paths[0].write_text('{"kind": "run"}')
+        try:
+            fit.Times(model, paths[:1])
+            why = "it is taken"
+        except ValueError as error:
+            why = "" if "fitted.json" in str(error) else str(error)
+        case("a file of another kind is rejected", why)
+    return exit_status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
