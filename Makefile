@@ -8,6 +8,7 @@
 #               GPU if this machine has one and nvcc, else on the emulator
 #   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both|call
+#   FILE        the CUDA program that `emulate` runs
 #   OLD, NEW    the recorded files that `compare` compares
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two separated by a comma
@@ -72,8 +73,8 @@ VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,$(wildca
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
 VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize exercise try hint solution
-VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulated variants \
-    rivals plots notes book test format clean new
+VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulate emulated \
+    variants rivals plots notes book test format clean new
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
 ifneq ($(VERB),)
   WORD := $(filter-out $(VERBS),$(word 2,$(MAKECMDGOALS)))
@@ -106,8 +107,8 @@ LADDER = $(PYTHON) -m bench.$(if $(EMULATED),emulated_)ladder $(call option,trac
 # Missing tools are reported before anything is built.
 LISTED := $(findstring --list,$(ARGS))
 ON_GPU := sanitize $(if $(LISTED),,energy record) $(if $(EMULATED),,step trace ladder)
-ON_EMULATOR := races emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
-IN_PYTHON := trace standalone diffstat ladder energy record compare plots notes book test format
+ON_EMULATOR := races emulate emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
+IN_PYTHON := trace standalone diffstat ladder energy record compare emulate plots notes book test format
 requested = $(filter $(1),$(MAKECMDGOALS))
 CUOBJDUMP := $(if $(call requested,sass),$(call need,cuobjdump))
 COMPUTE_SANITIZER := $(if $(call requested,sanitize),$(call need,compute-sanitizer))
@@ -141,7 +142,7 @@ help:
 	  'make diff N=7        show what rung 7 changes from the rung that it grows from' \
 	  'make diffstat        count the changed lines, rung by rung' \
 	  'make exercise N=7    give a bug to find or a gap to fill (E=1); then make try, hint, solution' \
-	  'make new N=19 FROM=16   copy a rung under a new number' \
+	  'make new N=30 FROM=16   copy a rung under a new number' \
 	  'make standalone N=7  write rung 7 as one file that nvcc compiles alone, in build/standalone/;' \
 	  '                     N=all writes every rung' \
 	  'make list            list the rungs, and the idea of each' \
@@ -151,6 +152,8 @@ help:
 	  'make energy          run $(ENERGY_RUNG) in parts, and record the energy that each part takes' \
 	  'make record          record everything that the pages quote (ARGS=--list shows what)' \
 	  'make compare OLD=a.json NEW=b.json   compare two recorded runs and name the regressions' \
+	  'make emulate FILE=kernel.cu   run a CUDA program that is not of this project on the emulator' \
+	  '                     (ARGS=--help shows the options)' \
 	  'make emulated        build all rungs for the emulator' \
 	  'make variants        build the experiments in bench/variants' \
 	  'make rivals CUTLASS=folder   build the kernels of other projects that bench/rivals has' \
@@ -235,6 +238,10 @@ rivals: $(RIVALS)
 probes: $(PROBES)
 choices: $(CHOICES)
 
+emulate:
+	$(if $(FILE)$(ARGS),,$(error which program? Say for example `make emulate FILE=kernel.cu`))
+	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
+
 energy: $(ENERGY)
 	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
 
@@ -285,7 +292,7 @@ sanitize: $(BUILD)/steps/$(RUNG)
 	done; exit $$status
 
 format: $(BUILD)/venv/tests.stamp
-	$(Q)find $(wildcard steps common bench plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
+	$(Q)find $(wildcard steps common bench emulate plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
 	    -name '*.cuh' -o -name '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
 	$(Q)$(BUILD)/venv/bin/ruff format -q .
 	$(Q)$(BUILD)/venv/bin/ruff check --fix .
@@ -294,7 +301,7 @@ clean:
 	rm -rf $(BUILD)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
--include $(wildcard $(foreach d,steps ptx energy standalone standalone/emulated emulator emulated \
+-include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulator emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

@@ -40,10 +40,10 @@ STATIC = re.compile(r"(\d+) bytes smem")
 # A rung as part of another file, which says how large its shared memory is.
 PROBE = """#define main rung_main
 #include "{rung}"
-extern const unsigned long shared_storage_bytes;
-const unsigned long shared_storage_bytes = sizeof({type});
+extern const unsigned long shared_storage_bytes[];
+const unsigned long shared_storage_bytes[] = {{{sizes}}};
 """
-PROBED = re.compile(r"^shared_storage_bytes:\s*\.(?:quad|xword|8byte)\s+(\d+)", re.MULTILINE)
+PROBED = re.compile(r"^shared_storage_bytes:((?:\s*\.(?:quad|xword|8byte)\s+\d+)+)", re.MULTILINE)
 
 
 def newest():
@@ -71,11 +71,21 @@ def digest(path):
     return total.hexdigest()[:16]
 
 
+def without_parameters(name):
+    """A function's name with its template's arguments, which may be casts: "f<(kind)1>(int)"."""
+    depth = 0
+    for place, character in enumerate(name):
+        if character == "(" and depth == 0:
+            return name[:place]
+        depth += {"<": 1, ">": -1}.get(character, 0)
+    return name
+
+
 def kernels(log):
     """One record per kernel and GPU of a ptxas log."""
     return [
         {
-            "name": match["name"].partition("(")[0].removeprefix("void "),
+            "name": without_parameters(match["name"]).removeprefix("void "),
             "arch": match["arch"],
             "registers": int(match["registers"]),
             "static_shared_bytes": sum(map(int, STATIC.findall(match["rest"]))),
@@ -99,21 +109,30 @@ def output_of(*command, text=None):
     return done.stdout
 
 
-def shared_storage(rung, kernel):
-    """The size of the SharedStorage of a rung's kernel in bytes; None if it has none."""
-    found = STORAGE.search(rung.read_text(encoding="utf-8"))
-    if not found:
-        return None
-    named = re.search(r"SharedStorage(<[^<>]*>)", kernel)  # a kernel's parameter, or it has its own
+def storage_type(template, kernel):
+    """The type of the shared memory of a kernel of this name, by the kernel's parameter or, if it has
+    that, by its own; None if it has neither and the rung's is a template."""
+    named = re.search(r"SharedStorage(<[^<>]*>)", kernel)
     own = kernel[len(kernel.partition("<")[0]) :]
-    parameters = "" if not found["template"] else named[1] if named else own
+    parameters = "" if not template else named[1] if named else own
+    return f"SharedStorage{parameters}" if parameters or not template else None
+
+
+def shared_storage(rung, names):
+    """{kernel: the size of its SharedStorage in bytes, None if it has none} of a rung's kernels."""
+    found = STORAGE.search(rung.read_text(encoding="utf-8"))
+    types = {name: storage_type(found["template"], name) if found else None for name in names}
+    probed = [name for name in names if types[name]]
+    if not probed:
+        return types
     flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/emulator -Icommon -I."
     include = ("-isystem", "common/emulator/include")
-    probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), type=f"SharedStorage{parameters}")
-    size = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
-    if size is None:
+    sizes = ", ".join(f"sizeof({types[name]})" for name in probed)
+    probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), sizes=sizes)
+    said = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))
+    if said is None:
         raise UsageError(f"{rung.name}: the compiler did not say how large its SharedStorage is")
-    return int(size[1])
+    return {**types, **dict(zip(probed, map(int, re.findall(r"\d+$", said[1], re.MULTILINE))))}
 
 
 def resources_of(rung, build, sizes):
@@ -128,9 +147,12 @@ def resources_of(rung, build, sizes):
     if not found:
         raise UsageError(f"{log} names no kernel")
     code = digest(rung.path)
+    names = [one["name"] for one in found if (code, one["name"]) not in sizes]
+    if names:
+        sizes.update(
+            ((code, name), size) for name, size in shared_storage(rung.path, names).items()
+        )
     for one in found:
-        if (code, one["name"]) not in sizes:
-            sizes[code, one["name"]] = shared_storage(rung.path, one["name"])
         one["shared_storage_bytes"] = sizes[code, one["name"]]
     return {"digest": code, "kernels": found}
 

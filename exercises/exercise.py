@@ -36,7 +36,9 @@ def source_of(rung: str) -> Path:
 def body_of(lines: list[str], function: str) -> tuple[int, int]:
     """The first and the last line of a function's body, from 0."""
     begin = next(
-        i for i, line in enumerate(lines) if re.match(rf"(DEVICE|static) .*\b{function}\(", line)
+        i
+        for i, line in enumerate(lines)
+        if re.match(rf"(DEVICE .*|static .*|    )\b{function}\(", line)
     )
     if lines[begin].endswith("}"):  # in one line
         return begin, begin

@@ -1,4 +1,4 @@
-"""Copies a rung under a new number: `make new N=19 FROM=16`.
+"""Copies a rung under a new number: `make new N=30 FROM=16`.
 
     new.py NAME FROM
 
@@ -24,7 +24,7 @@ def rung(word: str, origin: str = "v") -> str:
     found = re.fullmatch(r"([vat]?)0*(\d{1,2})", word)
     if found is None:
         print(
-            f"new.py: {word!r} is no rung; say for example make new N=19 FROM=16", file=sys.stderr
+            f"new.py: {word!r} is no rung; say for example make new N=30 FROM=16", file=sys.stderr
         )
         sys.exit(2)
     return f"{found[1] or origin[0]}{int(found[2]):02}"

@@ -478,6 +478,108 @@ EXERCISES = {
             also=Also("the model should choose 4, 2 and 0.", "choices +4 2 0$"),
         ),
     ),
+    "v19": (
+        Find(
+            "medium",
+            "stmatrix-rows-of-the-wrong-lanes",
+            "In every 16 x 16 block of D two of the four 8 x 8 blocks have changed places.",
+            "stmatrix takes the matrices in the order of the accumulators: first the one below, then "
+            "the pair to the right. Where is the second one after transposing?",
+        ),
+        Fill(
+            "hard",
+            ("store_tile",),
+            "Write the epilogue: wait until the staging memory is free, write the accumulators to it, "
+            "transposed, and let one thread start the TMA store. A row of the staging memory is a "
+            "row of D, 64 columns, swizzled.",
+            STAGING_HINT + " stmatrix_x4_transposed takes 16 rows of the accumulators and 16 "
+            "columns: those are columns and rows of D.",
+            fails="wrong",
+            also=Also("stmatrix should transpose.", calls="stmatrix_x4_transposed"),
+        ),
+    ),
+    "v20": (
+        Find(
+            "medium",
+            "counter-not-reset",
+            "The first launch is right. After it, parts of D keep what was there.",
+            "What does a launch find in the workspace, and what does it leave?",
+        ),
+        Fill(
+            "hard",
+            ("add_parts",),
+            "Publish a consumer's sums of one part of a tile, count its arrival, and, if it is the "
+            "last, add all parts. Return whether it is. Same bits on every run.",
+            "Two barriers of the consumer: one before its leader counts the arrival, one after it. "
+            "add_sums adds all parts in the order of k, the consumer's own among them. The counter "
+            "has to be zero for the next launch.",
+            fails="wrong",
+            instead=(
+                "(void)smem, (void)acc, (void)part, (void)consumer, (void)sums, (void)arrived;\n"
+                "return false;"
+            ),
+            also=Also(
+                "the bits of D should not depend on which part arrives last.",
+                r"verified +exact",
+                run="--m 320 --n 128 --k 576",
+            ),
+        ),
+    ),
+    "v21": (
+        Find(
+            "medium",
+            "padding-from-the-next-row",
+            "Right if k is a multiple of 8. Otherwise most of D is wrong.",
+            "A padded row is multiplied as a whole. What has to be in its last columns?",
+        ),
+        Fill(
+            "medium",
+            ("pad_rows",),
+            "Wait for the launch before. Copy the rows of A, and after them those of B, k columns each, to rows of `pitch` "
+            "columns. Each warp copies one row; zeros follow its k columns.",
+            "Row m of the workspace is the first row of B. The last CTA may have more warps than "
+            "there are rows left.",
+            fails="wrong",
+            instead="(void)padded, (void)a, (void)b, (void)m, (void)n, (void)k, (void)pitch;",
+        ),
+    ),
+    "v22": (
+        Find(
+            "medium",
+            "first-columns-for-both-consumers",
+            "Only kernels whose consumers share a tile by columns are wrong, in its right half.",
+            "Where does a consumer's part of B begin in the stage?",
+        ),
+        Fill(
+            "medium",
+            ("own_tile",),
+            "A place of the schedule is a pair of tiles. Return the tile of the calling CTA.",
+            "Tiles that share A's rows lie side by side, those that share B's one above the other.",
+            fails="hazard",
+            instead="return tile;",
+        ),
+    ),
+    "v23": (
+        Find(
+            "hard",
+            "parts-multiplied-as-whole-tiles",
+            "Shapes whose waves are full are right.",
+            "How many k-tiles does the producer load for a part?",
+        ),
+        Fill(
+            "hard",
+            ("add_parts",),
+            "Publish a consumer's sums of one part of a tile, count its arrival, and, if it is the "
+            "last, add all parts. Return whether it is. Pairs and ping-pong have to work as well.",
+            "The consumers of a part have a place each: two CTAs of a pair, and in each of them two "
+            "consumers if they share the tile. In ping-pong another consumer may have the next part.",
+            fails="wrong",
+            instead=(
+                "(void)smem, (void)acc, (void)part, (void)consumer, (void)sums, (void)arrived;\n"
+                "return false;"
+            ),
+        ),
+    ),
     "a01": (
         Find(
             "easy",

@@ -48,3 +48,10 @@ $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES): %: %.o
 # randomises many bits.
 SETARCH = setarch $(shell uname -m) -R
 NO_RANDOM_ADDRESSES = $(shell $(SETARCH) true 2>/dev/null && echo '$(SETARCH)')
+
+# What emulate/ builds a program with: it reads these lines.
+.PHONY: emulate-parts
+emulate-parts: $(EMULATOR) $$(if $$(LIBTSAN),$$(EMULATOR_RACES))
+	@printf '%s\n' 'CXX=$(CXX)' 'EMULATOR=$(abspath $(EMULATOR))' 'RACES=$(abspath $(EMULATOR_RACES))' \
+	    'TSAN=$(if $(LIBTSAN),1)' 'SETARCH=$(NO_RANDOM_ADDRESSES)' \
+	    'FLAGS=$(subst common,$(abspath common),$(KERNEL_FLAGS))'

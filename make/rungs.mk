@@ -77,6 +77,17 @@ $(ENERGY_C): $(BUILD)/energy/%.o: bench/energy/%.c $(BUILD)/flags
 $(ENERGY).cu.o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
+# All kernels of a rung that chooses, timed by kernels.c's step_main(); and the model as a library.
+FIT_RUNG := $(lastword v18 $(filter v23,$(RUNGS)))
+FIT := $(BUILD)/kernels/kernels
+MODEL := $(BUILD)/kernels/model.so
+$(FIT).o: bench/kernels/kernels.c $(BUILD)/flags
+	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
+$(FIT): %: %.o $(BUILD)/steps/$(FIT_RUNG).o
+$(MODEL): bench/kernels/model.c common/device/tile_choice.h
+	@mkdir -p $(@D)
+	$(call run,cc $<,$(CC) $(CFLAGS) -fPIC -shared -Icommon $< -o $@ -lm)
+
 # Kernels of other projects to compare with. An adapter in bench/rivals/, named after the project,
 # includes its sources from a clone whose folder the user names, and is a program like a rung's: the
 # harness makes the operands, checks every word and times it beside cuBLAS.

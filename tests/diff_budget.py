@@ -21,12 +21,16 @@ EXCEPTIONS = {
     "v02": "another machine: tensor cores fed by TMA instead of CUDA cores",
     "v04": "another shape of program: producer and consumer instead of one loop",
     "v18": "every function becomes a template, and a model chooses among its instances",
+    "v22": "the consumers, the pairs and the epilogue become parameters of a family",
+    "v23": "joins v19, v20 and v21 to the family",
     "a02": "another interface: mma.sync from registers instead of WMMA",
 }
 
 # Rungs that may be longer than MAX_LINES: by how much at most, and why.
 LONGER = {
-    "v18": (380, "five kernels in one, and on the host the model that chooses"),
+    "v18": (400, "five kernels in one, and on the host the model that chooses"),
+    "v22": (420, "a family of kernels, and on the host its plans"),
+    "v23": (525, "a family of kernels, and all that v19, v20 and v21 add"),
 }
 
 

@@ -49,6 +49,15 @@ CLIPPED = shapes_of(
     "128 8 8, 8 8 8, 1 8 8, 1 8 4096, 200 456 200, 130 264 72, 1000 1000 1000, 5000 264 136,"
     "2660 3088 328, 3132 4016 456, 8200 8200 8200 --check sample, 16384 16384 16384 --check sample"
 )
+# Few rows of long ones: few tiles, or a last wave nearly empty, of many k-tiles.
+FEW = shapes_of(
+    "16 4096 14336, 1 8192 8192, 64 4096 14336, 128 4736 15296, 16 1000 4104, 3 136 100008"
+)
+# Rows that are no multiple of 16 bytes.
+ANY_ROW = shapes_of(
+    "1 1 1, 3 5 7, 129 131 8193, 1000 1001 1003, 2047 2049 2051, 16 4097 14335, 64 4096 14337,"
+    "4097 4095 63"
+)
 # Long sums, beyond what fp16 holds, with rows as long as a03 to a06 take them, and the shape of a
 # tall, thin product: for the a track.
 LONG = shapes_of("256 8 8388608, 256 128 20480, 81920 256 256, 8192 8192 8192 --check sample")
@@ -103,6 +112,11 @@ def multiple_of_m(rung: str) -> int:
     return int(found[1]) if found else 0
 
 
+def any_row(rung: str) -> bool:
+    """Whether it takes rows that are no multiple of 16 bytes."""
+    return ".any_row = true," in emulated.source_of(rung)
+
+
 # ---------------------------------------------------------------- the kinds of cases
 
 
@@ -111,6 +125,8 @@ def right(rung: str) -> Iterator[Case]:
     if rung[0] != "t":
         shapes = TILED + (ODD if rung != "v08" else [])
         shapes += CLIPPED if multiple_of_m(rung) == 1 else []
+        shapes += FEW if multiple_of_m(rung) == 1 and rung[0] == "v" else []
+        shapes += ANY_ROW if any_row(rung) else []
         shapes += LONG if rung[0] == "a" else []
         shapes += SCALARS if rung == "a01" else []
     for shape in shapes:
@@ -125,7 +141,9 @@ def reproducible(rung: str) -> Iterator[Case]:
     # Clipped tiles, where a rung takes them; else tiles that leave the last wave unfilled.
     ragged = "1000 1048 1112" if multiple_of_m(rung) == 1 else "2304 3328 1088"
     file = WORK / f"{rung}.json"
-    for shape in shapes_of(f"{ragged}, 2048 2048 2048"):
+    more = ", 16 4096 14336" if multiple_of_m(rung) == 1 and rung[0] == "v" else ""
+    more += ", 129 4095 4097" if any_row(rung) else ""
+    for shape in shapes_of(f"{ragged}, 2048 2048 2048{more}"):
         text, options = sizes_of(rung, shape)
         command = [BUILD / "steps" / rung, *options, "--rounds", "1", "--json", file]
         wrong = partial(other_digest, command, file)
@@ -150,6 +168,10 @@ def sanitize(rung: str) -> Iterator[Case]:
     rows = [(name, shape, "") for name in [*tools, "racecheck"]]
     if multiple_of_m(rung):
         rows += [(name, clipped, " with clipped tiles") for name in tools]
+    if any_row(rung):
+        rows += [(name, "129 203 135", " with odd rows") for name in [*tools, "racecheck"]]
+    if "count_arrival" in emulated.source_of(rung):
+        rows += [(name, "16 136 2056", " with tiles in parts") for name in tools]
     for name, shape, how in rows:
         command = [SANITIZER, "--tool", name, "--error-exitcode", "99", BUILD / "steps" / rung]
         command += [*sizes_of(rung, shape.split())[1], "--protocol", "none"]

@@ -31,8 +31,8 @@ refuses() {
 # The first verbs are those on a rung.
 verbs=(step races trace diff standalone sass resources sanitize)
 run
-for verb in "${verbs[@]}" diffstat list ladder energy record compare emulated variants rivals plots notes \
-    book test format clean; do
+for verb in "${verbs[@]}" diffstat list ladder energy record compare emulate emulated variants rivals plots \
+    notes book test format clean; do
     says "make alone names $verb" "^make $verb( |$)"
 done
 
@@ -107,7 +107,8 @@ mkdir -p $tools/bin
 ln -s /bin/true $tools/bin/cuobjdump
 ln -s /bin/true $tools/bin/compute-sanitizer
 table planned <<EOF
-emulated|echo 'link $work/plan/emulated/v18'
+emulate FILE=a.cu ARGS='-D X=1 -- 3'|-m emulate 'a.cu' -D X=1 -- 3\$
+emulated|echo 'link $work/plan/emulated/v23'
 variants|echo 'link $work/plan/variants/steps/v06-each-sm'
 sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
 resources 7|c\+\+filt <$work/plan/steps/v07.ptxas.log
@@ -224,6 +225,7 @@ no GPU.*EMULATE=1|ladder EMULATE=0 $without_gpu
 no GPU|record $without_gpu
 no GPU|energy $without_gpu
 which clones|rivals $with_gpu
+which program|emulate
 no-python was not found: install Python 3.9|ladder PYTHON=no-python
 no-python was not found: install Python 3.9|trace N=7 PYTHON=no-python
 no-python was not found: install Python 3.9|plots PYTHON=no-python
@@ -291,7 +293,7 @@ includers() {
     grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
 }
 # rebuilds GOAL DIRECTORY LAUNCH HEADER...: what make GOAL, built in the directory, compiles again for
-# each header: what the compiler says includes it. That LAUNCH is v17's and v18's is known without it.
+# each header: what the compiler says includes it. That LAUNCH is v17's and later rungs' is known.
 rebuilds() {
     local goal=$1 built=$2 launch=$3 header
     if [[ ! -x $built/v12 ]]; then
@@ -300,7 +302,8 @@ rebuilds() {
     fi
     is "make $goal rebuilds nothing when nothing changed" "make -q says otherwise" make -q "$goal"
     same "a changed rung rebuilds itself alone in $built" "$(would "$goal" steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
-    same "$launch rebuilds v17 and v18 alone in $built" "$(would "$goal" "$launch")" "$(ls steps/v1[78]_*.cu)"
+    same "$launch rebuilds v17 to v23 alone in $built" "$(would "$goal" "$launch")" \
+        "$(ls steps/v1[789]_*.cu steps/v2*.cu)"
     for header in "${@:4}"; do
         same "$header rebuilds what includes it in $built" "$(rebuilt "$goal" "$header")" \
             "$(includers "$built" "$header")"
@@ -317,8 +320,8 @@ rewritten() {
 }
 if [[ -e build/standalone/v12.cu.d ]]; then
     same "no standalone file is written again when nothing changed" "$(rewritten README.md)" ""
-    same "device/dependent_launch.cuh writes v17's and v18's standalone files again, alone" \
-        "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18'
+    same "device/dependent_launch.cuh writes the standalone files of v17 to v23 again, alone" \
+        "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18\nv19\nv20\nv21\nv22\nv23'
     same "step.h writes every standalone file again" "$(rewritten common/step.h | wc -l)" \
         "$(find steps -name '*.cu' | wc -l)"
 else

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants the mistakes of tests/planted/bugs.txt in copies of the rungs: the emulator finds them all.
 
-    planted.py [--table FILE] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
+    planted.py [--table] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
 The run of a user, `make step`, has to find each, unless bugs.txt says why not. Then the race detector
 has to, or each of some random policies; luck is not enough, unless bugs.txt says so. The race detector
@@ -9,10 +9,10 @@ also runs where bugs.txt says that it must find it by itself.
 
 Without a WORD a bug that many rungs can have is planted in a few of them; with --table in all.
 
---table FILE writes what found what, as a page of notes/. --reports writes what was said, of each
-rung to tests/planted/reports/; the notes show it, and a run without --reports compares. Everything
-runs for both: without them the runs of a copy end with the first policy that finds the bug. Prints
-one line per case; exits 1 if any failed.
+--table writes what found what, to tests/planted/table.md and notes/planted-bugs.md. --reports writes
+what was said, of each rung to tests/planted/reports/; the notes show it, and a run without --reports
+compares. Everything runs for both: without them the runs of a copy end with the first policy that
+finds the bug. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ COPIES = BUILD / "planted"
 PROGRAMS = COPIES / "programs"  # their sources
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
+WHOLE = ROOT / "tests" / "planted" / "table.md"
 MOST_RUNGS = 3  # that a bug is planted in by a plain run, of those where it reads differently
 # Runs of a copy. The first is the run of a user, at several shapes; the others are at one.
 STEP, RACE = "make step", "race detector"
@@ -82,11 +83,14 @@ def check_coverage(pairs: list[Pair]) -> None:
 
 
 def check_note(bugs: list[Bug]) -> None:
-    """The page in notes/ shows every entry of bugs.txt."""
-    text = NOTE.read_text() if NOTE.exists() else ""
+    """The table has a row for every entry of bugs.txt, and the page in notes/ its name."""
+    text = WHOLE.read_text() if WHOLE.exists() else ""
     missing = [bug.name for bug in bugs if f"| {bug.name}: {bug.wrong} |" not in text]
     why = f"run planted.py --table: it lacks {', '.join(missing)}" if missing else ""
-    case(f"{NOTE.relative_to(ROOT)} has a row for each entry of bugs.txt", why)
+    case(f"{WHOLE.relative_to(ROOT)} has a row for each entry of bugs.txt", why)
+    named = sections(bugs) in NOTE.read_text()
+    why = "" if named else "run planted.py --table: it has other bugs"
+    case(f"{NOTE.relative_to(ROOT)} names each entry of bugs.txt", why)
 
 
 def reads(pair: Pair) -> set[tuple]:
@@ -274,17 +278,26 @@ def judge(pairs: list[Pair], thorough: bool) -> list[Findings]:
 
 PAGE = """# Planted bugs
 
-One synchronization mistake at a time in copies of the rungs, and the kinds of reports that the
-[emulator](emulator.md) gave. Written by `python3 tests/planted.py --table notes/planted-bugs.md`
-from the list in `tests/planted/bugs.txt`.
+One synchronization mistake at a time is planted in copies of the rungs. The [emulator](emulator.md)
+has to report each. Written by `python3 tests/planted.py --table` from the list in
+[bugs.txt](../tests/planted/bugs.txt).
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
 policies {policies}, under {seeds} random seeds, and
-under the race detector. A row is one mistake in each of the rungs named. "Missed by" lists the runs
-that noticed nothing; 1/4 is one run of four (rungs, seeds). Rows without reports aren't bugs: what
-they change isn't needed, and their runs must stay quiet.
+under the race detector. [The whole table](../tests/planted/table.md) says what each mistake is, in
+which rungs, how it is reported, and which runs noticed nothing.
 
 {summary}.
+
+What looks wrong and is right isn't a bug: its runs must stay quiet.
+
+{sections}
+"""
+TABLE = """# What found which planted bug
+
+[Planted bugs](../../notes/planted-bugs.md) says how they run. A row is one mistake in each of the
+rungs named. "Missed by" lists the runs that noticed nothing; 1/4 is one run of four (rungs, seeds).
+Rows without reports aren't bugs. Written by `python3 tests/planted.py --table`.
 
 {table}
 """
@@ -330,6 +343,14 @@ def table(findings: list[Findings]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
+def sections(bugs: list[Bug]) -> str:
+    """The names of all bugs, by the sections of bugs.txt."""
+    rows = ["| what goes wrong | planted as |", "|---|---|"]
+    for section, those in groupby(bugs, lambda bug: bug.section):
+        rows.append(f"| {section} | {', '.join(bug.name for bug in those)} |")
+    return "\n".join(rows)
+
+
 def summary(findings: list[Findings]) -> str:
     planted = [found for found in findings if not found.pair.bug.harmless]
     parts = [f"{len(planted)} planted bugs"]
@@ -347,7 +368,7 @@ def summary(findings: list[Findings]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--table", type=Path, metavar="FILE")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--reports", action="store_true")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args()
@@ -362,7 +383,7 @@ def main() -> int:
     check_note(bugs)
     outlived = planted_reports.outlived(pairs)
     case("every recorded report is of a planted bug", outlived and f"delete these: {outlived}")
-    thorough = options.table is not None or options.reports
+    thorough = options.table or options.reports
     if options.words:
         chosen = [pair for pair in pairs if any(word in pair.name for word in options.words)]
     else:
@@ -376,13 +397,14 @@ def main() -> int:
     for found in findings:
         found.report()
     if options.table:
+        WHOLE.write_text(TABLE.format(table=table(findings)))
         page = PAGE.format(
             policies=", ".join(FIXED_POLICIES),
             seeds=len(SEEDS),
             summary=summary(findings),
-            table=table(findings),
+            sections=sections(bugs),
         )
-        options.table.write_text(page)
+        NOTE.write_text(page)
     print(f"{summary(findings)}; {time.monotonic() - start:.0f} s")
     return exit_status()
 

@@ -56,10 +56,19 @@ def check_svg(headline):
         require(words in text, f"'{words}' isn't in it: drawn from another run ('make plots')")
 
 
+def check_not_measured(_):
+    """No standard run has a rung that is said to be not measured, and there are such rungs."""
+    ladders = [one for _, one in recorded.all_ladders() if recorded.is_standard(one)]
+    names = {name for one in ladders for name in recorded.all_names(one)}
+    wrong = recorded.NOT_MEASURED & names | recorded.NOT_MEASURED - set(recorded.rung_names())
+    require(not wrong, f"recorded.NOT_MEASURED: take out {', '.join(sorted(wrong))}")
+
+
 def cases(headline):
     """(name, check, what it takes) of all cases."""
     yield "the README's results are the recorded ones", check_tables, "readme_table"
     yield "the notes' tables are the recorded ones", check_tables, "notes_tables"
+    yield "rungs that are not measured have no record", check_not_measured, None
     for path in sorted([*RESULTS.glob("*.json"), *RESULTS.glob("same-card/*.json")]):
         name = f"{path.relative_to(RESULTS)} is of its schema and follows from its samples"
         yield name, recorded.load_record, path

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 import above_cublas
 
-from tools import stored
+from tools import made_sweeps, stored
 from tools.fake_rungs import House, close, require, run_cases, same
 
 from bench.records import recorded
@@ -130,7 +130,7 @@ def readme(folder):
     for words in (
         "H200: v16 to v18 were measured on 2 cards; their ratios are medians, ± spans all cards; ",
         "on the slowest, v16 is at 1.020 of cuBLASLt's best",
-        "NVIDIA H100 80GB HBM3, power limit 700 W",
+        "NVIDIA H100 80GB HBM3, CUDA",
     ):
         require(words in text, f"no '{words}' in {text}")
 
@@ -193,7 +193,33 @@ def bars(_folder):
     same(found, wanted)
 
 
-TESTS = (home, figures, readme, sizes, calls, rivals, shapes_of_two, bars)
+def random_bars(folder):
+    """Bars over random shapes hold on a GPU once all families of their seed are whole there; the H100's are
+    lower."""
+    folder, sizes = Path(folder), "aligned:2,any:2,rows:2,few,odd:2"
+    for path in results().glob("a-*.json"):
+        (folder / path.name).symlink_to(path)
+    moves = House(folder / "t", t02={"gpu": "NVIDIA H200", "memory_bytes": 141 * 10**9})
+    moves.ladder("--track", "t", "--sizes", "4096x16384", "--out", str(folder / "t.json"))
+    same({value for _, value, _ in above_cublas.random_shapes(folder)}, {None})
+    recorded.write_json(folder / "swept.json", made_sweeps.sweep(sizes, better=1.1))
+    half = made_sweeps.sweep(sizes, made_sweeps.H100, lacks=1)
+    recorded.write_json(folder / "half.json", half)
+    found = {words: (value, bar) for words, value, bar in above_cublas.random_shapes(folder)}
+    same(len(found), 2 * (6 + 1 + 3))
+    mean, bar = found["v18 on H200: any:2, geometric mean"]
+    same((round(mean, 3), bar), (1.098, 0.95))
+    lowest, bar = found["v18 on H200: aligned:2, lowest"]
+    same((round(lowest, 3), bar), (0.99, 0.90))
+    close(found["v18 on H100: any:2, lowest"][1], 0.77)
+    copy, square = "few rows, of a device copy's rate", "³, usual launch"
+    require(found[f"v18 on H200: {copy}"][0] > 30, found)  # 500 TFLOPS at 16 rows
+    known = [bool(found[f"v18 on H200: {size}{square}"][0]) for size in above_cublas.SMALL]
+    same(known, [True, False, False])
+    same({value for words, (value, _) in found.items() if "H100" in words}, {None})
+
+
+TESTS = (home, figures, readme, sizes, calls, rivals, shapes_of_two, bars, random_bars)
 
 if __name__ == "__main__":
     os.chdir(ROOT)

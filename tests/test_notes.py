@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import planted_bugs, planted_reports, stored
+from tools import made_sweeps, planted_bugs, planted_reports, stored
 from tools.emulated import ROOT, case, exit_status
 
 from bench import markdown
@@ -124,6 +124,7 @@ BLOCKS = {  # what is in them
     "variants v16 v16-late-place": "/3) |",
     "variants @1234567": "Not recorded yet.",
     "shapes a01": "TFLOPS, burst: medians",
+    "sweep v99 1": "Not recorded yet.",
     "sources": "Nothing recorded",
 }
 NO_BLOCKS = {
@@ -138,6 +139,7 @@ NO_BLOCKS = {
     ),
     "variants": ("@72badb8 @5147d2e", "somebody"),
     "shapes": ("", "../v07"),
+    "sweep": ("", "v18", "18 1", "v18 one", "v18 1 best"),
     "agreement": ("v07",),
     "energy": ("joules v14", "budget"),
     "sources": ("of this",),
@@ -202,6 +204,48 @@ def check_markers():
     case("a note's segments add up to it", "" if whole == RIGHT else whole)
 
 
+# --- sweeps ---------------------------------------------------------------------------------
+
+SWEEPS = (  # what is recorded, first what is shown of it
+    made_sweeps.sweep("aligned:1,any:1", better=1.02),
+    made_sweeps.sweep("rows:1,few,odd:1", lacks=3),
+    made_sweeps.sweep("aligned:1,odd:1", made_sweeps.H100, better=0.97),
+    made_sweeps.sweep("aligned:1", date="2026-11-30T00:00:00Z", better=2),
+    made_sweeps.sweep("any:1", date="2026-12-02T00:00:00Z", better=3, lacks=50),
+)
+SWEEP_LINES = {  # beginnings of lines, by block
+    "sweep v18 1": (
+        "| family | of cuBLASLt's best | lowest | shapes at 1.00 or above | early launch | of cuBLAS | H",
+        "| aligned | 1.018 | 0.918 | 36 of 60 | 1.273 | 1.250 | 0.968 | 0.873 | 21 of 60 |",
+        "| any | 1.018 | 0.918 | 36 of 60 | 1.273 | 1.250 | – | – | – |",
+        "| odd | 0.993 | 0.900 | 27 of 57 | 1.242 | 1.250 | 0.968 | 0.873 | 21 of 60 |",
+        "Burst protocol; cuBLASLt's best is the best of 8 heuristics. Geometric means over shapes",
+    ),
+    "sweep v18 1 worst": (
+        "| m x n x k | family | TFLOPS | of cuBLASLt's best | on H100 | early launch | its kernel |",
+        "| 2 × 8192 × 7168 | rows | 500 | 0.900 | – | 1.125 | 1 | 556 | `176x128_64x5_1x2_h_bz_TNN` |",
+        "| 17 × 30430 × 4672 | odd | 500 | 0.900 | 0.873 | 1.125 | 1 | 556 |",
+    ),
+    "sweep v18 2": ("Not recorded yet.",),
+}
+
+
+def check_sweeps():
+    """Tables of sweeps: of each family the sweep with the most points, and then the newest."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, sweep in enumerate(SWEEPS):
+            recorded.write_json(Path(folder) / f"{number}.json", sweep)
+        for block, wanted in SWEEP_LINES.items():
+            note = f"<!-- {block} -->\nold\n<!-- end -->\n"
+            status, text, said = filled(note, "--results", folder)
+            lines = text.splitlines()
+            missing = [one for one in wanted if not any(line.startswith(one) for line in lines)]
+            case(f"the block '{block}' of made-up sweeps", said or "; ".join(missing))
+            rows = sum(line.startswith("|") for line in lines)
+            if "worst" in block:
+                case("ten shapes are the worst", "" if (status, rows) == (0, 12) else text)
+
+
 # --- reports of planted bugs ----------------------------------------------------------------
 
 
@@ -222,6 +266,7 @@ def check_reports():
 def main():
     check_expressions()
     check_markers()
+    check_sweeps()
     check_reports()
     return exit_status()
 

@@ -18,7 +18,7 @@ RESULTS = ROOT / "bench" / "results"
 SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
-from tools import fake_energy, pictures, stored
+from tools import fake_energy, made_sweeps, pictures, stored
 from tools.pictures import check_picture, drawn, lacking, plot, require, same, suffixed
 
 from bench.records import recorded, traces
@@ -30,8 +30,8 @@ def headline():
 
 
 def track(letter, first=1):
-    """The names of a track's rungs from that number on."""
-    names = recorded.rung_names(track=letter)
+    """The names of a track's rungs from that number on, of those that were measured."""
+    names = recorded.whole_track(track=letter)
     return [name for name in names if int(name[1:]) >= first]
 
 
@@ -87,10 +87,11 @@ def test_recorded(_):
         "ladder-t": track("t", 2),
         "sizes": ["8192"],
         "sustained": ["cuBLAS"],
+        "any-shape": [],
         "energy": ["tensor cores"],
         "power": ["v01: 1.98 GHz", "v16", "cuBLAS"],
     }
-    for name in ("sizes", "sustained", "energy", "power"):
+    for name in ("sizes", "sustained", "energy", "power", "any-shape"):
         if f"{name}: not drawn: " in output:
             del names[name]
     for name, labels in names.items():
@@ -119,11 +120,17 @@ def test_committed(_):
 def test_legible(_):
     """No text is too small where GitHub shows the picture, leaves it, or covers another one."""
     from plots import plot as program
-    from plots.draw import records, ring, style
+    from plots.draw import any_shape, records, ring, style
 
     pyplot, runs = program.import_pyplot(), records.load()
-    for picture in (*program.PICTURES, *ring.pictures(runs)):
-        figure = picture.draw(pyplot, picture.find(runs), runs)
+    made = records_of(sweeps=swept())
+    there = [(picture, runs) for picture in (*program.PICTURES, *ring.pictures(runs))]
+    for picture, runs in [*there, (any_shape, made)]:
+        try:
+            found = picture.find(runs)
+        except records.Missing:
+            continue
+        figure = picture.draw(pyplot, found, runs)
         style.settle(figure)
         pictures.check_legible(figure, picture.NAME)
         pyplot.close(figure)
@@ -382,6 +389,43 @@ def test_sweep(_):
         runs = [run for file in files for run in file]
         runs.sort(key=recorded.precedence(runs, recorded.home_of(runs)))
         same(list(map(id, sizes.find(records_of(*runs, files=files)))), list(map(id, wanted)))
+
+
+def swept():
+    """Made-up sweeps of two GPUs and two seeds, of which the second lacks a family."""
+    sizes = "aligned:2,any:2,rows:2,few,odd:2"
+    h200, h100 = made_sweeps.sweep(sizes, better=1.02), made_sweeps.sweep(sizes, made_sweeps.H100)
+    older = made_sweeps.sweep(sizes.replace(":2", ":1"), step="v12")
+    return (h100, older, h200, made_sweeps.sweep("aligned:3,any:3,rows:3"))
+
+
+def test_any_shape(folder):
+    """A panel for each GPU with a point for each random shape, of the last rung and the seed with the
+    most families."""
+    from plots.draw import any_shape
+    from plots.plot import import_pyplot
+
+    runs = records_of(headline(), sweeps=swept())
+    found = any_shape.find(runs)
+    words = [f"{family}:2" for family in ("aligned", "any", "rows", "odd")]
+    same(
+        [(gpu, list(of)) for gpu, of in found.items()],
+        [(one["name"], words) for one in (made_sweeps.GPU, made_sweeps.H100)],
+    )
+    words = [
+        "H200: v18 of",
+        "H100: v18 of",
+        "geometric means: aligned 1.018, any 1.018, rows 1.0",
+    ]
+    words += ["H100 is NVIDIA H100 80GB HBM3, 700 W", "odd: n or k no multiple of 8", "abc1234"]
+    shows(any_shape, runs, folder, [], words)
+    figure = any_shape.draw(import_pyplot(), found, runs)
+    same([sum(len(line.get_xdata()) for line in axes.lines) for axes in figure.axes], [242, 242])
+    path = Path(folder) / "one.json"
+    recorded.write_json(path, made_sweeps.sweep("any:1"))
+    result = plot("--results", path, "--out", folder)
+    same((result.returncode, "any-shape.png" in result.stdout), (0, True))
+    lacking("--only aligned,any,rows,odd", any_shape.find, records_of(headline()))
 
 
 def test_roofline(folder):

@@ -79,11 +79,12 @@ def names(_folder):
     holds(bad.stderr, "'nothing'", "energy")
     listed = run(*RECORD, "--list", "--only", "energy,burst").stdout.splitlines()
     same([line.split()[0] for line in listed[::2]], ["burst", "energy"])
+    same({*record.RUNS} - {*record.chosen(None)}, {*record.chosen("judged")})
 
 
 def programs(folder):
     """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
-    ladders have five passes."""
+    ladders have five passes. A sweep is of the last rung, and the seed that judges is of its own."""
     rungs = {*recorded.rungs.find(), *record.RIVALS}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
     there = Path(folder)
@@ -96,9 +97,13 @@ def programs(folder):
         require(importlib.util.find_spec(one.program), f"{one.name}: {one.program}")
         if one.program == "bench.ladder":
             same((one.name, options_of(one)["--passes"]), (one.name, "5"))
+        if one.program in ("bench.ladder", "bench.sweep"):
             words = re.sub(r"--build \S+", "", one.options).split()
             planned = run(sys.executable, "-m", one.program, *words, "--dry-run", "--build", there)
             require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
+        if one.program == "bench.sweep":
+            holds(planned.stdout, f" shapes in one process of {there}/steps/{record.UPPER[-3:]}\n")
+            same((one.name, ":2" in one.options), (one.name, one.name == "judged"))
 
 
 def choices(_folder):

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 
+from tools import made_sweeps
 from tools.fake_rungs import House, refused, require, run_cases, same
 
 from bench.records import recorded
@@ -68,6 +69,18 @@ COUNTERS_EDITS = (
     ("steps.0.cublas", GONE, "steps[0].cublas"),
     ("steps.0.counters.remark", 1, "steps[0].counters"),
     ("steps.0.counters", {"a": -1}, "steps[0].counters"),
+)
+SWEEP_EDITS = (
+    ("schema", 2, None),
+    ("sizes", GONE, None),
+    ("points", [], None),
+    ("points.0.m", 0, "points[0].m"),
+    ("points.0.seconds.step", [1.0], "points[0].seconds.step"),
+    ("points.0.seconds.cublas", GONE, "points[0].seconds.cublas"),
+    ("points.1.winner.name", "", "points[1].winner.name"),
+    ("points.1.digest", "12", "points[1].digest"),
+    ("points.2", {"m": 9997, "n": 3864, "k": 24, "failed": "why"}, "points: a shape stands there"),
+    ("points.3", {"m": 1, "n": 1, "k": 1}, "points[3].copies"),
 )
 RUNG = "ladders.0.rungs.1."
 RUN_EDITS = (
@@ -245,7 +258,13 @@ def unchanged(folder):
         same(json.loads(path.read_text()), record)
 
 
-TESTS = (edits_of_old_records, edits_of_run, edits_of_verification, cut_short, foreign, unchanged)
+def edits_of_sweep(folder):
+    """A sweep has times of all rounds of each shape, once."""
+    check_edits(made_sweeps.sweep("any:1:3,8192"), SWEEP_EDITS, folder)
+
+
+TESTS = (edits_of_old_records, edits_of_run, edits_of_verification, edits_of_sweep)
+TESTS += (cut_short, foreign, unchanged)
 
 if __name__ == "__main__":
     os.chdir(ROOT)

@@ -31,7 +31,7 @@ from tools.fake_rungs import (
 )
 
 from bench import progress, selection, shapes
-from bench.records import recorded
+from bench.records import recorded, sweeps
 from notes.tools import readme_table
 
 
@@ -180,6 +180,139 @@ def test_sizes(_):
         ("v", str(2**31)),
     ):
         refused("--sizes", shapes.of_sizes, text, (track,))
+
+
+PINNED = {  # the first shapes of families
+    "aligned:1": ((256, 13440, 8192), (14336, 3584, 1472), (256, 896, 8768)),
+    "any:1": ((9997, 3864, 24), (77, 13080, 7848), (2755, 31128, 1600)),
+    "rows:1": ((2, 8192, 7168), (2, 4096, 5120), (8, 5120, 14336)),
+    "odd:1": ((17, 30430, 4672), (1833, 119, 7273), (13217, 2216, 46)),
+}
+LIMITS = {  # GFLOP, and what holds of (m, n, k)
+    "aligned": (
+        4,
+        3000,
+        lambda m, n, k: not (m % 128 or n % 128 or k % 64 or max(m, n, k) > 16384),
+    ),
+    "any": (1, 2000, lambda m, n, k: not (n % 8 or k % 8) and 16 <= min(m, n, k)),
+    "rows": (0, 2000, lambda m, n, k: m <= 128 and {n, k} <= set(shapes.LAYERS)),
+    "odd": (1, 2000, lambda m, n, k: (n % 8 or k % 8) and 16 <= min(m, n, k)),
+}
+
+
+def test_families(_):
+    """Families of shapes are within their limits, the same for ever, and no two seeds share a shape."""
+    for word, first in PINNED.items():
+        same((word, shapes.of_word(word, "v")[: len(first)]), (word, first))
+        same(shapes.of_word(f"{word}:2", "v"), first[:2])
+    for family, (least, most, holds_of) in LIMITS.items():
+        found = [shapes.of_word(f"{family}:{seed}", "v") for seed in range(1, 5)]
+        same((family, len({shape for of in found for shape in of})), (family, 4 * 60))
+        for m, n, k in (shape for of in found for shape in of):
+            good = least <= 2e-9 * m * n * k <= most and holds_of(m, n, k)
+            size = m * k + n * k + m * n <= 2**29 and max(m, n, k) <= 32768
+            require(good and size, f"{family}: {m}x{n}x{k}")
+    powers = sum(m & (m - 1) == 0 for m, _, _ in shapes.of_word("rows:1", "v"))
+    require(25 < powers < 45, f"{powers} powers of two")
+    ragged = {(bool(n % 8), bool(k % 8)) for _, n, k in shapes.of_word("odd:1", "v")}
+    same(ragged, {(True, True), (True, False), (False, True)})
+    for text in ("any", "any:", "any:x", "some:1", "any:1:0", "any:1:241", "any:1:2:3"):
+        refused("--sizes", shapes.of_sizes, text, ("v",))
+    refused("no shape", shapes.of_sizes, "any:1", ("t",))
+    same(len(shapes.of_sizes("few,16x8192x8192", ("v",))["v"]), 10)
+
+
+class SweepHouse(House):
+    """Fake rungs that a sweep runs."""
+
+    PROGRAM = ("-m", "bench.sweep")
+
+    def usual(self, more):
+        return (
+            "--out",
+            str(self.out),
+            "--nvidia-smi",
+            "true",
+            "--rounds",
+            "3",
+            "--sizes",
+            "any:1:5",
+        )
+
+
+def test_sweep(folder):
+    """One process measures all shapes; after a shape that fails, or isn't taken, another one goes on."""
+    drawn = [list(shape) for shape in shapes.of_word("any:1:5", "v")]
+    wrong = "FAILED: exit status 1: WRONG      exact: 1 of 4 differ"
+    why = "does not take this shape: m={} is no multiple"
+    not_taken = {place: why.format(m) for place, (m, _, _) in enumerate(drawn) if m % 7}
+    # what the rung does, processes, the exit status, failures by the shapes' places
+    for name, behaviour, processes, status, failures in (
+        ("good", {"early": 1.5, "kernel": 4}, 1, 0, {}),
+        ("wrong", {"wrong_in_call": 1}, 2, 1, {1: wrong}),
+        ("last", {"wrong_in_call": 4}, 1, 1, {4: wrong}),
+        ("refuses", {"multiple": 7}, 4, 0, not_taken),
+    ):
+        house = SweepHouse(Path(folder) / name, v18={"cublaslt": 0.8, **behaviour})
+        result = house.ladder("--steps", "18", status=status)
+        record = recorded.load_record(house.out)
+        points = record["points"]
+        same((name, [[one[d] for d in "mnk"] for one in points]), (name, drawn))
+        same({i: one["failed"] for i, one in enumerate(points) if "failed" in one}, failures)
+        commands = house.commands()
+        same((name, commands.count("runs")), (name, processes))
+        holds(commands[1], "--check sample", "--heuristics 64", "--protocol burst")
+        good = [one for one in points if "seconds" in one]
+        same({(len(one["seconds"]["step"]), one["returned"]) for one in good}, {(3, 64)})
+        close(sweeps.ratio(good[0]), 1.25)
+        holds(result.stdout, "geometric mean 1.250, lowest 1.250", "kernel of number 3")
+        same(house.left_over(), [])
+    good = recorded.load_record(Path(folder) / "good" / "out.json")
+    point = good["points"][0]
+    same((point["kernel"], good["sizes"], good["interrupted"]), (4, "any:1:5", False))
+    close(sweeps.ratio(point, launch="early"), 1.875)
+    house = SweepHouse(Path(folder) / "none", v18={"exit": 77, "stderr": "v18: needs Hopper"})
+    require(house.ladder("--steps", "18", status=77).stderr.endswith("v18: needs Hopper\n"), "77")
+    house.refuses("--sizes 8192x4", "--track t", "--steps v18,v16", "--sizes any:1:0")
+    planned = house.ladder("--steps", "18", "--dry-run").stdout.splitlines()
+    same((len(planned), planned[0][:26]), (6, "--m 9997 --n 3864 --k 24 -"))
+
+
+def test_sweep_interrupted(folder):
+    """A Ctrl-C keeps the points that are finished."""
+    house = SweepHouse(folder, v18={"sleep_in_call": 2})
+    result = house.interrupted(3, signal.SIGINT, "--steps", "18")
+    same((result.returncode, house.left_over()), (130, []))
+    record = recorded.load_record(house.out)
+    same((record["interrupted"], len(record["points"])), (True, 2))
+
+
+def test_points(_):
+    """What points come to, and which sweep a family is taken from."""
+
+    def sweep(gpu, date, seconds, sizes="any:1:2", step="v18"):
+        points = [
+            {
+                **dict(zip("mnk", shape)),
+                "seconds": {"step": [one], "cublaslt": [1.0], "cublas": [2.0]},
+            }
+            for shape, one in zip(shapes.of_word("any:1:2", "v"), seconds)
+        ]
+        home = {"name": gpu, "card": None}
+        return {"gpu": home, "date": date, "step": step, "sizes": sizes, "points": points}
+
+    home = recorded.Home("B", {})
+    old, new = sweep("A", "1", (2.0, 0.5)), sweep("A", "2", (1.0, 0.25))
+    few, other = sweep("A", "3", (4.0,)), sweep("B", "0", (1.0, 1.0), "few,any:1:2")
+    variant = sweep("A", "4", (9.0, 9.0), step="v16")
+    found = sweeps.find([new, few, other, old, variant], "v18", ("any:1:2",), home)
+    same(list(found), ["B", "A"])
+    points, source = found["A"]["any:1:2"]
+    same((source, sweeps.is_whole("any:1:2", points)), (new, True))
+    same(sweeps.is_whole("any:1:2", sweeps.points_of(few, "any:1:2")), False)
+    figures = {"shapes": 2, "mean": 2.0, "lowest": 1.0, "reached": 2, "early": None, "cublas": 4.0}
+    same(sweeps.figures_of(points), figures)
+    close(sweeps.tflops({"m": 10**4, "n": 10**4, "k": 10**4, "seconds": {"step": [1, 9, 2]}}), 1.0)
 
 
 def heuristics_asked(command):

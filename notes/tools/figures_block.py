@@ -45,6 +45,7 @@ HEADS = {
     **{name: name for name in ("time", "wavefronts", "instructions")},
 }
 UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}
+NOTHING = "Not measured yet."
 DIGITS = 2  # that the least number of a column has at least
 MOST_DECIMALS = 4
 OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes dram_bytes"
@@ -205,6 +206,8 @@ def rung_block(library, words):
     name, *more = words or [""]
     if not recorded.NAME.fullmatch(name) or not all(word.startswith("@") for word in more):
         raise ValueError(f"'rung {' '.join(words)}': write rung v07, or rung v07 @4096")
+    if name in recorded.NOT_MEASURED:
+        return [NOTHING]
     selectors = tuple(word[1:] for word in more)
     usual = Request(name, "time", selectors)
     readings.answer([usual], library)  # or say what is missing

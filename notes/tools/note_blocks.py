@@ -54,6 +54,16 @@ def shapes_block(library, words):
     return [*table(rows), "", caption] if rows else [caption]
 
 
+def sweep_block(library, words):
+    """A rung over families of shapes drawn from a seed: what they come to, or the worst shapes."""
+    right = len(words) in (2, 3) and recorded.NAME.fullmatch(words[0]) and words[1].isdigit()
+    if not right or words[2:] not in ([], ["worst"]):
+        raise usage(words, "sweep v18 1, or sweep v18 1 worst")
+    make = shapes_table.worst if words[2:] else shapes_table.families
+    rows, caption = make(words[0], int(words[1]), library.folder)
+    return [*table(rows, 1 + len(words[2:])), "", caption] if rows else [caption]
+
+
 # --- planted bugs ---------------------------------------------------------------------------
 
 
@@ -177,6 +187,7 @@ BLOCKS = {
     "rung": figures_block.rung_block,
     "variants": variants_block,
     "shapes": shapes_block,
+    "sweep": sweep_block,
     "figures": figures_block.block,
     "hazard": hazard_block,
     "agreement": agreement_block,

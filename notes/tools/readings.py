@@ -228,7 +228,7 @@ def place_of(request):
 @cache
 def whole_track(track):
     """The rungs that a run of the whole track has."""
-    return frozenset(recorded.rung_names(track=track)) - set(APART)
+    return frozenset(recorded.whole_track(track=track)) - set(APART)
 
 
 rungs_today = cache(rungs.find)

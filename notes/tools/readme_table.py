@@ -16,7 +16,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from bench import markdown, process
+from bench import markdown, process, rungs
 from bench.records import recorded
 from notes.tools import readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
@@ -35,6 +35,11 @@ def linked(rows, steps):
     return [rows[0], *([link(row[0]), *row[1:]] for row in rows[1:])]
 
 
+def awaited(name, names):
+    """True of a rung that no record has yet, among a run's names neither."""
+    return name in recorded.NOT_MEASURED and name not in names
+
+
 def table(ladder, steps, runs):
     """Rates and ratios, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
     ratios = shapes_table.ratio_columns({recorded.shape_of(ladder): runs})
@@ -46,7 +51,12 @@ def table(ladder, steps, runs):
             if figure != readings.EARLY_RATIO
         ),
     ]
-    rows = shapes_table.rows(["step", "idea"], [ladder], recorded.all_names(ladder), columns)
+    names = recorded.all_names(ladder)
+    waiting = {name: rung for name, rung in rungs.find(steps).items() if awaited(name, names)}
+    rows = shapes_table.rows(["step", "idea"], [ladder], [*names, *waiting], columns)
+    for row in rows:
+        if row[0] in waiting:
+            row[1] = f"{waiting[row[0]].idea} (not measured yet)"
     return markdown.table(linked(rows, steps))
 
 

@@ -7,11 +7,12 @@ those of the first card, ratios the medians of all.
 from __future__ import annotations
 
 import contextlib
+import re
 
 from bench import shapes
 from bench.markdown import DASH, plain
-from bench.records import recorded
-from bench.records.vocabulary import CONTENDERS, is_rival
+from bench.records import recorded, sweeps
+from bench.records.vocabulary import CONTENDERS, EARLY, is_rival
 from notes.tools import readings
 from notes.tools.quantities import ExpressionError, Quantity, write_as
 
@@ -24,6 +25,7 @@ CUBLASLT = CONTENDERS["cublaslt"].title
 
 # --- what was measured, on what, when -------------------------------------------------------
 
+MANY = 4  # shapes that were measured at one time are not listed
 SPREAD = "± is half of the distance from the 10th to the 90th percentile."
 
 
@@ -34,21 +36,15 @@ def title(shape):
 
 
 def machine(gpu):
-    """A GPU, its power limit and the versions, as far as they are known."""
-    limit = gpu.get("power_limit_watts")
-    found = {
-        "power limit": limit and f"{limit:.0f} W",
-        "CUDA": gpu["cuda"],
-        "cuBLAS": gpu.get("cublas"),
-        "driver": gpu["driver"],
-    }
+    """A GPU and the versions, as far as they are known; the record has its power limit and driver."""
+    found = {"CUDA": gpu["cuda"], "cuBLAS": gpu.get("cublas")}
     return ", ".join([gpu["name"], *(f"{name} {value}" for name, value in found.items() if value)])
 
 
 def inputs(record):
-    """'normal inputs, seed 1', if the record says so."""
+    """'normal inputs', if the record says so; it has the seed."""
     problem = record["problem"]
-    return f"{problem['inputs']} inputs, seed {problem['seed']}" if "inputs" in problem else ""
+    return f"{problem['inputs']} inputs" if "inputs" in problem else ""
 
 
 def made(record):
@@ -65,12 +61,19 @@ def on(record):
     return "; ".join(filter(None, (machine(record["gpu"]), inputs(record))))
 
 
+def briefly_on(record):
+    """The same without the version of cuBLAS."""
+    gpu = {**record["gpu"], "cublas": None}
+    words = f"{record['problem']['inputs']} inputs" if "inputs" in record["problem"] else ""
+    return "; ".join(filter(None, (machine(gpu), words)))
+
+
 def origin(ladder):
     """On what and when it was measured."""
     return f"{on(ladder)}; {made(ladder)}."
 
 
-def origins(runs):
+def origins(runs, title=title):
     """On what and when it was measured: each machine once, the shapes where they differ."""
     found = {}
     for shape, of_gpu in runs.items():
@@ -78,10 +81,13 @@ def origins(runs):
             found.setdefault(on(ladder), {}).setdefault(made(ladder), {})[shape] = None
     machines = []
     for what, times in found.items():
+        most = max(times, key=lambda text: len(times[text]))
         texts = [
             text if len(there) == len(runs) else f"{', '.join(map(title, there))}: {text}"
             for text, there in times.items()
+            if text != most or len(there) < MANY
         ]
+        texts += [f"all others: {most}" if texts else most] * (len(times[most]) >= MANY)
         machines.append(f"{what}; {'; '.join(texts)}.")
     return " ".join(machines)
 
@@ -115,7 +121,7 @@ def sources(records):
     for record in sorted(measured, key=lambda one: (KINDS.index(one["kind"]), one["date"])):
         ncu = record.get("ncu", "").removeprefix("Version ").partition(" ")[0]
         what, how = (text.format_map({**record, "ncu": ncu}) for text in WHAT[record["kind"]])
-        of_what = machines.setdefault(on(record), {}).setdefault(what, {})
+        of_what = machines.setdefault(briefly_on(record), {}).setdefault(what, {})
         of_what.setdefault((how, made(record)), {})[title(recorded.shape_of(record))] = None
     texts = []
     for machine_words, whats in machines.items():
@@ -354,3 +360,92 @@ def rivals(folder=recorded.RESULTS):
         shown += of_track[1:] if shown else of_track
         said.append(caption(found))
     return shown, " ".join(dict.fromkeys(said))
+
+
+# --- families of shapes -----------------------------------------------------------------------
+
+WORST = 10
+LONGEST_NAME = 60  # of cuBLASLt's kernels
+FAMILY_COLUMNS = (  # of each GPU: head, figure, format; the last two of the first GPU alone
+    (f"of {CUBLASLT}", "mean", ".3f"),
+    ("lowest", "lowest", ".3f"),
+    (f"shapes at {sweeps.REACHED:.2f} or above", "reached", ""),
+    ("early launch", "early", ".3f"),
+    ("of cuBLAS", "cublas", ".3f"),
+)
+
+
+def swept(step, seed, folder=recorded.RESULTS):
+    """sweeps.find() of the families of a seed."""
+    words = [f"{family}:{seed}" for family in shapes.FAMILIES]
+    return sweeps.find(sweeps.load(folder), step, words, recorded.home(folder))
+
+
+def swept_caption(found, *words):
+    """What was measured, on what, when."""
+    runs = {}
+    for gpu, of_gpu in found.items():
+        for word, (_, sweep) in of_gpu.items():
+            runs.setdefault(word, {})[gpu] = [sweep]
+    points = [point for of_gpu in found.values() for of, _ in of_gpu.values() for point in of]
+    returned = sorted({point["returned"] for point in points})
+    best = " to ".join(map(str, dict.fromkeys((returned[0], returned[-1]))))
+    how = f"Burst protocol; {CUBLASLT} is the best of {best} heuristics."
+    return " ".join([how, *words, origins(runs, str)])
+
+
+def families(step, seed, folder=recorded.RESULTS):
+    """What the ratios of a rung over families of shapes come to, on each GPU."""
+    found = swept(step, seed, folder)
+    if not found:
+        return None, NOTHING
+    columns, rows = [], []
+    for place, (gpu, of_gpu) in enumerate(found.items()):
+        short = recorded.short_name(next(iter(of_gpu.values()))[1]["gpu"])
+        shown = FAMILY_COLUMNS[:3] if place else FAMILY_COLUMNS
+        columns += [(f"{short}: {head}" if place else head, gpu, *how) for head, *how in shown]
+    for family in shapes.FAMILIES:
+        word, cells = f"{family}:{seed}", []
+        for _, gpu, figure, form in columns:
+            points = found[gpu].get(word, ((),))[0]
+            value = sweeps.figures_of(points)[figure] if points else None
+            text = DASH if value is None else format(value, form)
+            cells.append(f"{text} of {len(points)}" if points and figure == "reached" else text)
+        rows.append([family, *cells])
+    head = ["family", *(head for head, *_ in columns)]
+    words = f"Geometric means over shapes drawn from seed {seed}; lowest: of {CUBLASLT}."
+    return [head, *rows], swept_caption(found, words)
+
+
+def kernel_name(name):
+    """'144x128_64x6_1x2_h_bz_TNN': a kernel of cuBLASLt without what all of them have."""
+    short = re.sub(r"\bnvjet_(sm[0-9]+_)?[a-z]+_", "", name)
+    return short if len(short) <= LONGEST_NAME else f"{short[:LONGEST_NAME]}…"
+
+
+def worst(step, seed, folder=recorded.RESULTS):
+    """The shapes at which a rung is furthest from cuBLASLt's best on the home GPU, and what it has on
+    others."""
+    found = swept(step, seed, folder)
+    if not found:
+        return None, NOTHING
+    points = {
+        gpu: {sweeps.shape_of(one): (word, one) for word, (of, _) in of_gpu.items() for one in of}
+        for gpu, of_gpu in found.items()
+    }
+    first, *others = points
+    names = [recorded.short_name({"name": gpu}) for gpu in others]
+    rows = [["m x n x k", "family", "TFLOPS", f"of {CUBLASLT}", *(f"on {name}" for name in names)]]
+    rows[0] += ["early launch", "its kernel", f"{CUBLASLT}: TFLOPS", "its kernels"]
+    shown = sorted(points[first].values(), key=lambda pair: sweeps.ratio(pair[1]))[:WORST]
+    for word, one in shown:
+        shape = sweeps.shape_of(one)
+        there = [
+            sweeps.ratio(points[gpu][shape][1]) if shape in points[gpu] else None for gpu in others
+        ]
+        ratios = [sweeps.ratio(one), *there, sweeps.ratio(one, launch=EARLY)]
+        cells = [DASH if value is None else f"{value:.3f}" for value in ratios]
+        own, best = (f"{sweeps.tflops(one, who):.0f}" for who in ("step", sweeps.BEST))
+        rows.append([title(shape), word.partition(":")[0], own, *cells])
+        rows[-1] += [str(one.get("kernel", DASH)), best, f"`{kernel_name(one['winner']['name'])}`"]
+    return rows, swept_caption({first: found[first]})

@@ -5,6 +5,8 @@
 #include "../unit/fake.h"
 
 static const step BF16 = {FAKE, .computes = GEMM_BF16, .min_compute_capability = 80};
+static const step ANY_ROW = {FAKE, .computes = GEMM_BF16, .any_row = true,
+                             .min_compute_capability = 80};
 static const step GREEDY = {FAKE, .computes = GEMM_BF16, .min_shared_memory = 1 << 30};
 
 #define SMALL "--m 200 --n 264 --k 72 --rounds 1"
@@ -19,6 +21,14 @@ static const run RUNS[] = {
      "exact: 105600 of 105600 equal; cuBLAS"},
     {NULL, &BF16, NONE, "--size 1024 --protocol none --check sample", RIGHT,
      "exact: 69636 of 69636 equal"},
+    {"rows of any length", &ANY_ROW, NONE, "--m 1 --n 1 --k 1 --protocol none", RIGHT,
+     "exact: 1 of 1 equal; bounded"},
+    {NULL, &ANY_ROW, NONE, "--m 1 --n 4999 --k 777 --rounds 1 --heuristics 64", RIGHT,
+     "exact: 4999 of 4999 equal; bounded|of cuBLASLt's best"},
+    {NULL, &ANY_ROW, NONE, "--m 129 --n 515 --k 1001 --rounds 1 --heuristics 64 --check sample",
+     RIGHT, "cuBLAS agrees; guards intact; timed buffers checked again"},
+    {NULL, &ANY_ROW, WRITES_BEHIND, "--m 3 --n 13 --k 9 --rounds 1", WRONG,
+     "the byte 1 after its last one"},
     {"fp16, and fp16 sums", &FP16, NONE, "--m 200 --n 264 --k 72 --protocol none", RIGHT,
      "exact: 52800 of 52800 equal; bounded: largest error"},
     {NULL, &FP16, NONE, "--m 512 --n 256 --k 40960 --protocol none", RIGHT, "cuBLAS agrees"},
@@ -139,6 +149,16 @@ static void search_of_cublaslt(void) {
     expect_run(&(run){NULL, &BF16, NONE, words, RIGHT, "of cuBLASLt's best"});
 }
 
+/* One process, with all that a run leaves to the next. */
+static void several_runs(void) {
+    expect_lines(&ANY_ROW, NONE,
+                 "--size\t512\t--rounds\t1\t--heuristics\t2\n"
+                 "--m\t1\t--n\t77\t--k\t33\t--rounds\t2\t--heuristics\t2\n--size\t512",
+                 RIGHT,
+                 "m=512|timed buffers checked again|m=1 n=77 k=33|of cuBLASLt|m=512|10 rounds");
+    expect_lines(&BF16, WRONG_ELEMENT, "--size\t64\n--size\t128\n", WRONG, "m=64 n=64 k=64, ");
+}
+
 /* What is no row. */
 static const struct {
     const char *name;
@@ -147,6 +167,7 @@ static const struct {
     {"gpu program: alpha, beta and C", addmm},
     {"gpu program: burst timing", burst},
     {"gpu program: sustained timing", sustained},
+    {"gpu program: several runs", several_runs},
     {"gpu program: the best of cuBLASLt's algorithms", heuristics_of_cublaslt},
     {"gpu program: the search among cuBLASLt's algorithms", search_of_cublaslt},
 };
