@@ -191,7 +191,7 @@ static void write_contender(json *json, const char *key, const report *report, i
     if (timing->work.flop > 0) {
         json_double(json, "peak_tflops_at_mean_clock",
                     1e-3 * times.of[CLOCK_GHZ] * report->device->sms *
-                        tensor_core_flop_per_cycle(report->device->compute_capability));
+                        tensor_core_flop_per_cycle(report->device, timing_fp16_sums(timing, who)));
     }
     json_double(json, "watts", times.of[WATTS]);
     json_double(json, "joules", times.of[JOULES]);
