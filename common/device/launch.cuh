@@ -68,9 +68,9 @@ inline int max_dynamic_smem(int *bytes) {
 }
 
 // Stores in *bytes how much dynamic shared memory a CTA has to request, if it has no static shared
-// memory, so that at most `ctas` CTAs fit on one SM of the current device; `least` where a CTA needs
-// more than that. (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: the system
-// reserves some.)
+// memory, so that at most `ctas` CTAs fit on one SM of the current device; `least` where a CTA
+// needs more than that. (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: the
+// system reserves some.)
 inline int smem_of_ctas_per_sm(size_t *bytes, int ctas, size_t least) {
     int whole = 0, reserved = 0;
     if (device_attribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor,

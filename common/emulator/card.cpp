@@ -8,8 +8,8 @@ namespace emulator {
 namespace {
 
 constexpr std::size_t KB = 1024;
-const Card CARDS[] = {{"8.0", 80, 164 * KB}, {"8.6", 86, 100 * KB},   {"8.7", 87, 164 * KB},
-                      {"8.9", 89, 100 * KB}, {"9.0", 90, 228 * KB},   {"10.0", 100, 228 * KB},
+const Card CARDS[] = {{"8.0", 80, 164 * KB},  {"8.6", 86, 100 * KB}, {"8.7", 87, 164 * KB},
+                      {"8.9", 89, 100 * KB},  {"9.0", 90, 228 * KB}, {"10.0", 100, 228 * KB},
                       {"12.0", 120, 100 * KB}};
 
 const Card &find() {

@@ -22,8 +22,9 @@ static void print_conditions(FILE *out, const device_info *gpu) {
                 gpu->power_limit_watts, gpu->default_power_watts);
     }
     if (gpu->under_windows) {
-        fputs("WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n",
-              out);
+        fputs(
+            "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n",
+            out);
     }
 }
 

@@ -42,26 +42,26 @@ summary summarize(const double *values, size_t count) {
 
 /* ---- of times */
 
-/* Per SM and cycle, four tensor cores together: dense FP16 fused multiply-adds times two, as NVIDIA's
- * architecture white papers have them. Compute capability 8.0: A100, 256 per tensor core; 8.6: GA102,
- * 128; 9.0: H100, 512, and the H200 has the same SM. Of the others the papers give a card's TFLOPS, SMs
- * and boost clock. 8.9: Ada, RTX 4090, 330.3 of 128 SMs at 2.52 GHz. 12.0: RTX Blackwell, RTX 5090,
- * 419 of 170 SMs at 2.407 GHz.
- * fp32 sums halve that on GeForce cards of 8.6 and later, not on all professional ones: there it is
- * not known. */
+/* Per SM and cycle, four tensor cores together: dense FP16 fused multiply-adds times two, as
+ * NVIDIA's architecture white papers have them. Compute capability 8.0: A100, 256 per tensor
+ * core; 8.6: GA102, 128; 9.0: H100, 512, and the H200 has the same SM. Of the others the papers
+ * give a card's TFLOPS, SMs and boost clock. 8.9: Ada, RTX 4090, 330.3 of 128 SMs at 2.52
+ * GHz. 12.0: RTX Blackwell, RTX 5090, 419 of 170 SMs at 2.407 GHz. fp32 sums halve that on GeForce
+ * cards of 8.6 and later, not on all professional ones: there it is not known. */
 static const struct peak {
     int compute_capability;
     double flop;
     bool sums_matter;
-} PEAKS[] = {{80, 2048, false}, {86, 1024, true}, {89, 1024, true}, {90, 4096, false}, {120, 1024, true}};
+} PEAKS[] = {
+    {80, 2048, false}, {86, 1024, true}, {89, 1024, true}, {90, 4096, false}, {120, 1024, true}};
 
 double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
     for (size_t i = 0; i < sizeof PEAKS / sizeof *PEAKS; ++i) {
         const struct peak *peak = &PEAKS[i];
         if (peak->compute_capability == info->compute_capability) {
-            return !peak->sums_matter || fp16_sums           ? peak->flop
+            return !peak->sums_matter || fp16_sums         ? peak->flop
                    : strstr(info->name, "GeForce") != NULL ? peak->flop / 2
-                                                             : NAN;
+                                                           : NAN;
         }
     }
     return NAN;
@@ -77,8 +77,7 @@ bool timing_fp16_sums(const timing *timing, int contender) {
 static double share_of(const timing *timing, int contender, const device_info *info, double seconds,
                        double ghz) {
     const double flop_per_cycle =
-        (double)info->sms *
-        tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
+        (double)info->sms * tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
     return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
                                   : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
 }

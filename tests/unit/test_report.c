@@ -282,7 +282,8 @@ static const row ROWS[] = {
     {"a card of 8.6, whose fp32 sums run at half the speed; what makes its times uncertain",
      on_laptop,
      {"device     NVIDIA GeForce RTX 3080 Laptop GPU, 82 SMs, compute capability 8.6,",
-      "display    this GPU draws a screen too", "power      limited to 80 W; such a card's default is 115 W",
+      "display    this GPU draws a screen too",
+      "power      limited to 80 W; such a card's default is 115 W",
       "WSL        Windows schedules this GPU", "!in use",
       "tensor     79.4 % of the tensor-core peak's cycles   clock 1.500 GHz   "
       "(cuBLAS 79.4 %, 1.500 GHz)\n"}},

@@ -78,9 +78,9 @@ static void read_info(int index, device_info *info) {
     info->power_limit_watts = nvml_power_limit_watts();
     info->default_power_watts = nvml_default_power_watts();
     info->others = nvml_processes(); /* before this process has a context of its own */
-    info->draws = cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, index) ==
-                      cudaSuccess &&
-                  limited != 0;
+    info->draws =
+        cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, index) == cudaSuccess &&
+        limited != 0;
     info->under_windows = access("/dev/dxg", F_OK) == 0;
     read_versions(info);
 }

@@ -85,7 +85,8 @@ double nvml_energy_joules(void) {
 
 int nvml_processes(void) {
     nvml_status (*query)(nvml_device, unsigned int *count, void *processes);
-    unsigned int count = 0; /* room for none: it says how many there are, and fails if there are any */
+    unsigned int count =
+        0; /* room for none: it says how many there are, and fails if there are any */
     if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query)) {
         const nvml_status status = query(gpu, &count, NULL);
         count = status == 0 || status == INSUFFICIENT_SIZE ? count : 0;
