@@ -166,6 +166,11 @@ static void moved(void) {
     run.names = MOVERS;
 }
 
+static void moved_at_an_unknown_peak(void) {
+    moved();
+    gpu.memory_bytes_per_second = NAN;
+}
+
 static void wrong_words(void) {
     moved();
     result.verdicts[PHASE_TIMED][CONTENDER_COPY].wrong = 1;
@@ -268,6 +273,9 @@ static const row ROWS[] = {
       "ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n",
       "memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
       "  (the device copy 75.0 %, 1.500 GHz)\n"}},
+    {"a memory whose peak is not known",
+     moved_at_an_unknown_peak,
+     {"memory     peak unknown   clock 1.500 GHz   (the device copy 1.500 GHz)\n"}},
     {"JSON of what moves words",
      moved,
      {"\"computation\": \"transpose_fp32\",\n    \"m\": 128,\n    \"n\": 256,\n    "
