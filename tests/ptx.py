@@ -61,7 +61,7 @@ TABLE = [
         "stmatrix that transposes",
         r"stmatrix\.sync\.aligned\.m8n8\.x4\.trans\.shared",
     ),
-    ("v20-v21 v23-", "arrivals of CTAs", r"atom\.add\.acq_rel\.gpu\.global"),
+    ("v20-v21 v23-", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
     ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
     ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
     ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
@@ -89,10 +89,11 @@ def has(spans, name):
 
 
 def test_rung(name, lines):
+    text = "\n".join(lines)
     for spans, what, expression in TABLE:
         expected = has(spans, name)
         if expected is not None:
-            right = bool(matches(lines, expression)) == expected
+            right = bool(re.search(expression, text, re.MULTILINE)) == expected
             found = f"{'none' if expected else 'some'} found: {expression}"
             case(f"{name} {'has' if expected else 'lacks'} {what}", "" if right else found)
     if has("v04-", name):  # a ring has full and empty barriers
@@ -114,12 +115,14 @@ def loops(lines):
 
 def policies_in_loads(lines):
     """Policies that are made anew for every load: in an innermost loop that loads by them."""
-    found = []
-    for first, last in loops(lines):
-        inner = any(first <= a and b <= last and (a, b) != (first, last) for a, b in loops(lines))
-        body = lines[first:last]
-        if not inner and matches(body, r"bulk\.tensor\.2d\.shared::\S*L2::cache_hint"):
-            found += matches(body, "createpolicy")
+    found, there = [], loops(lines)
+    made = [at for at, line in enumerate(lines) if "createpolicy" in line]
+    for first, last in there:
+        policies = [lines[at] for at in made if first <= at < last]
+        inner = (first <= a and b <= last and (a, b) != (first, last) for a, b in there)
+        loads = r"bulk\.tensor\.2d\.shared::\S*L2::cache_hint"
+        if policies and matches(lines[first:last], loads) and not any(inner):
+            found += policies
     return found
 
 

@@ -273,6 +273,19 @@ def check_shadows() -> None:
             case(f"{name} declares the same functions", declared ^ functions(shadow))
 
 
+def check_sample() -> None:
+    """The emulator's sample of the family has each height, and each way to share among consumers and
+    among CTAs, that the whole list has."""
+
+    def values(folder: str) -> set[str]:
+        text = text_of(ROOT / folder / "device" / "tile_family.cuh")
+        found = re.findall(r"TILE\((\d+), \d+, (\w+), (\w+)\)", text)
+        return {value for tile in found for value in tile}
+
+    missing = values("common") - values("common/emulator")
+    case("the emulator's sample of tiles has all heights and ways to share", missing)
+
+
 def main() -> int:
     check_folders()
     for folder, allowed in IMPORTS.items():
@@ -285,6 +298,7 @@ def main() -> int:
     for header in files("common/**/*.h common/**/*.cuh"):
         case(f"{name_of(header)}: every function has a comment", undocumented(header))
     check_shadows()
+    check_sample()
     for path in files("make/*"):
         first = text_of(path).partition("\n")[0]
         purpose = re.match(r"# \w+ \w+ ", first)

@@ -151,12 +151,11 @@ def shapes(source: str) -> list[Shape]:
     constant = emulated.constant
     there = emulated.shapes(source)
     if clipped := there.get("clipped edges") or there.get("a pair with SHARE_A"):
-        clipped = replace(clipped, kernel=0)  # these programs have no option for it
         # Sums of fp16 hold so few products that with this k most of A has to be 0.
         more = [Shape(40, 72, 2056)] if ".fp16_sums" in source else []
         edges = ("tiles in parts", emulated.LONG_ROWS)  # of the rungs that have them
         more += [shape for edge, shape in there.items() if edge in edges]
-        return [clipped, *more]
+        return [replace(shape, kernel=0) for shape in (clipped, *more)]  # they have no --kernel
     m = constant(source, "BM") * constant(source, "CLUSTER")
     return [Shape(m, 2 * constant(source, "BN"), 3 * constant(source, "BK"))]
 

@@ -9,7 +9,7 @@
 // Memory Consistency Model.)
 DEVICE int count_arrival(int *counter) {
     int before;
-    asm volatile("atom.add.acq_rel.gpu.global.s32 %0, [%1], 1;"
+    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;"
                  : "=r"(before)
                  : "l"(counter)
                  : "memory");

@@ -43,7 +43,7 @@ void fence_proxy_async(Site where);
 template <typename T>
 T atomic_add(T *address, T value, Site where);
 
-// atom.add.acq_rel of 1: what the current thread did before happens before what a later caller, of
+// atom.acq_rel.add of 1: what the current thread did before happens before what a later caller, of
 // any CTA, does after.
 int count_arrival(int *counter, Site where);
 

@@ -103,6 +103,15 @@ std::vector<Bits> numbered(int rows, int columns) {
     return matrix;
 }
 
+// A matrix of small integers, every element another than its neighbours; exact in fp16 and bf16, as
+// are sums of products of two of them.
+static std::vector<float> small_integers(int rows, int columns, int step) {
+    std::vector<float> matrix(rows * columns);
+    for (int i = 0; i < rows * columns; ++i)
+        matrix[i] = float(i * step % 13 - 6);
+    return matrix;
+}
+
 // The cases of a program. Each needs a GPU of compute capability 9.0, or the emulator.
 struct Case {
     const char *name;

@@ -9,6 +9,7 @@
 #include "numbers.cuh"
 #include "partial_sums.cuh"
 #include "threads.cuh"
+#include "tile_stores.cuh"
 #include "warp_matrices.cuh"
 #include "warpgroup_matrices.cuh"
 
@@ -29,9 +30,11 @@ static const Case CASES[] = {
     {"wgmma<200>: exact, documented fragment", multiply_case<200>},
     {"wgmma<256>: exact, documented fragment", multiply_case<256>},
     {"wgmma_wait: two blocks of accumulators", multiply_case<128, 2>},
+    {"wgmma<8> to wgmma<256>: exact", multiply_all_widths},
     {"stmatrix_x4: rows where the lanes say", stmatrix<4>},
     {"stmatrix_x2: the first 16 lanes say where", stmatrix<2>},
     {"stmatrix_x4_transposed: columns where the lanes say", stmatrix<4, true>},
+    {"stmatrix_x2_transposed: the first 16 lanes say where", stmatrix<2, true>},
     {"store_fragment_row: 16 columns of a row", fragment_rows},
     {"ldmatrix: one, two and four matrices", matrices_loaded},
     {"ldmatrix.trans: four matrices", matrices_loaded_transposed},
@@ -49,6 +52,10 @@ static const Case CASES[] = {
     {"shuffles: all kinds, 32 and 64 bits", shuffles},
     {"votes: ballot, any, all", votes},
     {"atomicAdd: four types", atomics},
+    {"TileStore by TMA: ten widths, clipped", widths_stored<false, true>},
+    {"TileStore by TMA, exchanged: the same", widths_stored<true, true>},
+    {"TileStore by threads: the same, rows of any length", widths_stored<false, false>},
+    {"TileStore by threads, exchanged: the same", widths_stored<true, false>},
     {"count_arrival, add_sums: the last CTA adds all parts in their order", parts_added},
 };
 

@@ -6,15 +6,6 @@
 #include "device/wmma.cuh"
 #include "frame.cuh"
 
-// A matrix of small integers, every element another than its neighbours; exact in fp16 and bf16, as
-// are sums of products of two of them.
-static std::vector<float> small_integers(int rows, int columns, int step) {
-    std::vector<float> matrix(rows * columns);
-    for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = float(i * step % 13 - 6);
-    return matrix;
-}
-
 // ---------------------------------------------------------------------------- ldmatrix
 
 constexpr int ROW = 24; // elements from one row of a tile to the next: 8, and what is not meant

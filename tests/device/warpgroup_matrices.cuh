@@ -95,6 +95,14 @@ static void multiply_case() {
     expect_product<N, BLOCKS>(integers_a, b, 1000, true, "integers on top of 1000");
 }
 
+template <int... EIGHTS>
+static void multiply_widths(std::integer_sequence<int, EIGHTS...>) {
+    (expect_product<8 * (EIGHTS + 1), 1>(
+         small_integers(64, K, 5), small_integers(8 * (EIGHTS + 1), K, 7), NAN, false, "integers"),
+     ...);
+}
+static void multiply_all_widths() { multiply_widths(std::make_integer_sequence<int, 32>()); }
+
 // ---------------------------------------------------------------------------- fragments
 
 struct StoredMatrices {
@@ -114,8 +122,10 @@ __global__ void write_matrices(bf16 *out) {
         values[i] = float(i / 2 * 64 + lane / 4 * 8 + lane % 4 * 2 + i % 2);
     __syncwarp();
     bf16 *row = &smem.tile[lane * 24 + (lane < 24 ? lane / 8 : 1) * 8];
-    if (TRANSPOSED)
+    if (TRANSPOSED && COUNT == 4)
         stmatrix_x4_transposed(row, values);
+    else if (TRANSPOSED)
+        stmatrix_x2_transposed(row, values);
     else if (COUNT == 4)
         stmatrix_x4(row, values);
     else

@@ -5,7 +5,7 @@
 
 #include "emulator/runtime.h"
 
-// atom.add.acq_rel.gpu.
+// atom.acq_rel.gpu...add.
 DEVICE int count_arrival(int *counter, EMULATOR_SITE) {
     return emulator::count_arrival(counter, where);
 }
