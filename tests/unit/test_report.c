@@ -293,6 +293,7 @@ static const row ROWS[] = {
       "display    this GPU draws a screen too",
       "power      limited to 80 W; such a card's default is 115 W",
       "WSL        Windows schedules this GPU", "!in use",
+      "\"default_power_watts\": 115,\n    \"draws\": true,\n    \"under_windows\": true",
       "tensor     79.4 % of the tensor-core peak's cycles   clock 1.500 GHz   "
       "(cuBLAS 79.4 %, 1.500 GHz)\n"}},
     {"a card of 8.9 with an unknown speed for fp32 sums, in use",
