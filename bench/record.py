@@ -108,6 +108,12 @@ RUNS = (
         " --sizes 512,1024,2048,16x8192x8192",
     ),
     Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
+    Run(
+        "a-99-kb",
+        "a05 and a06 as on cards where a CTA has 99 KB of shared memory",
+        f"{VARIANTS} {BURST} --sizes 4096,8192,81920x256x256"
+        " --steps a05,a05-99-kb,a06,a06-narrow,a06-two-stages,a06-99-kb",
+    ),
     Run("a01", "addmm", f"{BURST} --steps a01 --sizes 4096,8192,81920x256x256"),
     Run("t", "the TMA track", f"{BURST} --track t --sizes 32768,4096x16384"),
     Run("t01", "add one", f"{BURST} --steps t01 --sizes 32768,4096x16384"),

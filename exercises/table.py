@@ -828,7 +828,7 @@ EXERCISES = {
             fails="also",
             edits=(
                 (
-                    "return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM) ||\n           ",
+                    "return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM, sizeof(SharedStorage)) ||\n           ",
                     "made->smem = sizeof(SharedStorage);\n    return ",
                 ),
             ),

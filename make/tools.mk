@@ -23,15 +23,18 @@ GXX_VERSION = $(firstword $(subst ., ,$(shell $(CXX) -dumpfullversion 2>/dev/nul
 need_gxx = $(if $(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(GXX_VERSION)),,$(error $(CXX) is not g++ 12 or \
     later, which the emulator needs: install g++, or name it with CXX=))
 
-# Code with wgmma and TMA runs only on sm_90a. The Ampere track and the harness run on all GPUs from
-# sm_80 on; those newer than sm_90 translate the PTX.
-HOPPER := -gencode=arch=compute_90a,code=sm_90a
-AMPERE := $(foreach sm,80 86 89,-gencode=arch=compute_$(sm),code=sm_$(sm)) \
-    -gencode=arch=compute_90,code=[sm_90,compute_90]
-# An experiment with an Ampere rung: SASS for sm_90, PTX for every other GPU.
-AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 -gencode=arch=compute_90,code=sm_90
+# wgmma runs only on sm_90a. The t track runs on all GPUs with TMA, from sm_90 on; the a track and the
+# harness on all from sm_80 on. What is listed here gets SASS; other GPUs translate the PTX.
+sass_for = $(foreach sm,$(1),-gencode=arch=compute_$(sm),code=sm_$(sm))
+HOPPER := $(call sass_for,90a)
+TMA_VARIANT := -gencode=arch=compute_90,code=[sm_90,compute_90]
+TMA := $(TMA_VARIANT) $(call sass_for,100 120)
+AMPERE := $(call sass_for,80 86 89) $(TMA)
+# Of an experiment: SASS for sm_90, PTX for every other GPU.
+AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 $(call sass_for,90)
+KIND = $(if $(filter a%,$(1)),AMPERE,$(if $(filter t%,$(1)),TMA))
 # $(call arch_of,RUNG or VARIANT)
-arch_of = $(if $(filter a%,$(1)),$(if $(findstring -,$(1)),$(AMPERE_VARIANT),$(AMPERE)),$(HOPPER))
+arch_of = $(if $(KIND),$($(KIND)$(if $(findstring -,$(1)),_VARIANT)),$(HOPPER))
 WARN := -Wall -Wextra
 # A rung names the fields of its step record that it needs; the others are 0.
 RUNG_WARN := -Wno-missing-field-initializers

@@ -4,8 +4,8 @@
 // a wait for ldmatrix. Now the copies run STAGES - 1 k-tiles ahead, and while a k-slice is
 // multiplied, ldmatrix loads the next one. Then the L2 is the bottleneck, so the tile grows as
 // well: 256 x 256 reads 33 % fewer bytes per FLOP, and its sums fit in registers as fp16; prepare()
-// takes it unless that wastes a wave of CTAs. Needs 160 KB of shared memory per CTA: not on 8.6,
-// 8.9 or 12.0. Expected: 1.5x a05.
+// takes it unless that wastes a wave of CTAs. Where a CTA has 99 KB of shared memory (8.6, 8.9,
+// 12.0), the tile stays 256 x 128, in two stages. Any GPU from 8.0 on. Expected: 1.5x a05.
 #include "step.h"
 #include "device/cp_async.cuh"
 #include "device/fp16.cuh"
@@ -18,7 +18,8 @@
 constexpr bool FP16_SUMS = true; // false: the sums are fp32
 constexpr int BM = 256;
 constexpr int BK = 64;
-constexpr int STAGES = 3;
+constexpr int MOST_STAGES = 3;
+constexpr int FEW_STAGES = 2; // where a CTA has less than 160 KB of shared memory
 constexpr int WN = 64;
 constexpr int MMA_M = 16;
 constexpr int MMA_N = 8;
@@ -32,11 +33,12 @@ static_assert(BK == SWIZZLE_COLUMNS && WN == BK, "a row of a tile is one row of 
 
 using Sums = TileSums<FP16_SUMS>;
 
-template <int BN>
+template <int BN, int STAGES, bool IN_STAGE>
 struct SharedStorage {
     alignas(1024) fp16 a[STAGES][BM * BK];
     alignas(1024) fp16 b[STAGES][BN * BK];
-    alignas(1024) fp16 d[WARPS][MMA_M * WN]; // staging: a strip of MMA_M rows per warp
+    // Staging: a strip of MMA_M rows per warp. If IN_STAGE it is in a stage of A instead.
+    alignas(1024) fp16 d[IN_STAGE ? 1 : WARPS][MMA_M * WN];
 };
 
 // The index of (row, column) in a tile.
@@ -88,7 +90,7 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
 }
 
 // Where the copies are: they run through the k-tiles of all of the CTA's tiles of D.
-template <int BN>
+template <int BN, int STAGES>
 struct Ahead {
     TileChunks<BM, BK, THREADS> chunks_a;
     TileChunks<BN, BK, THREADS> chunks_b;
@@ -98,7 +100,8 @@ struct Ahead {
     int columns; // of A and B to copy; 0 past the last tile of D
 
     // Starts the copies of a k-tile, as one group, and moves on to the next k-tile.
-    DEVICE void copy(SharedStorage<BN> &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
+    template <typename Storage>
+    DEVICE void copy(Storage &smem, const fp16 *a, const fp16 *b, int m, int n, int k) {
         const int tiles_m = ceil_div(m, BM);
         const int tiles_n = ceil_div(n, BN);
         if (k_tile == 0)
@@ -118,12 +121,12 @@ struct Ahead {
     }
 };
 
-template <int BN>
+template <int BN, int STAGES, bool IN_STAGE>
 __global__ void __launch_bounds__(THREADS, 1)
     gemm(const fp16 *a, const fp16 *b, fp16 *d, int m, int n, int k) {
     constexpr int WARPS_N = BN / WN;
     constexpr int WM = BM / (WARPS / WARPS_N);
-    SharedStorage<BN> &smem = dynamic_smem<SharedStorage<BN>>();
+    auto &smem = dynamic_smem<SharedStorage<BN, STAGES, IN_STAGE>>();
     const int tiles_m = ceil_div(m, BM);
     const int tiles_n = ceil_div(n, BN);
     const int k_tiles = ceil_div(k, BK);
@@ -131,7 +134,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int warp_m = warp / WARPS_N * WM;
     const int warp_n = warp % WARPS_N * WN;
 
-    Ahead<BN> ahead;
+    Ahead<BN, STAGES> ahead;
     for (int i = 0; i < STAGES - 1; ++i)
         ahead.copy(smem, a, b, m, n, k);
     cp_async_wait<STAGES - 2>();
@@ -171,17 +174,26 @@ __global__ void __launch_bounds__(THREADS, 1)
                 }
             }
         }
+        fp16 *staging = IN_STAGE ? &smem.a[ahead.stage][warp * MMA_M * WN] : smem.d[warp];
         for (int i = 0; i < WM / MMA_M; ++i)
-            store_row(smem.d[warp], acc[i], d, row + i * MMA_M, column, m, n);
+            store_row(staging, acc[i], d, row + i * MMA_M, column, m, n);
+        if (IN_STAGE)
+            __syncthreads(); // no strip is in use when copies go to this stage
     }
     cp_async_wait<0>(); // no copy is left behind
 }
 
 struct State {
-    decltype(&gemm<WIDE>) kernel;
+    decltype(&gemm<WIDE, MOST_STAGES, false>) kernel;
     size_t smem;
     int ctas; // at most one per SM: the fewest that finish in the same number of waves
 };
+
+template <int BN, int STAGES, bool IN_STAGE>
+static void take(State *state) {
+    state->kernel = gemm<BN, STAGES, IN_STAGE>;
+    state->smem = sizeof(SharedStorage<BN, STAGES, IN_STAGE>);
+}
 
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
@@ -192,10 +204,14 @@ static int prepare(const problem *p, void **state) {
     const int wide = ceil_div(p->m, BM) * ceil_div(p->n, WIDE); // tiles
     const int narrow = ceil_div(p->m, BM) * ceil_div(p->n, NARROW);
     const bool is_wide =
-        sizeof(SharedStorage<WIDE>) <= size_t(most) &&
+        sizeof(SharedStorage<WIDE, MOST_STAGES, false>) <= size_t(most) &&
         ceil_div(wide, multiprocessors) * WIDE <= ceil_div(narrow, multiprocessors) * NARROW;
-    made->kernel = is_wide ? gemm<WIDE> : gemm<NARROW>;
-    made->smem = is_wide ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
+    if (is_wide)
+        take<WIDE, MOST_STAGES, false>(made);
+    else if (sizeof(SharedStorage<NARROW, MOST_STAGES, false>) <= size_t(most))
+        take<NARROW, MOST_STAGES, false>(made);
+    else
+        take<NARROW, FEW_STAGES, true>(made);
     made->ctas = balanced_workers(is_wide ? wide : narrow, multiprocessors);
     return allow_dynamic_smem(made->kernel, made->smem);
 }
@@ -216,12 +232,11 @@ static const step a06 = {
     .fp16_sums = FP16_SUMS,
     .min_compute_capability = 80,
     .max_compute_capability = 999,
-    .min_shared_memory = int(sizeof(SharedStorage<NARROW>)),
     .multiple_m = 1,
     .multiple_n = 8,
     .multiple_k = 8,
     .largest_k = TILE_CHUNKS_LARGEST_K,
-    .stages = STAGES,
+    .stages = MOST_STAGES,
     .prepare = prepare,
     .launch = launch,
     .release = release,

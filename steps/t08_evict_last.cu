@@ -74,7 +74,7 @@ struct State {
 static int prepare(const problem *p, void **state) {
     State *made = new State;
     *state = made;
-    return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM) ||
+    return smem_of_ctas_per_sm(&made->smem, CTAS_PER_SM, sizeof(SharedStorage)) ||
            allow_dynamic_smem(transpose, made->smem) ||
            make_tensor_map_2d<float>(&made->map_a, p->a, p->m, p->n, BM, BN, UNSWIZZLED) ||
            make_tensor_map_2d<float>(&made->map_d, p->d, p->n, p->m, BN, BM, UNSWIZZLED);
@@ -93,7 +93,7 @@ static const step t08 = {
     .idea = "evict-last loads",
     .computes = TRANSPOSE_FP32,
     .min_compute_capability = 90,
-    .max_compute_capability = 90,
+    .max_compute_capability = 999,
     .multiple_m = 4,
     .multiple_n = 4,
     .prepare = prepare,

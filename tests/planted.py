@@ -192,7 +192,7 @@ class Findings:
             shape = emulated.shapes(emulated.source_of(self.pair.rung))[self.pair.bug.edge]
             policy = "random" if how in SEEDS else "eager" if how == RACE else how
             words += emulated.arguments(shape, policy, SEEDS.index(how) + 1 if how in SEEDS else 0)
-        outcome = emulated.run(program, words)
+        outcome = emulated.run(program, words, self.pair.bug.card)
         self.kinds[how], self.texts[how] = outcome.kind, outcome.text
 
     def run_counting(self, thorough: bool) -> None:

@@ -31,7 +31,7 @@ TABLE = [
     ("v02 v18-", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
     ("v03-v04 v18 v22-", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
     ("v05-v14 v18 v22-", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
-    ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::cluster\.global"),
+    ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::c\w+\.global"),
     ("v02- t01-", "expect_tx", r"mbarrier\.arrive\.expect_tx"),
     ("v02- t01-", "barrier-init fence", r"fence\.mbarrier_init\.release\.cluster"),
     ("v02- t01-", "tensor maps as kernel parameters", r"\.param \.align (64|128) \.b8 "),
@@ -120,7 +120,7 @@ def policies_in_loads(lines):
     for first, last in there:
         policies = [lines[at] for at in made if first <= at < last]
         inner = (first <= a and b <= last and (a, b) != (first, last) for a, b in there)
-        loads = r"bulk\.tensor\S*shared::cluster\S*L2::cache_hint"
+        loads = r"bulk\.tensor\.2d\.shared::\S*L2::cache_hint"
         if policies and matches(lines[first:last], loads) and not any(inner):
             found += policies
     return found

@@ -15,9 +15,10 @@ for source in steps/*.cu; do
     rung=$(basename "${source%%_*}")
     log=build/steps/$rung.ptxas.log
     clean "$rung is built without a warning, C75xx, a spill or local memory" "build/steps/$rung" "$log"
-    # The a track runs on every GPU from sm_80 on.
+    # The a track runs on every GPU from sm_80 on, the t track on those from sm_90 on.
     wanted=sm_90a
-    [[ $rung == a* ]] && wanted='sm_80 sm_86 sm_89 sm_90'
+    [[ $rung == t* ]] && wanted='sm_100 sm_120 sm_90'
+    [[ $rung == a* ]] && wanted='sm_100 sm_120 sm_80 sm_86 sm_89 sm_90'
     found=$(sed -n "s/.*for '\(sm_[0-9a-z]*\)'.*/\1/p" "$log" | sort -u | paste -sd ' ')
     is "$rung is compiled for $wanted" "it is for $found" test "$found" = "$wanted"
 done

@@ -278,8 +278,7 @@ static void write_part(json *json, const run *run, const metered *metered) {
     json_unsigned(json, "seed", (uint64_t)request->seed);
     json_unsigned(json, "copies", COPIES);
     json_object_end(json);
-    json_double(json, "peak_flop_per_cycle",
-                gpu->sms * tensor_core_flop_per_cycle(gpu->compute_capability));
+    json_double(json, "peak_flop_per_cycle", gpu->sms * tensor_core_flop_per_cycle(gpu, false));
     json_bool(json, "zeros", part->zeros);
     json_double(json, "sm_share", part->quarters / (double)PART_QUARTERS);
     json_double(json, "pace", part->paced ? request->pace : NAN);

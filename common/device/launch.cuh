@@ -61,23 +61,25 @@ inline int clock_and_memory(double *hertz, double *bytes) {
 }
 
 // Stores in *bytes how much dynamic shared memory a CTA can have on the current device: 227 KB on
-// 9.0, 163 KB on 8.0 and 8.7, 99 KB on 8.6 and 8.9.
+// 9.0 and 10.0, 163 KB on 8.0 and 8.7, 99 KB on 8.6, 8.9 and 12.0.
 inline int max_dynamic_smem(int *bytes) {
     return device_attribute(bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                             "asking for the shared memory of device");
 }
 
 // Stores in *bytes how much dynamic shared memory a CTA has to request, if it has no static shared
-// memory, so that at most `ctas` CTAs fit on one SM of the current device. (CUDA C++ Programming
-// Guide: Compute Capability 9.x, Shared Memory: the system reserves some.)
-inline int smem_of_ctas_per_sm(size_t *bytes, int ctas) {
+// memory, so that at most `ctas` CTAs fit on one SM of the current device; `least` where a CTA
+// needs more than that. (CUDA C++ Programming Guide: Compute Capability 9.x, Shared Memory: the
+// system reserves some.)
+inline int smem_of_ctas_per_sm(size_t *bytes, int ctas, size_t least) {
     int whole = 0, reserved = 0;
     if (device_attribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
                          "asking for the shared memory of an SM of device") ||
         device_attribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock,
                          "asking for the reserved shared memory of a CTA on device"))
         return 1;
-    *bytes = size_t(whole / ctas - reserved);
+    const size_t share = size_t(whole / ctas - reserved);
+    *bytes = share > least ? share : least;
     return 0;
 }
 

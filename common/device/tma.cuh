@@ -8,9 +8,10 @@
 
 // Starts the load of the box at (column, row) into `tile`, which is 128-byte aligned (1024 with the
 // swizzle). One thread calls it. Completes the box's bytes, clipped parts included, on *barrier. An
-// async-proxy write: threads that wait for the barrier's phase see it.
+// async-proxy write: threads that wait for the barrier's phase see it. The destination may also be
+// .shared::cluster: on sm_90 that is the same instruction, but for sm_120 ptxas makes a call of it.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    asm volatile("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(tile)),
                  "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
                  : "memory");
@@ -44,7 +45,7 @@ DEVICE uint64_t evict_first_policy() {
 // tma_load_2d with an L2 policy for the lines that it reads.
 DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int row,
                              uint64_t *barrier, uint64_t policy) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    asm volatile("cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
                  ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(tile)),
                  "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "l"(policy)
                  : "memory");

@@ -1,5 +1,6 @@
 // Launches: whether CUDA would start them, and starting them on the emulated machine; and what a
 // kernel calls of the runtime.
+#include "emulator/card.h"
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
 #include "emulator/machine.h"
@@ -32,7 +33,7 @@ std::map<const void *, std::size_t> &allowed_shared() {
 // nullptr: a kernel that is not known by its address.
 std::size_t most_dynamic_shared(const void *kernel) {
     if (kernel == nullptr)
-        return LARGEST_SHARED;
+        return card().largest_shared();
     const auto found = allowed_shared().find(kernel);
     return found == allowed_shared().end() ? SHARED_WITHOUT_ASKING
                                            : std::max(found->second, SHARED_WITHOUT_ASKING);
@@ -56,7 +57,8 @@ bool is_early(const cudaLaunchConfig_t &config) {
 }
 
 bool cluster_fits(dim3 grid, dim3 cluster) {
-    return volume(cluster) >= 1 && volume(cluster) <= LARGEST_CLUSTER && grid.x % cluster.x == 0 &&
+    const unsigned largest = card().has_clusters() ? LARGEST_CLUSTER : 1;
+    return volume(cluster) >= 1 && volume(cluster) <= largest && grid.x % cluster.x == 0 &&
            grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
 }
 
@@ -186,7 +188,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
         attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
         return cudaSuccess;
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-        std::size_t(value) > emulator::LARGEST_SHARED)
+        std::size_t(value) > emulator::card().largest_shared())
         return cudaError_t(emulator::failed(cudaErrorInvalidValue));
     emulator::allowed_shared()[kernel] = std::size_t(value);
     return cudaSuccess;

@@ -181,9 +181,6 @@ extern Cluster *current_cluster;
 // this many clusters of two, as resident at once.
 constexpr int MULTIPROCESSORS = 4;
 
-// Dynamic shared memory that a CTA may request, in bytes: 227 KB, as on compute capability 9.0.
-constexpr std::size_t LARGEST_SHARED = 232448;
-
 // Switches from the current thread to others, until it is picked again: it must have been queued
 // somewhere.
 void leave();

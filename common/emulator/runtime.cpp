@@ -1,6 +1,7 @@
 // The runtime's functions that have to do with the device and its memory; launch.cpp has the
 // others.
 #include "emulator/runtime.h"
+#include "emulator/card.h"
 #include "emulator/copy.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
@@ -12,10 +13,6 @@
 #include <cstdlib>
 #include <map>
 #include <string>
-
-static constexpr int COMPUTE_CAPABILITY_MAJOR = 9;
-static constexpr int COMPUTE_CAPABILITY_MINOR = 0;
-static constexpr int RESERVED_SHARED = 1024; // of each CTA, the system's
 
 // The errors that there are, their names and the same in words.
 static const struct {
@@ -69,6 +66,7 @@ cudaError_t cudaDriverGetVersion(int *version) {
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
+    const emulator::Card &card = emulator::card();
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
@@ -76,12 +74,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
          1000 * 1000}, // nothing takes time: a model of time needs some numbers
         {cudaDevAttrMemoryClockRate, 1000 * 1000},
         {cudaDevAttrGlobalMemoryBusWidth, 512},
-        {cudaDevAttrComputeCapabilityMajor, COMPUTE_CAPABILITY_MAJOR},
-        {cudaDevAttrComputeCapabilityMinor, COMPUTE_CAPABILITY_MINOR},
-        {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(emulator::LARGEST_SHARED)},
-        {cudaDevAttrReservedSharedMemoryPerBlock, RESERVED_SHARED},
-        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, // room for one CTA of the largest
-         int(emulator::LARGEST_SHARED + RESERVED_SHARED)}};
+        {cudaDevAttrComputeCapabilityMajor, card.capability / 10},
+        {cudaDevAttrComputeCapabilityMinor, card.capability % 10},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(card.largest_shared())},
+        {cudaDevAttrReservedSharedMemoryPerBlock, int(emulator::RESERVED_SHARED)},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(card.shared_of_sm)}};
     const auto found = values.find(attribute);
     if (found == values.end())
         return cudaErrorInvalidValue;
@@ -92,16 +89,17 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device != 0)
         return cudaErrorInvalidDevice;
+    const emulator::Card &card = emulator::card();
     *properties = {.name = "the emulated device",
-                   .major = COMPUTE_CAPABILITY_MAJOR,
-                   .minor = COMPUTE_CAPABILITY_MINOR,
+                   .major = card.capability / 10,
+                   .minor = card.capability % 10,
                    .multiProcessorCount = emulator::MULTIPROCESSORS,
                    .totalGlobalMem = std::size_t(80) << 30,
                    .totalConstMem = 65536,
                    .sharedMemPerBlock = 48 * 1024,
-                   .sharedMemPerBlockOptin = emulator::LARGEST_SHARED,
-                   .sharedMemPerMultiprocessor = emulator::LARGEST_SHARED + RESERVED_SHARED,
-                   .reservedSharedMemPerBlock = RESERVED_SHARED,
+                   .sharedMemPerBlockOptin = card.largest_shared(),
+                   .sharedMemPerMultiprocessor = card.shared_of_sm,
+                   .reservedSharedMemPerBlock = emulator::RESERVED_SHARED,
                    .regsPerBlock = 65536,
                    .regsPerMultiprocessor = 65536,
                    .warpSize = emulator::WARP_LANES,
@@ -116,7 +114,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .l2CacheSize = 1 << 20,
                    .concurrentKernels = 1,
                    .cooperativeLaunch = 0,
-                   .clusterLaunch = 1};
+                   .clusterLaunch = card.has_clusters()};
     return cudaSuccess;
 }
 

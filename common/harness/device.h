@@ -32,6 +32,10 @@ typedef struct device_info {
     double
         memory_bytes_per_second; /* that its clock and the width of its bus allow; NAN if unknown */
     double power_limit_watts;    /* NAN if unknown */
+    double default_power_watts;  /* the limit that this kind of card is sold with; NAN if unknown */
+    int others;                  /* processes that computed on it when it was taken, if known */
+    bool draws;                  /* a display waits for it: the driver ends long kernels */
+    bool under_windows;          /* WSL */
     char driver[80];             /* "580.65.06", empty if unknown */
     char cuda[16];               /* "13.0", of the runtime that is linked in */
     char cublas[32];             /* "13.1.0" */
@@ -42,9 +46,16 @@ typedef struct device {
     device_info info;
 } device;
 
-/* Takes GPU number index, or the emulator, until the program ends. Ends the program if the GPU
- * cannot run the step; the emulator runs every step. */
+/* Takes GPU number index, or the emulator, until the program ends. Ends the program if the device
+ * cannot run the step; the emulator runs every step unless EMULATOR_CAPABILITY names its card. */
 void device_open(const step *step, int index, device *device);
+
+/* Ends the program if this device cannot run the step. */
+void device_check(const step *step, const device_info *info);
+
+/* Ends the program with a line that says what the step needs, `why` it cannot run here and what to
+ * do instead. */
+void device_cannot_run(const step *step, const char *why) __attribute__((noreturn));
 
 /* Bytes that can be allocated now. */
 size_t device_free_bytes(void);

@@ -8,6 +8,26 @@
 
 static const char *or_unknown(const char *text) { return text[0] != '\0' ? text : "unknown"; }
 
+/* What makes times of this GPU uncertain, a line each. */
+static void print_conditions(FILE *out, const device_info *gpu) {
+    if (gpu->others > 0) {
+        fprintf(out, "in use     by %d other process%s: its times mean little\n", gpu->others,
+                gpu->others == 1 ? "" : "es");
+    }
+    if (gpu->draws) {
+        fputs("display    this GPU draws a screen too: expect wider spreads\n", out);
+    }
+    if (gpu->power_limit_watts < gpu->default_power_watts) {
+        fprintf(out, "power      limited to %.0f W; such a card's default is %.0f W\n",
+                gpu->power_limit_watts, gpu->default_power_watts);
+    }
+    if (gpu->under_windows) {
+        fputs(
+            "WSL        Windows schedules this GPU: calls take longer, and energy may be unknown\n",
+            out);
+    }
+}
+
 static void print_machine(FILE *out, const device_info *gpu) {
     const int major = gpu->compute_capability / 10;
     const int minor = gpu->compute_capability % 10;
@@ -19,6 +39,7 @@ static void print_machine(FILE *out, const device_info *gpu) {
     fprintf(out, "device     %s, %d SMs, compute capability %d.%d, CUDA %s, cuBLAS %s, driver %s\n",
             gpu->name, gpu->sms, major, minor, or_unknown(gpu->cuda), or_unknown(gpu->cublas),
             or_unknown(gpu->driver));
+    print_conditions(out, gpu);
 }
 
 /* Copies are for timing, so that operands are not read from the L2. */
@@ -143,12 +164,14 @@ static void print_time(FILE *out, const char *label, const report *report,
 static void print_share(FILE *out, const report *report, const timing_summary *step,
                         const timing_summary *peer) {
     const bool moves = report->timing->work.bytes > 0;
-    if (!moves && !isfinite(step->share) && !isfinite(peer->share)) {
+    if (!moves && !isfinite(step->of[CLOCK_GHZ])) {
         fputs("tensor     share and clock unknown\n", out);
         return;
     }
-    if (!isfinite(step->share)) { /* the step leaves the tensor cores idle */
-        fputs(moves ? "memory     peak unknown" : "tensor     -", out);
+    if (report->timing->work.on_cuda_cores) {
+        fputs("tensor     -", out);
+    } else if (!isfinite(step->share)) {
+        fputs(moves ? "memory     peak unknown" : "tensor     peak unknown", out);
     } else if (moves) {
         fprintf(out, "memory     %.1f %% of %.0f GB/s, its peak by clock and bus width",
                 100 * step->share, 1e-9 * report->device->memory_bytes_per_second);

@@ -37,6 +37,15 @@ void report_write_gpu(json *json, const device_info *gpu) {
         json_double(json, "memory_bytes_per_second", gpu->memory_bytes_per_second);
     }
     json_double(json, "power_limit_watts", gpu->power_limit_watts);
+    if (gpu->power_limit_watts < gpu->default_power_watts) {
+        json_double(json, "default_power_watts", gpu->default_power_watts);
+    }
+    if (gpu->draws) {
+        json_bool(json, "draws", true);
+    }
+    if (gpu->under_windows) {
+        json_bool(json, "under_windows", true);
+    }
     json_string(json, "driver", or_null(gpu->driver));
     json_string(json, "cuda", or_null(gpu->cuda));
     json_string(json, "cublas", or_null(gpu->cublas));
@@ -191,7 +200,7 @@ static void write_contender(json *json, const char *key, const report *report, i
     if (timing->work.flop > 0) {
         json_double(json, "peak_tflops_at_mean_clock",
                     1e-3 * times.of[CLOCK_GHZ] * report->device->sms *
-                        tensor_core_flop_per_cycle(report->device->compute_capability));
+                        tensor_core_flop_per_cycle(report->device, timing_fp16_sums(timing, who)));
     }
     json_double(json, "watts", times.of[WATTS]);
     json_double(json, "joules", times.of[JOULES]);

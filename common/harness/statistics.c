@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/message.h"
 
@@ -41,20 +42,42 @@ summary summarize(const double *values, size_t count) {
 
 /* ---- of times */
 
-double tensor_core_flop_per_cycle(int compute_capability) {
-    /* NVIDIA H100 Tensor Core GPU Architecture (white paper): four tensor cores per SM, each with
-     * 512 fused multiply-adds of dense fp16 or bf16 per cycle. The H200 has the same SM. */
-    if (compute_capability == 90) {
-        return 4096;
+/* Per SM and cycle, four tensor cores together: dense FP16 fused multiply-adds times two, as
+ * NVIDIA's architecture white papers have them. Compute capability 8.0: A100, 256 per tensor
+ * core; 8.6: GA102, 128; 9.0: H100, 512, and the H200 has the same SM. Of the others the papers
+ * give a card's TFLOPS, SMs and boost clock. 8.9: Ada, RTX 4090, 330.3 of 128 SMs at 2.52
+ * GHz. 12.0: RTX Blackwell, RTX 5090, 419 of 170 SMs at 2.407 GHz. fp32 sums halve that on GeForce
+ * cards of 8.6 and later, not on all professional ones: there it is not known. */
+static const struct peak {
+    int compute_capability;
+    double flop;
+    bool sums_matter;
+} PEAKS[] = {
+    {80, 2048, false}, {86, 1024, true}, {89, 1024, true}, {90, 4096, false}, {120, 1024, true}};
+
+double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
+    for (size_t i = 0; i < sizeof PEAKS / sizeof *PEAKS; ++i) {
+        const struct peak *peak = &PEAKS[i];
+        if (peak->compute_capability == info->compute_capability) {
+            return !peak->sums_matter || fp16_sums         ? peak->flop
+                   : strstr(info->name, "GeForce") != NULL ? peak->flop / 2
+                                                           : NAN;
+        }
     }
-    /* NVIDIA A100 Tensor Core GPU Architecture (white paper): four with 256 each. */
-    return compute_capability == 80 ? 2048 : NAN;
+    return NAN;
+}
+
+bool timing_fp16_sums(const timing *timing, int contender) {
+    return contender == CONTENDER_FP16_SUMS ||
+           (timing->work.fp16_sums &&
+            (contender == CONTENDER_STEP || contender == CONTENDER_EARLY));
 }
 
 /* The share of the peak that one sample comes to. */
-static double share_of(const timing *timing, const device_info *info, double seconds, double ghz) {
+static double share_of(const timing *timing, int contender, const device_info *info, double seconds,
+                       double ghz) {
     const double flop_per_cycle =
-        (double)info->sms * tensor_core_flop_per_cycle(info->compute_capability);
+        (double)info->sms * tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
     return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
                                   : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
 }
@@ -73,7 +96,7 @@ timing_summary timing_summarize(const timing *timing, int contender, const devic
     }
     for (size_t i = 0; i < rounds; ++i) {
         rates[i] = units / of[SECONDS][i];
-        shares[i] = share_of(timing, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
+        shares[i] = share_of(timing, contender, info, of[SECONDS][i], of[CLOCK_GHZ][i]);
         ratios[i] = of[SECONDS][i] / timing->samples[CONTENDER_STEP].of[SECONDS][i];
     }
     const bool leaves_tensor_cores_idle = contender == CONTENDER_STEP && work->on_cuda_cores;

@@ -76,6 +76,7 @@ typedef struct work {
     double flop;        /* floating-point operations, of a product */
     double bytes;       /* read and written, of what moves words */
     bool on_cuda_cores; /* the step leaves the tensor cores idle */
+    bool fp16_sums;     /* of the step */
 } work;
 
 /* What is measured in each round; NAN where it could not be measured. */
@@ -123,9 +124,12 @@ typedef struct timing_summary {
                           * if the peak is unknown */
 } timing_summary;
 
-/* Dense bf16 or fp16 floating-point operations per cycle and SM; NAN for a GPU that is not in the
- * table. */
-double tensor_core_flop_per_cycle(int compute_capability);
+/* Dense bf16 or fp16 floating-point operations per cycle and SM, with sums of that width; NAN if it
+ * is not known. */
+double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums);
+
+/* Whether this contender's sums are fp16. */
+bool timing_fp16_sums(const timing *timing, int contender);
 
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -179,7 +180,8 @@ def edges_of_families(source: str) -> list[tuple]:
 
 def edges_of_products(source: str) -> list[tuple]:
     """The same of all others."""
-    cluster, stages = constant(source, "CLUSTER"), constant(source, "STAGES")
+    cluster = constant(source, "CLUSTER")
+    stages = constant(source, "STAGES", constant(source, "MOST_STAGES"))
     narrow = constant(source, "NARROW")  # of a rung that chooses the width of its tile
     m, n = constant(source, "BM") * cluster, constant(source, "BN", narrow)
     k = constant(source, "BK", constant(source, "MMA_K"))  # without a tile, what one mma takes
@@ -283,12 +285,15 @@ def arguments(shape: Shape, policy: str, seed: int) -> list[str]:
     return [*options, *policy_options(policy, seed)]
 
 
-def run(program: Path, words: Sequence[object]) -> Outcome:
-    """Runs a program once. Without a shape among the words it is the run of `make step`."""
+def run(program: Path, words: Sequence[object], card: str = "") -> Outcome:
+    """Runs a program once, on a card of this compute capability if one is given. Without a shape
+    among the words it is the run of `make step`."""
     if not program.exists():
         return Outcome(NOT_BUILT)
     command = [*(FIXED_ADDRESSES if "races" in program.parts else []), program, *words]
     how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LIMIT}
+    if card:
+        how["env"] = {**os.environ, "EMULATOR_CAPABILITY": card}
     try:
         return outcome_of(subprocess.run(command, check=False, **how))
     except subprocess.TimeoutExpired:

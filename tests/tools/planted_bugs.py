@@ -40,13 +40,20 @@ class Bug:
     some_seeds: bool = False  # are enough to find it
     not_by_default: str = ""  # why the default run does not find it
     edge: str = emulated.SEVERAL_TILES  # the shape that it runs at
+    card: str = ""  # the compute capability that it runs on; empty: the emulator's own
     section: str = ""  # of bugs.txt
     changes: dict[str, list[Hunk]] = field(default_factory=dict)  # by rung
 
 
 # The fields that a line of bugs.txt sets, by its first words.
 FLAGS = {"must race": "must_race", "by some seeds": "some_seeds"}
-TEXTS = {"wrong": "wrong", "because": "wrong", "not by default": "not_by_default", "at": "edge"}
+TEXTS = {
+    "wrong": "wrong",
+    "because": "wrong",
+    "not by default": "not_by_default",
+    "at": "edge",
+    "on": "card",
+}
 
 
 def parse(text: str) -> list[Bug]:

@@ -276,7 +276,32 @@ static void times(void) {
     EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
-    EXPECT(isnan(tensor_core_flop_per_cycle(123)), "12.3 is not in the table");
+}
+
+static void peaks(void) {
+    static const struct {
+        const char *name;
+        int compute_capability;
+        double fp16_sums, fp32_sums; /* 0: not known */
+    } ROWS_OF_PEAKS[] = {{"NVIDIA A100", 80, 2048, 2048},
+                         {"NVIDIA GeForce RTX 3090", 86, 1024, 512},
+                         {"NVIDIA RTX A6000", 86, 1024, 0},
+                         {"Orin", 87, 0, 0},
+                         {"NVIDIA GeForce RTX 4060 Laptop GPU", 89, 1024, 512},
+                         {"NVIDIA L40S", 89, 1024, 0},
+                         {"NVIDIA H200", 90, 4096, 4096},
+                         {"NVIDIA B200", 100, 0, 0},
+                         {"NVIDIA GeForce RTX 5090", 120, 1024, 512}};
+    for (size_t i = 0; i < 2 * sizeof ROWS_OF_PEAKS / sizeof *ROWS_OF_PEAKS; ++i) {
+        device_info info = {.compute_capability = ROWS_OF_PEAKS[i / 2].compute_capability};
+        const bool fp16_sums = i % 2 == 0;
+        const double wanted =
+            fp16_sums ? ROWS_OF_PEAKS[i / 2].fp16_sums : ROWS_OF_PEAKS[i / 2].fp32_sums;
+        snprintf(info.name, sizeof info.name, "%s", ROWS_OF_PEAKS[i / 2].name);
+        const double found = tensor_core_flop_per_cycle(&info, fp16_sums);
+        EXPECT(wanted > 0 ? found == wanted : isnan(found), "%s, %s sums: %g", info.name,
+               fp16_sums ? "fp16" : "fp32", found);
+    }
 }
 
 static const struct {
@@ -293,6 +318,7 @@ static const struct {
     {"arithmetic: alpha, beta and C, and what 0 leaves out", epilogue},
     {"statistics: quantiles interpolate, and leave out what was not measured", quantiles},
     {"statistics: times, shares and ratios", times},
+    {"statistics: the tensor cores' peak by card and width of the sums", peaks},
 };
 
 int main(void) {

@@ -166,11 +166,41 @@ static void moved(void) {
     run.names = MOVERS;
 }
 
+static void moved_at_an_unknown_peak(void) {
+    moved();
+    gpu.memory_bytes_per_second = NAN;
+}
+
 static void wrong_words(void) {
     moved();
     result.verdicts[PHASE_TIMED][CONTENDER_COPY].wrong = 1;
     result.verdicts[PHASE_TIMED][CONTENDER_COPY].got = 4294967295.0;
 }
+
+/* a06 at 100 TFLOPS, cuBLAS with fp32 sums at 50, at 1.5 GHz. */
+static void on_card(const char *name, int compute_capability, int sms) {
+    snprintf(gpu.name, sizeof gpu.name, "%s", name);
+    gpu.compute_capability = compute_capability;
+    gpu.sms = sms;
+    run.step = &A06;
+    times.work = (work){.flop = 1e11, .fp16_sums = true};
+}
+
+static void on_laptop(void) {
+    on_card("NVIDIA GeForce RTX 3080 Laptop GPU", 86, 82);
+    gpu.power_limit_watts = 80;
+    gpu.default_power_watts = 115;
+    gpu.draws = gpu.under_windows = true;
+}
+
+static void on_workstation(void) {
+    on_card("NVIDIA RTX 6000 Ada Generation", 89, 142);
+    gpu.others = 2;
+}
+
+static void on_blackwell(void) { on_card("NVIDIA GeForce RTX 5090", 120, 170); }
+
+static void on_unlisted(void) { on_card("NVIDIA B200", 100, 148); }
 
 static void scalars(void) {
     asked.alpha = -2.5f;
@@ -243,6 +273,9 @@ static const row ROWS[] = {
       "ratio      2.000 of cublasSgeam  (2.000 to 2.000)\n",
       "memory     37.5 % of 8000 GB/s, its peak by clock and bus width   clock 1.500 GHz "
       "  (the device copy 75.0 %, 1.500 GHz)\n"}},
+    {"a memory whose peak is not known",
+     moved_at_an_unknown_peak,
+     {"memory     peak unknown   clock 1.500 GHz   (the device copy 1.500 GHz)\n"}},
     {"JSON of what moves words",
      moved,
      {"\"computation\": \"transpose_fp32\",\n    \"m\": 128,\n    \"n\": 256,\n    "
@@ -254,6 +287,30 @@ static const row ROWS[] = {
       "\"ratio_to_device_copy\": {\n      \"median\": 0.5,",
       "\"ratio_to_second_opinion\": {\n      \"median\": 2,", "!flop", "!tensor", "!cublas\": {",
       "!bounded"}},
+    {"a card of 8.6, whose fp32 sums run at half the speed; what makes its times uncertain",
+     on_laptop,
+     {"device     NVIDIA GeForce RTX 3080 Laptop GPU, 82 SMs, compute capability 8.6,",
+      "display    this GPU draws a screen too",
+      "power      limited to 80 W; such a card's default is 115 W",
+      "WSL        Windows schedules this GPU", "!in use",
+      "\"default_power_watts\": 115,\n    \"draws\": true,\n    \"under_windows\": true",
+      "tensor     79.4 % of the tensor-core peak's cycles   clock 1.500 GHz   "
+      "(cuBLAS 79.4 %, 1.500 GHz)\n"}},
+    {"a card of 8.9 with an unknown speed for fp32 sums, in use",
+     on_workstation,
+     {"compute capability 8.9,", "in use     by 2 other processes: its times mean little\n",
+      "tensor     45.8 % of the tensor-core peak's cycles   clock 1.500 GHz   "
+      "(cuBLAS 1.500 GHz)\n",
+      "!display  ", "!limited to", "!WSL"}},
+    {"a card of 12.0",
+     on_blackwell,
+     {"compute capability 12.0,", "(cuBLAS 38.3 %, 1.500 GHz)\n",
+      "tensor     38.3 % of the tensor-core peak's cycles   clock 1.500 GHz"}},
+    {"a card whose peak is not known",
+     on_unlisted,
+     {"compute capability 10.0,",
+      "tensor     peak unknown   clock 1.500 GHz   (cuBLAS 1.500 GHz)\n",
+      "\"tensor_core_share\": null", "\"peak_tflops_at_mean_clock\": null"}},
     {"words that are wrong",
      wrong_words,
      {"WRONG      the device copy exact: 1 of 32768 differ; first at [0][0]: got "

@@ -42,6 +42,12 @@ void device_open(const step *step, int index, device *device) {
     info->compute_capability = step->max_compute_capability >= EVERY_LATER_CAPABILITY
                                    ? step->min_compute_capability
                                    : step->max_compute_capability;
+    if (getenv("EMULATOR_CAPABILITY") != NULL) {
+        struct cudaDeviceProp properties;
+        cuda_check(cudaGetDeviceProperties(&properties, index), "asking for the properties");
+        info->compute_capability = 10 * properties.major + properties.minor;
+        info->shared_memory_bytes = properties.sharedMemPerBlockOptin;
+    }
     info->power_limit_watts = NAN;
     info->memory_bytes_per_second = NAN;
     snprintf(info->name, sizeof info->name, "CPU emulator%s",
@@ -49,6 +55,9 @@ void device_open(const step *step, int index, device *device) {
     emulator_report_prefix(step->name);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
                "asking for the number of multiprocessors");
+    if (info->shared_memory_bytes > 0) {
+        device_check(step, info);
+    }
 }
 
 size_t device_free_bytes(void) {

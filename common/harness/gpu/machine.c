@@ -6,39 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/arithmetic.h"
 #include "harness/gpu/nvml.h"
 #include "harness/message.h"
 
 enum { DEFAULT_SIZE = 8192, DEFAULT_MOVED_SIZE = 32768 };
-
-/* "compute capability 9.0", "... 8.0 to 9.0" or "... 8.0 or later", and the shared memory. */
-static void wanted_gpu(const step *step, char *text, size_t size) {
-    const int low = step->min_compute_capability;
-    const int high = step->max_compute_capability;
-    char upper[32] = "";
-    char memory[64] = "";
-    if (high >= EVERY_LATER_CAPABILITY) {
-        snprintf(upper, sizeof upper, " or later");
-    } else if (high > low) {
-        snprintf(upper, sizeof upper, " to %d.%d", high / 10, high % 10);
-    }
-    if (step->min_shared_memory > 0) {
-        snprintf(memory, sizeof memory, ", with %d KB of shared memory for a CTA,",
-                 (step->min_shared_memory + 1023) / 1024);
-    }
-    snprintf(text, size, "compute capability %d.%d%s%s", low / 10, low % 10, upper, memory);
-}
-
-static void cannot_run(const step *step, const char *why) {
-    char wanted[128];
-    wanted_gpu(step, wanted, sizeof wanted);
-    end_with(STATUS_CANNOT_RUN,
-             "cannot run here: it needs an NVIDIA GPU of %s and its driver, but %s; run it on a "
-             "machine that has one, or on the CPU with `make step N=%s EMULATE=1`",
-             wanted, why, step->name);
-}
 
 static void find_device(const step *step, int index) {
     int count = 0;
@@ -47,7 +21,7 @@ static void find_device(const step *step, int index) {
     if (status != cudaSuccess || count == 0) {
         snprintf(why, sizeof why, "none was found (%s)",
                  status != cudaSuccess ? cudaGetErrorString(status) : "no device");
-        cannot_run(step, why);
+        device_cannot_run(step, why);
     }
     if (index >= count) {
         end_with(STATUS_USAGE, "--device %d: this machine has %d GPU%s, numbered from 0", index,
@@ -88,6 +62,7 @@ static double memory_peak(int index) {
 static void read_info(int index, device_info *info) {
     struct cudaDeviceProp properties;
     char pci[32] = "";
+    int limited = 0;
     cuda_check(cudaGetDeviceProperties(&properties, index), "asking for the properties of GPU %d",
                index);
     cuda_check(cudaDeviceGetPCIBusId(pci, (int)sizeof pci, index),
@@ -101,29 +76,20 @@ static void read_info(int index, device_info *info) {
     info->memory_bytes = properties.totalGlobalMem;
     info->memory_bytes_per_second = memory_peak(index);
     info->power_limit_watts = nvml_power_limit_watts();
+    info->default_power_watts = nvml_default_power_watts();
+    info->others = nvml_processes(); /* before this process has a context of its own */
+    info->draws =
+        cudaDeviceGetAttribute(&limited, cudaDevAttrKernelExecTimeout, index) == cudaSuccess &&
+        limited != 0;
+    info->under_windows = access("/dev/dxg", F_OK) == 0;
     read_versions(info);
-}
-
-static void check_fit(const step *step, const device_info *info) {
-    char why[384];
-    if (info->compute_capability < step->min_compute_capability ||
-        info->compute_capability > step->max_compute_capability) {
-        snprintf(why, sizeof why, "this is a %s of compute capability %d.%d", info->name,
-                 info->compute_capability / 10, info->compute_capability % 10);
-        cannot_run(step, why);
-    }
-    if (info->shared_memory_bytes < (size_t)step->min_shared_memory) {
-        snprintf(why, sizeof why, "this is a %s, where a CTA can have %zu KB of it", info->name,
-                 info->shared_memory_bytes / 1024);
-        cannot_run(step, why);
-    }
 }
 
 void device_open(const step *step, int index, device *device) {
     memset(device, 0, sizeof *device);
     find_device(step, index);
     read_info(index, &device->info);
-    check_fit(step, &device->info);
+    device_check(step, &device->info);
     cuda_check(cudaSetDevice(index), "taking GPU %d", index);
     cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling");
     cuda_check(cudaStreamCreate(&device->stream), "making a stream on GPU %d", index);

@@ -12,6 +12,7 @@ typedef struct nvml_device *nvml_device;
 enum { DRIVER_VERSION_SIZE = 80 }; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 enum { TEMPERATURE_GPU = 0 };      /* nvmlTemperatureSensors_t */
 enum { CLOCK_SM = 1 };             /* nvmlClockType_t */
+enum { INSUFFICIENT_SIZE = 7 };    /* nvmlReturn_t */
 enum { UUID_SIZE = 96 };           /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
 
 typedef struct violation_time { /* nvmlViolationTime_t */
@@ -56,6 +57,10 @@ static double ask_of(const char *name, int which, double unit) {
 
 double nvml_power_limit_watts(void) { return ask("nvmlDeviceGetEnforcedPowerLimit", 1e-3); }
 
+double nvml_default_power_watts(void) {
+    return ask("nvmlDeviceGetPowerManagementDefaultLimit", 1e-3);
+}
+
 double nvml_power_watts(void) { return ask("nvmlDeviceGetPowerUsage", 1e-3); }
 
 double nvml_celsius(void) { return ask_of("nvmlDeviceGetTemperature", TEMPERATURE_GPU, 1); }
@@ -76,6 +81,17 @@ double nvml_energy_joules(void) {
     return find("nvmlDeviceGetTotalEnergyConsumption", &query) && query(gpu, &millijoules) == 0
                ? 1e-3 * (double)millijoules
                : NAN;
+}
+
+int nvml_processes(void) {
+    nvml_status (*query)(nvml_device, unsigned int *count, void *processes);
+    unsigned int count =
+        0; /* room for none: it says how many there are, and fails if there are any */
+    if (find("nvmlDeviceGetComputeRunningProcesses_v3", &query)) {
+        const nvml_status status = query(gpu, &count, NULL);
+        count = status == 0 || status == INSUFFICIENT_SIZE ? count : 0;
+    }
+    return (int)count;
 }
 
 void nvml_card(char *text, size_t size) {

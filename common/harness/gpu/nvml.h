@@ -11,6 +11,7 @@ void nvml_open(const char *pci_bus_id);
 
 /* NAN if unknown, as in all of these. */
 double nvml_power_limit_watts(void);
+double nvml_default_power_watts(void);
 double nvml_power_watts(void); /* the mean of about the last second; NAN if unknown */
 /* Energy used since the driver was loaded, NAN if unknown. The driver updates it about every
  * 100 ms, so take differences between two of its changes, a second or more apart. */
@@ -18,6 +19,7 @@ double nvml_energy_joules(void);
 /* Seconds since the driver was loaded in which it held the clock down for that reason, as it counts
  * them; NAN if unknown. (NVML API Reference Guide: nvmlDeviceGetViolationStatus.) */
 double nvml_limited_seconds(enum clock_limit limit);
+int nvml_processes(void);       /* that compute on it; 0 also if unknown */
 double nvml_celsius(void);      /* of the chip; NAN if unknown */
 double nvml_sm_clock_ghz(void); /* at this moment; NAN if unknown */
 /* Identifies one card among others of its kind: "1f2e3d4c", the first digits of its UUID, or an
