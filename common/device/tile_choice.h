@@ -85,8 +85,8 @@ typedef struct tile_constants {
     double price_byte;     /* the same for a byte that every SM receives */
 } tile_constants;
 
-/* First values, from bursts of v12 to v18: the family has not been timed. What those rungs don't do
- * is a guess: part_column, sum_column, sum_start, copy_start, end_plain; so are least_k_tile,
+/* First values, from bursts of earlier rungs: the family has not been timed. What those don't do is
+ * a guess: part_column, sum_column, sum_start, copy_start, end_plain; so are least_k_tile,
  * latency, wgmma_rows and l2_share. */
 static const tile_constants TILE_CONSTANTS = {
     .start = 8300,
