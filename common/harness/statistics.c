@@ -53,10 +53,14 @@ double tensor_core_flop_per_cycle(int compute_capability) {
 
 /* The share of the peak that one sample comes to. */
 static double share_of(const timing *timing, const device_info *info, double seconds, double ghz) {
-    const double flop_per_cycle =
-        (double)info->sms * tensor_core_flop_per_cycle(info->compute_capability);
     return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
-                                  : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
+                                  : timing->work.flop / (seconds * ghz * 1e9 *
+                                                         peak_flop_per_cycle(&timing->work, info));
+}
+
+double peak_flop_per_cycle(const work *work, const device_info *info) {
+    const double of_16_bits = info->sms * tensor_core_flop_per_cycle(info->compute_capability);
+    return work->of_8_bits ? 2 * of_16_bits : of_16_bits;
 }
 
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info) {

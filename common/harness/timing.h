@@ -76,6 +76,7 @@ typedef struct work {
     double flop;        /* floating-point operations, of a product */
     double bytes;       /* read and written, of what moves words */
     bool on_cuda_cores; /* the step leaves the tensor cores idle */
+    bool of_8_bits;     /* operands, which tensor cores multiply at twice the rate */
 } work;
 
 /* What is measured in each round; NAN where it could not be measured. */
@@ -126,6 +127,9 @@ typedef struct timing_summary {
 /* Dense bf16 or fp16 floating-point operations per cycle and SM; NAN for a GPU that is not in the
  * table. */
 double tensor_core_flop_per_cycle(int compute_capability);
+
+/* The same for the work's operands, of all SMs. */
+double peak_flop_per_cycle(const work *work, const device_info *info);
 
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);

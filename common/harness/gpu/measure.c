@@ -15,7 +15,8 @@ static work work_of(const workload *workload, const options *o) {
     const arithmetic *arithmetic = &workload->arithmetic;
     return arithmetic->moves ? (work){.bytes = arithmetic_moved_bytes(arithmetic, o->m, o->n)}
                              : (work){.flop = shape_flop(o->m, o->n, o->k),
-                                      .on_cuda_cores = workload->step->on_cuda_cores};
+                                      .on_cuda_cores = workload->step->on_cuda_cores,
+                                      .of_8_bits = arithmetic->operands == NUMBER_E4M3};
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. */
