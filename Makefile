@@ -6,7 +6,7 @@
 #   N=7         the rung (7, 07, v7 or v07), or `make step 7`; E=, ANSWER= of exercises, FROM= of new
 #   EMULATE=1   `step`, `trace` and `ladder` run on the emulator, a CPU; 0: on a GPU. Default: on a
 #               GPU if this machine has one and nvcc, else on the emulator
-#   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|all, SIZES=8192,4096x14336x4096 or
+#   TRACK, SIZES, PROTOCOL   what `ladder` measures: TRACK=v|a|t|f|all, SIZES=8192,4096x14336x4096 or
 #               squares, models or all, PROTOCOL=burst|sustained|both|call
 #   FILE        the CUDA program that `emulate` runs
 #   OLD, NEW    the recorded files that `compare` compares
@@ -55,7 +55,7 @@ EMULATE ?= $(if $(and $(NVCC),$(GPU_DEVICES)),0,1)
 $(if $(filter 0 1,$(EMULATE)),,$(error EMULATE=$(EMULATE): it is 1 for the emulator or 0 for a GPU))
 EMULATED := $(filter 1,$(EMULATE))
 
-TRACKS := v a t
+TRACKS := v a t f
 SOURCES := $(foreach track,$(TRACKS),$(sort $(wildcard $(STEPS)/$(track)*.cu)))
 rung_name = $(firstword $(subst _, ,$(basename $(notdir $(1)))))
 RUNGS := $(foreach s,$(SOURCES),$(call rung_name,$(s)))
@@ -147,7 +147,7 @@ help:
 	  '                     N=all writes every rung' \
 	  'make list            list the rungs, and the idea of each' \
 	  'make ladder          run all rungs and record the results; on the emulator, check them and' \
-	  '                     record counts. TRACK=v|a|t|all SIZES=8192,4096x14336x4096 (or squares,' \
+	  '                     record counts. TRACK=v|a|t|f|all SIZES=8192,4096x14336x4096 (or squares,' \
 	  '                     models, all) PROTOCOL=burst|sustained|both|call' \
 	  'make energy          run $(ENERGY_RUNG) in parts, and record the energy that each part takes' \
 	  'make record          record everything that the pages quote (ARGS=--list shows what)' \

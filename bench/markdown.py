@@ -54,7 +54,8 @@ def table(rows, words=2):
     """The lines of a table; its first row is the header, its first columns are words."""
     alignment = [*["---"] * words, *["---:"] * (len(rows[0]) - words)]
     escaped = [[cell.replace("|", "\\|") for cell in cells] for cells in rows]
-    return [f"| {' | '.join(cells)} |" for cells in (escaped[0], alignment, *escaped[1:])]
+    lines = [f"| {' | '.join(cells)} |" for cells in escaped]
+    return [lines[0], f"|{'|'.join(alignment)}|", *lines[1:]]
 
 
 @dataclass(frozen=True)

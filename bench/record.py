@@ -54,9 +54,16 @@ SECONDS_TO_END = 20  # for a run to write what it has, when its time is over
 # The rivals that `make rivals` has built, each track's in its order.
 RIVALS = sorted(
     path.name
-    for path in (recorded.ROOT / "build/rivals/steps").glob("[vat]*")
+    for path in (recorded.ROOT / "build/rivals/steps").glob("[vatf]*")
     if recorded.NAME.fullmatch(path.name) and selection.is_program(path)
 )
+
+# Each rung alone: cuBLASLt's time and best for one say nothing of the others.
+FP8 = {
+    "f01": "8192,4096x7168x16384",
+    "f02": "8192,4096x7168x16384",
+    "f03": "4096x7168x16384,4096x4096x7168,4096x24576x1536",
+}
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,15 @@ RUNS = (
     Run("a01", "addmm", f"{BURST} --steps a01 --sizes 4096,8192,81920x256x256"),
     Run("t", "the TMA track", f"{BURST} --track t --sizes 32768,4096x16384"),
     Run("t01", "add one", f"{BURST} --steps t01 --sizes 32768,4096x16384"),
+    *(
+        Run(
+            f"{name}-{protocol}",
+            f"{name}, beside cuBLASLt with sums and scales like its own",
+            f"{options} --steps {name} --sizes {FP8[name]}",
+        )
+        for name in FP8
+        for protocol, options in (("burst", BURST), ("sustained", SUSTAINED))
+    ),
     Run(
         "choice",
         "v18 and each of its kernels, at shapes that its model was not fitted to",

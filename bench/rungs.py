@@ -30,7 +30,9 @@ def field(text, name):
 def find(steps=STEPS):
     """{name: Rung}, track by track, lowest first. A rung that names none grows from the one that is
     numbered below it."""
-    paths = {path.name.partition("_")[0]: path for path in Path(steps).glob("[vat][0-9][0-9]_*.cu")}
+    paths = {
+        path.name.partition("_")[0]: path for path in Path(steps).glob("[vatf][0-9][0-9]_*.cu")
+    }
     found, numbered_below = {}, dict.fromkeys(TRACKS)
     for name in sorted(paths, key=name_order):
         text = paths[name].read_text(encoding="utf-8")

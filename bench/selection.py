@@ -17,7 +17,7 @@ from bench.shapes import DEFAULT_MOVED_SIZE, DEFAULT_SIZE
 
 # Where a track's ladder starts: a01 and t01 compute something else than the rungs above them, and
 # cuBLAS's time for the one says nothing of the other. --steps a01 runs it.
-FIRST_RUNGS = {"v": "v00", "a": "a02", "t": "t02"}
+FIRST_RUNGS = {"v": "v00", "a": "a02", "t": "t02", "f": "f01"}
 
 
 # --- the options ------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def step_name(text):
     text = text.strip()
     if recorded.NAME.fullmatch(text) and recorded.is_rival(text):
         return text
-    match = re.fullmatch(r"([vat]?)([0-9]{1,2})(-[a-z0-9-]+)?", text)
+    match = re.fullmatch(r"([vatf]?)([0-9]{1,2})(-[a-z0-9-]+)?", text)
     if not match:
         raise UsageError(f"--steps: '{text}' is not a rung; write for instance v01,v02,v07")
     return f"{match[1] or 'v'}{int(match[2]):02}{match[3] or ''}"
@@ -122,7 +122,7 @@ def built_programs(builds, subfolder):
     for folder in (build / subfolder for build in builds):
         if not folder.is_dir():
             raise UsageError(f"no built rung in {folder}: run 'make ladder', or name --build DIR")
-        for path in folder.glob("[vat]*"):
+        for path in folder.glob("[vatf]*"):
             if not recorded.NAME.fullmatch(path.name) or not is_program(path):
                 continue
             if found.setdefault(path.name, path.resolve()) != path.resolve():

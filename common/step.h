@@ -27,8 +27,21 @@ enum computation {
     GEMM_FP16 = 2,     /* the same in fp16; the sums are fp32, or fp16 if the step says fp16_sums */
     ADDMM_FP16 = 3,    /* D = alpha * A * B^T + beta * C; A and B fp16, C, D and the sums fp32 */
     ADD_ONE_INT32 = 4, /* D[m][n] = A[m][n] + 1 modulo 2^32 */
-    TRANSPOSE_FP32 = 5 /* D[n][m] = A[m][n], bit for bit */
+    TRANSPOSE_FP32 = 5, /* D[n][m] = A[m][n], bit for bit */
+    GEMM_FP8 = 6        /* D[m][n] = sum over k of A[m][k] * B[n][k] * their scales; A and B e4m3,
+                           the scales fp32, D bf16; see below */
 };
+
+/* The scales of GEMM_FP8, greater than 0. Of a step with block_scales, each SCALE_BLOCK elements of
+ * k of a row of A share one, and each square block of B: as cuBLASLt has them (VEC128_32F of A,
+ * BLK128x128_32F of B), and DeepGEMM. The layouts are those of cuBLASLt:
+ *
+ *   scale_a [ceil(k / SCALE_BLOCK)][m]          rows of A side by side
+ *   scale_b [ceil(n / SCALE_BLOCK)][columns]    columns: ceil(k / SCALE_BLOCK), rounded up to a
+ *                                               multiple of 4
+ *
+ * Of other steps there is one for A and one for B. */
+enum { SCALE_BLOCK = 128 };
 
 /* m, n and k are at most this, so that a coordinate inside a matrix plus a tile's rows or columns
  * never overflows an int. */
@@ -36,11 +49,13 @@ enum { LARGEST_DIMENSION = 1 << 30 };
 
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
-    const void *a; /* [m][k]; without k, [m][n] */
-    const void *b; /* [n][k]; NULL without k */
-    const void *c; /* [m][n], only of ADDMM_FP16; not to be read if beta is 0 */
-    void *d;       /* [m][n], of TRANSPOSE_FP32 [n][m] */
-    float alpha;   /* only of ADDMM_FP16; if it is 0, A and B are not to be read */
+    const void *a;        /* [m][k]; without k, [m][n] */
+    const void *b;        /* [n][k]; NULL without k */
+    const void *c;        /* [m][n], only of ADDMM_FP16; not to be read if beta is 0 */
+    void *d;              /* [m][n], of TRANSPOSE_FP32 [n][m] */
+    const float *scale_a; /* only of GEMM_FP8: see above */
+    const float *scale_b;
+    float alpha; /* only of ADDMM_FP16; if it is 0, A and B are not to be read */
     float beta;
     int m;
     int n;
@@ -59,6 +74,10 @@ typedef struct step {
     const char *below; /* the rung that it grows from: "v14"; NULL: the one numbered below */
     enum computation computes;
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
+    bool block_scales;          /* of GEMM_FP8: a scale for each block, not one for a matrix */
+    int promotion;              /* of GEMM_FP8: so many elements of k at a time the tensor cores add
+                                   up, from 0 on; fp32 adds up what they give, times the scales of
+                                   the block if there are some. 0: all k. The order is that of k */
     bool launches_early;        /* it obeys the problem's `early` */
     bool on_cuda_cores;         /* it leaves the tensor cores idle */
     int min_compute_capability; /* 90 means 9.0 */

@@ -580,6 +580,54 @@ EXERCISES = {
             ),
         ),
     ),
+    "f01": (
+        Find(
+            "easy",
+            "descriptor-advances-as-bf16",
+            "It worked with bf16.",
+            "How many bytes of a row does one wgmma take, and how many elements?",
+        ),
+        Predict(
+            "easy",
+            "How many wgmmas does f01 execute for 512 x 400 x 1152?",
+            f"--m 512 --n 400 --k 1152 {PLAIN}",
+            WGMMAS,
+            "Tiles, k-tiles of 128, steps of 32, and blocks of 64 rows.",
+        ),
+    ),
+    "f02": (
+        Find(
+            "medium",
+            "sums-do-not-begin-anew",
+            "The longer k is, the more D is too large.",
+            "After a promotion, what should the first wgmma do to the accumulators?",
+        ),
+        Fill(
+            "medium",
+            ("promote",),
+            "Add what the tensor cores have added up to the sums in fp32.",
+            "Each accumulator of each block.",
+            fails="wrong",
+            instead="(void)sums;\n    (void)acc;",
+        ),
+    ),
+    "f03": (
+        Find(
+            "medium",
+            "tile-begins-with-a-block",
+            "Some columns are wrong by a power of two. The first tile is right.",
+            "200 columns, and blocks of 128.",
+        ),
+        Fill(
+            "medium",
+            ("load_scales",),
+            "Load the scales that a thread needs for a k-tile: of its two rows, and of the blocks of B "
+            "that its tile is in.",
+            "scale_a is [k-tile][m], scale_b [block][columns]. Past the edges take the last ones.",
+            fails="wrong",
+            instead="(void)at;\n    (void)k_tile;\n    return {};",
+        ),
+    ),
     "a01": (
         Find(
             "easy",

@@ -8,11 +8,13 @@ static void print_speed(const problem &p, double seconds) {
 }
 
 // Operands hold -2, -1, 1 and 2. Products of these and sums of not too many of them are whole
-// numbers, which fp16 holds exactly up to 2048 and fp32 far beyond 2^22. If k is so large that a
-// sum might become larger, most of A is 0. So nothing is rounded on the way, the order of the
-// additions does not matter, and D has to be what the reference is, bit for bit.
+// numbers, which fp16 holds exactly up to 2048, sums of e4m3 up to 2^14, fp32 far beyond 2^22. If k
+// is so large that a sum might become larger, most of A is 0. So nothing is rounded on the way, the
+// order of the additions does not matter, and D has to be what the reference is, bit for bit.
 constexpr int LARGEST_PRODUCT = 2 * 2;
-static const int LARGEST_SUM = RUNG.fp16_sums ? 2048 : 1 << 22;
+static const int LARGEST_SUM = RUNG.fp16_sums              ? 2048
+                               : RUNG.computes == GEMM_FP8 ? 1 << 14
+                                                           : 1 << 22;
 
 // One of the four, by its place in the matrix and the matrix's own seed.
 DEVICE float small_integer(size_t place, size_t seed) {

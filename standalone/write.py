@@ -26,7 +26,9 @@ WIDTH = 100  # columns of a line
 # FROM_ELEMENT are in them.
 BF16 = {"ELEMENT": "bf16", "TO_ELEMENT": "__float2bfloat16", "FROM_ELEMENT": "__bfloat162float"}
 FP16 = {"ELEMENT": "fp16", "TO_ELEMENT": "__float2half", "FROM_ELEMENT": "__half2float"}
+E4M3 = {"ELEMENT": "e4m3", "TO_ELEMENT": "e4m3_of_integer", "FROM_ELEMENT": "integer_of_e4m3"}
 PROGRAMS = {
+    "GEMM_FP8": (("start", "e4m3", "product", "gemm_fp8", "main"), E4M3),
     "GEMM_BF16": (("start", "product", "gemm", "main"), BF16),
     "GEMM_FP16": (("start", "product", "gemm", "main"), FP16),
     "ADDMM_FP16": (("start", "product", "addmm", "main"), FP16),

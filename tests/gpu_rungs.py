@@ -99,8 +99,11 @@ def nothing(output: str) -> str:
 
 
 def sizes_of(rung: str, shape: list[str]) -> tuple[str, list[str]]:
-    """A shape as text, and as options of the rung's program."""
+    """A shape as text, and as options of the rung's program. k of the f track is rounded up to whole
+    16 bytes."""
     sizes = 2 if rung[0] == "t" else 3
+    if rung[0] == "f":
+        shape = [*shape[:2], str(-(-int(shape[2]) // 16) * 16), *shape[3:]]
     text = " ".join(["x".join(shape[:sizes]), *shape[sizes:]])
     named = zip(("--m", "--n", "--k"), shape[:sizes])
     return text, [*itertools.chain(*named), *shape[sizes:]]

@@ -286,11 +286,11 @@ would() {
 }
 # rebuilt GOAL FILE: the rungs among them.
 rebuilt() {
-    would "$1" "$2" | sed -nE 's|^steps/([vat][0-9]+)_.*|\1|p'
+    would "$1" "$2" | sed -nE 's|^steps/([vatf][0-9]+)_.*|\1|p'
 }
 # includers DIRECTORY HEADER: the rungs built there that include it, directly or not.
 includers() {
-    grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vat][0-9]+)\.o\.d|\1|' | sort
+    grep -lE "(^| )$2( |:|\\\\|$)" "$1"/*.o.d | sed -E 's|.*/([vatf][0-9]+)\.o\.d|\1|' | sort
 }
 # rebuilds GOAL DIRECTORY LAUNCH HEADER...: what make GOAL, built in the directory, compiles again for
 # each header: what the compiler says includes it. That LAUNCH is v17's and later rungs' is known.
@@ -316,7 +316,7 @@ rebuilds rungs build/steps common/device/dependent_launch.cuh common/step.h comm
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {
     make -n --no-print-directory -W "$1" standalone N=all 2>/dev/null |
-        sed -nE 's|^python3 -m standalone.write .* build/standalone/([vat][0-9]+)\.cu .*|\1|p'
+        sed -nE 's|^python3 -m standalone.write .* build/standalone/([vatf][0-9]+)\.cu .*|\1|p'
 }
 if [[ -e build/standalone/v12.cu.d ]]; then
     same "no standalone file is written again when nothing changed" "$(rewritten README.md)" ""

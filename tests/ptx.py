@@ -12,7 +12,7 @@ import sys
 from tools import BUILD, case, emulated, exit_status, have_nvcc, skip
 
 # (rungs, what, regular expression that some line of PTX must match). Rungs are FROM-UNTIL, FROM- to
-# the top of the track, or one; t00 is none of its track.
+# the top of the track, or one; t00 and f00 are none of their tracks.
 TABLE = [
     ("a01", "WMMA", r"wmma\.mma\.sync\.aligned\.\S*m16n16k16\.f32\.f32"),
     ("a02-", "mma m16n8k16 of fp16", r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f16\.f16\.f16"),
@@ -62,6 +62,13 @@ TABLE = [
         r"stmatrix\.sync\.aligned\.m8n8\.x4\.trans\.shared",
     ),
     ("v20-v21 v23-", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
+    ("f01-", "wgmma m64n200k32 of e4m3", r"wgmma\S*\.m64n200k32\.f32\.e4m3\.e4m3"),
+    ("f00", "wgmmas of bf16", r"wgmma\S*\.bf16\.bf16"),
+    ("f01-", "TMA loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
+    ("f01-", "TMA stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),
+    ("f02", "fp32 additions", r"add\.(rn\.)?(ftz\.)?f32"),
+    ("f03-", "fp32 multiply-adds", r"fma\.rn\.f32"),
+    ("f00", "results stored by threads", r"st\.global\."),
     ("t01", "words of int32", r"(ld|st)\.shared\.[ub]32"),
     ("t02-", "words of fp32", r"(ld|st)\.shared\.(v4\.)?[fb]32"),
     ("t05-", "16-byte shared accesses", r"st\.shared\.v4\.[fb]32"),
@@ -96,7 +103,7 @@ def test_rung(name, lines):
             right = bool(re.search(expression, text, re.MULTILINE)) == expected
             found = f"{'none' if expected else 'some'} found: {expression}"
             case(f"{name} {'has' if expected else 'lacks'} {what}", "" if right else found)
-    if has("v04-", name):  # a ring has full and empty barriers
+    if has("v04- f01-", name):  # a ring has full and empty barriers
         made = len(matches(lines, r"mbarrier\.init"))
         case(f"{name} has full and empty barriers", "" if made > 1 else f"{made} are initialised")
     wrong = policies_in_loads(lines)

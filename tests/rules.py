@@ -83,7 +83,7 @@ FORBIDDEN = {
 TOOLKIT = "|".join(path.name for path in (ROOT / "common/emulator/include").iterdir())
 CUDA = rf"(?! *<({TOOLKIT})>) *[<\"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)"
 ONE_MACHINE = r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)"
-NO_RUNG = r"\b[vat][0-9][0-9]\b"
+NO_RUNG = r"\b([vat][0-9][0-9]|f0[0-9])\b"  # f16 and f32 are formats
 SOURCES = (
     "Makefile README.md make/* .ci/* common/**/* steps/* bench/**/* plots/**/* book/**/* "
     "standalone/**/* tests/**/* !tests/rules.py"

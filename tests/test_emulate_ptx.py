@@ -296,7 +296,10 @@ def check_conditional() -> str:
 def check_standalone() -> str:
     """The rungs' own PTX, as make standalone writes it, is all known, but for the wgmmas that macros
     write."""
-    macros = re.compile(r"^#define NAMES_8 .*?^WGMMA\(256,[^\n]*$", re.MULTILINE | re.DOTALL)
+    macros = re.compile(
+        r"^#define (NAMES_8 .*?^WGMMA|WGMMA_E4M3.*?^WGMMA_E4M3)\(256,[^\n]*$",
+        re.MULTILINE | re.DOTALL,
+    )
     for source in sorted((BUILD / "standalone").glob("*.cu")):
         try:
             ptx.translate(macros.sub("", source.read_text()), source.name)

@@ -306,7 +306,7 @@ def test_bad_sources(rungs: dict[str, Path]) -> None:
     rung, output = WORK / "bad.cu", WORK / "bad_standalone.cu"
     for what, source, said in (
         ("no step record", text.replace(".computes = GEMM_BF16", ".computes = 0 + 1"), "computes"),
-        ("an unknown computation", text.replace("GEMM_BF16", "GEMM_FP8"), "GEMM_FP8"),
+        ("an unknown computation", text.replace("GEMM_BF16", "GEMM_FP4"), "GEMM_FP4"),
         ("another main", text.replace(main, "int main() {}"), "its last line is not"),
         ("a header that is not there", '#include "device/none.cuh"\n' + text, "none.cuh"),
     ):

@@ -11,7 +11,7 @@ export GIT_CEILING_DIRECTORIES=${PWD%/*}
 for patch in bench/variants/*.patch; do
     variant=$(basename "$patch" .patch)
     is "$variant is the name of a variant" "write for instance v06-each-sm" \
-        grep -qxE '[vat][0-9]{2}-[a-z0-9-]+' <<<"$variant"
+        grep -qxE '[vatf][0-9]{2}-[a-z0-9-]+' <<<"$variant"
     is "$variant begins with words" "its first line is not '# ' and words" \
         grep -qE '^# [A-Za-z]' <(head -n 1 "$patch")
     is "$variant says what was expected" "no comment with 'Expected:'" grep -qE '^# Expected: ' "$patch"

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-TRACKS = "vat"
+TRACKS = "vatf"
 MOVING = "t"  # the track that moves words instead of multiplying
 # A rung (v07), a variant of it (v06-each-sm), or a rival beside its track (v-cutlass-cooperative).
-NAME = re.compile(r"[vat]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
+NAME = re.compile(r"[vatf]([0-9]{2}(-[a-z0-9-]+)?|-[a-z0-9-]+)")
 PROTOCOLS = ("burst", "sustained", "call")
 BOTH = PROTOCOLS[:2]  # what --protocol both asks for
 EARLY = "early"  # the rung itself, launched early, beside its usual launch
@@ -30,6 +30,9 @@ CONTENDERS = {
     "cublas": Contender("v", "cuBLAS", "its default, fp32 sums", "cuBLAS"),
     "cublaslt": Contender("v", "cuBLASLt", "the best", "cuBLASLt's best"),
     "cublas_fp16_sums": Contender("a", "cuBLAS", "fp16 sums", "cuBLAS, fp16 sums"),
+    "cublas_fast_sums": Contender(
+        "f", "cuBLASLt", "fast accumulation", "cuBLASLt, fast accumulation"
+    ),
     "device_copy": Contender("t", "copy", "cudaMemcpyAsync, device to device", "device copy"),
     "second_opinion": Contender("t", "other", "the second opinion", "the second opinion"),
 }
@@ -84,7 +87,7 @@ PRODUCTS = Measure(
     units=1e12,
     share="tensor_core_share",
     other="cublas",
-    besides=("cublas_fp16_sums", "cublaslt"),
+    besides=("cublas_fp16_sums", "cublas_fast_sums", "cublaslt"),
 )
 MOVES = Measure(
     dimensions="mn",

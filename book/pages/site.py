@@ -21,7 +21,7 @@ from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
 from notes.tools import readme_table
 
-TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA"}
+TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA", "f": "FP8"}
 STYLE = "style.css"
 SEARCH, INDEX = "search.html", "search-index.js"
 RESULTS = "bench/results"
@@ -30,6 +30,7 @@ PICTURES_OF = {  # each track, below its table
     "v": ("share-and-clock", "roofline", "sizes", "sustained"),
     "a": ("ladder-a",),
     "t": ("ladder-t",),
+    "f": (),
 }
 PICTURE = re.compile(r'<img src="[./]*plots/([\w-]+)\.png"[^>]* (alt="[^"]*")')
 READ_FIRST = ("notes/start-here.md", "notes/the-climb.md")

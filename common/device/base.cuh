@@ -9,6 +9,11 @@
 
 using bf16 = __nv_bfloat16;
 
+// Bits of e4m3: kernels here only move them. (PTX ISA: Alternate Floating-Point Data Formats.)
+struct e4m3 {
+    uint8_t bits;
+};
+
 constexpr int WARP_THREADS = 32;
 constexpr int WARPGROUP_THREADS = 128; // four consecutive warps, the first a multiple of four
 

@@ -38,6 +38,10 @@ constexpr CUtensorMapDataType tensor_map_type<bf16>() {
     return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 }
 template <>
+constexpr CUtensorMapDataType tensor_map_type<e4m3>() {
+    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+template <>
 constexpr CUtensorMapDataType tensor_map_type<float>() {
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }

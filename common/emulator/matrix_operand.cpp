@@ -80,19 +80,24 @@ void check_inside(const Cta &cta, const MatrixOperand &operand, std::uint64_t de
                where);
 }
 
+// Shared memory as the async proxy sees it, at a chunk.
+const unsigned char *chunk_at(Cta &cta, const MatrixOperand &operand, std::uint32_t line,
+                              std::uint32_t chunk) {
+    const std::uint32_t offset = operand.address(line, chunk) - SHARED_BASE;
+    if (races::detecting())
+        races::read(cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
+    return reinterpret_cast<const unsigned char *>(cta.shared.async(offset, SWIZZLE_CHUNK));
+}
+
 template <float FLOAT_OF(std::uint16_t)>
 void read_chunks(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
                  int column_step) {
     const int line_step = operand.transposed ? column_step : row_step;
     const int element_step = operand.transposed ? row_step : column_step;
-    const bool detecting = races::detecting();
     for (std::uint32_t line = 0; line < operand.lines; ++line)
         for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk) {
-            const std::uint32_t offset = operand.address(line, chunk) - SHARED_BASE;
-            if (detecting)
-                races::read(cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
             const auto *bits =
-                reinterpret_cast<const std::uint16_t *>(cta.shared.async(offset, SWIZZLE_CHUNK));
+                reinterpret_cast<const std::uint16_t *>(chunk_at(cta, operand, line, chunk));
             float *to = values + int(line) * line_step + int(chunk * CHUNK_ELEMENTS) * element_step;
             for (int i = 0; i < int(CHUNK_ELEMENTS); ++i)
                 to[i * element_step] = FLOAT_OF(bits[i]);
@@ -128,6 +133,16 @@ std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where) 
                 fingerprint = std::rotl(fingerprint ^ word, 29) * 0x9e3779b97f4a7c15;
         }
     return fingerprint;
+}
+
+void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows) {
+    for (std::uint32_t line = 0; line < operand.lines; ++line) {
+        std::uint8_t bits[E4M3_K];
+        for (std::uint32_t chunk = 0; chunk < E4M3_K / SWIZZLE_CHUNK; ++chunk)
+            copy_bytes(bits + chunk * SWIZZLE_CHUNK, chunk_at(cta, operand, line, chunk),
+                       SWIZZLE_CHUNK);
+        e4m3_read(&rows[line], bits);
+    }
 }
 
 void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,

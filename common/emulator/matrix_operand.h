@@ -1,6 +1,7 @@
 // An operand of wgmma in shared memory, as its descriptor describes it.
 #pragma once
 
+#include "emulator/e4m3.h"
 #include "emulator/report.h"
 #include "emulator/tensor_box.h"
 
@@ -19,10 +20,10 @@ struct OperandForm {
     bool negated = false;
 };
 
-// 16 columns (K) of an operand in 16-byte chunks. Lines of chunks are rows if the operand is
-// K-major, with 2 chunks each, and columns if it is MN-major, with one chunk for 8 rows. The parts
-// of eight lines and of `span` bytes of each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix
-// Descriptor Format; Strides; Canonical Layouts.)
+// 16 columns (K) of an operand in 16-byte chunks, or 32 of e4m3 in as many. Lines of chunks are
+// rows if the operand is K-major, with 2 chunks each, and columns if it is MN-major, with one chunk
+// for 8 rows. The parts of eight lines and of `span` bytes of each are contiguous, and swizzled.
+// (PTX ISA: wgmma, Matrix Descriptor Format; Strides; Canonical Layouts.)
 struct MatrixOperand : OperandForm {
     std::uint32_t start;      // shared address of the first chunk, before the swizzle
     std::uint32_t lines;      // rows or columns
@@ -55,5 +56,8 @@ std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where);
 // values[row * row_step + column * column_step].
 void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
                   int column_step);
+
+// The rows of an operand of e4m3, K-major.
+void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows);
 
 } // namespace emulator

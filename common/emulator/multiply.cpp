@@ -51,4 +51,18 @@ void multiply_fragments(float *const *acc, int n, bool accumulate, const float *
     }
 }
 
+void multiply_fragments(float *const *acc, int n, bool accumulate, const e4m3_group *a,
+                        const e4m3_group *b) {
+    for (int thread = 0; thread < WARPS * WARP_THREADS; ++thread) {
+        const int lane = thread % WARP_THREADS;
+        const int first_row = thread / WARP_THREADS * WARP_ROWS + lane / 4;
+        for (int i = 0; i < n / 2; ++i) {
+            float &element = acc[thread][i];
+            element = e4m3_multiply_add(&a[first_row + i / 2 % 2 * 8],
+                                        &b[i / 4 * 8 + lane % 4 * 2 + i % 2],
+                                        accumulate ? element : 0.0f);
+        }
+    }
+}
+
 } // namespace emulator

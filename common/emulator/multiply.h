@@ -2,6 +2,8 @@
 // are rounded to fp32 one after the other, in the order of k.
 #pragma once
 
+#include "emulator/e4m3.h"
+
 #include <cstring>
 
 namespace emulator {
@@ -44,5 +46,9 @@ void multiply_block(float *d, const float *a, const float *b) {
 // columns of the second. a is [64][16], b [16][256] with n columns in use. (PTX ISA:
 // wgmma.mma_async, D fragment layout.)
 void multiply_fragments(float *const *acc, int n, bool accumulate, const float *a, const float *b);
+
+// The same of e4m3: a is [64], b [n].
+void multiply_fragments(float *const *acc, int n, bool accumulate, const e4m3_group *a,
+                        const e4m3_group *b);
 
 } // namespace emulator

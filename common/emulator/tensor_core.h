@@ -16,14 +16,16 @@ struct Thread;
 // are not what the manual allows (swizzle mode, alignment, offsets outside of shared memory).
 void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where);
 
-// The other forms: m64nNk16.f32 of bf16 or fp16. The operands may be MN-major (transposed) and
-// negated; A may be in registers, four of two numbers each, of which none may change until the
-// wgmma is complete (that they don't is not checked: the values are taken now).
+// The other forms: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
+// e4m3.h. The operands of 16 bits may be MN-major (transposed) and negated; A may be in registers,
+// four of two numbers each, of which none may change until the wgmma is complete (that they don't
+// is not checked: the values are taken now).
 struct WgmmaForm {
     int n = 0;
     bool accumulate = false, fp16 = false;
     bool negate_a = false, negate_b = false;
     bool transposed_a = false, transposed_b = false;
+    bool e4m3 = false;
 
     bool operator==(const WgmmaForm &) const = default;
 };

@@ -121,27 +121,46 @@ void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held,
          notes);
 }
 
+// An operand, which no thread has written since the issue.
+MatrixOperand unchanged_a(Cta &cta, const Wgmma &slot) {
+    const MatrixOperand a = a_of(cta, slot, slot.site);
+    check_unchanged(cta, a, slot.a_held, slot.site);
+    return a;
+}
+
+MatrixOperand unchanged_b(Cta &cta, const Wgmma &slot) {
+    const MatrixOperand b = b_of(cta, slot, slot.site);
+    check_unchanged(cta, b, slot.b_held, slot.site);
+    return b;
+}
+
+void multiply_e4m3(Cta &cta, Wgmma &slot) {
+    static e4m3_group a[WGMMA_M], b[WGMMA_LARGEST_N];
+    read_operand(cta, unchanged_a(cta, slot), a);
+    read_operand(cta, unchanged_b(cta, slot), b);
+    multiply_fragments(slot.acc, slot.n, slot.accumulate, a, b);
+}
+
+void multiply_16_bits(Cta &cta, Wgmma &slot) {
+    static float a[WGMMA_M * MMA_K];         // [row][k]
+    static float b[MMA_K * WGMMA_LARGEST_N]; // [k][column]
+    if (slot.a_in_registers)
+        read_registers(slot, a);
+    else
+        read_operand(cta, unchanged_a(cta, slot), a, MMA_K, 1);
+    read_operand(cta, unchanged_b(cta, slot), b, 1, WGMMA_LARGEST_N);
+    multiply_fragments(slot.acc, slot.n, slot.accumulate, a, b);
+}
+
 // Makes the wgmma happen; in an operation.
 void execute(Warpgroup &group) {
     Wgmma &slot = slot_of(group, group.executed);
     races::acquire(slot.done.carrier()); // what its 128 threads did before
     if (group.executed > 0)
-        races::acquire(group.last.carrier());       // wgmmas complete in their order
-    static float a_values[WGMMA_M * MMA_K];         // [row][k]
-    static float b_values[MMA_K * WGMMA_LARGEST_N]; // [k][column]
-    if (slot.a_in_registers) {
-        read_registers(slot, a_values);
-    } else {
-        const MatrixOperand a = a_of(*group.cta, slot, slot.site);
-        check_unchanged(*group.cta, a, slot.a_held, slot.site);
-        read_operand(*group.cta, a, a_values, MMA_K, 1);
-    }
-    const MatrixOperand b = b_of(*group.cta, slot, slot.site);
-    check_unchanged(*group.cta, b, slot.b_held, slot.site);
-    read_operand(*group.cta, b, b_values, 1, WGMMA_LARGEST_N);
+        races::acquire(group.last.carrier()); // wgmmas complete in their order
     for (float *acc : slot.acc)
         races::write(acc, sizeof(float) * std::size_t(slot.n) / 2);
-    multiply_fragments(slot.acc, slot.n, slot.accumulate, a_values, b_values);
+    (slot.e4m3 ? multiply_e4m3 : multiply_16_bits)(*group.cta, slot);
     ++group.executed;
     races::release(slot.done.carrier());
     group.last = slot.done;
@@ -184,7 +203,8 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     }
     slot.b_held = check_operand(*group.cta, b_of(*group.cta, slot, where), where);
     ++counts.wgmmas;
-    counts.multiply_adds += std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * MMA_K;
+    counts.multiply_adds +=
+        std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * std::uint64_t(slot.e4m3 ? E4M3_K : MMA_K);
     submit({.kind = OperationKind::MATMUL,
             .cta = group.cta,
             .issuer = current,

@@ -15,7 +15,7 @@ enum { C_RANGE = 4 };
 
 static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
                                           {CONTENDER_OTHER, "cuBLAS", "cublas"},
-                                          {CONTENDER_FP16_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
+                                          {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
                                           {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
                                .peer = CONTENDER_OTHER,
                                .host = "the host product",
@@ -28,6 +28,21 @@ static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
                                .exact_inputs = INPUTS_INTEGERS,
                                .exact = CHECK_EXACT,
                                .timed = CHECK_BOUNDED};
+
+static const family PRODUCT_FP8 = {.rivals = {{CONTENDER_OTHER, "accurate", "cublas"},
+                                              {CONTENDER_NARROW_SUMS, "fast", "cublas_fast_sums"},
+                                              {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
+                                   .peer = CONTENDER_OTHER,
+                                   .host = "the host product",
+                                   .host_key = "host_product",
+                                   .timed_key = "bounded",
+                                   .unit = "TFLOPS",
+                                   .rate_key = "tflops",
+                                   .share_key = "tensor_core_share",
+                                   .launch = "GEMM",
+                                   .exact_inputs = INPUTS_INTEGERS,
+                                   .exact = CHECK_EXACT,
+                                   .timed = CHECK_BOUNDED};
 
 static const family MOVE = {.rivals = {{CONTENDER_COPY, "copy", "device_copy"},
                                        {CONTENDER_OTHER, "second", "second_opinion"}},
@@ -74,6 +89,12 @@ static const arithmetic ARITHMETICS[] = {
                         .moves = true,
                         .transposes = true,
                         .family = &MOVE},
+    [GEMM_FP8] = {.name = "gemm_fp8",
+                  .formats = "e4m3 in, bf16 out",
+                  .operands = NUMBER_E4M3,
+                  .output = NUMBER_BF16,
+                  .scaled = true,
+                  .family = &PRODUCT_FP8},
 };
 
 arithmetic arithmetic_of(const step *step) {
@@ -82,6 +103,8 @@ arithmetic arithmetic_of(const step *step) {
     }
     arithmetic result = ARITHMETICS[step->computes];
     result.fp16_sums = result.fp16_sums && step->fp16_sums;
+    result.block_scales = result.scaled && step->block_scales;
+    result.promotion = result.scaled ? step->promotion : 0;
     return result;
 }
 
@@ -91,11 +114,38 @@ double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
     return (double)of_an_element * (double)m * (double)n;
 }
 
-rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums) {
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* All sums of e4m3 are taken to be cut off by tensor cores; those of the step from promotion to
+ * promotion. */
+static rounding rounding_of_e4m3(const arithmetic *arithmetic, int k, bool own) {
+    const bool promoted = own && arithmetic->promotion > 0;
+    const int k_of_a_sum = promoted ? smaller(arithmetic->promotion, k) : k;
+    return (rounding){.output = arithmetic->output,
+                      .to_fp32 = (double)k + 2, /* and the products with scales */
+                      .wgmmas = (k_of_a_sum + E4M3_K - 1) / E4M3_K,
+                      .modelled = own};
+}
+
+size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k) {
+    const size_t blocks = ((size_t)k + SCALE_BLOCK - 1) / SCALE_BLOCK;
+    return !arithmetic->scaled ? 0 : arithmetic->block_scales ? blocks * (size_t)m : 1;
+}
+
+size_t arithmetic_scales_of_b(const arithmetic *arithmetic, int n, int k) {
+    const size_t blocks = ((size_t)n + SCALE_BLOCK - 1) / SCALE_BLOCK;
+    return !arithmetic->scaled ? 0 : arithmetic->block_scales ? blocks * scale_columns(k) : 1;
+}
+
+rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own) {
     /* alpha's product with the sum, beta's with c, and the sum of the two. */
     enum { ROUNDINGS_WITH_C = 3 };
+    const bool fp16_sums = own && arithmetic->fp16_sums;
+    if (arithmetic->scaled) {
+        return rounding_of_e4m3(arithmetic, k, own);
+    }
     return (rounding){arithmetic->output, (double)k + (arithmetic->takes_c ? ROUNDINGS_WITH_C : 0),
-                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0};
+                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0, 0, false};
 }
 
 /* |value| in sixteenths, or -1 if it is no whole number of them, or too many. */
@@ -116,6 +166,8 @@ integers arithmetic_integers(const arithmetic *arithmetic, int64_t k, float alph
         limit = (limit - c_parts) / parts;
     } else if (arithmetic->fp16_sums) {
         limit = FP16_INTEGERS;
+    } else if (arithmetic->scaled) {
+        limit = E4M3_INTEGERS;
     } else if (arithmetic->output == NUMBER_FP16) {
         limit = FP16_LARGEST;
     }

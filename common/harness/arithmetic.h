@@ -15,13 +15,13 @@ extern "C" {
 #endif
 
 /* The contenders of a run. The step and its second opinion are always there. A step with fp16 sums
- * is also compared with cuBLAS with such sums, one that moves words with a plain copy of A; on
- * request a product is compared with one of cuBLASLt's algorithms. A step that can launch early
- * does so as a contender of its own. */
+ * is also compared with cuBLAS with such sums, one of FP8 with cuBLASLt's fast accumulation, one
+ * that moves words with a plain copy of A; on request a product is compared with one of cuBLASLt's
+ * algorithms. A step that can launch early does so as a contender of its own. */
 enum contender_role {
     CONTENDER_STEP,
     CONTENDER_OTHER,
-    CONTENDER_FP16_SUMS,
+    CONTENDER_NARROW_SUMS,
     CONTENDER_COPY,
     CONTENDER_HEURISTIC,
     CONTENDER_EARLY,
@@ -63,6 +63,9 @@ typedef struct arithmetic {
     enum number output;   /* of D, and of C */
     bool takes_c;         /* and with it alpha and beta */
     bool fp16_sums;       /* of the step; what it is compared with has fp32 sums */
+    bool scaled;          /* A and B have scales, and sums are those of e4m3.h */
+    bool block_scales;    /* of the step, as in step.h; only with scaled */
+    int promotion;        /* the same */
     bool moves;           /* it reads and writes each 32-bit word once, and rounds nothing: there is
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
@@ -75,8 +78,18 @@ arithmetic arithmetic_of(const step *step);
 /* Bytes that one launch of a computation that moves reads and writes. */
 double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n);
 
-/* How a correct result may be rounded, with fp32 sums or with fp16 ones. */
-rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool fp16_sums);
+/* How a correct result may be rounded: the step's own, or that of what it is compared with, whose
+ * sums are fp32 or, of FP8, unknown. */
+rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own);
+
+/* Columns of B's block scales. */
+HOST_DEVICE static inline size_t scale_columns(int k) {
+    return ((size_t)k + 4 * SCALE_BLOCK - 1) / (4 * SCALE_BLOCK) * 4;
+}
+
+/* How many scales A and B have. */
+size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k);
+size_t arithmetic_scales_of_b(const arithmetic *arithmetic, int n, int k);
 
 /* Integers for the exact check: with them nothing is rounded, whatever the order of summation,
  * before the output is. */
@@ -90,7 +103,8 @@ typedef struct integers {
 /* For sums of k products. The sum of |a||b| is at most
  *   2^24    where fp32 sums become bf16,
  *   65504   where fp32 sums become fp16: a larger one would be infinite,
- *   2048    with fp16 sums, which hold every whole number up to there.
+ *   2048    with fp16 sums, which hold every whole number up to there,
+ *   16384   with those of e4m3: the same. So k may be 16384 before A gets zeros.
  * The range is as large as that permits, at most 4. If even 1 is too much, A gets zeros between.
  *
  * With C, alpha * s, beta * c and their sum must be exact in fp32. That is so if alpha and beta are

@@ -2,6 +2,7 @@
 #include "harness/check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "harness/message.h"
@@ -20,7 +21,7 @@ static void describe_wrong(const examination *e, size_t index, verdict *verdict)
     uint64_t position = index;
     uint32_t output = 0; /* the bits of a number of any format */
     uint32_t word = 0;
-    expected expected = {0, 0, 0};
+    expected expected = {0, 0, 0, 0};
     if (reference->positions != NULL) {
         fetch(&position, reference->positions, index, sizeof position);
     }
@@ -38,11 +39,19 @@ static void describe_wrong(const examination *e, size_t index, verdict *verdict)
     if (reference->partials != NULL) {
         fetch(&expected.partials, reference->partials, index, sizeof expected.partials);
     }
+    if (reference->modelled != NULL) {
+        fetch(&expected.modelled, reference->modelled, index, sizeof expected.modelled);
+    }
     const bool exact = e->kind == CHECK_EXACT;
     verdict->got = (double)number_read(format, &output, 0);
     verdict->expected =
         exact ? (double)number_round(format, (float)expected.value) : expected.value;
     verdict->allowed = exact ? 0 : error_bound(&e->rounding, &expected);
+    if (!exact && e->rounding.modelled &&
+        fabs(verdict->got - verdict->expected) <= verdict->allowed) { /* but not the model's */
+        verdict->expected = (double)number_round(format, expected.modelled);
+        verdict->allowed = 0;
+    }
 }
 
 verdict check_output(const void *d, const reference *reference, enum check_kind kind,
@@ -61,6 +70,7 @@ verdict check_output(const void *d, const reference *reference, enum check_kind 
     const findings found = check_elements(&examination, PASS_COMPARE, reference->count, stream);
     verdict.wrong = found.count;
     verdict.max_error_over_bound = found.max_ratio;
+    verdict.relative_error = found.values > 0 ? sqrt(found.errors / found.values) : 0;
     if (found.count > 0) {
         describe_wrong(&examination, (size_t)found.first, &verdict);
     }
@@ -94,6 +104,7 @@ void verdict_merge(verdict *total, const verdict *part) {
     total->checked += part->checked;
     total->wrong += part->wrong;
     total->not_finite += part->not_finite;
+    total->relative_error = fmax(total->relative_error, part->relative_error);
     if (part->max_error_over_bound > total->max_error_over_bound) {
         total->max_error_over_bound = part->max_error_over_bound;
     }

@@ -14,6 +14,8 @@ typedef struct verdict {
     uint64_t checked; /* elements compared with the reference */
     uint64_t wrong;
     double max_error_over_bound;
+    double relative_error; /* of a reference with e4m3's sums: the root of the mean square of the
+                            * errors, over that of what is expected; the largest of all outputs */
     uint64_t first_row, first_column; /* of the first wrong element, if wrong > 0 */
     double got, expected, allowed;    /* and its values; of CHECK_WORDS the bits as a number */
     uint64_t not_finite;              /* NaN or infinite elements of the whole output */
@@ -58,7 +60,7 @@ typedef struct examination {
 } examination;
 
 #define NOTHING_FOUND                                                                              \
-    { 0, ~0ULL, 0, 0 }
+    { 0, ~0ULL, 0, 0, 0, 0 }
 
 /* The findings for one element, for a thread's elements, or for all. */
 typedef struct findings {
@@ -66,6 +68,8 @@ typedef struct findings {
     unsigned long long first; /* the lowest index of those; ~0 if there is none */
     unsigned long long digest;
     double max_ratio; /* of an error to its bound */
+    double errors;    /* their squares, added up, and those of what is expected: of e4m3 alone */
+    double values;
 } findings;
 
 /* The share of element i of a matrix in its digest: of its bits, so that 0 and -0 differ. */
@@ -94,6 +98,11 @@ HOST_DEVICE static inline void check_element(const examination *e, enum check_pa
             compare(e->kind, &e->rounding, number_read(e->rounding.output, e->d, at), &expected);
         right = result.right;
         found->max_ratio = fmax(found->max_ratio, result.error_over_bound);
+        if (e->reference.modelled != NULL) {
+            const double output = (double)number_read(e->rounding.output, e->d, at);
+            found->errors += (output - expected.value) * (output - expected.value);
+            found->values += expected.value * expected.value;
+        }
     }
     if (!right && found->count++ == 0) {
         found->first = i; /* a thread with several elements begins with the lowest */

@@ -22,6 +22,8 @@ typedef struct rounding {
     enum number output;
     double to_fp32; /* roundings to fp32 in one element: k additions, and what C needs */
     int to_fp16;    /* roundings of the sum to fp16; 0 with fp32 sums */
+    int wgmmas;     /* of e4m3 in a sum of the tensor cores; 0 of other formats */
+    bool modelled;  /* with wgmmas: the sums are in the order that the reference has */
 } rounding;
 
 /* One element of the reference. */
@@ -29,7 +31,9 @@ typedef struct expected {
     double value;    /* the exact result */
     float magnitude; /* the sum of all |a||b|; with C: times |alpha|, and |beta||c| added */
     float partials;  /* the sum of |partial sum| after every FP16_SUM_GROUP products, in the order
-                      * of k; 0 with fp32 sums */
+                      * of k; 0 with fp32 sums. Of e4m3 the sum of what may be the largest term of
+                      * each wgmma, times its scales */
+    float modelled;  /* of e4m3: what tensor cores give that add as e4m3.h says */
 } expected;
 
 typedef struct comparison {
@@ -58,6 +62,11 @@ HOST_DEVICE static inline double rounding_error(enum number format, double magni
  * (1 + 2^-11)^n. This holds for sums in the order of k alone, which is how tensor cores are fed. A
  * bound for every order (k roundings of up to sum |a||b|) would let anything pass.
  *
+ * e4m3: a wgmma cuts off each of 33 terms, and the sum, by less than 2^-13 of the power of two
+ * below the largest term, L in e4m3.h's terms: of 34 L 2^-13 in all. As above, errors grow by as
+ * much in each wgmma that is left until the promotion. Where the order of k is not known, L may be
+ * all of the sum of |a||b|: a bound that says little.
+ *
  * The output: rounding moves what is rounded, which may itself be off by sum_error. */
 HOST_DEVICE static inline double error_bound(const rounding *rounding, const expected *expected) {
     double sum_error = rounding->to_fp32 * 0x1p-23 * (double)expected->magnitude;
@@ -65,16 +74,25 @@ HOST_DEVICE static inline double error_bound(const rounding *rounding, const exp
         sum_error += 0x1p-11 * (double)expected->partials + rounding->to_fp16 * 0x1p-25;
         sum_error *= exp(rounding->to_fp16 * 0x1p-11);
     }
+    if (rounding->wgmmas > 0) {
+        const double cut = (E4M3_K + 2) * 0x1p-13;
+        sum_error += cut * exp(rounding->wgmmas * cut) *
+                     (rounding->modelled ? (double)expected->partials
+                                         : rounding->wgmmas * (double)expected->magnitude);
+    }
     return rounding_error(rounding->output, fabs(expected->value) + sum_error) + sum_error;
 }
 
-/* A NaN or an infinity never passes, not even if the bound is itself infinite. */
+/* A NaN or an infinity never passes, not even if the bound is itself infinite; nor does a sum of
+ * e4m3 in a known order that is not the model's. */
 HOST_DEVICE static inline comparison compare_bounded(const rounding *rounding, float output,
                                                      const expected *expected) {
     comparison result;
     const double error = fabs((double)output - expected->value);
     result.allowed = error_bound(rounding, expected);
-    result.right = number_is_finite(output) && error <= result.allowed;
+    result.right =
+        number_is_finite(output) && error <= result.allowed &&
+        (!rounding->modelled || output == number_round(rounding->output, expected->modelled));
     result.error_over_bound = error == 0 ? 0 : error / result.allowed;
     if (!number_is_finite(output) || !(result.error_over_bound >= 0)) {
         result.error_over_bound = HUGE_VAL;

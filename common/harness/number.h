@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "emulator/e4m3.h"
+
 /* Marks a small function that both the C harness and the kernels use. */
 #ifdef __CUDACC__
 #define HOST_DEVICE __host__ __device__
@@ -88,11 +90,13 @@ HOST_DEVICE static inline fp16_bits fp16_from_float(float value) {
     return (fp16_bits)(sign | fp16_shift_rounded((magnitude & 0x7fffffu) | 0x800000u, shift));
 }
 
-enum number { NUMBER_BF16, NUMBER_FP16, NUMBER_FP32, NUMBER_INT32 };
+enum number { NUMBER_BF16, NUMBER_FP16, NUMBER_FP32, NUMBER_INT32, NUMBER_E4M3 };
 
 /* Of one element. */
 HOST_DEVICE static inline size_t number_bytes(enum number format) {
-    return format == NUMBER_FP32 || format == NUMBER_INT32 ? sizeof(uint32_t) : sizeof(uint16_t);
+    return format == NUMBER_E4M3                             ? sizeof(uint8_t)
+           : format == NUMBER_FP32 || format == NUMBER_INT32 ? sizeof(uint32_t)
+                                                             : sizeof(uint16_t);
 }
 
 /* Element i of a matrix. */
@@ -103,17 +107,22 @@ HOST_DEVICE static inline float number_read(enum number format, const void *matr
     if (format == NUMBER_INT32) {
         return (float)((const int32_t *)matrix)[i];
     }
+    if (format == NUMBER_E4M3) {
+        return e4m3_to_float(((const uint8_t *)matrix)[i]);
+    }
     const uint16_t bits = ((const uint16_t *)matrix)[i];
     return format == NUMBER_FP16 ? fp16_to_float(bits) : bf16_to_float(bits);
 }
 
-/* Element i of a matrix becomes the value, rounded to the nearest. */
+/* Element i of a matrix becomes the value, rounded to the nearest; e4m3 saturates. */
 HOST_DEVICE static inline void number_write(enum number format, void *matrix, size_t i,
                                             float value) {
     if (format == NUMBER_FP32) {
         ((float *)matrix)[i] = value;
     } else if (format == NUMBER_INT32) {
         ((int32_t *)matrix)[i] = (int32_t)rintf(value);
+    } else if (format == NUMBER_E4M3) {
+        ((uint8_t *)matrix)[i] = e4m3_from_float(value);
     } else {
         ((uint16_t *)matrix)[i] =
             format == NUMBER_FP16 ? fp16_from_float(value) : bf16_from_float(value);
@@ -129,6 +138,8 @@ HOST_DEVICE static inline float number_round(enum number format, float value) {
         return fp16_to_float(fp16_from_float(value));
     case NUMBER_INT32:
         return rintf(value);
+    case NUMBER_E4M3:
+        return e4m3_to_float(e4m3_from_float(value));
     case NUMBER_FP32:
         break;
     }

@@ -13,7 +13,10 @@ enum inputs {
     INPUTS_NORMAL,   /* mean 0, standard deviation 1 */
     INPUTS_UNIFORM,  /* [-1, 1) before rounding to the operands' format */
     INPUTS_INTEGERS, /* whole numbers in [-range, range] */
-    INPUTS_BITS      /* words with any bits, for computations that move them */
+    INPUTS_BITS,     /* words with any bits, for computations that move them */
+    INPUTS_SCALES,   /* of scales alone, [0.5, 2) with 8 bits, so that the product of a scale and an
+                        e4m3 number is a number of fp32 */
+    INPUTS_POWERS    /* of scales in the exact check: 0.5, 1 or 2 */
 };
 
 /* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
@@ -23,7 +26,8 @@ enum random_stream {
     RANDOM_STREAM_B = 2,
     RANDOM_STREAM_SAMPLE = 3,
     RANDOM_STREAM_C = 4,
-    RANDOM_STREAM_PLACES = 5
+    RANDOM_STREAM_PLACES = 5,
+    RANDOM_STREAM_SCALES = 6 /* of A; those of B are the next */
 };
 
 /* An fp32 holds every whole number up to this one. */
@@ -87,6 +91,12 @@ typedef struct recipe {
 /* Element `index` of the matrix, before rounding to its format. */
 HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t index) {
     const uint64_t bits = random_bits(recipe->seed, recipe->stream, index);
+    if (recipe->inputs == INPUTS_SCALES) {
+        return (float)(128 + (bits >> 32) % 384) * 0x1p-8f;
+    }
+    if (recipe->inputs == INPUTS_POWERS) {
+        return ldexpf(1, random_integer(bits, 1));
+    }
     if (recipe->inputs != INPUTS_INTEGERS) {
         return recipe->inputs == INPUTS_UNIFORM ? random_uniform(bits) : random_normal(bits);
     }

@@ -45,7 +45,9 @@ static uint64_t *upload_positions(size_t rows, size_t columns) {
 
 double reference_bytes(const arithmetic *arithmetic, int m, int n, bool sampled) {
     const double elements = (double)m * (double)n;
-    const size_t element = sizeof(double) + sizeof(float) * (arithmetic->fp16_sums ? 2 : 1);
+    const size_t element = sizeof(double) + sizeof(float) * (arithmetic->fp16_sums ? 2
+                                                             : arithmetic->scaled  ? 3
+                                                                                   : 1);
     if (arithmetic->moves) {
         return elements * sizeof(uint32_t);
     }
@@ -66,8 +68,11 @@ reference reference_create(const arithmetic *arithmetic, int m, int n, int k, bo
     }
     result.values = device_memory(result.count * sizeof *result.values, what);
     result.magnitudes = device_memory(result.count * sizeof *result.magnitudes, what);
-    if (arithmetic->fp16_sums) {
+    if (arithmetic->fp16_sums || arithmetic->scaled) {
         result.partials = device_memory(result.count * sizeof *result.partials, what);
+    }
+    if (arithmetic->scaled) {
+        result.modelled = device_memory(result.count * sizeof *result.modelled, what);
     }
     if (sampled) {
         result.positions = upload_positions(result.rows, result.columns);
@@ -76,8 +81,8 @@ reference reference_create(const arithmetic *arithmetic, int m, int n, int k, bo
 }
 
 void reference_destroy(const reference *reference) {
-    void *const arrays[] = {reference->values, reference->magnitudes, reference->partials,
-                            reference->words, reference->positions};
+    void *const arrays[] = {reference->values,   reference->magnitudes, reference->partials,
+                            reference->modelled, reference->words,      reference->positions};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
         (void)cudaFree(arrays[i]);
     }

@@ -21,6 +21,7 @@ typedef struct reference {
     double *values;       /* [count] in device memory: the exact results */
     float *magnitudes;    /* [count] in device memory, rounded up: see expected in compare.h */
     float *partials;      /* the same; NULL with fp32 sums */
+    float *modelled;      /* the same; NULL without scales */
     uint32_t *words;      /* [count] in device memory: the words of a computation that moves, which
                            * has nothing of the above */
     uint64_t
@@ -33,6 +34,7 @@ HOST_DEVICE static inline expected reference_element(const reference *reference,
     result.value = reference->values[i];
     result.magnitude = reference->magnitudes[i];
     result.partials = reference->partials == NULL ? 0 : reference->partials[i];
+    result.modelled = reference->modelled == NULL ? 0 : reference->modelled[i];
     return result;
 }
 
@@ -49,6 +51,90 @@ HOST_DEVICE static inline void reference_epilogue(const problem *problem, size_t
         *value += scaled;
         *magnitude += fabs(scaled);
     }
+}
+
+/* The scale of A's element (row, j); 1 without scales. */
+HOST_DEVICE static inline float scale_of_a(const arithmetic *arithmetic, const problem *problem,
+                                           size_t row, size_t j) {
+    return !arithmetic->scaled
+               ? 1
+               : problem
+                     ->scale_a[arithmetic->block_scales ? j / SCALE_BLOCK * (size_t)problem->m + row
+                                                        : 0];
+}
+
+/* Of B's element (column, j). */
+HOST_DEVICE static inline float scale_of_b(const arithmetic *arithmetic, const problem *problem,
+                                           size_t column, size_t j) {
+    return !arithmetic->scaled
+               ? 1
+               : problem->scale_b[arithmetic->block_scales
+                                      ? column / SCALE_BLOCK * scale_columns(problem->k) +
+                                            j / SCALE_BLOCK
+                                      : 0];
+}
+
+/* Of the product of both. */
+HOST_DEVICE static inline float scale_of_both(const arithmetic *arithmetic, const problem *problem,
+                                              size_t row, size_t column, size_t j) {
+    return scale_of_a(arithmetic, problem, row, j) * scale_of_b(arithmetic, problem, column, j);
+}
+
+/* A lower limit for the largest term of a wgmma of e4m3, before scales: a subnormal number counts
+ * with the exponent of 2^-6, and the other factor is at most 448. */
+#define E4M3_LEAST_TERM (0x1p-6 * (double)E4M3_LARGEST)
+
+/* Elements i to i + 31 of a row of k elements of e4m3; zeros past its end, with which TMA fills a
+ * tile. */
+HOST_DEVICE static inline e4m3_group reference_group(const void *row, size_t i, size_t k) {
+    enum { WIDE = 16 }; /* bytes of the widest load */
+    const uint8_t *from = (const uint8_t *)row + i;
+    uint8_t bits[E4M3_K];
+    e4m3_group group;
+    if (k % WIDE == 0 && i + E4M3_K <= k) {
+        memcpy(bits, __builtin_assume_aligned(from, WIDE), sizeof bits);
+    } else {
+        for (size_t j = 0; j < E4M3_K; ++j) {
+            bits[j] = i + j < k ? from[j] : 0;
+        }
+    }
+    e4m3_read(&group, bits);
+    return group;
+}
+
+/* Element `position` of GEMM_FP8 as tensor cores make it that add as e4m3.h says, not rounded to
+ * bf16 yet. *terms: what may be the largest term of each wgmma, times its scales, added up. */
+HOST_DEVICE static inline float reference_modelled(const arithmetic *arithmetic,
+                                                   const problem *problem, size_t position,
+                                                   double *terms) {
+    const size_t row = position / (size_t)problem->n;
+    const size_t column = position % (size_t)problem->n;
+    const size_t k = (size_t)problem->k;
+    const size_t interval = arithmetic->promotion > 0 ? (size_t)arithmetic->promotion : k;
+    const uint8_t *a = (const uint8_t *)problem->a + row * k;
+    const uint8_t *b = (const uint8_t *)problem->b + column * k;
+    float sum = 0;
+    *terms = 0;
+    for (size_t first = 0; first < k; first += interval) {
+        const float scale = scale_of_both(arithmetic, problem, row, column, first);
+        float part = 0;
+        double exact = 0;
+        for (size_t i = first; i < first + interval && i < k; i += E4M3_K) {
+            const e4m3_group of_a = reference_group(a, i, k);
+            const e4m3_group of_b = reference_group(b, i, k);
+            double largest = fmax(fabs(exact), E4M3_LEAST_TERM);
+            for (int j = 0; j < E4M3_K; ++j) {
+                const double product = (double)of_a.value[j] * (double)of_b.value[j];
+                largest = fmax(largest, fabs(product));
+                exact += product;
+            }
+            *terms += fmax(largest, fabs(exact)) * (double)scale;
+            part = e4m3_multiply_add(&of_a, &of_b, part);
+        }
+        sum = arithmetic->block_scales ? fmaf(part, scale, sum) : sum + part;
+    }
+    return arithmetic->block_scales ? sum
+                                    : sum * scale_of_both(arithmetic, problem, row, column, 0);
 }
 
 /* The word that belongs at `position` of D, where the device's memory can be read: the definition
@@ -97,8 +183,7 @@ typedef struct second_opinion second_opinion;
 const char *second_opinion_name(enum computation computes, int contender);
 
 /* It must have a name. */
-second_opinion *second_opinion_open(enum computation computes, int contender,
-                                    struct CUstream_st *stream);
+second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);
 void second_opinion_close(second_opinion *opinion);
 
 /* Starts the computation, into problem->d, on the stream it was opened with. */

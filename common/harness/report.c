@@ -50,6 +50,17 @@ static void print_copies(FILE *out, const report *report) {
             (double)report->device->l2_bytes * 1e-6);
 }
 
+/* How e4m3 is added up and scaled. */
+static void print_sums(FILE *out, const arithmetic *arithmetic) {
+    if (arithmetic->promotion > 0) {
+        fprintf(out, ", fp32 adds up sums of %d", arithmetic->promotion);
+    } else {
+        fprintf(out, ", the tensor cores add up all k");
+    }
+    fprintf(out, ", a scale %s; sums hold whole numbers up to %d exactly",
+            arithmetic->block_scales ? "of each block" : "of A and one of B", E4M3_INTEGERS);
+}
+
 void report_print_setup(FILE *out, const report *report) {
     const options *o = report->options;
     const arithmetic arithmetic = arithmetic_of(report->step);
@@ -65,10 +76,13 @@ void report_print_setup(FILE *out, const report *report) {
     if (o->kernel > 0) {
         fprintf(out, ", kernel %d", o->kernel);
     }
-    fprintf(out, ", %s%s\n", arithmetic.formats,
-            arithmetic.moves       ? ""
-            : arithmetic.fp16_sums ? ", fp16 accumulate"
-                                   : ", fp32 accumulate");
+    fprintf(out, ", %s", arithmetic.formats);
+    if (arithmetic.scaled) {
+        print_sums(out, &arithmetic);
+    } else if (!arithmetic.moves) {
+        fprintf(out, ", %s accumulate", arithmetic.fp16_sums ? "fp16" : "fp32");
+    }
+    fputc('\n', out);
     fprintf(out, "inputs     %s, seed %" PRIu64, inputs_name(o->inputs), o->seed);
     if (!report->device->emulated) {
         print_copies(out, report);
@@ -80,6 +94,21 @@ void report_print_setup(FILE *out, const report *report) {
 /* The name of a contender beside the step. */
 static const char *name_of(const report *report, int contender) {
     return contender == CONTENDER_EARLY ? "the early launch" : report->names[contender];
+}
+
+/* Of the step beside those of whom it is compared with: what narrow sums lose. */
+static void print_errors(FILE *out, const report *report) {
+    const verification *verification = report->verification;
+    const verdict *verdicts = verification->verdicts[PHASE_TIMED];
+    fprintf(out, "error      %.3g %% of D, root mean square",
+            100 * verdicts[CONTENDER_STEP].relative_error);
+    for (int who = CONTENDER_OTHER; who < CONTENDERS; ++who) {
+        if (has_contender(verification->contenders, who)) {
+            fprintf(out, "%s %s %.3g %%", who == CONTENDER_OTHER ? ";" : ",", name_of(report, who),
+                    100 * verdicts[who].relative_error);
+        }
+    }
+    fputc('\n', out);
 }
 
 static void print_right(FILE *out, const report *report) {
@@ -101,6 +130,9 @@ static void print_right(FILE *out, const report *report) {
     fprintf(out, "%s agrees%s%s\n", name_of(report, CONTENDER_OTHER),
             report->device->emulated ? "" : "; guards intact",
             verification->made[PHASE_AFTER_TIMING] ? again : "");
+    if (arithmetic_of(report->step).scaled && verification->made[PHASE_TIMED]) {
+        print_errors(out, report);
+    }
     if (verification->orders[0] != '\0') {
         fprintf(out, "policies   %s\n", verification->orders);
     }

@@ -199,8 +199,7 @@ static void write_contender(json *json, const char *key, const report *report, i
     json_double(json, "sm_clock_ghz", times.of[CLOCK_GHZ]);
     if (timing->work.flop > 0) {
         json_double(json, "peak_tflops_at_mean_clock",
-                    1e-3 * times.of[CLOCK_GHZ] * report->device->sms *
-                        tensor_core_flop_per_cycle(report->device, timing_fp16_sums(timing, who)));
+                    1e-3 * times.of[CLOCK_GHZ] * peak_flop_per_cycle(timing, who, report->device));
     }
     json_double(json, "watts", times.of[WATTS]);
     json_double(json, "joules", times.of[JOULES]);

@@ -73,13 +73,19 @@ bool timing_fp16_sums(const timing *timing, int contender) {
             (contender == CONTENDER_STEP || contender == CONTENDER_EARLY));
 }
 
+double peak_flop_per_cycle(const timing *timing, int contender, const device_info *info) {
+    const double of_16_bits =
+        info->sms * tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
+    return timing->work.of_8_bits ? 2 * of_16_bits : of_16_bits;
+}
+
 /* The share of the peak that one sample comes to. */
 static double share_of(const timing *timing, int contender, const device_info *info, double seconds,
                        double ghz) {
-    const double flop_per_cycle =
-        (double)info->sms * tensor_core_flop_per_cycle(info, timing_fp16_sums(timing, contender));
-    return timing->work.bytes > 0 ? timing->work.bytes / seconds / info->memory_bytes_per_second
-                                  : timing->work.flop / (seconds * ghz * 1e9 * flop_per_cycle);
+    return timing->work.bytes > 0
+               ? timing->work.bytes / seconds / info->memory_bytes_per_second
+               : timing->work.flop /
+                     (seconds * ghz * 1e9 * peak_flop_per_cycle(timing, contender, info));
 }
 
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info) {

@@ -77,6 +77,7 @@ typedef struct work {
     double bytes;       /* read and written, of what moves words */
     bool on_cuda_cores; /* the step leaves the tensor cores idle */
     bool fp16_sums;     /* of the step */
+    bool of_8_bits;     /* operands, which tensor cores multiply at twice the rate */
 } work;
 
 /* What is measured in each round; NAN where it could not be measured. */
@@ -130,6 +131,9 @@ double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums);
 
 /* Whether this contender's sums are fp16. */
 bool timing_fp16_sums(const timing *timing, int contender);
+
+/* The same for the contender's operands and sums, of all SMs. */
+double peak_flop_per_cycle(const timing *timing, int contender, const device_info *info);
 
 /* Over the finished rounds of one contender; NAN where nothing could be measured. */
 timing_summary timing_summarize(const timing *timing, int contender, const device_info *info);

@@ -24,8 +24,9 @@ size_t workload_copies(size_t operand_bytes, size_t l2_bytes, size_t most_that_f
 /* In bytes. As doubles, which hold every size that fits in a memory, and do not overflow. */
 typedef struct sizes {
     double a, b, d; /* C has the size of D; B may be 0 */
-    double copy;    /* one copy, as if all of it had guards */
-    double once;    /* what is needed once, whatever the number of copies */
+    double scale_a, scale_b;
+    double copy; /* one copy, as if all of it had guards */
+    double once; /* what is needed once, whatever the number of copies */
 } sizes;
 
 /* Whether this contender is the step itself. */
@@ -38,15 +39,18 @@ static sizes sizes_of(const workload *workload, const options *o) {
     const double m = o->m;
     const double n = o->n;
     const double k = o->k;
-    sizes sizes = {.a = m * (arithmetic->moves ? n : k) * operand,
-                   .b = n * k * operand,
-                   .d = m * n * (double)number_bytes(arithmetic->output)};
+    sizes sizes = {
+        .a = m * (arithmetic->moves ? n : k) * operand,
+        .b = n * k * operand,
+        .d = m * n * (double)number_bytes(arithmetic->output),
+        .scale_a = (double)(arithmetic_scales_of_a(arithmetic, o->m, o->k) * sizeof(float)),
+        .scale_b = (double)(arithmetic_scales_of_b(arithmetic, o->n, o->k) * sizeof(float))};
     int like_d = arithmetic->takes_c ? 1 : 0;
     for (int who = 0; who < CONTENDERS; ++who) {
         like_d += has_contender(workload->contenders.set, who) ? 1 : 0;
     }
-    sizes.copy =
-        sizes.a + sizes.b + (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
+    sizes.copy = sizes.a + sizes.b + sizes.scale_a + sizes.scale_b +
+                 (arithmetic->moves ? 1 : 2) * guards + like_d * (sizes.d + guards);
     sizes.once =
         (double)SPARE_BYTES + reference_bytes(arithmetic, o->m, o->n, o->check == CHECK_SAMPLE);
     return sizes;
@@ -71,7 +75,9 @@ static contender_set choose_contenders(const workload *workload, const options *
     const enum computation computes = workload->step->computes;
     const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
     const bool wanted[CONTENDERS] = {
-        [CONTENDER_FP16_SUMS] = workload->arithmetic.fp16_sums,
+        [CONTENDER_NARROW_SUMS] =
+            workload->arithmetic.fp16_sums ||
+            (workload->arithmetic.scaled && !workload->arithmetic.block_scales),
         [CONTENDER_COPY] = workload->arithmetic.moves,
         [CONTENDER_HEURISTIC] = o->heuristics > 0 || o->algorithm != NULL,
         [CONTENDER_EARLY] = workload->step->launches_early && times,
@@ -117,7 +123,7 @@ static void open_contenders(workload *workload, contender_set set) {
         if (has_contender(set, who) && !is_step(who)) {
             contenders->names[who] = second_opinion_name(computes, who);
             workload->second_opinion[who] =
-                second_opinion_open(computes, who, workload->device->stream);
+                second_opinion_open(workload->step, who, workload->device->stream);
             workload->before_seconds[who] = monotonic_seconds() - begin;
         }
     }
@@ -143,6 +149,10 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
     if (sizes->b > 0) {
         copy->b = buffer_create((size_t)sizes->b, false, "B");
     }
+    if (workload->arithmetic.scaled) {
+        copy->scale_a = buffer_create((size_t)sizes->scale_a, false, "the scales of A");
+        copy->scale_b = buffer_create((size_t)sizes->scale_b, false, "the scales of B");
+    }
     if (workload->arithmetic.takes_c) {
         copy->c = buffer_create((size_t)sizes->d, false, "C");
     }
@@ -158,6 +168,8 @@ static void open_copy(workload *workload, operand_copy *copy, const options *o,
                       .b = copy->b.payload,
                       .c = copy->c.payload,
                       .d = copy->d[who].payload,
+                      .scale_a = (const float *)copy->scale_a.payload,
+                      .scale_b = (const float *)copy->scale_b.payload,
                       .alpha = o->alpha,
                       .beta = o->beta,
                       .m = o->m,
@@ -214,6 +226,8 @@ void workload_close(workload *workload) {
         buffer_destroy(&copy->a);
         buffer_destroy(&copy->b);
         buffer_destroy(&copy->c);
+        buffer_destroy(&copy->scale_a);
+        buffer_destroy(&copy->scale_b);
     }
     free(workload->copy);
     reference_destroy(&workload->reference);
@@ -238,8 +252,9 @@ reference workload_reference(const workload *workload, int contender, size_t cop
 }
 
 rounding workload_rounding(const workload *workload, int contender) {
-    const bool fp16_sums = workload->arithmetic.fp16_sums && contender != CONTENDER_OTHER;
-    return arithmetic_rounding(&workload->arithmetic, workload->reference.k, fp16_sums);
+    const arithmetic *arithmetic = &workload->arithmetic;
+    const bool own = arithmetic->scaled ? is_step(contender) : contender != CONTENDER_OTHER;
+    return arithmetic_rounding(arithmetic, workload->reference.k, own);
 }
 
 /* Fills the operand with NaN if `looked_at` says that the step must not read it. Does nothing if
@@ -277,6 +292,12 @@ static void fill_copy(const workload *workload, const operand_copy *copy, const 
     fill_operand(workload, &copy->a, arithmetic->operands, looks_at_ab, &a);
     fill_operand(workload, &copy->b, arithmetic->operands, looks_at_ab, &b);
     fill_operand(workload, &copy->c, arithmetic->output, o->beta != 0, &c);
+    recipe scales = {.inputs = inputs == INPUTS_INTEGERS ? INPUTS_POWERS : INPUTS_SCALES,
+                     .seed = o->seed,
+                     .stream = RANDOM_STREAM_SCALES};
+    fill_operand(workload, &copy->scale_a, NUMBER_FP32, true, &scales);
+    ++scales.stream;
+    fill_operand(workload, &copy->scale_b, NUMBER_FP32, true, &scales);
     if (step->operands_made != NULL) { /* it needs another layout of the operands */
         check_step(
             step->operands_made(&copy->problem[CONTENDER_STEP], copy->state[CONTENDER_STEP]));

@@ -15,7 +15,8 @@
 #include "step.h"
 
 typedef struct operand_copy {
-    buffer a, b, c; /* B and C are empty if the computation has none */
+    buffer a, b, c;          /* B and C are empty if the computation has none */
+    buffer scale_a, scale_b; /* the same */
     buffer d[CONTENDERS];
     problem problem[CONTENDERS]; /* the same A, B and C, each with its own D */
     void *state[CONTENDERS]; /* what the step's prepare made, for its usual and its early launch */

@@ -60,6 +60,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
 #include "device/tma.cuh"
 #include "device/vector.cuh"
 #include "device/wgmma.cuh"
+#include "device/wgmma_e4m3.cuh"
 #include "device/wmma.cuh"
 
 // For a hook that writes one event: the time before, the instruction, the event.
@@ -268,16 +269,30 @@ DEVICE void traced_wgmma_fence(TRACE_SITE) {
 }
 #define wgmma_fence traced_wgmma_fence
 
-// wgmma: where its operands are.
+// Where a wgmma's operands are: addresses of matrix descriptors, in units of 16 bytes.
+DEVICE void note_operands(uint64_t a, uint64_t b) {
+    constexpr uint64_t ADDRESS = 0x3fff;
+    trace::note_wgmma(trace::on() ? &trace::my_warp() : nullptr,
+                      uint32_t(a & ADDRESS) | uint32_t(b & ADDRESS) << 16);
+}
+
+// wgmma, of bf16.
 template <int N>
 DEVICE void traced_wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                          TRACE_SITE) {
-    constexpr uint64_t ADDRESS = 0x3fff; // of a matrix descriptor: in units of 16 bytes
-    trace::note_wgmma(trace::on() ? &trace::my_warp() : nullptr,
-                      uint32_t(a & ADDRESS) | uint32_t(b & ADDRESS) << 16);
+    note_operands(a, b);
     TRACE_FORWARD(wgmma<N>, acc, a, b, accumulate);
 }
 #define wgmma traced_wgmma
+
+// The same of e4m3.
+template <int N>
+DEVICE void traced_wgmma_e4m3(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
+                              TRACE_SITE) {
+    note_operands(a, b);
+    TRACE_FORWARD(wgmma_e4m3<N>, acc, a, b, accumulate);
+}
+#define wgmma_e4m3 traced_wgmma_e4m3
 
 // wgmma_commit: the event of the whole group, from its fence on.
 DEVICE void traced_wgmma_commit(TRACE_SITE) {

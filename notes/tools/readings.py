@@ -29,8 +29,8 @@ from notes.tools.quantities import ExpressionError, NotMeasured, Quantity
 INPUTS = "normal"  # of all that is shown
 APART = ("a01", "t01")  # they compute something else than their track, in runs of their own
 DEFAULT_SHAPES = {  # by kind of record and track
-    "ladder": {"v": (8192,) * 3, "a": (8192,) * 3, "t": (32768,) * 2},
-    "counters": {"v": (8192,) * 3, "a": (4096,) * 3, "t": (8192,) * 2},
+    "ladder": {"v": (8192,) * 3, "a": (8192,) * 3, "t": (32768,) * 2, "f": (8192,) * 3},
+    "counters": {"v": (8192,) * 3, "a": (4096,) * 3, "t": (8192,) * 2, "f": (8192,) * 3},
 }
 SHAPE = re.compile(r"[0-9]{1,6}(x[0-9]{1,6}){0,2}")
 COMMIT = re.compile(r"[0-9a-f]{7,40}")

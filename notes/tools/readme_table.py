@@ -36,8 +36,8 @@ def linked(rows, steps):
 
 
 def awaited(name, names):
-    """True of a rung that no record has yet, among a run's names neither."""
-    return name in recorded.NOT_MEASURED and name not in names
+    """True of a rung that no record has yet, among a run's names neither, of their track."""
+    return name in recorded.NOT_MEASURED and name not in names and name[0] == names[0][0]
 
 
 def table(ladder, steps, runs):
@@ -104,9 +104,9 @@ def captioned(rows, caption, words=2):
 def track_block(steps, track):
     """The rungs of a track at several shapes, and what computes something else apart from them."""
     names, found = recorded.rung_names(steps, track), []
-    for apart in (False, True):
+    for apart in (False, True)[: 1 + (track in APART)]:
         rows, caption = shapes_table.table(
-            [name for name in names if (name == APART[track]) == apart]
+            [name for name in names if (name == APART.get(track)) == apart]
         )
         found.append(captioned(rows and linked(rows, steps), caption))
     return "\n\n".join(found)

@@ -101,8 +101,11 @@ def caption(runs, *words):
 
 def emulated(record):
     """What the emulator counted."""
-    places = [f"{title(ladder['shape'])} ({ladder['track']})" for ladder in record["ladders"]]
-    return f"The emulator's counts of one launch: {', '.join(places)}; policy {record['policy']}."
+    tracks = {}
+    for ladder in record["ladders"]:
+        tracks.setdefault(title(ladder["shape"]), []).append(ladder["track"])
+    places = ", ".join(f"{shape} ({', '.join(those)})" for shape, those in tracks.items())
+    return f"The emulator's counts of one launch: {places}; policy {record['policy']}."
 
 
 KINDS = ("ladder", "counters", "energy")

@@ -31,10 +31,14 @@ static int nothing_to_prepare(const problem *problem, void **state) {
 
 #define STEP .name = "test", .prepare = nothing_to_prepare
 
-static const step PRODUCTS[] = {{STEP, .computes = GEMM_BF16},
-                                {STEP, .computes = GEMM_FP16},
-                                {STEP, .computes = GEMM_FP16, .fp16_sums = true},
-                                {STEP, .computes = ADDMM_FP16}};
+static const step PRODUCTS[] = {
+    {STEP, .computes = GEMM_BF16},
+    {STEP, .computes = GEMM_FP16},
+    {STEP, .computes = GEMM_FP16, .fp16_sums = true},
+    {STEP, .computes = ADDMM_FP16},
+    {STEP, .computes = GEMM_FP8},
+    {STEP, .computes = GEMM_FP8, .promotion = 128},
+    {STEP, .computes = GEMM_FP8, .promotion = 128, .block_scales = true}};
 enum { PRODUCT_COUNT = sizeof PRODUCTS / sizeof *PRODUCTS };
 static const step MOVES[] = {{STEP, .computes = ADD_ONE_INT32}, {STEP, .computes = TRANSPOSE_FP32}};
 static const shape MOVED[] = {{4, 4, 0}, {4, 132, 0}, {260, 8, 0}, {100, 228, 0}};
@@ -70,6 +74,13 @@ static void compute_on_host(product *p) {
     void *a = download(&copy->a);
     void *b = download(&copy->b);
     float *c = download(&copy->c);
+    float *scale_a = download(&copy->scale_a);
+    float *scale_b = download(&copy->scale_b);
+    problem problem = copy->problem[0];
+    problem.a = a;
+    problem.b = b;
+    problem.scale_a = scale_a;
+    problem.scale_b = scale_b;
     for (size_t i = 0; i < m * n && arithmetic->moves; ++i) {
         const size_t to = arithmetic->transposes ? i % n * m + i / n : i;
         ((uint32_t *)p->output)[to] = ((uint32_t *)a)[i] + (arithmetic->transposes ? 0 : 1);
@@ -77,7 +88,8 @@ static void compute_on_host(product *p) {
     for (size_t i = 0; i < m * n && !arithmetic->moves; ++i) {
         for (size_t j = 0; j < k; ++j) {
             const double product = (double)number_read(arithmetic->operands, a, i / n * k + j) *
-                                   (double)number_read(arithmetic->operands, b, i % n * k + j);
+                                   (double)number_read(arithmetic->operands, b, i % n * k + j) *
+                                   (double)scale_of_both(arithmetic, &problem, i / n, i % n, j);
             p->values[i] += product;
             p->magnitudes[i] += fabs(product);
             p->partials[i] += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(p->values[i]) : 0;
@@ -87,11 +99,16 @@ static void compute_on_host(product *p) {
             p->values[i] = (double)ALPHA * p->values[i] + scaled;
             p->magnitudes[i] = -(double)ALPHA * p->magnitudes[i] + fabs(scaled);
         }
-        number_write(arithmetic->output, p->output, i, (float)p->values[i]);
+        const float modelled =
+            arithmetic->scaled ? reference_modelled(arithmetic, &problem, i, &p->partials[i]) : 0;
+        number_write(arithmetic->output, p->output, i,
+                     arithmetic->scaled ? modelled : (float)p->values[i]);
     }
     free(a);
     free(b);
     free(c);
+    free(scale_a);
+    free(scale_b);
 }
 
 /* Everything is on the GPU: the operands, NaN for an output, the reference. */
@@ -185,13 +202,14 @@ static void compare_references(enum check_extent check) {
         for (size_t i = 0; i < count; ++i) {
             const size_t at = check == CHECK_SAMPLE ? (size_t)positions[i] : i;
             const double magnitude = p.magnitudes[at];
-            const double part = p.workload.arithmetic.fp16_sums ? p.partials[at] : 0;
+            const double part = reference->partials != NULL ? p.partials[at] : 0;
             EXPECT(fabs(values[i] - p.values[at]) <= 1e-13 * magnitude,
                    "shape %zu, element %zu: %g, not %g", shape, at, values[i], p.values[at]);
             EXPECT((double)magnitudes[i] >= magnitude * (1 - 1e-13) &&
                        (double)magnitudes[i] <= magnitude * (1 + 0x1p-22),
                    "magnitude %zu: %g, not %g", at, (double)magnitudes[i], magnitude);
-            EXPECT(fabs((double)partials[i] - part) <= 0x1p-22 * magnitude * reference->k,
+            EXPECT(fabs((double)partials[i] - part) <=
+                       0x1p-22 * fmax(magnitude, part) * reference->k,
                    "partial sums %zu: %g, not %g", at, (double)partials[i], part);
         }
         free(values);
@@ -348,12 +366,18 @@ static void expect_opinions(const product *p, enum check_kind kind, size_t check
     }
 }
 
+/* k is raised to a multiple of 16 bytes. */
+static shape whole_rows(shape shape) {
+    shape.k = subject->computes == GEMM_FP8 ? (shape.k + 15) / 16 * 16 : shape.k;
+    return shape;
+}
+
 static void compare_cublas(void) {
     static const shape shapes[] = {{8, 16, 24}, {200, 264, 72}, {129, 40, 4096}, {1, 8, 8}};
     static const enum inputs all[] = {INPUTS_INTEGERS, INPUTS_NORMAL};
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; ++i) {
         product p = {.elements = 0};
-        product_open(&p, shapes[i / 2], all[i % 2], CHECK_FULL);
+        product_open(&p, whole_rows(shapes[i / 2]), all[i % 2], CHECK_FULL);
         expect_opinions(&p, kind_of(all[i % 2]), p.elements);
         product_free(&p);
     }
@@ -363,7 +387,7 @@ static void compare_cublas(void) {
 static void large_output(void) {
     static const char nan_bytes[] = {(char)0xff, (char)0xff};
     product p = {.elements = 0};
-    product_open(&p, (shape){65544, 32768, 8}, INPUTS_INTEGERS, CHECK_SAMPLE);
+    product_open(&p, whole_rows((shape){65544, 32768, 8}), INPUTS_INTEGERS, CHECK_SAMPLE);
     verdict found = check_d(&p, CHECK_EXACT, CONTENDER_OTHER);
     EXPECT(found.not_finite == p.elements, "an unwritten output has %g NaN",
            (double)found.not_finite);

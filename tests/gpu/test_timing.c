@@ -120,7 +120,8 @@ static void joules_are_watts(void) {
                                 .n = SIZE,
                                 .k = SIZE,
                                 .stream = gpu.stream};
-    product.cublas = second_opinion_open(GEMM_BF16, CONTENDER_OTHER, gpu.stream);
+    product.cublas =
+        second_opinion_open(&(step){.computes = GEMM_BF16}, CONTENDER_OTHER, gpu.stream);
     const metered_work work = {"cuBLAS", launch_product, &product};
     meter(&gpu, &work, WARM_UP_SECONDS, METERED_SECONDS, &metered);
     const double sampled = sampled_watts(&product);

@@ -194,6 +194,7 @@ def edges_of_products(source: str) -> list[tuple]:
     # Rows of D are columns of the tile, and the other way round; then the tile is that of v19.
     exchanged = "BM = 128; // rows of B" in source
     shape = (lambda rows, columns, k: Shape(columns, rows, k)) if exchanged else Shape
+    unit = 16 if ".computes = GEMM_FP8," in source else 8  # k is a multiple of these
     cuts, any_row = "CUT_COST" in source, ".any_row = true," in source
     return [
         ("one tile", True, shape(m, n, k)),
@@ -201,9 +202,9 @@ def edges_of_products(source: str) -> list[tuple]:
         (SEVERAL_TILES, True, shape(m, several * n, (stages + 1) * k)),
         ("a short tile for each consumer", turns, shape(m, (workers + 1) * n, k)),
         ("several wide tiles per CTA", wide, shape(m, 4 * workers * n, (stages + 1) * k)),
-        ("a corner of a tile", clips, Shape(1, 8, 8)),
-        ("clipped edges", clips, shape(m + 40, n + 72, 2 * k + 8)),
-        ("clipped rows of the last consumer", blocks, shape(m - 88, n + 72, 2 * k + 8)),
+        ("a corner of a tile", clips, Shape(1, 8, unit)),
+        ("clipped edges", clips, shape(m + 40, n + 72, 2 * k + unit)),
+        ("clipped rows of the last consumer", blocks, shape(m - 88, n + 72, 2 * k + unit)),
         ("few rows", exchanged, Shape(5, 2 * m + 72, 2 * k + 8)),
         # One tile for all CTAs; and three, of which three CTAs have a part of two each.
         ("a tile in parts", cuts, Shape(n, m, 3 * workers * k)),
@@ -211,7 +212,7 @@ def edges_of_products(source: str) -> list[tuple]:
         (LONG_ROWS, any_row, Shape(2 * n + 1, m + 75, 2 * k + 7)),
         ("rows of one element", any_row, Shape(3, 1, 1)),
         # As many tiles as multiprocessors, if they are wide.
-        ("clipped edges of wide tiles", clips and wide, shape(m + 40, 3 * n + 72, 2 * k + 8)),
+        ("clipped edges of wide tiles", clips and wide, shape(m + 40, 3 * n + 72, 2 * k + unit)),
     ]
 
 

@@ -33,8 +33,8 @@ enum { FIRST_LAUNCHES = 3 };
 
 static inline int prepare(const problem *problem, void **state) {
     const bool fp16 =
-        subject->fp16_sums && second_opinion_name(subject->computes, CONTENDER_FP16_SUMS) != NULL;
-    *state = second_opinion_open(subject->computes, fp16 ? CONTENDER_FP16_SUMS : CONTENDER_OTHER,
+        subject->fp16_sums && second_opinion_name(subject->computes, CONTENDER_NARROW_SUMS) != NULL;
+    *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER,
                                  problem->stream);
     return 0;
 }

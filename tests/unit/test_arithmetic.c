@@ -18,6 +18,7 @@ static const step any_row = {
 static const step limited = {.name = "a03", .computes = GEMM_FP16, .largest_k = 1 << 23};
 static const step half = {.name = "a06", .computes = GEMM_FP16};
 static const step half_sums = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
+static const step fp8 = {.name = "f01", .computes = GEMM_FP8};
 static const step addmm = {.name = "a01", .computes = ADDMM_FP16};
 static const step adds_one = {.name = "t01", .computes = ADD_ONE_INT32, .multiple_m = 1};
 static const step transposes = {.name = "t02", .computes = TRANSPOSE_FP32, .multiple_n = 8};
@@ -56,6 +57,9 @@ static const row ROWS[] = {
     {NULL, &addmm, 3, 14, 8, "n=14"},
     {NULL, &addmm, 3, 12, 4, "k=4"},
     {NULL, &half, 3, 8, 1 << 25, NULL},
+    {"rows of e4m3", &fp8, 3, 8, 16, NULL},
+    {NULL, &fp8, 3, 8, 24, "k=24 is not a multiple of 16"},
+    {NULL, &fp8, 3, 8, 1 << 25, NULL},
     {"matrices that are moved", &adds_one, 1, 4, 0, NULL},
     {NULL, &adds_one, 3, 1 << 30, 0, NULL},
     {NULL, &adds_one, 3, INT_MAX - 3, 0, "n=2147483644: must be from 1 to 1073741824"},
@@ -276,6 +280,10 @@ static void times(void) {
     EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
+    timing of_8_bits = timing;
+    of_8_bits.work.of_8_bits = true;
+    EXPECT(peak_flop_per_cycle(&of_8_bits, CONTENDER_STEP, &gpu) == 2 * 2 * 4096,
+           "8 bits: twice the rate");
 }
 
 static void peaks(void) {

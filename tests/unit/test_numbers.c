@@ -181,22 +181,22 @@ static void reference_by_hand(void) {
 }
 
 static double bound_of(rounding rounding, double value, float magnitude, float partials) {
-    const expected expected = {value, magnitude, partials};
+    const expected expected = {value, magnitude, partials, 0};
     return error_bound(&rounding, &expected);
 }
 
 static void bound_by_hand(void) {
     /* sum_error = 2^13 * 2^-23 * 2^10 = 1; bound = (|-255| + 1) / 256 + 1 = 2. */
-    const rounding bf16 = {NUMBER_BF16, 8192, 0};
+    const rounding bf16 = {NUMBER_BF16, 8192, 0, 0, false};
     EXPECT(bound_of(bf16, -255, 1024, 0) == 2, "%g", bound_of(bf16, -255, 1024, 0));
     EXPECT(bound_of(bf16, 0, 0, 0) == 0, "nothing is allowed around a sum of zeros");
     /* The same sum to fp16: (255 + 1) / 2048 + 2^-25 + 1; to fp32: 256 * 2^-23 + 1. */
-    const rounding fp16 = {NUMBER_FP16, 8192, 0};
-    const rounding fp32 = {NUMBER_FP32, 8192, 0};
+    const rounding fp16 = {NUMBER_FP16, 8192, 0, 0, false};
+    const rounding fp32 = {NUMBER_FP32, 8192, 0, 0, false};
     EXPECT(bound_of(fp16, -255, 1024, 0) == 1.125 + 0x1p-25, "%a", bound_of(fp16, -255, 1024, 0));
     EXPECT(bound_of(fp32, -255, 1024, 0) == 1 + 0x1p-15, "%a", bound_of(fp32, -255, 1024, 0));
     /* One rounding of a sum of 2048 to fp16: 1, and grown by the factor that it may grow by. */
-    const rounding sums = {NUMBER_FP16, 0, 1};
+    const rounding sums = {NUMBER_FP16, 0, 1, 0, false};
     const double sum_error = (1 + 0x1p-25) * exp(0x1p-11);
     EXPECT(bound_of(sums, 0, 2048, 2048) == 0x1p-11 * sum_error + 0x1p-25 + sum_error, "%a",
            bound_of(sums, 0, 2048, 2048));
@@ -206,11 +206,11 @@ static void bound_by_hand(void) {
  * The bound takes it, and neither 0 nor the sum without its last quarter. */
 static void fp16_sums(void) {
     enum { K = 8192, SUMS = 200 };
-    const rounding rounding = {NUMBER_FP16, K, K / FP16_SUM_GROUP};
+    const rounding rounding = {NUMBER_FP16, K, K / FP16_SUM_GROUP, 0, false};
     int zeros = 0;
     int cut = 0;
     for (uint64_t i = 0; i < SUMS; ++i) {
-        expected expected = {0, 0, 0};
+        expected expected = {0, 0, 0, 0};
         float sum = 0;
         float short_sum = 0;
         for (uint64_t j = 0; j < K; j += FP16_SUM_GROUP) {
@@ -237,8 +237,8 @@ static void fp16_sums(void) {
 
 static comparison compare_of(enum check_kind kind, enum number format, float output,
                              double reference, float magnitude) {
-    const rounding rounding = {format, 8, 0};
-    const expected expected = {reference, magnitude, 0};
+    const rounding rounding = {format, 8, 0, 0, false};
+    const expected expected = {reference, magnitude, 0, 0};
     return compare(kind, &rounding, output, &expected);
 }
 

@@ -59,7 +59,7 @@ static emulation counted = {.order = "eager",
                             .site = accesses};
 
 static const char *const PRODUCTS[CONTENDERS] = {[CONTENDER_OTHER] = "cuBLAS",
-                                                 [CONTENDER_FP16_SUMS] = "cuBLAS with fp16 sums",
+                                                 [CONTENDER_NARROW_SUMS] = "cuBLAS with fp16 sums",
                                                  [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
 static const char *const MOVERS[CONTENDERS] = {
     [CONTENDER_OTHER] = "cublasSgeam", [CONTENDER_COPY] = "the device copy"};
@@ -141,7 +141,7 @@ static void add_contender(int who) { result.contenders = times.contenders |= 1U 
 
 static void fp16_sums(void) {
     run.step = &A06;
-    add_contender(CONTENDER_FP16_SUMS);
+    add_contender(CONTENDER_NARROW_SUMS);
 }
 
 static void searched(void) {
@@ -361,7 +361,7 @@ static void says(void) {
 static void every_verdict_counts(void) {
     result = right_result();
     EXPECT(verification_right(&result), "right");
-    result.verdicts[PHASE_EXACT][CONTENDER_FP16_SUMS].wrong = 1;
+    result.verdicts[PHASE_EXACT][CONTENDER_NARROW_SUMS].wrong = 1;
     EXPECT(verification_right(&result), "a contender that is not there");
     result.guards_intact = false;
     EXPECT(!verification_right(&result), "guards");

@@ -13,7 +13,7 @@
 #include "harness/message.h"
 
 /* Small, and yet every persistent CTA has more than one tile and more k-tiles than stages. */
-enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K = 320 };
+enum { DEFAULT_M = 256, DEFAULT_N = 1024, DEFAULT_K_BYTES = 640 };
 
 /* Several tiles each way, the last of them clipped. */
 enum { DEFAULT_MOVED_M = 136, DEFAULT_MOVED_N = 236 };
@@ -22,15 +22,16 @@ static const char RANDOM[] = "random";
 
 option_rules machine_option_rules(const step *step) {
     const arithmetic arithmetic = arithmetic_of(step);
-    option_rules rules = {.emulated = true,
-                          .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,
-                          .n = arithmetic.moves ? DEFAULT_MOVED_N : DEFAULT_N,
-                          .k = arithmetic.moves ? 0 : DEFAULT_K,
-                          .takes_scalars = arithmetic.takes_c,
-                          .moves = arithmetic.moves,
-                          .policies = emulator_policies(),
-                          .traces = machine_traces(),
-                          .kernels = step->kernels};
+    option_rules rules = {
+        .emulated = true,
+        .m = arithmetic.moves ? DEFAULT_MOVED_M : DEFAULT_M,
+        .n = arithmetic.moves ? DEFAULT_MOVED_N : DEFAULT_N,
+        .k = arithmetic.moves ? 0 : DEFAULT_K_BYTES / (int)number_bytes(arithmetic.operands),
+        .takes_scalars = arithmetic.takes_c,
+        .moves = arithmetic.moves,
+        .policies = emulator_policies(),
+        .traces = machine_traces(),
+        .kernels = step->kernels};
     shape_round_up(step, &rules.m, &rules.n, &rules.k);
     return rules;
 }

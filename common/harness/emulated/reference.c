@@ -12,13 +12,18 @@
  * registers. */
 enum { COLUMNS = 8, PARTS = 16, SAMPLES_BETWEEN_UPDATES = 1024 };
 
-/* A matrix of `rows` rows of `columns` elements in fp32, so that a loop over it has no format to
- * look at. The caller frees it. */
-static float *widened(enum number format, const void *matrix, int rows, int columns) {
-    const size_t count = (size_t)rows * (size_t)columns;
-    float *copy = allocate(count, sizeof *copy);
-    for (size_t i = 0; i < count; ++i) {
-        copy[i] = number_read(format, matrix, i);
+/* A or B in fp32, times its scales, so that a loop over it has no format to look at. The scales
+ * that the harness makes leave the products exact. The caller frees it. */
+static float *widened(const arithmetic *arithmetic, const problem *problem, bool is_b) {
+    const size_t rows = (size_t)(is_b ? problem->n : problem->m);
+    const size_t k = (size_t)problem->k;
+    float *copy = allocate(rows * k, sizeof *copy);
+    for (size_t row = 0; row < rows; ++row) {
+        for (size_t j = 0; j < k; ++j) {
+            const size_t i = row * k + j;
+            copy[i] = number_read(arithmetic->operands, is_b ? problem->b : problem->a, i) *
+                      (is_b ? scale_of_b : scale_of_a)(arithmetic, problem, row, j);
+        }
     }
     return copy;
 }
@@ -81,6 +86,12 @@ static void write_element(const reference *reference, const problem *problem, co
     if (reference->partials != NULL) {
         reference->partials[to] = rounded_up(sums->partials[i]);
     }
+    if (reference->modelled != NULL) {
+        double terms;
+        reference->modelled[to] =
+            reference_modelled(&reference->arithmetic, problem, position, &terms);
+        reference->partials[to] = rounded_up(terms);
+    }
 }
 
 static void compute_all(const reference *reference, const problem *problem,
@@ -118,7 +129,6 @@ static void compute_sample(const reference *reference, const problem *problem,
 
 void reference_compute(const reference *reference, const problem *problem,
                        struct CUstream_st *stream) {
-    const enum number format = reference->arithmetic.operands;
     (void)stream;
     if (reference->words != NULL) {
         for (size_t i = 0; i < reference->count; ++i) {
@@ -126,8 +136,8 @@ void reference_compute(const reference *reference, const problem *problem,
         }
         return;
     }
-    const operands operands = {widened(format, problem->a, reference->m, reference->k),
-                               widened(format, problem->b, reference->n, reference->k),
+    const operands operands = {widened(&reference->arithmetic, problem, false),
+                               widened(&reference->arithmetic, problem, true),
                                allocate((size_t)reference->k, sizeof *operands.panel)};
     progress progress;
     progress_begin(&progress, "computing the reference");
@@ -150,12 +160,11 @@ const char *second_opinion_name(enum computation computes, int contender) {
                                         : NULL;
 }
 
-second_opinion *second_opinion_open(enum computation computes, int contender,
-                                    struct CUstream_st *stream) {
+second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
     (void)stream;
     (void)contender; /* there is only one */
     second_opinion *opinion = allocate(1, sizeof *opinion);
-    opinion->arithmetic = arithmetic_of(&(step){.computes = computes});
+    opinion->arithmetic = arithmetic_of(step);
     return opinion;
 }
 
@@ -191,8 +200,8 @@ static float with_c(const problem *problem, size_t position, float sum) {
 static void multiply(const arithmetic *arithmetic, const problem *problem) {
     const size_t n = (size_t)problem->n;
     const size_t k = (size_t)problem->k;
-    float *a = widened(arithmetic->operands, problem->a, problem->m, problem->k);
-    float *b = widened(arithmetic->operands, problem->b, problem->n, problem->k);
+    float *a = widened(arithmetic, problem, false);
+    float *b = widened(arithmetic, problem, true);
     progress progress;
     progress_begin(&progress, "computing the host product");
     for (size_t row = 0; row < (size_t)problem->m; ++row) {

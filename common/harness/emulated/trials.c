@@ -5,7 +5,7 @@
 
 /* No rung has a larger tile. The numbers of tiles and k-tiles below are those of such a tile; a
  * smaller one has more. */
-enum { TILE = 256, TILE_K = 64, TILE_MOVED = 64 };
+enum { TILE = 256, TILE_K_BYTES = 128, TILE_MOVED = 64 };
 /* Past the last whole tile, k-tile: odd numbers of the 8 elements that rows are multiples of. */
 enum { RAGGED_M = 40, RAGGED_N = 72, RAGGED_K = 8 };
 enum { RANDOM_ORDERS = 3 };
@@ -32,9 +32,10 @@ static void add(list *list, int m, int n, int k) {
 
 size_t machine_trials(const step *step, int sms, const options *o, options trials[MOST_TRIALS]) {
     list list = {.step = step, .o = o, .trial = trials};
+    const int tile_k = TILE_K_BYTES / (int)number_bytes(arithmetic_of(step).operands);
     const int stages = step->stages > 0 ? step->stages : 1;
-    const int around = (2 * stages + 1) * TILE_K; /* twice around the ring, and once more */
-    const int fewer = (stages > 1 ? stages - 1 : 1) * TILE_K;
+    const int around = (2 * stages + 1) * tile_k; /* twice around the ring, and once more */
+    const int fewer = (stages > 1 ? stages - 1 : 1) * tile_k;
     if (!o->is_default || machine_traces() || emulator_detects_races()) {
         return 0;
     }
@@ -46,17 +47,17 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
     }
     add(&list, TILE, (sms + 1) * TILE, around); /* more tiles than CTAs, and an odd one last */
     add(&list, TILE, 2 * TILE, fewer);
-    add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 2 * TILE_K + RAGGED_K);
+    add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 2 * tile_k + RAGGED_K);
     add(&list, 1, 1, 1);
     if (step->multiple_m == 1) { /* few rows: less tiles than CTAs, of many k-tiles */
         add(&list, 1, TILE + RAGGED_N, around + RAGGED_K);
     }
     if (step->any_row) { /* rows that TMA cannot copy */
-        add(&list, TILE + 1, TILE + RAGGED_N + 3, 2 * TILE_K + RAGGED_K - 1);
+        add(&list, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1);
     }
     /* Each kernel: more tiles than CTAs, of k-tiles that no deep ring is a multiple of. */
     for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
-        add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 9 * TILE_K - RAGGED_K);
+        add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 9 * tile_k - RAGGED_K);
         list.trial[list.count - 1].kernel = kernel;
     }
     return list.count;

@@ -11,21 +11,22 @@ struct second_opinion {
     enum computation computes;
     int contender;
     cublasHandle_t handle;
-    lt_matmul *matmul; /* of ADDMM_FP16 and CONTENDER_HEURISTIC */
+    lt_matmul *matmul; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC */
 };
 
 const char *second_opinion_name(enum computation computes, int contender) {
-    static const char *const OTHERS[] = {[GEMM_BF16] = "cuBLAS",
-                                         [GEMM_FP16] = "cuBLAS",
-                                         [ADDMM_FP16] = "cuBLAS",
-                                         [ADD_ONE_INT32] = "a plain kernel",
-                                         [TRANSPOSE_FP32] = "cublasSgeam"};
+    static const char *const OTHERS[] = {
+        [GEMM_BF16] = "cuBLAS",           [GEMM_FP16] = "cuBLAS",
+        [ADDMM_FP16] = "cuBLAS",          [ADD_ONE_INT32] = "a plain kernel",
+        [TRANSPOSE_FP32] = "cublasSgeam", [GEMM_FP8] = "cuBLASLt"};
     const bool moves = computes == ADD_ONE_INT32 || computes == TRANSPOSE_FP32;
     switch (contender) {
     case CONTENDER_OTHER:
         return OTHERS[computes];
-    case CONTENDER_FP16_SUMS:
-        return moves ? NULL : "cuBLAS with fp16 sums";
+    case CONTENDER_NARROW_SUMS:
+        return moves                  ? NULL
+               : computes == GEMM_FP8 ? "cuBLASLt with fast accumulation"
+                                      : "cuBLAS with fp16 sums";
     case CONTENDER_COPY:
         return moves ? "the device copy" : NULL;
     case CONTENDER_HEURISTIC:
@@ -47,16 +48,19 @@ void cublas_check(cublasStatus_t status, const char *what) {
 static const cublasMath_t MATH_MODE =
     (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
 
-second_opinion *second_opinion_open(enum computation computes, int contender,
-                                    struct CUstream_st *stream) {
+second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
+    const enum computation computes = step->computes;
     second_opinion *cublas = allocate(1, sizeof *cublas);
     cublas->computes = computes;
     cublas->contender = contender;
     cublas_check(cublasCreate(&cublas->handle), "starting cuBLAS");
     cublas_check(cublasSetStream(cublas->handle, stream), "giving cuBLAS its stream");
     cublas_check(cublasSetMathMode(cublas->handle, MATH_MODE), "setting cuBLAS's math mode");
-    if (computes == ADDMM_FP16 || contender == CONTENDER_HEURISTIC) {
-        cublas->matmul = lt_matmul_open(computes, stream);
+    if (computes == ADDMM_FP16 || computes == GEMM_FP8 || contender == CONTENDER_HEURISTIC) {
+        /* The best one is to add up as the step does. */
+        const bool fast = contender == CONTENDER_NARROW_SUMS ||
+                          (contender == CONTENDER_HEURISTIC && step->promotion == 0);
+        cublas->matmul = lt_matmul_open(step, fast, stream);
     }
     return cublas;
 }
@@ -80,7 +84,7 @@ static cublasStatus_t gemm(const second_opinion *cublas, const problem *problem)
     const uint16_t half_one = 0x3c00; /* fp16 sums have fp16 factors */
     const uint16_t half_zero = 0;
     const cudaDataType_t type = cublas->computes == GEMM_BF16 ? CUDA_R_16BF : CUDA_R_16F;
-    const bool half = cublas->contender == CONTENDER_FP16_SUMS;
+    const bool half = cublas->contender == CONTENDER_NARROW_SUMS;
     const int n = problem->n;
     const int k = problem->k;
     return cublasGemmEx(cublas->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, problem->m, k,
@@ -123,6 +127,8 @@ static cublasStatus_t compute(const second_opinion *cublas, const problem *probl
     switch (cublas->computes) {
     case TRANSPOSE_FP32:
         return transpose(cublas, problem);
+    case GEMM_FP8:
+        return lt_matmul_launch(cublas->matmul, problem);
     case ADDMM_FP16:
         return addmm_or_less(cublas, problem);
     default:

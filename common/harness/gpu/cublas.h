@@ -29,8 +29,8 @@ typedef struct lt_matmul lt_matmul;
 /* What CONTENDER_HEURISTIC launches. */
 lt_matmul *cublas_matmul(const second_opinion *opinion);
 
-/* The computation is a product or ADDMM. */
-lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream);
+/* The step computes a product or ADDMM. fast: sums of FP8 stay in the tensor cores. */
+lt_matmul *lt_matmul_open(const step *step, bool fast, struct CUstream_st *stream);
 void lt_matmul_close(lt_matmul *matmul);
 
 /* Starts the computation on the stream, by the algorithm that was chosen: cuBLASLt's first choice,

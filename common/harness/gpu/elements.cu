@@ -27,6 +27,13 @@ __device__ unsigned long long warp_max(unsigned long long value) {
     return value;
 }
 
+__device__ double warp_sum_of_doubles(double value) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        value += __shfl_down_sync(FULL_WARP, value, distance);
+    }
+    return value;
+}
+
 /* Adds the findings of a warp's threads to the total. ~max(~x) is min(x); the bits of a double that
  * is not negative order as it does. */
 __device__ void add(const findings &mine, findings *total) {
@@ -35,7 +42,11 @@ __device__ void add(const findings &mine, findings *total) {
     const unsigned long long digest = warp_sum(mine.digest);
     const unsigned long long ratio =
         warp_max((unsigned long long)__double_as_longlong(mine.max_ratio));
+    const double errors = warp_sum_of_doubles(mine.errors);
+    const double values = warp_sum_of_doubles(mine.values);
     if (threadIdx.x % WARP == 0) {
+        atomicAdd(&total->errors, errors);
+        atomicAdd(&total->values, values);
         atomicAdd(&total->count, count);
         atomicMin(&total->first, first);
         atomicAdd(&total->digest, digest);

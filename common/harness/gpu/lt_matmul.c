@@ -19,6 +19,8 @@ static const size_t WORKSPACE_BYTES = (size_t)32 << 20;
 
 struct lt_matmul {
     enum computation computes;
+    bool fast;         /* of FP8: sums stay in the tensor cores */
+    bool block_scales; /* as the step has them */
     struct CUstream_st *stream;
     void *workspace;
     cublasLtHandle_t handle;
@@ -31,9 +33,11 @@ struct lt_matmul {
     int chosen;
 };
 
-lt_matmul *lt_matmul_open(enum computation computes, struct CUstream_st *stream) {
+lt_matmul *lt_matmul_open(const step *step, bool fast, struct CUstream_st *stream) {
     lt_matmul *matmul = allocate(1, sizeof *matmul);
-    matmul->computes = computes;
+    matmul->computes = step->computes;
+    matmul->fast = fast;
+    matmul->block_scales = step->block_scales;
     matmul->stream = stream;
     matmul->workspace = device_memory(WORKSPACE_BYTES, "cuBLASLt");
     cublas_check(cublasLtCreate(&matmul->handle), "starting cuBLASLt");
@@ -69,11 +73,49 @@ static void append(lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
 }
 
 static cudaDataType_t operand_type(const lt_matmul *matmul) {
-    return matmul->computes == GEMM_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    return matmul->computes == GEMM_FP8    ? CUDA_R_8F_E4M3
+           : matmul->computes == GEMM_BF16 ? CUDA_R_16BF
+                                           : CUDA_R_16F;
 }
 
 static cudaDataType_t output_type(const lt_matmul *matmul) {
-    return matmul->computes == ADDMM_FP16 ? CUDA_R_32F : operand_type(matmul);
+    return matmul->computes == ADDMM_FP16 ? CUDA_R_32F
+           : matmul->computes == GEMM_FP8 ? CUDA_R_16BF
+                                          : operand_type(matmul);
+}
+
+static void set_attribute(lt_matmul *matmul, cublasLtMatmulDescAttributes_t attribute,
+                          const void *value, size_t size) {
+    cublas_check(cublasLtMatmulDescSetAttribute(matmul->operation, attribute, value, size),
+                 "describing a product to cuBLASLt");
+}
+
+/* Whether the tensor cores' sums are added up in fp32, and whether each block has a scale: cuBLASLt
+ * can from 12.9 on. (cuBLAS documentation: 1D and 2D Block Scaling for FP8.) */
+static void describe_fp8(lt_matmul *matmul) {
+    const int8_t fast = matmul->fast;
+    set_attribute(matmul, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
+    if (!matmul->block_scales) {
+        return;
+    }
+#if CUBLAS_VERSION >= 120900
+    const int32_t of_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    const int32_t of_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    set_attribute(matmul, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &of_b, sizeof of_b);
+    set_attribute(matmul, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &of_a, sizeof of_a);
+#else
+    end_with(STATUS_CANNOT_RUN, "block scales need cuBLAS 12.9 or later");
+#endif
+}
+
+/* Each copy of the operands has scales of its own. cuBLASLt's A is our B. */
+static void set_scales(lt_matmul *matmul, const problem *problem) {
+    const void *of_b = problem->scale_b;
+    const void *of_a = problem->scale_a;
+    if (matmul->computes == GEMM_FP8) {
+        set_attribute(matmul, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &of_b, sizeof of_b);
+        set_attribute(matmul, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &of_a, sizeof of_a);
+    }
 }
 
 /* Columns first, as in cublas.c: D^T = B * A^T. */
@@ -86,9 +128,11 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
     const cublasOperation_t transposed = CUBLAS_OP_T;
     cublas_check(cublasLtMatmulDescCreate(&matmul->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                  what);
-    cublas_check(cublasLtMatmulDescSetAttribute(matmul->operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                                &transposed, sizeof transposed),
-                 what);
+    set_attribute(matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+    if (matmul->computes == GEMM_FP8) {
+        describe_fp8(matmul);
+        set_scales(matmul, problem);
+    }
     cublas_check(cublasLtMatrixLayoutCreate(&matmul->b, type, k, n, (int64_t)k), what);
     cublas_check(cublasLtMatrixLayoutCreate(&matmul->a, type, k, m, (int64_t)k), what);
     cublas_check(cublasLtMatrixLayoutCreate(&matmul->d, output_type(matmul), n, m, (int64_t)n),
@@ -278,6 +322,7 @@ cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem) {
     const float zero = 0.0f;
     const bool scaled = matmul->computes == ADDMM_FP16;
     take_shape(matmul, problem);
+    set_scales(matmul, problem);
     if (matmul->chosen >= matmul->count) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }

@@ -16,7 +16,8 @@ static work work_of(const workload *workload, const options *o) {
     return arithmetic->moves ? (work){.bytes = arithmetic_moved_bytes(arithmetic, o->m, o->n)}
                              : (work){.flop = shape_flop(o->m, o->n, o->k),
                                       .on_cuda_cores = workload->step->on_cuda_cores,
-                                      .fp16_sums = arithmetic->fp16_sums};
+                                      .fp16_sums = arithmetic->fp16_sums,
+                                      .of_8_bits = arithmetic->operands == NUMBER_E4M3};
 }
 
 /* Decides which of cuBLASLt's algorithms is timed beside the step. */

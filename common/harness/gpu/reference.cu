@@ -20,11 +20,26 @@ constexpr int WARP = 32;
 constexpr size_t PRODUCTS_PER_LAUNCH = (size_t)1 << 37;
 constexpr size_t MOST_BLOCKS = (size_t)1 << 20;
 
+/* An element of A or B, times its scale. */
+template <enum number FORMAT>
+__device__ double scaled_element(const reference &reference, const problem &problem, bool is_b,
+                                 size_t row, size_t column) {
+    const void *matrix = is_b ? problem.b : problem.a;
+    const double value = (double)number_read(FORMAT, matrix, row * (size_t)problem.k + column);
+    if (FORMAT != NUMBER_E4M3) {
+        return value;
+    }
+    return value * (double)(is_b ? scale_of_b(&reference.arithmetic, &problem, row, column)
+                                 : scale_of_a(&reference.arithmetic, &problem, row, column));
+}
+
 /* Copies a [TILE][DEPTH] piece of a row-major [rows][k] matrix, transposed; zeros outside of it.
  * The padding keeps threads that write a column from hitting the same banks. */
 template <enum number FORMAT>
-__device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const void *matrix, size_t rows,
-                          size_t k, size_t first_row, size_t first_k) {
+__device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const reference &reference,
+                          const problem &problem, bool is_b, size_t first_row, size_t first_k) {
+    const size_t rows = (size_t)(is_b ? problem.n : problem.m);
+    const size_t k = (size_t)problem.k;
 #pragma unroll
     for (int i = 0; i < LOADS_PER_THREAD; ++i) {
         const int element = (int)threadIdx.x + i * THREADS;
@@ -33,7 +48,8 @@ __device__ void load_tile(double (&tile)[DEPTH][TILE + 1], const void *matrix, s
         const size_t row = first_row + (size_t)outer;
         const size_t column = first_k + (size_t)inner;
         const bool inside = row < rows && column < k;
-        tile[inner][outer] = inside ? (double)number_read(FORMAT, matrix, row * k + column) : 0.0;
+        tile[inner][outer] =
+            inside ? scaled_element<FORMAT>(reference, problem, is_b, row, column) : 0.0;
     }
 }
 
@@ -72,8 +88,8 @@ __global__ void __launch_bounds__(THREADS)
         double partials[PER_THREAD][PER_THREAD] = {};
 
         for (size_t first_k = 0; first_k < k; first_k += DEPTH) {
-            load_tile<FORMAT>(tile_a, problem.a, m, k, first_row, first_k);
-            load_tile<FORMAT>(tile_b, problem.b, n, k, first_column, first_k);
+            load_tile<FORMAT>(tile_a, reference, problem, false, first_row, first_k);
+            load_tile<FORMAT>(tile_b, reference, problem, true, first_column, first_k);
             __syncthreads(); /* the tiles are complete before any thread reads them */
 #pragma unroll
             for (int inner = 0; inner < DEPTH; ++inner) {
@@ -135,8 +151,8 @@ __global__ void __launch_bounds__(THREADS)
     const size_t warp = (size_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     for (size_t i = first + warp; i < end; i += warps) {
         const size_t position = reference.positions[i];
-        const size_t row = position / n * k;
-        const size_t column = position % n * k;
+        const size_t row = position / n;
+        const size_t column = position % n;
         double sum = 0; /* of all lanes */
         double magnitude = 0;
         double partials = 0;
@@ -144,8 +160,8 @@ __global__ void __launch_bounds__(THREADS)
             const size_t mine = begin + lane * FP16_SUM_GROUP;
             double up_to_me = 0;
             for (size_t j = mine; j < mine + FP16_SUM_GROUP && j < k; ++j) {
-                const double product = (double)number_read(FORMAT, problem.a, row + j) *
-                                       (double)number_read(FORMAT, problem.b, column + j);
+                const double product = scaled_element<FORMAT>(reference, problem, false, row, j) *
+                                       scaled_element<FORMAT>(reference, problem, true, column, j);
                 up_to_me += product;
                 magnitude += fabs(product);
             }
@@ -161,6 +177,19 @@ __global__ void __launch_bounds__(THREADS)
         if (lane == 0) {
             store_element(reference, problem, i, position, sum, magnitude, partials);
         }
+    }
+}
+
+/* What e4m3.h makes of each element, and its largest terms: one element per thread; no tiles. */
+__global__ void __launch_bounds__(THREADS)
+    model_e4m3(reference reference, problem problem, size_t first, size_t end) {
+    const size_t stride = (size_t)gridDim.x * THREADS;
+    for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
+        const size_t position = reference.positions == nullptr ? i : reference.positions[i];
+        double terms;
+        reference.modelled[i] =
+            reference_modelled(&reference.arithmetic, &problem, position, &terms);
+        reference.partials[i] = __double2float_ru(terms);
     }
 }
 
@@ -184,27 +213,27 @@ struct Plan {
 };
 
 Plan plan_for(const reference &reference) {
-    const bool fp16 = reference.arithmetic.operands == NUMBER_FP16;
+    const enum number format = reference.arithmetic.operands;
     const size_t tiles_m = ((size_t)reference.m + TILE - 1) / TILE;
     const size_t tiles_n = ((size_t)reference.n + TILE - 1) / TILE;
     if (reference.words != nullptr) {
         return {reference_words, reference.count, THREADS, reference.count};
     }
     if (reference.positions != nullptr) {
-        return {fp16 ? reference_samples<NUMBER_FP16> : reference_samples<NUMBER_BF16>,
+        return {format == NUMBER_E4M3   ? reference_samples<NUMBER_E4M3>
+                : format == NUMBER_FP16 ? reference_samples<NUMBER_FP16>
+                                        : reference_samples<NUMBER_BF16>,
                 reference.count, THREADS / WARP, PRODUCTS_PER_LAUNCH / (size_t)reference.k + 1};
     }
-    return {!fp16                           ? reference_tiles<NUMBER_BF16, false>
+    return {format == NUMBER_E4M3           ? reference_tiles<NUMBER_E4M3, false>
+            : format == NUMBER_BF16         ? reference_tiles<NUMBER_BF16, false>
             : reference.partials == nullptr ? reference_tiles<NUMBER_FP16, false>
                                             : reference_tiles<NUMBER_FP16, true>,
             tiles_m * tiles_n, 1, PRODUCTS_PER_LAUNCH / ((size_t)reference.k * TILE * TILE) + 1};
 }
 
-} // namespace
-
-void reference_compute(const reference *reference, const problem *problem,
-                       struct CUstream_st *stream) {
-    const Plan plan = plan_for(*reference);
+void run(const Plan &plan, const reference *reference, const problem *problem,
+         struct CUstream_st *stream) {
     progress progress;
     progress_begin(&progress, "computing the reference");
     for (size_t first = 0; first < plan.units; first += plan.units_per_launch) {
@@ -219,4 +248,16 @@ void reference_compute(const reference *reference, const problem *problem,
         progress_update(&progress, (double)end / (double)plan.units);
     }
     progress_hide(&progress);
+}
+
+} // namespace
+
+void reference_compute(const reference *reference, const problem *problem,
+                       struct CUstream_st *stream) {
+    run(plan_for(*reference), reference, problem, stream);
+    if (reference->modelled != nullptr) { /* after the plan, which leaves partials 0 */
+        run({model_e4m3, reference->count, THREADS,
+             PRODUCTS_PER_LAUNCH / (size_t)reference->k / 8 + 1},
+            reference, problem, stream);
+    }
 }

@@ -1,0 +1,291 @@
+// f03: a scale for each block of 128.
+//
+// One large number makes the scale of a whole matrix too coarse for the others. So each 128
+// elements of a row of A have a scale, and each 128 x 128 of B. A promotion covers just such a
+// block: it multiplies the sums by both scales as it adds them, so an addition becomes an fma. A
+// consumer loads the scales before it waits for the k-tile, and needs them after its wgmmas. The
+// tile's columns lie in up to three blocks of B. Expected: 4 % slower than f02.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/named_barrier.cuh"
+#include "device/registers.cuh"
+#include "device/stmatrix.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma_e4m3.cuh"
+
+constexpr int BM = 128;
+constexpr int BN = 200;
+constexpr int BK = 128;
+constexpr int STAGES = 4;
+constexpr int SPANNED = 3; // blocks of B's scales that the columns of a tile may be in
+constexpr int CONSUMERS = 2;
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
+constexpr int WM = 64;   // rows of a wgmma
+constexpr int MMA_N = BN;
+constexpr int MMA_K = 32;
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
+enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+static_assert(BN / 8 % 2 == 1, "rows of the staging memory are an odd number of chunks");
+static_assert(BK == SCALE_BLOCK, "a row of a k-tile has one scale");
+static_assert(SCALE_BLOCK - 8 + BN <= SPANNED * SCALE_BLOCK, "a tile is in no more blocks");
+static_assert(BLOCKS == 1, "a thread has two rows");
+static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
+              "a row of a tile is one 128-byte row of the swizzle");
+
+struct SharedStorage {
+    alignas(1024) e4m3 a[STAGES][BM * BK];
+    alignas(1024) e4m3 b[STAGES][BN * BK];
+    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+};
+
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
+DEVICE void load_operand(e4m3 *tile, const TensorMap *map, int k, int row, uint64_t *full,
+                         bool again) {
+    if (again)
+        tma_load_2d(tile, map, k, row, full);
+    else
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
+}
+
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
+DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      const scheduled_tile &tile, int k_tiles, int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        // The consumers wait for these bytes.
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        const int k = k_tile * BK;
+        load_operand(smem.a[stage], map_a, k, tile.at.m * BM, &smem.full[stage], tile.row_again);
+        load_operand(smem.b[stage], map_b, k, tile.at.n * BN, &smem.full[stage], tile.column_again);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
+DEVICE void release_stage(SharedStorage &smem, int stage) {
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
+}
+
+// Where a consumer's thread finds its scales.
+struct ScalePlaces {
+    const float *a; // [k-tile][m]
+    const float *b; // [block][columns]
+    int m;
+    int columns;
+    int row[2]; // the thread's rows of A
+    int column; // of the tile, its first
+    int last_block;
+};
+
+// The scales that a thread needs for a k-tile.
+struct Scales {
+    float a[2];
+    float b[SPANNED];
+};
+
+// The fragment has rows 8 apart. Past the edge of A or B the last scale is read.
+DEVICE ScalePlaces scale_places(const float *scale_a, const float *scale_b, int m, int n, int k,
+                                int row, int column) {
+    const int thread = threadIdx.x % WARPGROUP_THREADS;
+    const int first = row + thread / WARP_THREADS * 16 + thread % WARP_THREADS / 4;
+    return {scale_a,
+            scale_b,
+            m,
+            ceil_div(k, 4 * SCALE_BLOCK) * 4,
+            {min(first, m - 1), min(first + 8, m - 1)},
+            column,
+            (n - 1) / SCALE_BLOCK};
+}
+
+DEVICE Scales load_scales(const ScalePlaces &at, int k_tile) {
+    Scales scales;
+    for (int i = 0; i < 2; ++i)
+        scales.a[i] = at.a[size_t(k_tile) * at.m + at.row[i]];
+    for (int i = 0; i < SPANNED; ++i)
+        scales.b[i] =
+            at.b[size_t(min(at.column / SCALE_BLOCK + i, at.last_block)) * at.columns + k_tile];
+    return scales;
+}
+
+// A consumer warpgroup: adds what the tensor cores have added up, times its scales, in fp32.
+DEVICE void promote(float (&sums)[BLOCKS][MMA_N / 2], const float (&acc)[BLOCKS][MMA_N / 2],
+                    const Scales &scales, int column) { // the tile's first, of its block
+    for (int i = 0; i < MMA_N / 2; ++i) {
+        const int block = (column + i / 4 * 8) / SCALE_BLOCK; // of 8 columns
+        const float b = block == 0 ? scales.b[0] : block == 1 ? scales.b[1] : scales.b[2];
+        sums[0][i] = fmaf(acc[0][i], scales.a[i / 2 % 2] * b, sums[0][i]);
+    }
+}
+
+// A consumer warpgroup: multiplies what the ring holds, and adds it to the sums of its rows.
+DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
+                          const ScalePlaces &places, int k_tiles, int &stage, int &phase) {
+    float acc[BLOCKS][MMA_N / 2];
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        const Scales scales = load_scales(places, k_tile); // arrive while the wgmmas run
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const uint64_t b = matrix_descriptor(smem.b[stage]);
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = (consumer * BLOCKS + block) * WM;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                wgmma_e4m3<MMA_N>(acc[block], advance_k<e4m3>(a, kk), advance_k<e4m3>(b, kk),
+                                  kk > 0); // the first overwrites
+            }
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
+        promote(sums, acc, scales, places.column % SCALE_BLOCK);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup: writes a block of accumulators to its staging memory; one of its threads
+// then starts the store to D at (row, column). stmatrix takes two 8 x 8 matrices, one below the
+// other, and the two to their right: the first 16 lanes name the rows of the left pair, the others
+// those of the right.
+DEVICE void store_tile(SharedStorage &smem, const TensorMap *map_d, const float (&acc)[MMA_N / 2],
+                       int consumer, int row, int column) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+    bf16 *staged = &smem.d[consumer][(warp * 16 + lane % 16) * BN];
+
+    if (leader)
+        bulk_wait_read<0>(); // the last store has read the staging memory ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+    for (int j = 0; j + 16 <= BN; j += 16)
+        stmatrix_x4(&staged[j + lane / 16 * 8], &acc[j / 2]);
+    stmatrix_x2(&staged[BN - 8], &acc[(BN - 8) / 2]); // the last 8 columns
+    fence_proxy_async();                              // what this thread wrote is seen by TMA ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+    if (leader) {
+        tma_store_2d_hint(map_d, smem.d[consumer], column, row, evict_first_policy());
+        bulk_commit();
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const float *scale_a, const float *scale_b,
+         const scheduled_tile *order, int tiles, int m, int n, int k) {
+    SharedStorage &smem = dynamic_smem<SharedStorage>();
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
+        }
+        mbarrier_init_fence(); // before any thread or copy uses them
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
+            const scheduled_tile tile = order[i];
+            load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), stage, phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
+            float acc[BLOCKS][MMA_N / 2] = {};
+            const ScalePlaces places =
+                scale_places(scale_a, scale_b, m, n, k, tile.m * BM + consumer * WM, tile.n * BN);
+            multiply_tile(acc, smem, consumer, places, ceil_div(k, BK), stage, phase);
+            for (int block = 0; block < BLOCKS; ++block) {
+                store_tile(smem, &map_d, acc[block], consumer,
+                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+            }
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+    }
+}
+
+struct State {
+    TensorMap map_a;
+    TensorMap map_b;
+    TensorMap map_d;
+    scheduled_tile *order; // of tiles, in device memory
+    int tiles;
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
+};
+
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
+static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
+    const int tiles = tiles_m * tiles_n;
+    scheduled_tile *order = new scheduled_tile[tiles];
+    for (int i = 0; i < tiles; ++i)
+        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
+    mark_reuse(order, tiles, ctas);
+    scheduled_tile *uploaded = upload_array(order, tiles);
+    delete[] order;
+    return uploaded;
+}
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, BN, BK) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, BN, UNSWIZZLED) ||
+        allow_dynamic_smem(gemm, sizeof(SharedStorage)) || multiprocessor_count(&made->ctas))
+        return 1;
+    const int tiles_m = ceil_div(p->m, BM);
+    const int tiles_n = ceil_div(p->n, BN);
+    made->tiles = tiles_m * tiles_n;
+    made->ctas = balanced_workers(made->tiles, made->ctas);
+    made->order = make_order(tiles_m, tiles_n, made->ctas);
+    return made->order == nullptr;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(gemm, dim3(made->ctas), dim3(THREADS), dim3(1), sizeof(SharedStorage), p->stream,
+                  made->map_a, made->map_b, made->map_d, p->scale_a, p->scale_b, made->order,
+                  made->tiles, p->m, p->n, p->k);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->order);
+    delete static_cast<State *>(state);
+}
+
+static const step f03 = {
+    .name = "f03",
+    .idea = "a scale for each block of 128",
+    .computes = GEMM_FP8,
+    .block_scales = true,
+    .promotion = BK,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 16,
+    .stages = STAGES,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&f03, argc, argv); }

@@ -1,0 +1,375 @@
+/* e4m3, its sums on the tensor cores as e4m3.h has them, worked out by hand; what the harness makes
+ * of them; and vectors that a GPU gave, if some are recorded. */
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/reference.h"
+#include "test.h"
+
+/* ---- numbers */
+
+static void every_number(void) {
+    for (int bits = 0; bits < 256; ++bits) {
+        const int exponent = bits >> 3 & 15;
+        const double magnitude =
+            exponent == 0 ? ldexp(bits & 7, -9) : ldexp(8 + (bits & 7), exponent - 10);
+        const double expected = bits & 0x80 ? -magnitude : magnitude;
+        const float value = e4m3_to_float((uint8_t)bits);
+        EXPECT((bits & 0x7f) == 0x7f ? isnan(value) : (double)value == expected, "%#x is %g", bits,
+               (double)value);
+        EXPECT(isnan(value) ? e4m3_from_float(value) == 0x7f : e4m3_from_float(value) == bits,
+               "%#x became %#x", bits, e4m3_from_float(value));
+        EXPECT((bits & 0x7f) == 0x7f || (bits & 0x7f) == 0 ||
+                   e4m3_exponent((uint8_t)bits) == (exponent == 0 ? -6 : exponent - 7),
+               "%#x: %d", bits, e4m3_exponent((uint8_t)bits));
+    }
+}
+
+static void rounding_to_e4m3(void) {
+    static const struct {
+        float value, rounded;
+    } rows[] = {{1.0625f, 1},
+                {1.0626f, 1.125f},
+                {1.1875f, 1.25f}, /* ties to even */
+                {-1.0625f, -1},
+                {15.5f, 16},
+                {448, 448},
+                {449, 448},
+                {464, 448},
+                {465, 448}, /* it saturates */
+                {1e9f, 448},
+                {INFINITY, 448},
+                {-INFINITY, -448},
+                {0x1p-10f, 0},
+                {0x1.8p-9f, 0x1p-8f},
+                {0x1.fp-7f, 0x1p-6f},
+                {0x1.000002p-10f, 0x1p-9f},
+                {0x1p-149f, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const float got = number_round(NUMBER_E4M3, rows[i].value);
+        EXPECT(got == rows[i].rounded, "%g became %g", (double)rows[i].value, (double)got);
+    }
+    EXPECT(signbit(number_round(NUMBER_E4M3, -0.0f)) && isnan(number_round(NUMBER_E4M3, NAN)),
+           "-0 and NaN");
+}
+
+/* ---- sums */
+
+/* Products that are not 0: a * b each. */
+typedef struct row {
+    const char *name;
+    float a[3], b[3];
+    float addend, sum;
+} row;
+
+static const row ROWS[] = {
+    {"13 bits below the largest term are kept", {1}, {1}, 0x1p-13f, 1 + 0x1p-13f},
+    {"the 14th is not", {1}, {1}, 0x1p-14f, 1},
+    {"cut off towards zero", {-1}, {1}, -0x1.8p-13f, -1 - 0x1p-13f},
+    {"and so is a term of the other sign", {1}, {1}, -0x1.8p-13f, 1 - 0x1p-13f},
+    {"each term alone, before they are added", {1, 0x1p-7f, 0x1p-7f}, {1, 0x1p-7f, 0x1p-7f}, 0, 1},
+    {"an addend cuts products off too", {1}, {1}, 0x1p14f, 0x1p14f},
+    {"a sum that has grown is cut off again", {448}, {448}, 8, 200704},
+    {"a sum that has shrunk keeps what there is", {1, 1}, {1, -1}, 0x1p-13f, 0x1p-13f},
+    {"but no more", {1, 1}, {1, -1}, 0x1p-14f, 0},
+    {"the exponent of a product is the sum of both",
+     {1.75f, 1.75f},
+     {1.75f, -1.75f},
+     0x1p-13f,
+     0x1p-13f},
+    {"that of a subnormal number is -6", {0x1p-9f}, {1}, 0x1p-20f, 0x1p-9f},
+    {"where a normal product as large keeps more",
+     {0x1p-4f},
+     {0x1p-5f},
+     0x1p-20f,
+     0x1p-9f + 0x1p-20f},
+    {"a zero counts for nothing", {0}, {448}, 0x1p-40f, 0x1p-40f},
+    {"-0 becomes 0", {-0.0f}, {1}, -0.0f, 0},
+    {"an fp32 addend is cut off", {0}, {0}, 1 + 0x1.8p-13f, 1 + 0x1p-13f},
+    {"an infinite addend stays", {448}, {-448}, INFINITY, INFINITY},
+    {"a NaN in A", {NAN}, {0}, 1, NAN},
+    {"a NaN in B, beside an infinite addend", {0}, {NAN}, INFINITY, NAN},
+    {"a NaN as addend", {1}, {1}, NAN, NAN},
+};
+static const row *now;
+
+static float multiply_add(const float *a, const float *b, int count, float addend) {
+    uint8_t bits[2][E4M3_K] = {{0}, {0}};
+    e4m3_group groups[2];
+    for (int i = 0; i < count; ++i) {
+        /* Not side by side, and each in another place. */
+        bits[0][E4M3_K - 1 - 11 * i % E4M3_K] = e4m3_from_float(a[i]);
+        bits[1][E4M3_K - 1 - 11 * i % E4M3_K] = e4m3_from_float(b[i]);
+    }
+    e4m3_read(&groups[0], bits[0]);
+    e4m3_read(&groups[1], bits[1]);
+    return e4m3_multiply_add(&groups[0], &groups[1], addend);
+}
+
+static uint32_t word(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void sums(void) {
+    const float got = multiply_add(now->a, now->b, 3, now->addend);
+    EXPECT(isnan(now->sum) ? word(got) == 0x7fffffff : word(got) == word(now->sum), "%a",
+           (double)got);
+}
+
+/* Any order of whole numbers whose sum of magnitudes is within the limit; one more than it is lost.
+ */
+static void whole_numbers(void) {
+    enum { K = E4M3_INTEGERS / 16 };
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        float sum = 0;
+        int expected = 0;
+        for (uint64_t i = 0; i < K; i += E4M3_K) {
+            float a[E4M3_K];
+            float b[E4M3_K];
+            for (uint64_t j = 0; j < E4M3_K; ++j) {
+                /* The worst: all of one sign. */
+                a[j] = seed == 1 ? 4 : (float)random_integer(random_bits(seed, 1, i + j), 4);
+                b[j] = seed == 1 ? 4 : (float)random_integer(random_bits(seed, 2, i + j), 4);
+                expected += (int)(a[j] * b[j]);
+            }
+            sum = multiply_add(a, b, E4M3_K, sum);
+        }
+        EXPECT(sum == (float)expected, "seed %d: %g, not %d", (int)seed, (double)sum, expected);
+    }
+    const float one = 1;
+    EXPECT(multiply_add(&one, &one, 1, E4M3_INTEGERS) == E4M3_INTEGERS, "one more");
+}
+
+/* ---- the harness */
+
+static const step PLAIN = {.name = "f01", .computes = GEMM_FP8};
+static const step PROMOTED = {.name = "f02", .computes = GEMM_FP8, .promotion = 128};
+static const step BLOCKS = {
+    .name = "f03", .computes = GEMM_FP8, .promotion = 128, .block_scales = true};
+static const step *const STEPS[] = {&PLAIN, &PROMOTED, &BLOCKS};
+
+static void exact_integers(void) {
+    for (int k = 16; k < 200000; k += k / 7 / 16 * 16 + 16) {
+        const arithmetic arithmetic = arithmetic_of(&PLAIN);
+        const integers integers = arithmetic_integers(&arithmetic, k, 1, 1);
+        const int used = (k + integers.spacing - 1) / integers.spacing;
+        EXPECT(integers.exact && used * integers.range * integers.range <= E4M3_INTEGERS, "k=%d",
+               k);
+        EXPECT((integers.spacing == 1) == (k <= E4M3_INTEGERS), "k=%d", k);
+    }
+}
+
+/* 3 rows of A, 131 of B: the last ones have other scales. */
+enum { M = 3, N = 131, K = 1040, K_BLOCKS = 9, COLUMNS = 12, N_BLOCKS = 2 };
+
+typedef struct operands {
+    _Alignas(16) uint8_t a[M * K];
+    _Alignas(16) uint8_t b[N * K];
+    float scale_a[K_BLOCKS * M], scale_b[N_BLOCKS * COLUMNS];
+    problem problem;
+} operands;
+
+static void make_operands(operands *made, enum inputs inputs) {
+    recipe recipe = {.inputs = inputs, .seed = 1, .row = K, .range = 2, .spacing = 1};
+    const bool exact = inputs == INPUTS_INTEGERS;
+    void *const all[] = {made->a, made->b, made->scale_a, made->scale_b};
+    const size_t counts[] = {M * K, N * K, K_BLOCKS * M, N_BLOCKS * COLUMNS};
+    for (int i = 0; i < 4; ++i) {
+        recipe.stream = (uint64_t)i;
+        recipe.inputs = i < 2 ? inputs : exact ? INPUTS_POWERS : INPUTS_SCALES;
+        for (size_t j = 0; j < counts[i]; ++j) {
+            operand_write(all[i], i < 2 ? NUMBER_E4M3 : NUMBER_FP32, &recipe, j);
+        }
+    }
+    made->problem = (problem){.a = made->a,
+                              .b = made->b,
+                              .scale_a = made->scale_a,
+                              .scale_b = made->scale_b,
+                              .m = M,
+                              .n = N,
+                              .k = K};
+}
+
+static void scales(void) {
+    static operands made;
+    make_operands(&made, INPUTS_NORMAL);
+    const arithmetic one = arithmetic_of(&PLAIN);
+    const arithmetic blocks = arithmetic_of(&BLOCKS);
+    EXPECT(scale_of_a(&one, &made.problem, 2, 700) == made.scale_a[0], "one for A");
+    EXPECT(scale_of_b(&one, &made.problem, 130, 700) == made.scale_b[0], "one for B");
+    EXPECT(scale_of_a(&blocks, &made.problem, 2, 700) == made.scale_a[5 * M + 2], "a block of A");
+    EXPECT(scale_of_b(&blocks, &made.problem, 130, 700) == made.scale_b[COLUMNS + 5], "of B");
+    EXPECT(arithmetic_scales_of_a(&blocks, M, K) == K_BLOCKS * M, "of A");
+    EXPECT(arithmetic_scales_of_b(&blocks, N, K) == N_BLOCKS * COLUMNS, "of B");
+    EXPECT(arithmetic_scales_of_a(&one, M, K) == 1 && arithmetic_scales_of_b(&one, N, K) == 1, "1");
+    for (uint64_t i = 0; i < 1000; ++i) {
+        const recipe recipe = {.inputs = INPUTS_SCALES, .seed = i};
+        const float scale = random_element(&recipe, i);
+        EXPECT(scale >= 0.5f && scale < 2 && scale * 256 == floorf(scale * 256), "%a",
+               (double)scale);
+    }
+}
+
+/* The reference of every element on the emulator, whose memory is the host's. */
+static reference reference_of(const step *step, const operands *made) {
+    const arithmetic arithmetic = arithmetic_of(step);
+    const reference made_of = reference_create(&arithmetic, M, N, K, false);
+    reference_compute(&made_of, &made->problem, NULL);
+    return made_of;
+}
+
+/* Whether an output passes as the step's own, or as that of another library. */
+static bool passes(const step *step, const expected *expected, float output, bool own) {
+    const arithmetic arithmetic = arithmetic_of(step);
+    const rounding rounding = arithmetic_rounding(&arithmetic, K, own);
+    return compare_bounded(&rounding, number_round(NUMBER_BF16, output), expected).right;
+}
+
+/* Of normal inputs the model is within the bound, a last bit changed is noticed though the bound
+ * has room for it, and others may differ from the model. */
+static void modelled(void) {
+    static operands made;
+    make_operands(&made, INPUTS_NORMAL);
+    for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
+        const reference reference = reference_of(STEPS[s], &made);
+        int lost = 0;
+        for (size_t i = 0; i < reference.count; ++i) {
+            const expected expected = reference_element(&reference, i);
+            const float next = expected.modelled * (1 + 0x1p-7f);
+            EXPECT(passes(STEPS[s], &expected, expected.modelled, true), "%s: %zu", STEPS[s]->name,
+                   i);
+            EXPECT(!passes(STEPS[s], &expected, next, true), "%s: %zu", STEPS[s]->name, i);
+            EXPECT(passes(STEPS[s], &expected, (float)expected.value, false), "others: %zu", i);
+            EXPECT(!passes(STEPS[s], &expected, NAN, false), "NaN: %zu", i);
+            lost += (double)expected.modelled != expected.value;
+        }
+        EXPECT(lost > 300, "%s: only %d sums lost something", STEPS[s]->name, lost);
+        reference_destroy(&reference);
+    }
+}
+
+/* In the exact check nothing is lost, with powers of two as scales. */
+static void exact(void) {
+    static operands made;
+    make_operands(&made, INPUTS_INTEGERS);
+    for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
+        const reference reference = reference_of(STEPS[s], &made);
+        for (size_t i = 0; i < reference.count; ++i) {
+            const expected expected = reference_element(&reference, i);
+            EXPECT((double)expected.modelled == expected.value, "%s: %zu: %g, not %g",
+                   STEPS[s]->name, i, (double)expected.modelled, expected.value);
+        }
+        reference_destroy(&reference);
+    }
+}
+
+/* What promotion is for: the sum of the squares of the errors, of the promoted ones in percent. */
+static void promotion_helps(void) {
+    static operands made;
+    double squares[2] = {0, 0};
+    make_operands(&made, INPUTS_NORMAL);
+    for (int s = 0; s < 2; ++s) {
+        const reference reference = reference_of(STEPS[s], &made);
+        for (size_t i = 0; i < reference.count; ++i) {
+            const expected expected = reference_element(&reference, i);
+            squares[s] += pow((double)expected.modelled - expected.value, 2);
+        }
+        reference_destroy(&reference);
+    }
+    EXPECT(squares[1] < 0.5 * squares[0], "%g, not promoted %g", squares[1], squares[0]);
+}
+
+static void nan_reaches_the_output(void) {
+    static operands made;
+    double terms;
+    make_operands(&made, INPUTS_NORMAL);
+    made.a[K + 700] = 0xff;
+    for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
+        const arithmetic arithmetic = arithmetic_of(STEPS[s]);
+        EXPECT(isnan(reference_modelled(&arithmetic, &made.problem, N + 5, &terms)), "row 1");
+        EXPECT(!isnan(reference_modelled(&arithmetic, &made.problem, N - 1, &terms)), "row 0");
+    }
+}
+
+/* ---- what a GPU gave */
+
+static const char *recorded; /* a file that tests/device/test_e4m3.cu wrote */
+
+static bool read_operand(FILE *file, e4m3_group *group) {
+    uint8_t bits[E4M3_K];
+    unsigned byte;
+    for (int i = 0; i < E4M3_K; ++i) {
+        if (fscanf(file, "%2x", &byte) != 1) {
+            return false;
+        }
+        bits[i] = (uint8_t)byte;
+    }
+    e4m3_read(group, bits);
+    return true;
+}
+
+static void as_recorded(void) {
+    FILE *file = fopen(recorded, "r");
+    e4m3_group a;
+    e4m3_group b;
+    unsigned addend;
+    unsigned sum;
+    int vectors = 0;
+    while (file != NULL && read_operand(file, &a) && read_operand(file, &b) &&
+           fscanf(file, "%x %x", &addend, &sum) == 2) {
+        const uint32_t bits = addend;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        ++vectors;
+        EXPECT(word(e4m3_multiply_add(&a, &b, value)) == sum, "line %d", vectors);
+    }
+    EXPECT(vectors > 0, "%s has no vectors", recorded);
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+static void recorded_vectors(void) {
+    glob_t found;
+    if (glob("bench/results/instructions/e4m3-*.txt", 0, NULL, &found) != 0) {
+        skip_case("recorded sums", "none are recorded yet: test_e4m3-gpu --record on a GPU");
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; ++i) {
+        recorded = found.gl_pathv[i];
+        run_case(recorded, as_recorded);
+    }
+    globfree(&found);
+}
+
+static const struct {
+    const char *name;
+    void (*body)(void);
+} CASES[] = {
+    {"e4m3: every number", every_number},
+    {"e4m3: rounding, and saturation", rounding_to_e4m3},
+    {"e4m3: whole numbers that sums hold", whole_numbers},
+    {"e4m3: integers of the exact check", exact_integers},
+    {"e4m3: scales, and where they are", scales},
+    {"e4m3: the model and its bound", modelled},
+    {"e4m3: exact inputs", exact},
+    {"e4m3: promotion makes errors smaller", promotion_helps},
+    {"e4m3: a NaN reaches the output", nan_reaches_the_output},
+};
+
+int main(void) {
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; ++i) {
+        now = &ROWS[i];
+        run_row("e4m3 sums", now->name, sums);
+    }
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; ++i) {
+        run_case(CASES[i].name, CASES[i].body);
+    }
+    recorded_vectors();
+    return test_result();
+}
