@@ -68,7 +68,7 @@ double tensor_core_flop_per_cycle(const device_info *info, bool fp16_sums) {
 }
 
 bool timing_fp16_sums(const timing *timing, int contender) {
-    return contender == CONTENDER_FP16_SUMS ||
+    return (contender == CONTENDER_NARROW_SUMS && !timing->work.of_8_bits) ||
            (timing->work.fp16_sums &&
             (contender == CONTENDER_STEP || contender == CONTENDER_EARLY));
 }
