@@ -280,7 +280,7 @@ static void times(void) {
     EXPECT(isnan(cublas.share) && isnan(cublas.of[CLOCK_GHZ]), "unknown clock");
     EXPECT(cublas.ratio.median == 1 && near(cublas.ratio.low, 0.6) && near(cublas.ratio.high, 1.8),
            "%g (%g to %g)", cublas.ratio.median, cublas.ratio.low, cublas.ratio.high);
-    timing of_8_bits = timing;
+    struct timing of_8_bits = timing;
     of_8_bits.work.of_8_bits = true;
     EXPECT(peak_flop_per_cycle(&of_8_bits, CONTENDER_STEP, &gpu) == 2 * 2 * 4096,
            "8 bits: twice the rate");
