@@ -40,7 +40,7 @@ compile_rung = $(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o 
 $(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
 	$(call nvcc,$<,$(call compile_rung,$<,$(DEPS) -MT $@))
 $(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
-	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90$(if $(filter v%,$*),a)) $(NVCCFLAGS) $(DEPS) -MT $@ \
+	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90$(if $(filter v% f%,$*),a)) $(NVCCFLAGS) $(DEPS) -MT $@ \
 	    -ptx $< -o $@)
 
 # A traced rung is the rung's source after a header that replaces the functions that it calls. The four
