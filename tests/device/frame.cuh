@@ -105,7 +105,7 @@ std::vector<Bits> numbered(int rows, int columns) {
 
 // A matrix of small integers, every element another than its neighbours; exact in fp16 and bf16, as
 // are sums of products of two of them.
-static std::vector<float> small_integers(int rows, int columns, int step) {
+inline std::vector<float> small_integers(int rows, int columns, int step) {
     std::vector<float> matrix(rows * columns);
     for (int i = 0; i < rows * columns; ++i)
         matrix[i] = float(i * step % 13 - 6);
