@@ -8,6 +8,8 @@ EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
+# Every standalone file holds its rung's words; these are compiled and run, some of each computation.
+STANDALONE_TRIED := v01 v07 v18 v21 v23 a01 a02 a06 t01 t02 t08 f01 f03
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 # v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
 # a tile's end takes no longer in ping-pong. The changed model must fail the test.
@@ -24,8 +26,8 @@ EMULATED_TRACES := $(TESTED_TRACES) v15 v18
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
     $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
-    $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE_EMULATED) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE:%.cu=%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
+    $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
+    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE_TRIED:%=$(BUILD)/standalone/%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
     $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
