@@ -20,15 +20,13 @@ from pathlib import Path
 
 from tools import emulated
 from tools.emulated import BUILD, ROOT, Shape, case, skip
+from tools.emulated import STANDALONE_TRIED as TRIED
 
 FILES = BUILD / "standalone"
 ON_EMULATOR = FILES / "emulated"
 WORK = BUILD / "tests" / "standalone"
 STUBS = WORK / "stubs"  # an empty file for each header of the system
 LIMIT = 120  # seconds for one run
-TRIED = re.search(r"(?m)^STANDALONE_TRIED := (.*)$", (ROOT / "make/tests.mk").read_text())[
-    1
-].split()
 VERIFIED, FAILED, UNSUPPORTED, CANNOT_RUN = 0, 1, 2, 77
 
 

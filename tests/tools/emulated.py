@@ -25,6 +25,10 @@ REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
 WRONG = re.compile(r"^.* differ.*|^.*not finite.*", re.MULTILINE)
 RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
 
+# Rungs whose standalone files make builds for the tests.
+STANDALONE_TRIED = re.search(
+    r"(?m)^STANDALONE_TRIED := (.*)$", (ROOT / "make" / "tests.mk").read_text()
+)[1].split()
 MULTIPROCESSORS = 4  # of the emulated device
 SEVERAL_TILES = "several tiles per CTA"
 LONG_ROWS = "rows that TMA does not take"
