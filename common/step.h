@@ -75,9 +75,9 @@ typedef struct step {
     enum computation computes;
     bool fp16_sums;             /* sums may be rounded to fp16 at every addition */
     bool block_scales;          /* of GEMM_FP8: a scale for each block, not one for a matrix */
-    int promotion;              /* of GEMM_FP8: so many elements of k at a time the tensor cores add
-                                   up, from 0 on; fp32 adds up what they give, times the scales of
-                                   the block if there are some. 0: all k. The order is that of k */
+    int promotion;              /* of GEMM_FP8: elements of k that the tensor cores add up together,
+                                   from 0 on and in order. fp32 adds up what they give, times the
+                                   block's scales if it has some. 0: all k */
     bool launches_early;        /* it obeys the problem's `early` */
     bool on_cuda_cores;         /* it leaves the tensor cores idle */
     int min_compute_capability; /* 90 means 9.0 */

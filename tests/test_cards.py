@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a rung does on cards that nobody here has: the emulated device stands in for them.
+"""What a rung does on other cards: the emulated device stands in for them.
 
 `make step` runs it on a card of a given compute capability, with that card's shared memory; or says
 in one line what the rung needs. Prints one line per case; exits 1 if any failed.

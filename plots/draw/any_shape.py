@@ -1,5 +1,5 @@
-"""The ratio to cuBLASLt over random shapes, family by family: where is a rung ahead where nobody tuned
-it, and where not?"""
+"""The ratio to cuBLASLt over random shapes, family by family: where is a rung ahead at
+shapes that it was not tuned for, and where not?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POINT = {"linestyle": "none", "markersize": 6, "markeredgecolor": "black", "mark
 
 def find(records):
     """{GPU: {word: (points, their sweep)}} of the last rung that was swept, of the seed with the most
-    families on the home GPU, and of several such the last one, which nobody tuned by."""
+    families on the home GPU, and of several such the last one, which no model was fitted to."""
     step = max((sweep["step"] for sweep in records.sweeps), default=None)
     words = {word for sweep in records.sweeps for word in sweeps.words_of(sweep)}
     found = {}  # by the number of families on the home GPU, and the seed
