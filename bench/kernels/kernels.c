@@ -24,7 +24,7 @@ extern const char gemm_ladder_commit[];
 enum { SCHEMA = 1, MOST_COPIES_HERE = 64, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 enum { MOST_ROUNDS = 20, ERROR_SIZE = 512 };
 static const double LEAST_SECONDS = 0.4e-3; /* of timed launches */
-static const double IDLE_SECONDS = 5e-3;
+static const double IDLE_SECONDS = 3e-3;
 static const double OPERAND_BYTES = 8e9; /* of all copies, at most */
 
 typedef struct session {
@@ -168,13 +168,13 @@ static void time_shape(session *s, json *json, int rounds) {
     release(s);
     const double wanted = fmin(fmax(ceil(LEAST_SECONDS / first), LEAST_LAUNCHES), MOST_LAUNCHES);
     const size_t launches = isfinite(wanted) ? (size_t)wanted : LEAST_LAUNCHES;
-    for (int round = 0; round < rounds; ++round) {
-        for (int i = 0; i < kernels; ++i) {
-            const int kernel = (i + round * 7) % kernels;
-            prepare(s, kernel + 1);
+    /* A kernel's rounds follow each other: for small products preparing takes longer than they do. */
+    for (int kernel = 0; kernel < kernels; ++kernel) {
+        prepare(s, kernel + 1);
+        for (int round = 0; round < rounds; ++round) {
             seconds[kernel * rounds + round] = time_launches(s, launches);
-            release(s);
         }
+        release(s);
     }
     const problem *p = &s->problem[0];
     snprintf(text, sizeof text, "%dx%dx%d", p->m, p->n, p->k);
