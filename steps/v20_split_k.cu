@@ -171,8 +171,10 @@ __global__ void __launch_bounds__(THREADS, 1)
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
+            // A copy in registers: after each k-tile's barriers the compiler would read it again.
+            const scheduled_part part = order[i];
             const bool backwards = i / gridDim.x % 2; // every other tile of this CTA
-            load_tile(smem, &map_a, &map_b, order[i], backwards, stage, phase);
+            load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
         }
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();

@@ -199,8 +199,10 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
+            // A copy in registers: after each k-tile's barriers the compiler would read it again.
+            const scheduled_tile tile = order[i];
             const bool backwards = i / cluster_count() % 2; // every other tile of this CTA
-            load_tile(smem, &map_a, &map_b, order[i], ceil_div(k, BK), backwards, stage, phase);
+            load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), backwards, stage, phase);
         }
     } else {
         if (CONSUMERS > 1)

@@ -231,8 +231,12 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
     Storage &smem = dynamic_smem<Storage>();
     const int warpgroup = warpgroup_index();
 
+    // Read early: the latency passes while the barriers are made.
+    scheduled_part next = work.order[cluster_index()];
     if (threadIdx.x == 0) {
         launch_dependents();
+        tensor_map_prefetch(&map_a);
+        tensor_map_prefetch(&map_b);
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
             mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::CTAS);
@@ -256,8 +260,12 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
         for (int i = cluster_index(); threadIdx.x == 0 && i < work.places; i += cluster_count()) {
+            // In registers: after each k-tile's barriers the compiler would read the order again.
+            const scheduled_part part = next;
+            if (i + cluster_count() < work.places)
+                next = work.order[i + cluster_count()];
             const bool backwards = i / cluster_count() % 2; // every other tile of this CTA
-            load_tile(smem, &map_a, &map_b, work.order[i], backwards, stage, phase);
+            load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
         }
     } else {
         if (CONSUMERS > 1)

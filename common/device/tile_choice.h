@@ -75,6 +75,7 @@ typedef struct tile_constants {
     double end_column;    /* cycles for a column of 64 rows of accumulators, to D */
     double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
     double end_ragged;    /* how much longer if rows of D are no multiple of 32 bytes */
+    double write_ragged;  /* how much longer DRAM takes for them */
     double end_plain;     /* how much longer by plain stores, where n is no multiple of 8 */
     double part_column;   /* cycles for a column of 64 rows of a part, to the workspace */
     double sum_column;    /* the same for reading and adding it */
@@ -106,6 +107,7 @@ static const tile_constants TILE_CONSTANTS = {
     .end_column = 9.8,
     .end_turns = 1.36,
     .end_ragged = 1.62,
+    .write_ragged = 1.5,
     .end_plain = 2,
     .part_column = 16,
     .sum_column = 16,
@@ -187,18 +189,24 @@ static inline double tile_load_bytes(const tile_kernel *kernel, double rows, dou
     return (kernel->share_columns ? rows + columns / 2 : rows / 2 + columns) * row_bytes;
 }
 
+/* The rows of a k-tile's two parts that are outside of the matrices. */
+static inline int tile_outside(const tile_kernel *kernel, const tile_shape *shape) {
+    const int rows = kernel->rows - (kernel->swapped ? shape->n : shape->m);
+    const int columns = kernel->columns - (kernel->swapped ? shape->m : shape->n);
+    return (rows > 0 ? rows : 0) + (columns > 0 ? columns : 0);
+}
+
 /* The cycles of a k-tile while `ctas` CTAs work. */
 static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *shape,
                                  const tile_constants *c, int pitch, double ctas) {
     const double rows = fmin(kernel->rows, kernel->swapped ? shape->n : shape->m);
     const double columns = fmin(kernel->columns, kernel->swapped ? shape->m : shape->n);
-    const double outside = kernel->rows - rows + kernel->columns - columns;
     const double delivered = pitch % 64 == 0   ? c->aligned_bytes
                              : pitch % 16 == 0 ? c->sector_bytes
                                                : c->ragged_bytes;
     const double loads =
         tile_load_bytes(kernel, rows, columns) * (1 / c->port_bytes + ctas / delivered) +
-        outside * c->outside_row;
+        tile_outside(kernel, shape) * c->outside_row;
     const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
     const double cycles = tile_blend(fmax(tile_multiply(kernel, c), waits), loads, c->blend);
     return kernel->cluster > 1 ? cycles * c->pair : cycles;
@@ -217,7 +225,7 @@ static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape
     const double again_a = fmax(0, shape->n / side - 1) * lost_a;
     const double again_b = fmax(0, shape->m / side - 1) * lost_b;
     return (shape->m * (1 + again_a) + shape->n * (1 + again_b)) * row +
-           2 * c->dram_write * shape->m * shape->n;
+           2 * c->dram_write * (shape->n % 16 == 0 ? 1 : c->write_ragged) * shape->m * shape->n;
 }
 
 /* What the waves of a plan have in common. */

@@ -6,6 +6,12 @@
 #include "device/shared_memory.cuh"
 #include "device/tensor_map.cuh"
 
+// Loads a tensor map into the cache from which copies read it; nothing waits for it. One thread
+// calls it. (PTX ISA: prefetch.tensormap.)
+DEVICE void tensor_map_prefetch(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // Starts the load of the box at (column, row) into `tile`, which is 128-byte aligned (1024 with the
 // swizzle). One thread calls it. Completes the box's bytes, clipped parts included, on *barrier. An
 // async-proxy write: threads that wait for the barrier's phase see it. The destination may also be
