@@ -31,8 +31,9 @@ HEADER = ROOT / "common" / "device" / "tile_choice.h"
 PROGRAM, LIBRARY = (ROOT / "build" / "kernels" / name for name in ("kernels", "model.so"))
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
-    r"(, 2x1|, 1x2)?(, swapped)?"
+    r"(?:, ([124])x([124]))?(, swapped)?"
 )
+CLUSTERS = re.compile(r"(\d+) clusters of 2 CTAs, (\d+) of 4")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("least_k_tile", "latency", "wgmma_rows", "l2_share")
 CLOSE = 0.1  # a logarithm: beyond it an error counts by its size, not by its square
@@ -45,7 +46,7 @@ class Point(ctypes.Structure):
     KERNEL = ("rows", "columns", "consumers", "turns", "by_columns", "stages", "cluster")
     KERNEL += ("share_columns", "swapped")
     _fields_ = (
-        *((name, ctypes.c_int) for name in [*KERNEL, "m", "n", "k", "sms", "pairs"]),
+        *((name, ctypes.c_int) for name in [*KERNEL, "m", "n", "k", "sms", "pairs", "fours"]),
         *((name, ctypes.c_double) for name in ("l2_bytes", "dram_bytes")),
         *((name, ctypes.c_int) for name in ("forms", "cut", "pitch")),
     )
@@ -80,10 +81,10 @@ class Model:
 
 def kernel_of(words):
     """The fields of a kernel in Point.KERNEL's order, from its name."""
-    rows, columns, stages, how, pair, swapped = NAME.search(words).groups()
+    rows, columns, stages, how, above, beside, swapped = NAME.search(words).groups()
     consumers, turns = 1 if how == "one consumer" else 2, 2 if how == "ping-pong" else 1
-    by_columns, share_columns = how == "cooperative by columns", pair == ", 2x1"
-    cluster = 2 if pair else 1
+    by_columns, share_columns = how == "cooperative by columns", beside == "1"
+    cluster = int(above or 1) * int(beside or 1)
     numbers = (rows, columns, consumers, turns, by_columns, stages, cluster, share_columns)
     return [*map(int, numbers), int(bool(swapped))]
 
@@ -104,7 +105,7 @@ class Times:
         gpu, hertz = record["gpu"], record["highest_hertz"]
         card = (
             gpu["sms"],
-            gpu["sms"] // 2,
+            *record["clusters"],
             gpu["l2_bytes"],
             gpu["memory_bytes_per_second"] / hertz,
         )
@@ -180,11 +181,12 @@ def measure(options):
     """Runs the program, and adds the kernels' names to what it wrote."""
     words = [shapes.shape_text(shape) for shape in shapes.of_sizes(options.sizes, ["v"])["v"]]
     listed = subprocess.run([options.program, "--list"], check=True, capture_output=True, text=True)
+    clusters = [int(number) for number in CLUSTERS.search(listed.stdout).groups()]
     names = [found[0] for line in listed.stdout.splitlines() if (found := NAME.search(line))]
     command = [options.program, "--json", options.out, "--rounds", str(options.rounds), *words]
     subprocess.run(command, check=True)
     record = json.loads(Path(options.out).read_text())
-    Path(options.out).write_text(json.dumps({**record, "kernels": names}, indent=1) + "\n")
+    Path(options.out).write_text(json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n")
 
 
 def fit_main(arguments):

@@ -536,7 +536,7 @@ EXERCISES = {
             "medium",
             ("pad_rows",),
             "Wait for the launch before. Copy the rows of A, and after them those of B, k columns each, to rows of `pitch` "
-            "columns. Each warp copies one row; zeros follow its k columns.",
+            "columns. A warp takes a row, and blockIdx.y says where in it to begin; zeros follow its k columns.",
             "Row m of the workspace is the first row of B. The last CTA may have more warps than "
             "there are rows left.",
             fails="wrong",

@@ -36,7 +36,9 @@ constexpr int CUT_COST = 4;                 // k-tiles: what writing and adding 
 constexpr int ROW_MULTIPLE = 8;             // bf16 in 16 bytes: TMA takes rows of such a multiple
 constexpr int PAD_WARPS = 8;                // a row each
 constexpr int PAD_LOADS = 8;                // of a lane at a time
-enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
+constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
+enum { STAGING_BARRIER = 1 };                         // named barriers, one per consumer
 static_assert(WM == SWIZZLE_COLUMNS, "a block's columns of D are one row of the swizzle");
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
@@ -164,7 +166,8 @@ __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = blockIdx.x * PAD_WARPS + warp_index();
     const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
-    for (int i = lane; row < m + n && i < pitch; i += PAD_LOADS * WARP_THREADS) {
+    for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
+         i += gridDim.y * PAD_COLUMNS) {
         bf16 values[PAD_LOADS]; // all loads are in flight before the first store
         for (int j = 0; j < PAD_LOADS; ++j)
             values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
@@ -279,9 +282,11 @@ static int prepare(const problem *p, void **state) {
 
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
-    if (made->padded && launch_early(p->early, pad_rows, dim3(ceil_div(p->m + p->n, PAD_WARPS)),
-                                     dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0, p->stream,
-                                     made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
+    const int split = ceil_div(p->k, PAD_COLUMNS);
+    const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
+    if (made->padded &&
+        launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
+                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
         return 1;
     // After pad_rows early in any case: it waits for pad_rows, which has waited for what was
     // before.

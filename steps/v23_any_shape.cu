@@ -27,10 +27,11 @@ constexpr int WM = 64; // rows of a wgmma
 constexpr int MMA_K = 16;
 constexpr int PRODUCER_REGISTERS = 40;
 constexpr int CONSUMER_REGISTERS = 232;
-constexpr int PAIR = 2;         // CTAs of a cluster
 constexpr int ROW_MULTIPLE = 8; // bf16 in 16 bytes: TMA takes rows of such a multiple
 constexpr int PAD_WARPS = 8;    // a row each
 constexpr int PAD_LOADS = 8;    // of a lane at a time
+constexpr int PAD_COLUMNS = PAD_LOADS * WARP_THREADS; // of a warp at a time
+constexpr int PAD_SPLIT = 16;                         // warps share a long row, at most
 constexpr int MOST_STAGES = 16;
 constexpr int SHARED_BYTES = 227 * 1024 - 2048; // of a CTA, without barriers and alignment
 enum { STAGING_BARRIER = 1 };                   // named barriers, one per consumer
@@ -41,9 +42,9 @@ template <int BM_, int BN_, tile_consumers WORK, tile_pair SHARED, bool SWAPPED_
 struct SharedStorage {
     static constexpr int BM = BM_;
     static constexpr int BN = BN_;
-    static constexpr bool SHARES_A = SHARED == SHARE_A; // with the other CTA of the pair
-    static constexpr bool SHARES_B = SHARED == SHARE_B;
-    static constexpr int CTAS = SHARED == NO_PAIR ? 1 : PAIR;
+    static constexpr bool SHARES_A = SHARED == SHARE_A || SHARED == FOUR_SHARE_A; // of a cluster
+    static constexpr bool SHARES_B = SHARED == SHARE_B || SHARED == FOUR_SHARE_B;
+    static constexpr int CTAS = SHARED == NO_PAIR ? 1 : SHARED <= SHARE_B ? 2 : 4;
     static constexpr int CONSUMERS = WORK == ALONE ? 1 : 2;
     static constexpr int TURNS = WORK == PING_PONG ? 2 : 1;
     static constexpr int SHARING = CONSUMERS / TURNS;                        // consumers of a tile
@@ -59,7 +60,7 @@ struct SharedStorage {
     static_assert(STAGES >= 3, "the tile leaves no room for a ring");
     static_assert(BLOCKS >= 1 && BLOCKS * WN / 2 <= (WORK == ALONE ? 176 : 200),
                   "the accumulators spill");
-    static_assert(!SHARES_B || BN / PAIR % 8 == 0, "a box is whole periods of the swizzle");
+    static_assert(!SHARES_B || BN / CTAS % 8 == 0, "a box is whole periods of the swizzle");
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
     alignas(1024) bf16 d[CONSUMERS][Store::ELEMENTS];
@@ -69,27 +70,27 @@ struct SharedStorage {
     bool is_last[CONSUMERS];  // the consumer's part is the last of its tile to arrive
 };
 
-// Loads one operand's part of a stage. Of an operand that a pair shares, each CTA loads half of the
-// rows for both. What the next wave reads again stays in the L2; the rest is evicted first.
-template <int ROWS, bool SHARED>
+// Loads one operand's part of a stage. Of an operand that a cluster shares, each CTA loads a part
+// of the rows for all. What the next wave reads again stays in the L2; the rest is evicted first.
+template <int ROWS, int CTAS>
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
                          bool again) {
-    const int first = SHARED ? cluster_cta_rank() * (ROWS / PAIR) : 0;
-    if (SHARED)
-        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, (1 << PAIR) - 1);
+    const int first = CTAS > 1 ? cluster_cta_rank() * (ROWS / CTAS) : 0;
+    if (CTAS > 1)
+        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, (1 << CTAS) - 1);
     else if (again)
         tma_load_2d(tile, map, k, row, full);
     else
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The calling CTA's tile: of a pair's two, which lie beside what they share, that of its rank.
+// The calling CTA's tile: of a cluster's, which lie beside what they share, that of its rank.
 template <typename Storage>
 DEVICE tile_coordinate own_tile(tile_coordinate tile) {
     if (Storage::SHARES_A)
-        tile.n = tile.n * PAIR + cluster_cta_rank();
+        tile.n = tile.n * Storage::CTAS + cluster_cta_rank();
     if (Storage::SHARES_B)
-        tile.m = tile.m * PAIR + cluster_cta_rank();
+        tile.m = tile.m * Storage::CTAS + cluster_cta_rank();
     return tile;
 }
 
@@ -99,16 +100,16 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
                       const scheduled_part &part, bool backwards, int &stage, int &phase) {
     const tile_coordinate tile = own_tile<Storage>(part.tile.at);
     for (int k_tile = 0; k_tile < part.k_tiles; ++k_tile) {
-        // Waits for the consumers whose tile it was, the pair's as well: they have read what this
-        // stage held.
+        // Waits for the consumers whose tile it was, the cluster's as well: they have read what
+        // this stage held.
         mbarrier_wait(&smem.empty[stage], phase ^ 1);
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (part.first_k_tile + (backwards ? part.k_tiles - 1 - k_tile : k_tile)) * BK;
-        load_operand<Storage::BM, Storage::SHARES_A>(smem.a[stage], map_a, k, tile.m * smem.BM,
-                                                     &smem.full[stage], part.tile.row_again);
-        load_operand<Storage::BN, Storage::SHARES_B>(smem.b[stage], map_b, k, tile.n * smem.BN,
-                                                     &smem.full[stage], part.tile.column_again);
+        load_operand<Storage::BM, Storage::SHARES_A ? Storage::CTAS : 1>(
+            smem.a[stage], map_a, k, tile.m * smem.BM, &smem.full[stage], part.tile.row_again);
+        load_operand<Storage::BN, Storage::SHARES_B ? Storage::CTAS : 1>(
+            smem.b[stage], map_b, k, tile.n * smem.BN, &smem.full[stage], part.tile.column_again);
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
@@ -199,7 +200,8 @@ __global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
     const int lane = threadIdx.x % WARP_THREADS;
     const int row = blockIdx.x * PAD_WARPS + warp_index();
     const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
-    for (int i = lane; row < m + n && i < pitch; i += PAD_LOADS * WARP_THREADS) {
+    for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
+         i += gridDim.y * PAD_COLUMNS) {
         bf16 values[PAD_LOADS]; // all loads are in flight before the first store
         for (int j = 0; j < PAD_LOADS; ++j)
             values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
@@ -245,7 +247,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             mbarrier_init(&smem.turn[consumer], 1);
         mbarrier_init_fence(); // before any thread or copy uses them
     }
-    // The barriers, the pair's as well, are ready before anyone arrives on them.
+    // The barriers, the cluster's as well, are ready before anyone arrives on them.
     if (Storage::CTAS > 1)
         cluster_sync();
     else
@@ -308,7 +310,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
     }
     if (Storage::CTAS > 1)
-        cluster_sync(); // no CTA leaves while its pair may still arrive on its barriers
+        cluster_sync(); // no CTA leaves while another one may still arrive on its barriers
 }
 
 // One of the kernels, and what the host has to know about it.
@@ -328,7 +330,7 @@ constexpr Kernel make_kernel() {
     using Storage = SharedStorage<BM, BN, WORK, SHARED, SWAPPED>;
     return {gemm<Storage>,
             {BM, BN, Storage::CONSUMERS, Storage::TURNS, WORK == BY_COLUMNS, Storage::STAGES,
-             Storage::CTAS, SHARED == SHARE_B, SWAPPED},
+             Storage::CTAS, Storage::SHARES_B, SWAPPED},
             sizeof(Storage),
             Storage::THREADS,
             Storage::SHARING * Storage::CTAS,
@@ -348,62 +350,63 @@ struct State {
     TensorMap map_b;
     TensorMap map_d;
     Work work;
-    scheduled_part *order; // of tiles or pairs, and of their parts, in device memory
+    scheduled_part *order; // of tiles or clusters, and of their parts, in device memory
     bf16 *padded; // A's rows and B's, with a pitch that TMA takes; nullptr if theirs is one
     int pitch;
     int ctas; // at most one per SM
 };
 
 // What the model has to know of the GPU.
-static int query_gpu(tile_gpu *gpu, double *hertz) {
+static int query_gpu(tile_gpu *gpu) {
     int l2;
     if (multiprocessor_count(&gpu->sms) || l2_size(&l2) ||
-        clock_and_memory(hertz, &gpu->dram_bytes))
+        clock_and_memory(&gpu->hertz, &gpu->dram_bytes))
         return 1;
     gpu->l2_bytes = l2;
-    gpu->pairs = 0;
-    for (const Kernel &kernel : KERNELS)
-        if (kernel.tile.cluster > 1 && gpu->pairs == 0 &&
+    gpu->pairs = gpu->fours = 0;
+    for (const Kernel &kernel : KERNELS) {
+        int *clusters = kernel.tile.cluster == 2 ? &gpu->pairs : &gpu->fours;
+        if (kernel.tile.cluster > 1 && *clusters == 0 &&
             (allow_dynamic_smem(kernel.run, kernel.smem) ||
-             max_active_clusters(&gpu->pairs, kernel.run, dim3(kernel.threads), dim3(PAIR),
-                                 kernel.smem)))
+             max_active_clusters(clusters, kernel.run, dim3(kernel.threads),
+                                 dim3(kernel.tile.cluster), kernel.smem)))
             return 1;
+    }
     return 0;
 }
 
 // The model's plans for a product, at most `wanted`, the fastest first; only those of the kernel
 // that the problem names, if it names one. 0 after printing a line: the GPU can't be asked.
-static int make_plans(tile_plan *plans, int wanted, const problem *p, double *hertz) {
+static int make_plans(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu) {
     tile_kernel tiles[KERNEL_COUNT];
-    tile_gpu gpu;
     const tile_shape shape = {p->m, p->n, p->k};
     for (int i = 0; i < KERNEL_COUNT; ++i)
         tiles[i] = KERNELS[i].tile;
-    if (query_gpu(&gpu, hertz))
+    if (query_gpu(gpu))
         return 0;
     return tile_choose(plans, wanted, tiles, KERNEL_COUNT, TILE_WHOLE_AND_CUT, p->kernel, &shape,
-                       &gpu, &TILE_CONSTANTS);
+                       gpu, &TILE_CONSTANTS);
 }
 
 static int kernel_of(const problem *p) {
-    double hertz;
+    tile_gpu gpu;
     tile_plan plan;
-    return make_plans(&plan, 1, p, &hertz) ? plan.number - 1 : -1;
+    return make_plans(&plan, 1, p, &gpu) ? plan.number - 1 : -1;
 }
 
 static int explain(const problem *p) {
-    double hertz;
+    tile_gpu gpu;
     tile_kernel tiles[KERNEL_COUNT];
     tile_plan plans[5];
-    const int count = make_plans(plans, 5, p, &hertz);
+    const int count = make_plans(plans, 5, p, &gpu);
     for (int i = 0; i < KERNEL_COUNT; ++i)
         tiles[i] = KERNELS[i].tile;
-    tile_explain(stdout, plans, count, tiles, hertz);
+    tile_explain(stdout, plans, count, tiles, &gpu);
     return count == 0;
 }
 
-// Makes the schedule and the workspace of parts in device memory: as in v18, but of pairs if there
-// are any, and with a last wave that is cut if the plan says so.
+// Makes the schedule and the workspace of parts in device memory: as in v18, but of clusters if
+// there are any, and with a last wave that is cut if the plan says so.
 static int make_order(State *made, int tiles_m, int tiles_n, double shape, int workers, bool hints,
                       bool cut) {
     Work *work = &made->work;
@@ -443,9 +446,10 @@ static int make_maps(State *made, const problem *p) {
     // twice.
     const auto promotion = made->pitch % BK == 0 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
-                              tile->rows / (shares_a ? PAIR : 1), BK, SWIZZLED_128B, promotion) ||
+                              tile->rows / (shares_a ? tile->cluster : 1), BK, SWIZZLED_128B,
+                              promotion) ||
            make_tensor_map_2d(&made->map_b, second, tile->swapped ? p->m : p->n, made->pitch,
-                              tile->columns / (shares_b ? PAIR : 1), BK, SWIZZLED_128B,
+                              tile->columns / (shares_b ? tile->cluster : 1), BK, SWIZZLED_128B,
                               promotion) ||
            (made->work.d == nullptr &&
             make_tensor_map_2d(
@@ -456,10 +460,9 @@ static int make_maps(State *made, const problem *p) {
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     tile_plan plan;
-    double hertz;
-    int l2;
+    tile_gpu gpu;
     *state = made;
-    if (make_plans(&plan, 1, p, &hertz) == 0 || l2_size(&l2))
+    if (make_plans(&plan, 1, p, &gpu) == 0)
         return 1;
     const Kernel *kernel = made->kernel = &KERNELS[plan.kernel];
     made->pitch = plan.pitch;
@@ -471,7 +474,7 @@ static int prepare(const problem *p, void **state) {
     if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
         make_maps(made, p) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
-    const int step_m = tile_step_m(&kernel->tile); // of a tile or pair, in D
+    const int step_m = tile_step_m(&kernel->tile); // of a tile or cluster, in D
     const int step_n = tile_step_n(&kernel->tile);
     const int tiles_m = ceil_div(p->m, step_m);
     const int tiles_n = ceil_div(p->n, step_n);
@@ -479,7 +482,7 @@ static int prepare(const problem *p, void **state) {
     const double shape = swapped ? double(step_m) / step_n : double(step_n) / step_m;
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints =
-        (double(p->m) + p->n) * p->k * sizeof(bf16) > l2 && plan.tiles > plan.workers;
+        (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
     return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, shape,
                       plan.workers, hints, plan.cut);
 }
@@ -487,9 +490,11 @@ static int prepare(const problem *p, void **state) {
 static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     const Kernel *kernel = made->kernel;
-    if (made->padded && launch_early(p->early, pad_rows, dim3(ceil_div(p->m + p->n, PAD_WARPS)),
-                                     dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0, p->stream,
-                                     made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
+    const int split = ceil_div(p->k, PAD_COLUMNS);
+    const dim3 pads(ceil_div(p->m + p->n, PAD_WARPS), split < PAD_SPLIT ? split : PAD_SPLIT);
+    if (made->padded &&
+        launch_early(p->early, pad_rows, pads, dim3(PAD_WARPS * WARP_THREADS), dim3(1), 0,
+                     p->stream, made->padded, p->a, p->b, p->m, p->n, p->k, made->pitch))
         return 1;
     // After pad_rows early in any case: it waits for pad_rows, which has waited for what was
     // before.

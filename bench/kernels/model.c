@@ -7,7 +7,7 @@
 typedef struct model_point {
     int rows, columns, consumers, turns, by_columns, stages, cluster, share_columns, swapped;
     int m, n, k;
-    int sms, pairs;
+    int sms, pairs, fours;
     double l2_bytes, dram_bytes;
     int forms, cut; /* of the rung's kernels, and whether this is a number that cuts */
     int pitch;      /* set by model_plan(), and so is cut if there is nothing to cut */
@@ -19,7 +19,7 @@ static void plan_of(tile_plan *plan, const model_point *p, const tile_constants 
         p->rows,   p->columns, p->consumers,          p->turns,       p->by_columns != 0,
         p->stages, p->cluster, p->share_columns != 0, p->swapped != 0};
     const tile_shape shape = {p->m, p->n, p->k};
-    const tile_gpu gpu = {p->sms, p->pairs, p->l2_bytes, p->dram_bytes};
+    const tile_gpu gpu = {p->sms, p->pairs, p->fours, 1, p->l2_bytes, p->dram_bytes};
     plan->kernel = 0;
     plan->pitch = pitch;
     tile_make_plan(plan, &kernel, &shape, &gpu, c, cut);
@@ -41,7 +41,7 @@ void model_plan(model_point *p) {
         p->rows,   p->columns, p->consumers,          p->turns,       p->by_columns != 0,
         p->stages, p->cluster, p->share_columns != 0, p->swapped != 0};
     const tile_shape shape = {p->m, p->n, p->k};
-    const tile_gpu gpu = {p->sms, p->pairs, p->l2_bytes, p->dram_bytes};
+    const tile_gpu gpu = {p->sms, p->pairs, p->fours, 1, p->l2_bytes, p->dram_bytes};
     tile_plan plan = {0};
     tile_choose(&plan, 1, &kernel, 1, (enum tile_forms)p->forms, p->cut + 1, &shape, &gpu,
                 &TILE_CONSTANTS);

@@ -23,9 +23,9 @@ enum {
  * its columns; or they ping-pong, a tile each. */
 enum tile_consumers { ALONE, BY_ROWS, BY_COLUMNS, PING_PONG };
 
-/* What the two CTAs of a cluster share: there is no cluster; the tiles lie side by side and share
- * A's rows; or one above the other, and share B's. */
-enum tile_pair { NO_PAIR, SHARE_A, SHARE_B };
+/* What the two or four CTAs of a cluster share: there is no cluster; the tiles lie side by side and
+ * share A's rows; or one above the other, and share B's. */
+enum tile_pair { NO_PAIR, SHARE_A, SHARE_B, FOUR_SHARE_A, FOUR_SHARE_B };
 
 /* A kernel of the family. */
 typedef struct tile_kernel {
@@ -35,8 +35,8 @@ typedef struct tile_kernel {
     int turns;          /* 1: the consumers share a tile; 2: ping-pong, a tile each */
     bool by_columns;    /* consumers that share a tile split its columns, else its rows */
     int stages;         /* of the ring */
-    int cluster;        /* CTAs of a cluster: 1 or 2 */
-    bool share_columns; /* of a pair: one tile is above the other, and they share the columns'
+    int cluster;        /* CTAs of a cluster: 1, 2 or 4 */
+    bool share_columns; /* of a cluster: one tile is above the other, and they share the columns'
                          * operand; else they are side by side and share the rows' */
     bool swapped;       /* wgmma's M side is D's n (rows of B), its N side D's m */
 } tile_kernel;
@@ -51,6 +51,8 @@ typedef struct tile_shape {
 typedef struct tile_gpu {
     int sms;
     int pairs;         /* clusters of two CTAs that are resident at once */
+    int fours;         /* of four */
+    double hertz;      /* the SMs' highest clock */
     double l2_bytes;   /* the size of the L2 */
     double dram_bytes; /* DRAM's peak: bytes in a cycle of the SMs' highest clock */
 } tile_gpu;
@@ -61,8 +63,10 @@ typedef struct tile_constants {
     double least_k_tile;  /* cycles of a k-tile at least: barriers, and a wgmma's latency */
     double latency;       /* cycles from a request to its bytes */
     double wgmma_rows;    /* cycles in which a wgmma reads its 64 rows from shared memory */
-    double pair_start;    /* cycles more of a launch with pairs */
-    double pair;          /* how much longer a k-tile of a pair takes: two CTAs wait */
+    double pair_start;    /* cycles more of a launch with pairs ... */
+    double four_start;    /* ... and with clusters of four */
+    double pair;          /* how much longer a k-tile of a pair takes: two CTAs wait ... */
+    double four;          /* ... and of four */
     double port_bytes;    /* that an SM loads from the L2 in a cycle, if no other one does */
     double aligned_bytes; /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
                            * multiple of 128 bytes apart ... */
@@ -72,9 +76,13 @@ typedef struct tile_constants {
     double dram_share;    /* of DRAM's peak rate that is reached */
     double dram_write;    /* what a byte written to DRAM costs, in bytes read */
     double l2_share;      /* of the L2 that keeps operands from one wave to the next */
-    double end_column;    /* cycles for a column of 64 rows of accumulators, to D */
+    double end_column;    /* cycles for a column of 64 rows of accumulators, to staging memory */
+    double end_line;      /* cycles for a store of a row's part of one 128-byte line of D */
     double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
-    double end_ragged;    /* how much longer if rows of D are no multiple of 32 bytes */
+    double dram_port;     /* bytes from DRAM that an SM gets in a cycle at most */
+    double write_swapped; /* how much longer DRAM takes for D if it is exchanged: 128 bytes of a row
+                           * at a time */
+    double end_ragged;    /* how much longer if rows of boxes begin within an L2 sector */
     double write_ragged;  /* how much longer DRAM takes for them */
     double end_plain;     /* how much longer by plain stores, where n is no multiple of 8 */
     double part_column;   /* cycles for a column of 64 rows of a part, to the workspace */
@@ -84,38 +92,45 @@ typedef struct tile_constants {
     double blend;         /* exponent: how little two limits add if they are close */
     double price_multiply; /* cycles that the clock loses for a cycle of all tensor cores */
     double price_byte;     /* the same for a byte that every SM receives */
+    double blend_dram;
 } tile_constants;
 
 /* First values, from bursts of kernels with one tile: the family has not been timed. What those
  * don't do is a guess: part_column, sum_column, sum_start, copy_start, end_plain; so are
  * least_k_tile, latency, wgmma_rows and l2_share. */
 static const tile_constants TILE_CONSTANTS = {
-    .start = 8300,
-    .least_k_tile = 120,
+    .start = 7849,
+    .least_k_tile = 213.6,
     .latency = 1200,
-    .wgmma_rows = 16,
-    .pair_start = 2000,
-    .pair = 1.006,
-    .port_bytes = 105,
-    .aligned_bytes = 18200,
-    .sector_bytes = 12300,
-    .ragged_bytes = 9900,
-    .outside_row = 6.9,
-    .dram_share = 0.87,
-    .dram_write = 1.42,
-    .l2_share = 0.55,
-    .end_column = 9.8,
-    .end_turns = 1.36,
-    .end_ragged = 1.62,
-    .write_ragged = 1.5,
+    .wgmma_rows = 23.21,
+    .pair_start = 1329,
+    .four_start = 870.5,
+    .pair = 0.9563,
+    .four = 0.8886,
+    .port_bytes = 76.68,
+    .aligned_bytes = 37747,
+    .sector_bytes = 8099,
+    .ragged_bytes = 4048,
+    .outside_row = 6.077,
+    .dram_share = 0.9384,
+    .dram_write = 0.9454,
+    .l2_share = 2.694,
+    .end_column = 1.237,
+    .end_line = 7.299,
+    .end_turns = 0.9451,
+    .dram_port = 53.36,
+    .write_swapped = 1.252,
+    .end_ragged = 0.8949,
+    .write_ragged = 1.947,
     .end_plain = 2,
-    .part_column = 16,
-    .sum_column = 16,
-    .sum_start = 2500,
-    .copy_start = 4000,
-    .blend = 7.2,
-    .price_multiply = 0.2,
-    .price_byte = 0.0004,
+    .part_column = 27.1,
+    .sum_column = 10.46,
+    .sum_start = 6205,
+    .copy_start = 6000,
+    .blend = 2.509,
+    .price_multiply = 0.01595,
+    .price_byte = 0.006437,
+    .blend_dram = 3.446,
 };
 
 /* What a plan costs: cycles, and where they go. The parts add up to `cycles`. */
@@ -138,28 +153,33 @@ typedef struct tile_plan {
     int number; /* of the kernel and its form, from 1 on */
     int kernel; /* its place in the table */
     int pitch;  /* elements from a row of A and B to the next; more than k: they are copied first */
-    int tiles;  /* of D; of a kernel with pairs, pairs of tiles */
-    int workers; /* CTAs; of a kernel with pairs, pairs */
+    int tiles;  /* of D; of a kernel with clusters, a cluster's together */
+    int workers; /* CTAs, or clusters */
     int waves;   /* of whole tiles */
     bool cut;    /* the tiles after these waves are cut along k: each worker has an equal share */
     tile_cost cost;
 } tile_plan;
+
+/* CTAs, or clusters, that are resident at once. */
+static inline int tile_most_workers(const tile_kernel *kernel, const tile_gpu *gpu) {
+    return kernel->cluster == 1 ? gpu->sms : kernel->cluster == 2 ? gpu->pairs : gpu->fours;
+}
 
 /* The number of pieces that cover `length`. */
 static inline int tile_pieces(int length, int piece) {
     return length / piece + (length % piece != 0);
 }
 
-/* The rows of D that a tile covers, or a pair of tiles. */
+/* The rows of D that a tile covers, or a cluster's tiles. */
 static inline int tile_step_m(const tile_kernel *kernel) {
-    const bool pair = kernel->cluster > 1 && kernel->share_columns != kernel->swapped;
-    return (kernel->swapped ? kernel->columns : kernel->rows) * (pair ? 2 : 1);
+    const bool above = kernel->cluster > 1 && kernel->share_columns != kernel->swapped;
+    return (kernel->swapped ? kernel->columns : kernel->rows) * (above ? kernel->cluster : 1);
 }
 
 /* The columns of D that it covers. */
 static inline int tile_step_n(const tile_kernel *kernel) {
-    const bool pair = kernel->cluster > 1 && kernel->share_columns == kernel->swapped;
-    return (kernel->swapped ? kernel->rows : kernel->columns) * (pair ? 2 : 1);
+    const bool beside = kernel->cluster > 1 && kernel->share_columns == kernel->swapped;
+    return (kernel->swapped ? kernel->rows : kernel->columns) * (beside ? kernel->cluster : 1);
 }
 
 /* The pitch of operands that are copied to a workspace: whole 128 bytes. */
@@ -180,13 +200,12 @@ static inline double tile_multiply(const tile_kernel *kernel, const tile_constan
     return wgmmas * fmax(columns / 2, c->wgmma_rows + columns / 4);
 }
 
-/* The bytes that a CTA loads for a k-tile of this many rows and columns. Of the operand that a pair
- * shares each CTA loads half. */
+/* The bytes that a CTA loads for a k-tile of this many rows and columns. Of the operand that a
+ * cluster shares each CTA loads a part. */
 static inline double tile_load_bytes(const tile_kernel *kernel, double rows, double columns) {
     const int row_bytes = 2 * TILE_K;
-    if (kernel->cluster == 1)
-        return (rows + columns) * row_bytes;
-    return (kernel->share_columns ? rows + columns / 2 : rows / 2 + columns) * row_bytes;
+    const int by = kernel->cluster;
+    return (kernel->share_columns ? rows + columns / by : rows / by + columns) * row_bytes;
 }
 
 /* The rows of a k-tile's two parts that are outside of the matrices. */
@@ -204,12 +223,39 @@ static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *sh
     const double delivered = pitch % 64 == 0   ? c->aligned_bytes
                              : pitch % 16 == 0 ? c->sector_bytes
                                                : c->ragged_bytes;
-    const double loads =
-        tile_load_bytes(kernel, rows, columns) * (1 / c->port_bytes + ctas / delivered) +
-        tile_outside(kernel, shape) * c->outside_row;
+    const double port = (rows + columns) * (2 * TILE_K) / c->port_bytes +
+                        tile_outside(kernel, shape) * c->outside_row;
+    const double loads = tile_load_bytes(kernel, rows, columns) * ctas / delivered;
     const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
-    const double cycles = tile_blend(fmax(tile_multiply(kernel, c), waits), loads, c->blend);
-    return kernel->cluster > 1 ? cycles * c->pair : cycles;
+    const double cycles =
+        tile_blend(fmax(tile_multiply(kernel, c), fmax(waits, port)), loads, c->blend);
+    return cycles * (kernel->cluster == 1 ? 1 : kernel->cluster == 2 ? c->pair : c->four);
+}
+
+/* The columns of the boxes in which TMA stores a tile (tile_store.cuh). */
+static inline int tile_box(const tile_kernel *kernel) {
+    const int sharing = kernel->consumers / kernel->turns;
+    int box = kernel->columns / (kernel->by_columns ? sharing : 1);
+    while (box % 64 != 0 && box % 16 == 0)
+        box /= 2;
+    return kernel->swapped || box % 64 == 0 ? 64 : box;
+}
+
+/* Whether all rows of all boxes begin at an L2 sector, 32 bytes. */
+static inline bool tile_whole_sectors(const tile_kernel *kernel, int n) {
+    return n % 16 == 0 && tile_box(kernel) % 16 == 0;
+}
+
+/* The lines of D, 128 bytes each, that a store of 64 rows of accumulators touches for a column of
+ * them. TMA stores a box row by row; a row that begins anywhere in a line touches one more. */
+static inline double tile_end_lines(const tile_kernel *kernel, int n) {
+    const int line = 64;
+    const int box = tile_box(kernel);
+    const int begins = n % line == 0 && box % line == 0 ? line
+                       : n % 32 == 0 && box % 32 == 0   ? 32
+                       : tile_whole_sectors(kernel, n)  ? 16
+                                                        : 8; /* at a multiple of these columns */
+    return 64.0 / box * (1 + (box - begins) / (double)line);
 }
 
 /* The bytes that DRAM moves. Each matrix is moved once; an operand again for a later wave, as far
@@ -225,7 +271,8 @@ static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape
     const double again_a = fmax(0, shape->n / side - 1) * lost_a;
     const double again_b = fmax(0, shape->m / side - 1) * lost_b;
     return (shape->m * (1 + again_a) + shape->n * (1 + again_b)) * row +
-           2 * c->dram_write * (shape->n % 16 == 0 ? 1 : c->write_ragged) * shape->m * shape->n;
+           2 * c->dram_write * (tile_whole_sectors(kernel, shape->n) ? 1 : c->write_ragged) *
+               (kernel->swapped ? c->write_swapped : 1) * shape->m * shape->n;
 }
 
 /* What the waves of a plan have in common. */
@@ -235,7 +282,8 @@ typedef struct tile_waves {
     const tile_gpu *gpu;
     const tile_constants *c;
     const tile_plan *plan;
-    double dram; /* DRAM's cycles for a k-tile of one worker */
+    double dram;       /* DRAM's cycles for a k-tile of one worker ... */
+    double dram_alone; /* ... and if it is the only one */
 } tile_waves;
 
 /* Adds `count` waves in which `busy` workers have `k_tiles` k-tiles of a tile each, and write what
@@ -252,21 +300,24 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
         waves->plan->pitch % TILE_K == 0
             ? aligned
             : k_tiles * tile_k_tile(kernel, waves->shape, c, waves->plan->pitch, ctas);
-    /* In ping-pong the end of a tile overlaps with the multiplication of the next one, as far as
-     * that lasts, and takes longer. */
+    /* While a tile is written the ring fills with the next one's k-tiles. In ping-pong the end of a
+     * tile overlaps with the multiplication of the next one, as far as that lasts, and takes
+     * longer. */
+    const double early = fmin(after, fmin(kernel->stages, k_tiles) * all / k_tiles);
+    const double hidden = kernel->turns == 1 ? fmax(peak, all - early) : all;
     const double tile =
-        kernel->turns == 1 ? all + after : fmax(all, (all + after * c->end_turns) / 2);
+        kernel->turns == 1 ? hidden + after : fmax(all, (all + after * c->end_turns) / 2);
     const double bytes = 2.0 * k_tiles * (TILE_K * (kernel->rows + kernel->columns));
     const double clock =
         (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->sms;
-    const double dram = waves->dram * busy * k_tiles;
+    const double dram = fmax(waves->dram * busy, waves->dram_alone) * k_tiles;
     cost->multiply += used * peak;
     cost->loads += used * (aligned - peak);
     cost->pitch += used * (all - aligned);
     *written += used * (tile - all);
     cost->idle += (count - used) * tile;
     cost->clock += count * clock;
-    cost->dram += count * (tile_blend(tile + clock, dram, c->blend) - tile - clock);
+    cost->dram += count * (tile_blend(tile + clock, dram, c->blend_dram) - tile - clock);
 }
 
 /* The number of workers, of `most` at most, that share the k-tiles of the last `tiles` tiles; 0:
@@ -296,7 +347,7 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
                                   const tile_shape *shape, const tile_gpu *gpu,
                                   const tile_constants *c, bool cut) {
     const tile_cost nothing = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    const int most = kernel->cluster > 1 ? gpu->pairs : gpu->sms;
+    const int most = tile_most_workers(kernel, gpu);
     const int k_tiles = tile_pieces(shape->k, TILE_K);
     const int tiles =
         tile_pieces(shape->m, tile_step_m(kernel)) * tile_pieces(shape->n, tile_step_n(kernel));
@@ -304,15 +355,21 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
     const int sharing = kernel->consumers / kernel->turns; /* consumers of a tile */
     /* Of a consumer's accumulators, 64 rows each. */
     const double columns = (double)kernel->columns * (kernel->rows / 64) / sharing;
-    const double slower = shape->n % 16 == 0 ? 1 : shape->n % 8 == 0 ? c->end_ragged : c->end_plain;
-    const double end = columns * c->end_column * slower;
+    const double end = columns * (c->end_column + c->end_line * tile_end_lines(kernel, shape->n)) *
+                       (shape->n % 8 > 0                       ? c->end_plain
+                        : tile_whole_sectors(kernel, shape->n) ? 1
+                                                               : c->end_ragged);
     const double dram_rate = c->dram_share * gpu->dram_bytes;
-    const double dram = tile_dram_bytes(kernel, shape, gpu, c) / dram_rate / tiles / k_tiles;
-    const tile_waves waves = {kernel, shape, gpu, c, plan, dram};
+    const double dram_bytes = tile_dram_bytes(kernel, shape, gpu, c) / tiles / k_tiles;
+    const double dram = dram_bytes / dram_rate;
+    const double dram_alone = dram_bytes / kernel->cluster / c->dram_port;
+    const tile_waves waves = {kernel, shape, gpu, c, plan, dram, dram_alone};
     tile_cost *cost = &plan->cost;
 
     *cost = nothing;
-    cost->start = c->start + (kernel->cluster > 1 ? c->pair_start : 0);
+    cost->start = c->start + (kernel->cluster == 1   ? 0
+                              : kernel->cluster == 2 ? c->pair_start
+                                                     : c->four_start);
     plan->tiles = tiles;
     plan->cut = false;
     int sharers = 0;
@@ -337,7 +394,14 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         plan->waves = tiles / most;
         plan->workers = sharers;
         tile_add_waves(cost, &cost->end, &waves, plan->waves, most, k_tiles, end);
-        tile_add_waves(cost, &cost->cut, &waves, 1, sharers, share,
+        /* These are at different k-tiles at any time, and share nothing that the L2 loses. */
+        const double lost =
+            1 - fmin(1, c->l2_share * gpu->l2_bytes / (2.0 * (shape->m + shape->n) * shape->k));
+        const double alone =
+            lost * kernel->cluster * tile_load_bytes(kernel, kernel->rows, kernel->columns);
+        const tile_waves last_wave = {
+            kernel, shape, gpu, c, plan, fit ? dram : fmax(dram, alone / dram_rate), dram_alone};
+        tile_add_waves(cost, &cost->cut, &last_wave, 1, sharers, share,
                        (fit ? 1 : 2) * columns * c->part_column);
         cost->cut += c->sum_start + parts * columns * c->sum_column;
         cost->end += end;
@@ -404,29 +468,29 @@ static inline const char *tile_largest(const tile_cost *cost) {
 
 /* Writes the kernel's name to text[size]: "128 x 256, 4 stages, cooperative, 2x1, swapped". */
 static inline void tile_name(char *text, size_t size, const tile_kernel *kernel) {
+    const char *const shares[] = {"", ", 1x2", ", 2x1", ", 1x4", ", 4x1"};
+    const int shared = kernel->cluster / 2 * 2 - (kernel->cluster > 1 && !kernel->share_columns);
     snprintf(text, size, "%d x %d, %d stages, %s%s%s", kernel->rows, kernel->columns,
              kernel->stages,
              kernel->consumers == 1 ? "one consumer"
              : kernel->turns > 1    ? "ping-pong"
              : kernel->by_columns   ? "cooperative by columns"
                                     : "cooperative",
-             kernel->cluster == 1    ? ""
-             : kernel->share_columns ? ", 2x1"
-                                     : ", 1x2",
-             kernel->swapped ? ", swapped" : "");
+             shares[shared], kernel->swapped ? ", swapped" : "");
 }
 
-/* Prints plans, one a line: the microseconds that the model expects, and where they go. `hertz` is
- * the SMs' highest clock. */
+/* Prints plans, one a line: the microseconds that the model expects, and where they go. */
 static inline void tile_explain(FILE *out, const tile_plan *plans, int count,
-                                const tile_kernel *kernels, double hertz) {
+                                const tile_kernel *kernels, const tile_gpu *gpu) {
+    fprintf(out, "%d SMs; resident at once: %d clusters of 2 CTAs, %d of 4\n", gpu->sms, gpu->pairs,
+            gpu->fours);
     fprintf(out, "%6s  %-48s %7s %5s %6s %8s | %6s %8s %6s %6s %8s %9s %6s %6s %6s %6s  %s\n",
             "kernel", "tile", "workers", "cut", "copied", "us", "start", "multiply", "loads",
             "pitch", "epilogue", "last wave", "cut", "copy", "DRAM", "clock", "most");
     for (int i = 0; i < count; ++i) {
         const tile_plan *plan = &plans[i];
         const tile_cost *cost = &plan->cost;
-        const double us = 1e6 / hertz;
+        const double us = 1e6 / gpu->hertz;
         char name[96];
         tile_name(name, sizeof name, &kernels[plan->kernel]);
         fprintf(out,

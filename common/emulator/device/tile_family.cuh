@@ -10,10 +10,10 @@
     TILE(192, 144, BY_COLUMNS, NO_PAIR)                                                            \
     TILE(128, 200, PING_PONG, SHARE_A)                                                             \
     TILE(128, 64, PING_PONG, NO_PAIR)                                                              \
-    TILE(64, 96, ALONE, SHARE_A)
+    TILE(64, 96, ALONE, FOUR_SHARE_A)
 
 #define EXCHANGED_FAMILY(TILE)                                                                     \
     TILE(64, 8, PING_PONG, NO_PAIR)                                                                \
     TILE(64, 16, ALONE, NO_PAIR)                                                                   \
-    TILE(128, 80, BY_ROWS, SHARE_B)                                                                \
+    TILE(128, 96, BY_ROWS, FOUR_SHARE_B)                                                                \
     TILE(192, 208, BY_COLUMNS, SHARE_A)
