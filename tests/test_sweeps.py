@@ -260,7 +260,7 @@ def test_sweep(folder):
         (
             "alone",
             {"alone": 7},
-            4,
+            1,
             0,
             dict.fromkeys(not_taken, "does not take this shape: " + ALONE),
         ),
