@@ -33,9 +33,9 @@ def heuristic_options(options, heuristics):
 
 
 def search_of(name):
-    """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 those
-    with their own sums and scales, which are a rung's own."""
-    return name if name[0] == "f" else ""
+    """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 each
+    rung, whose sums and scales are its own; its rivals have f03's block scales."""
+    return "" if name[0] != "f" else "f03" if recorded.is_rival(name) else name
 
 
 def command_of(options, entry, json_path, heuristics=None):
