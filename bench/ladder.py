@@ -78,11 +78,13 @@ def make_parser():
 def print_plan(options, tasks):
     """What --dry-run shows."""
     plan = selection.make_plan(tasks, options.passes)
-    last = None
+    last, searched = None, set()
     for entry in plan:
         if len(tasks) > 1 and entry.task is not last:
             print(entry.task.title)
-        found = {"winner": {"algorithm": "<the fastest>"}} if entry.task is last else None
+        search = entry.task, rung_run.search_of(entry.name)
+        found = {"winner": {"algorithm": "<the fastest>"}} if search in searched else None
+        searched.add(search)
         last = entry.task
         words = rung_run.command_of(last.options, entry, "<temporary file>", found)
         print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
@@ -101,7 +103,7 @@ class Collected:
         self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
         self.not_taken = {}
-        self.heuristics = None  # what the search among cuBLASLt's algorithms found
+        self.heuristics = {}  # what each search among cuBLASLt's algorithms found
 
     def without(self, name):
         """True if no more runs of that rung are of use."""
@@ -140,14 +142,16 @@ class Ladders:
                 self.progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
         of_task = self.ladders.setdefault(entry.task, Collected(entry.task))
         options = entry.task.options
-        return rung_run.command_of(options, entry, self.json_path(entry), of_task.heuristics)
+        found = of_task.heuristics.get(rung_run.search_of(entry.name))
+        return rung_run.command_of(options, entry, self.json_path(entry), found)
 
     def finish(self, entry, running):
         """Notes how a run ended, in words, and whether it was its rung's last. 77 of the very first run
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-        check = partial(rung_run.check_timed, task.options, name, heuristics=collected.heuristics)
+        found = collected.heuristics.get(rung_run.search_of(name))
+        check = partial(rung_run.check_timed, task.options, name, heuristics=found)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
             self.add(run, collected)
@@ -175,7 +179,9 @@ class Ladders:
         known = [one for runs in collected.runs.values() for one in runs]
         merge.require_same((known or [run])[0], run)
         collected.runs[run["step"]].append(run)
-        collected.heuristics = collected.heuristics or run["timing"].get("heuristics")
+        if "heuristics" in run["timing"]:
+            search = rung_run.search_of(run["step"])
+            collected.heuristics.setdefault(search, run["timing"]["heuristics"])
 
     def measure(self):
         """Runs all of them; what is finished stays also after a Ctrl-C. Mismatch if nothing was."""

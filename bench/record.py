@@ -57,6 +57,9 @@ RIVALS = sorted(
     for path in (recorded.ROOT / "build/rivals/steps").glob("[vatf]*")
     if recorded.NAME.fullmatch(path.name) and selection.is_program(path)
 )
+RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
+RIVALS = [name for name in RIVALS if name[0] != "f"]
+WITH_RIVALS = f"--build build --build build/rivals {BURST}"
 
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
 FP8 = {
@@ -88,7 +91,7 @@ RUNS = (
     Run(
         "rivals",
         "other people's kernels beside the rungs",
-        f"--build build --build build/rivals {BURST} --sizes 8192,4096"
+        f"{WITH_RIVALS} --sizes 8192,4096"
         f" --steps {','.join(['v12', 'v16', 'v18', 'a06', *RIVALS])}",
         missing="" if RIVALS else "make rivals",
     ),
@@ -132,6 +135,12 @@ RUNS = (
         )
         for name in FP8
         for protocol, options in (("burst", BURST), ("sustained", SUSTAINED))
+    ),
+    Run(
+        "f03-rivals",
+        "other people's kernels with block scales beside f03",
+        f"{WITH_RIVALS} --steps {','.join(['f03', *RIVALS_OF_FP8])} --sizes {FP8['f03']}",
+        missing="" if RIVALS_OF_FP8 else "make rivals",
     ),
     Run(
         "choice",

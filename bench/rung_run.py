@@ -32,6 +32,12 @@ def heuristic_options(options, heuristics):
     return {"--algorithm": heuristics["winner"]["algorithm"]}
 
 
+def search_of(name):
+    """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 each
+    rung, whose sums and scales are its own; its rivals have f03's block scales."""
+    return "" if name[0] != "f" else "f03" if recorded.is_rival(name) else name
+
+
 def command_of(options, entry, json_path, heuristics=None):
     """The command line of one timed run of one rung. In each pass of a sustained ladder another
     contender begins: what runs first finds the chip cooler than what runs last. A burst and a call
@@ -87,7 +93,11 @@ def check_run(options, name, run, form=schema.PROGRAM):
 
 
 def check_timed(options, name, run, heuristics):
-    """The same of a timed run, of whose ladder an earlier one has found these heuristics, or None."""
+    """The same of a timed run, of whose ladder an earlier one has found these heuristics, or None.
+    DoesNotTake if there was nothing that it could be timed beside."""
+    timing = run.get("timing") if isinstance(run, dict) else None
+    if isinstance(timing, dict) and "step" in timing and options.measure.other not in timing:
+        raise DoesNotTake("cuBLASLt does not take this shape: there is nothing to compare it with")
     check_run(options, name, run, schema.TIMED)
     timing, measure = run["timing"], options.measure
     if timing["protocol"] != options.protocol:
@@ -98,9 +108,9 @@ def check_timed(options, name, run, heuristics):
             raise ValueError(f"{options.rounds} times expected, found {seconds}")
     if not heuristic_options(options, heuristics):
         return
-    found = timing["heuristics"]
     if "cublaslt" not in timing:
         raise ValueError("cuBLASLt was not timed")
+    found = timing["heuristics"]
     if heuristics is None:
         schema.fits(found, schema.HEURISTICS, "timing.heuristics")
         figures.check_heuristics(found, "timing.heuristics")

@@ -143,7 +143,8 @@ class Sweep:
             self.failed = self.failed or not refused
             failed = "does not take this shape" if refused else "FAILED"
             self.points.append({**entry.task.options.shape, "failed": f"{failed}: {error}"})
-            return failed, error
+            goes_on = refused and path.exists()  # it is cuBLASLt that does not take it
+            return (None, f"{failed}: {error}") if goes_on else (failed, error)
         merge.require_same(self.first_run or run, run, ("gpu", "commit"))
         self.first_run = self.first_run or run
         self.points.append(point_of(run))

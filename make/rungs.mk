@@ -92,7 +92,7 @@ $(MODEL): bench/kernels/model.c common/device/tile_choice.h
 # includes its sources from a clone whose folder the user names, and is a program like a rung's: the
 # harness makes the operands, checks every word and times it beside cuBLAS.
 rivals_of = $(patsubst bench/rivals/%.cu,%,$(wildcard $(foreach p,$(shell tr A-Z_ a-z- <<<$(1)),\
-    bench/rivals/[va]-$p.cu bench/rivals/[va]-$p-*.cu)))
+    bench/rivals/[vaf]-$p.cu bench/rivals/[vaf]-$p-*.cu)))
 # A file by which a clone is known.
 FAST_CU_HAS := examples/matmul/matmul_12.cuh
 THUNDERKITTENS_HAS := kernels/gemm/bf16_h100/bf16_h100_gemm.cu

@@ -20,9 +20,9 @@ ONE_TILE = {"a03": (256, 128, 64), "a04": (256, 128, 64), "t02": (32, 32, 0), "t
 def pictures():
     """All of them, which need matplotlib, each as (name, data, draw): data(answers, records) picks what
     it shows out of the probes' answers, plain numbers and texts; draw(pyplot, data) draws that."""
-    from plots.draw.ideas import banks, fragments, rungs, tiles, waves
+    from plots.draw.ideas import banks, fragments, rungs, sums, tiles, waves
 
-    modules = (fragments, banks, tiles, waves, rungs)
+    modules = (fragments, banks, tiles, waves, rungs, sums)
     return tuple(picture for module in modules for picture in module.PICTURES)
 
 

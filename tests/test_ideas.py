@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections import Counter, OrderedDict
@@ -45,6 +46,7 @@ SHOWN = {  # of each picture: texts, and words in texts
         ["stage 2", "D: 50 KiB", "sums"],
         ["24 % fewer bytes per FLOP", "2 blocks of 64"],
     ),
+    "e4m3-sums": (["addend", "cut off", "the exact sum", "1/4096"], ["13 bits below", "-46,092"]),
 }
 
 
@@ -403,6 +405,26 @@ def shown_in(name):
 def styles_of(svg):
     """How often each colour fills a shape."""
     return Counter(re.findall(r'<path[^>]*style="fill: (#[0-9a-f]{6})', svg))
+
+
+def test_sums(_):
+    """The rows are the recorded sum's: cut off and added they make its result."""
+    found = shown_in("e4m3-sums")
+    file = ROOT / "bench" / "results" / "instructions" / "e4m3-h200-20261123.txt"
+    recorded_result = file.read_text(encoding="utf-8").splitlines()[found["line"] - 1].split()[-1]
+
+    def value(row, last=-99):
+        sign = -1 if row["sign"] == "−" else 1
+        return sign * sum(2.0**one for one in row["ones"] if one >= last)
+
+    kept = sum(value(row, found["last"]) for row in found["terms"])
+    exact = sum(map(value, found["terms"]))
+    same([value(row) for row in found["sums"]], found["values"])
+    same(found["values"], [kept, struct.unpack(">f", bytes.fromhex(recorded_result))[0], exact])
+    same(
+        (len(found["terms"]), value(found["sums"][0], found["last_of_sum"])),
+        (33, found["values"][1]),
+    )
 
 
 def test_drawn(_):

@@ -85,7 +85,7 @@ def names(_folder):
 def programs(folder):
     """All programs that are named can be built: rungs, variants that have a patch, and rivals; and
     ladders have five passes. A sweep is of the last rung, and the seed that judges is of its own."""
-    rungs = {*recorded.rungs.find(), *record.RIVALS}
+    rungs = {*recorded.rungs.find(), *record.RIVALS, *record.RIVALS_OF_FP8}
     patches = {path.stem for path in (ROOT / "bench" / "variants").glob("*.patch")}
     there = Path(folder)
     (there / "steps").mkdir()

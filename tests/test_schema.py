@@ -141,6 +141,8 @@ VERIFICATION_EDITS = (  # of a run by real programs
     ("exact.wrong", None),
     ("exact.checked", 0),
     ("bounded.max_error_over_bound", 1.5),
+    ("bounded.relative_error", -0.1),
+    ("cublas.relative_error", "0"),
     ("after_timing.right", 1),
     ("cublas.exact_wrong", 1),
     ("cublas.bounded_wrong", True),

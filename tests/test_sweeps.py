@@ -101,15 +101,20 @@ def test_places(folder):
         refused(words, recorded.load_ladder, wrong)
 
 
+ALONE = "cuBLASLt does not take this shape: there is nothing to compare it with"
+
+
 def test_not_taken(folder):
     """A shape that a rung doesn't take is no failure, and one without any result is listed with the
     reason; bad usage is a failure, and a rung that fails at one shape is tried at the next."""
-    house = House(folder, v01={"multiple": 64}, v02={"multiple": 512}, v03={"multiple": 64})
+    of_64 = {"multiple": 64}
+    house = House(folder, v01=of_64, v02={"multiple": 512}, v03=of_64, v04={"alone": 512})
     result = house.ladder("--sizes", "256,512,320x64x8,96")
     record = house.record()
     ladders = record["ladders"]
-    same([len(one["rungs"]) for one in ladders], [2, 3, 2])
-    same(ladders[0]["does_not_take"], [{"step": "v02", "why": "m=256 is no multiple"}])
+    same([len(one["rungs"]) for one in ladders], [2, 4, 2])
+    refused = [("v02", "m=256 is no multiple"), ("v04", ALONE)]
+    same([(one["step"], one["why"]) for one in ladders[0]["does_not_take"]], refused)
     same([call for call in house.calls() if "v02" in call].count("v02 full"), 4)  # one per shape
     same(ladders[0]["neighbours"][0]["lower"], "v01")
     holds(result.stdout, "v02 does not take this shape: m=256 is no multiple")
@@ -252,6 +257,13 @@ def test_sweep(folder):
         ("wrong", {"wrong_in_call": 1}, 2, 1, {1: wrong}),
         ("last", {"wrong_in_call": 4}, 1, 1, {4: wrong}),
         ("refuses", {"multiple": 7}, 4, 0, not_taken),
+        (
+            "alone",
+            {"alone": 7},
+            1,
+            0,
+            dict.fromkeys(not_taken, "does not take this shape: " + ALONE),
+        ),
     ):
         house = SweepHouse(Path(folder) / name, v18={"cublaslt": 0.8, **behaviour})
         result = house.ladder("--steps", "18", status=status)
@@ -340,6 +352,19 @@ def test_cublaslt(folder):
     same((ladder["heuristics"]["winner"]["number"], len(ladder["heuristics"]["timed"])), (7, 64))
     rows = "\n".join(readme_table.table(ladder, house.folder, {"": [ladder]}))
     holds(rows, "| cuBLASLt | the best of 64 heuristics |")
+
+
+def test_searches_of_fp8(folder):
+    """Each rung of FP8 has a search of its own; no one's stands for the ladder."""
+    house = House(folder, f01={"winner": 7}, f02={"winner": 5})
+    words = ("--steps", "f01,f02", "--passes", "2")
+    house.ladder(*words)
+    asked = [heuristics_asked(command) for command in house.commands()]
+    same(asked, ["64", "64", "#5", "#7"])
+    require("heuristics" not in house.result() and "cublaslt" in house.result(), "heuristics")
+    holds(house.ladder(*words, "--dry-run").stdout, "pass 1", "pass 2")
+    house.ladder("--steps", "f02", "--passes", "1")
+    same(house.result()["heuristics"]["winner"]["number"], 5)
 
 
 def test_heuristics_option(folder):

@@ -112,7 +112,7 @@ def combine_ladder(task, collected, stopped):
     if not good:
         return None
     first = collected.runs[good[0]["step"]][0]
-    problem = identity(first)["problem"]
+    problem, searched = identity(first)["problem"], list(collected.heuristics.values())
     return {
         "date": collected.date,
         "protocol": options.protocol,
@@ -121,7 +121,7 @@ def combine_ladder(task, collected, stopped):
         "rounds": options.rounds,
         "interrupted": stopped and collected.unfinished(options.passes),
         **others(measure, problem, good),
-        **({"heuristics": collected.heuristics} if collected.heuristics else {}),
+        **({"heuristics": searched[0]} if len(searched) == 1 else {}),
         **({"gated": first["timing"]["gated"]} if "gated" in first["timing"] else {}),
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],

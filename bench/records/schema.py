@@ -186,6 +186,9 @@ OPINIONS = ("host_product", "host_loop", PRODUCTS.other, *PRODUCTS.besides)
 OPINIONS += (MOVES.other, *MOVES.besides)
 PHASE = {"checked": count, "wrong": 0, "integer_range?": count}
 PHASE["max_error_over_bound?"] = within_bound
+# The root of the mean square of the errors, over that of D: of FP8, from when the programs wrote it.
+ERROR = {"relative_error?": that(lambda value: is_number(value) and value >= 0, "a number from 0")}
+PHASE.update(ERROR)
 # It is verified: nothing in it may say otherwise. How many are wrong is null if that was not looked
 # for.
 VERIFICATION = {
@@ -193,7 +196,7 @@ VERIFICATION = {
     "check?": ("full", "sample"),
     "digest?": DIGEST,
     each(PHASES, "?"): nullable(PHASE),
-    each(OPINIONS, "?"): {"name?": text, each(PHASES, "_wrong?"): nullable(0)},
+    each(OPINIONS, "?"): {"name?": text, each(PHASES, "_wrong?"): nullable(0), **ERROR},
     "guards_intact?": True,
     "policies?": word,
     "wrong_policy?": None,

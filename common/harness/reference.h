@@ -184,6 +184,8 @@ const char *second_opinion_name(enum computation computes, int contender);
 
 /* It must have a name. */
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);
+/* Whether it can compute the problem at all. cuBLASLt has no block scales for some shapes. */
+bool second_opinion_takes(second_opinion *opinion, const problem *problem);
 void second_opinion_close(second_opinion *opinion);
 
 /* Starts the computation, into problem->d, on the stream it was opened with. */

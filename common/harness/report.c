@@ -61,6 +61,19 @@ static void print_sums(FILE *out, const arithmetic *arithmetic) {
             arithmetic->block_scales ? "of each block" : "of A and one of B", E4M3_INTEGERS);
 }
 
+/* Whom this run goes on without. */
+static void print_refused(FILE *out, const report *report, const arithmetic *arithmetic) {
+    const char *separator = "without    ";
+    for (int who = 0; who < CONTENDERS; ++who) {
+        if (has_contender(report->refused, who)) {
+            fprintf(out, "%s%s", separator, report->names[who]);
+            separator = ", ";
+        }
+    }
+    fprintf(out, ": cuBLASLt does not take this shape with a scale %s\n",
+            arithmetic->block_scales ? "of each block" : "of A and one of B");
+}
+
 void report_print_setup(FILE *out, const report *report) {
     const options *o = report->options;
     const arithmetic arithmetic = arithmetic_of(report->step);
@@ -88,6 +101,9 @@ void report_print_setup(FILE *out, const report *report) {
         print_copies(out, report);
     }
     fputc('\n', out);
+    if (report->refused != 0) {
+        print_refused(out, report, &arithmetic);
+    }
     fflush(out);
 }
 
@@ -100,12 +116,14 @@ static const char *name_of(const report *report, int contender) {
 static void print_errors(FILE *out, const report *report) {
     const verification *verification = report->verification;
     const verdict *verdicts = verification->verdicts[PHASE_TIMED];
+    const char *separator = ";";
     fprintf(out, "error      %.3g %% of D, root mean square",
             100 * verdicts[CONTENDER_STEP].relative_error);
     for (int who = CONTENDER_OTHER; who < CONTENDERS; ++who) {
         if (has_contender(verification->contenders, who)) {
-            fprintf(out, "%s %s %.3g %%", who == CONTENDER_OTHER ? ";" : ",", name_of(report, who),
+            fprintf(out, "%s %s %.3g %%", separator, name_of(report, who),
                     100 * verdicts[who].relative_error);
+            separator = ",";
         }
     }
     fputc('\n', out);
@@ -127,8 +145,9 @@ static void print_right(FILE *out, const report *report) {
     }
     const char *again =
         report->trace != NULL ? "; the traced launch is right" : "; timed buffers checked again";
-    fprintf(out, "%s agrees%s%s\n", name_of(report, CONTENDER_OTHER),
-            report->device->emulated ? "" : "; guards intact",
+    const bool beside = has_contender(verification->contenders, CONTENDER_OTHER);
+    fprintf(out, "%s%s%s%s\n", beside ? name_of(report, CONTENDER_OTHER) : "nothing beside it",
+            beside ? " agrees" : "", report->device->emulated ? "" : "; guards intact",
             verification->made[PHASE_AFTER_TIMING] ? again : "");
     if (arithmetic_of(report->step).scaled && verification->made[PHASE_TIMED]) {
         print_errors(out, report);
@@ -192,7 +211,7 @@ static void print_time(FILE *out, const char *label, const report *report,
 }
 
 /* The share of the tensor cores' or the memory's peak, beside that of the peer: cuBLAS, or a plain
- * copy. */
+ * copy; NULL: nothing. */
 static void print_share(FILE *out, const report *report, const timing_summary *step,
                         const timing_summary *peer) {
     const bool moves = report->timing->work.bytes > 0;
@@ -210,8 +229,12 @@ static void print_share(FILE *out, const report *report, const timing_summary *s
     } else {
         fprintf(out, "tensor     %.1f %% of the tensor-core peak's cycles", 100 * step->share);
     }
-    fprintf(out, "   clock %.3f GHz   (%s", step->of[CLOCK_GHZ],
-            name_of(report, moves ? CONTENDER_COPY : CONTENDER_OTHER));
+    fprintf(out, "   clock %.3f GHz", step->of[CLOCK_GHZ]);
+    if (peer == NULL) {
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, "   (%s", name_of(report, moves ? CONTENDER_COPY : CONTENDER_OTHER));
     if (isfinite(peer->share)) {
         fprintf(out, " %.1f %%,", 100 * peer->share);
     }
@@ -221,8 +244,11 @@ static void print_share(FILE *out, const report *report, const timing_summary *s
 static void print_power(FILE *out, const char *what, const timing_summary *step, const char *other,
                         const timing_summary *beside) {
     if (isfinite(step->of[WATTS])) {
-        fprintf(out, "power      %.0f W, %.3g J per %s   (%s %.0f W, %.3g J)\n", step->of[WATTS],
-                step->of[JOULES], what, other, beside->of[WATTS], beside->of[JOULES]);
+        fprintf(out, "power      %.0f W, %.3g J per %s", step->of[WATTS], step->of[JOULES], what);
+        if (beside != NULL) {
+            fprintf(out, "   (%s %.0f W, %.3g J)", other, beside->of[WATTS], beside->of[JOULES]);
+        }
+        fputc('\n', out);
     } else {
         fputs("power      unknown: the driver's energy counter cannot be read\n", out);
     }
@@ -254,8 +280,12 @@ static void print_rival(FILE *out, const report *report, const rival *rival) {
 /* The time that each took before its first call. */
 static void print_before(FILE *out, const timing *timing) {
     const double *seconds = timing->before_seconds;
-    fprintf(out, "before     prepare %.3g ms   (starting cuBLAS %.3g ms",
-            1e3 * seconds[CONTENDER_STEP], 1e3 * seconds[CONTENDER_OTHER]);
+    fprintf(out, "before     prepare %.3g ms", 1e3 * seconds[CONTENDER_STEP]);
+    if (!has_contender(timing->contenders, CONTENDER_OTHER)) {
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, "   (starting cuBLAS %.3g ms", 1e3 * seconds[CONTENDER_OTHER]);
     if (has_contender(timing->contenders, CONTENDER_HEURISTIC) &&
         isfinite(seconds[CONTENDER_HEURISTIC])) {
         fprintf(out, ", cuBLASLt's search %.3g ms", 1e3 * seconds[CONTENDER_HEURISTIC]);
@@ -268,7 +298,12 @@ static void print_timing(FILE *out, const report *report) {
     const arithmetic arithmetic = arithmetic_of(report->step);
     const family *family = arithmetic.family;
     const timing_summary step = timing_summarize(timing, CONTENDER_STEP, report->device);
-    const timing_summary peer = timing_summarize(timing, family->peer, report->device);
+    const bool has_peer = has_contender(timing->contenders, family->peer);
+    timing_summary summary;
+    const timing_summary *peer = has_peer ? &summary : NULL;
+    if (has_peer) {
+        summary = timing_summarize(timing, family->peer, report->device);
+    }
     print_time(out, "time", report, &step);
     for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
         if (has_contender(timing->contenders, rival->who)) {
@@ -278,10 +313,10 @@ static void print_timing(FILE *out, const report *report) {
     if (!arithmetic.moves && timing->protocol == PROTOCOL_CALL) {
         print_before(out, timing);
     } else {
-        print_share(out, report, &step, &peer);
+        print_share(out, report, &step, peer);
     }
     if (timing->protocol == PROTOCOL_SUSTAINED) {
-        print_power(out, family->launch, &step, name_of(report, family->peer), &peer);
+        print_power(out, family->launch, &step, name_of(report, family->peer), peer);
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct report {
     size_t copies;
     size_t operand_bytes;     /* A, B, C and D of one copy */
     const char *const *names; /* [CONTENDERS] */
+    unsigned refused;         /* contender_set: those that do not take the problem */
     const verification *verification;
     timing *timing;       /* NULL if nothing was timed */
     emulation *emulation; /* NULL on a GPU, or if something is wrong */

@@ -93,8 +93,18 @@ static uint64_t wrong_elements(const verdict *verdict) {
     return verdict->wrong > verdict->not_finite ? verdict->wrong : verdict->not_finite;
 }
 
-static void write_verdict(json *json, const char *key, const verification *verification,
+/* What narrow sums lose. */
+static void write_error(json *json, const report *report, int who) {
+    const verification *verification = report->verification;
+    if (arithmetic_of(report->step).scaled && verification->made[PHASE_TIMED]) {
+        json_double(json, "relative_error",
+                    verification->verdicts[PHASE_TIMED][who].relative_error);
+    }
+}
+
+static void write_verdict(json *json, const char *key, const report *report,
                           enum check_phase phase) {
+    const verification *verification = report->verification;
     if (!verification->made[phase]) {
         json_null(json, key);
         return;
@@ -107,6 +117,7 @@ static void write_verdict(json *json, const char *key, const verification *verif
         json_unsigned(json, "integer_range", (uint64_t)verification->integers.range);
     } else if (phase == PHASE_TIMED && verdict->kind != CHECK_WORDS) {
         json_double(json, "max_error_over_bound", verdict->max_error_over_bound);
+        write_error(json, report, CONTENDER_STEP);
     }
     json_object_end(json);
 }
@@ -130,6 +141,7 @@ static void write_opinion(json *json, const report *report, const rival *rival) 
         const bool made = report->verification->made[phase];
         json_double(json, key, made ? (double)wrong_elements(verdict) : NAN);
     }
+    write_error(json, report, rival->who);
     json_object_end(json);
 }
 
@@ -148,15 +160,15 @@ static void write_verification(json *json, const report *report) {
     json_bool(json, "verified", verification_right(verification));
     json_string(json, "check", check_extent_name(report->options->check));
     write_digest(json, verification);
-    write_verdict(json, "exact", verification, PHASE_EXACT);
-    write_verdict(json, family->timed_key, verification, PHASE_TIMED);
+    write_verdict(json, "exact", report, PHASE_EXACT);
+    write_verdict(json, family->timed_key, report, PHASE_TIMED);
     for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
         /* Nothing is recorded of an early launch but its times. */
         if (has_contender(verification->contenders, rival->who) && rival->who != CONTENDER_EARLY) {
             write_opinion(json, report, rival);
         }
     }
-    write_verdict(json, "after_timing", verification, PHASE_AFTER_TIMING);
+    write_verdict(json, "after_timing", report, PHASE_AFTER_TIMING);
     json_bool(json, "guards_intact", verification->guards_intact);
     if (report->device->emulated) {
         json_string(json, "policies", verification->orders);

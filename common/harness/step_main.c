@@ -59,6 +59,7 @@ static bool run_shape(program *program, const options *o, bool is_trial, const c
                      .copies = workload.copies,
                      .operand_bytes = workload_operand_bytes(&workload),
                      .names = workload.contenders.names,
+                     .refused = workload.refused,
                      .verification = &verification};
     if (!is_trial) {
         report_print_setup(stdout, &report);

@@ -129,6 +129,21 @@ static void open_contenders(workload *workload, contender_set set) {
     }
 }
 
+/* Without those that do not take the problem, of which the first copy tells. */
+static void leave_out_refused(workload *workload) {
+    for (int who = 0; who < CONTENDERS; ++who) {
+        const double begin = monotonic_seconds();
+        if (has_contender(workload->contenders.set, who) && !is_step(who)) {
+            if (!second_opinion_takes(workload->second_opinion[who],
+                                      &workload->copy[0].problem[who])) {
+                workload->refused |= 1U << who;
+            }
+            workload->before_seconds[who] += monotonic_seconds() - begin;
+        }
+    }
+    workload->contenders.set &= ~workload->refused;
+}
+
 static void prepare_step(workload *workload, operand_copy *copy, int who) {
     const double begin = monotonic_seconds();
     const int status = workload->step->prepare(&copy->problem[who], &copy->state[who]);
@@ -212,6 +227,7 @@ void workload_open(workload *workload, const step *step, const device *device, c
     for (size_t i = 0; i < workload->copies; ++i) {
         open_copy(workload, &workload->copy[i], o, &sizes);
     }
+    leave_out_refused(workload);
 }
 
 void workload_close(workload *workload) {

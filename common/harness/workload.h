@@ -31,6 +31,7 @@ typedef struct workload {
     size_t copies;
     operand_copy *copy;    /* [copies] */
     contenders contenders; /* that there are */
+    contender_set refused; /* that were wanted, but do not take the problem */
     char early_name[64];
     double before_seconds[CONTENDERS]; /* what each took to get ready, once: the step's prepare of
                                         * the first copy, or the start of its library */

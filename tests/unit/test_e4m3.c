@@ -1,5 +1,5 @@
 /* e4m3, its sums on the tensor cores as e4m3.h has them, worked out by hand; what the harness makes
- * of them; and vectors that a GPU gave, if some are recorded. */
+ * of them; and vectors that a GPU gave. */
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
@@ -377,7 +377,7 @@ static void as_recorded(void) {
 static void recorded_vectors(void) {
     glob_t found;
     if (glob("bench/results/instructions/e4m3-*.txt", 0, NULL, &found) != 0) {
-        skip_case("recorded sums", "none are recorded yet: test_e4m3-gpu --record on a GPU");
+        skip_case("recorded sums", "none lie here: test_e4m3-gpu --record on a GPU");
         return;
     }
     for (size_t i = 0; i < found.gl_pathc; ++i) {

@@ -21,6 +21,8 @@ static const step V07 = {.name = "v07", .idea = "raw mbarrier", .computes = GEMM
 static const step A06 = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
 static const step A01 = {.name = "a01", .computes = ADDMM_FP16};
 static const step T02 = {.name = "t02", .idea = "a transpose", .computes = TRANSPOSE_FP32};
+static const step F03 = {
+    .name = "f03", .computes = GEMM_FP8, .promotion = 128, .block_scales = true};
 static double seconds[] = {1e-3, 1e-3};
 static double cublas_seconds[] = {2e-3, 2e-3};
 static double half_seconds[] = {5e-4, 5e-4};
@@ -61,6 +63,8 @@ static emulation counted = {.order = "eager",
 static const char *const PRODUCTS[CONTENDERS] = {[CONTENDER_OTHER] = "cuBLAS",
                                                  [CONTENDER_NARROW_SUMS] = "cuBLAS with fp16 sums",
                                                  [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
+static const char *const FP8[CONTENDERS] = {
+    [CONTENDER_OTHER] = "cuBLASLt", [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
 static const char *const MOVERS[CONTENDERS] = {
     [CONTENDER_OTHER] = "cublasSgeam", [CONTENDER_COPY] = "the device copy"};
 static const char *const HOST[CONTENDERS] = {[CONTENDER_OTHER] = "the host product"};
@@ -150,6 +154,35 @@ static void searched(void) {
                                     .winner = {.number = 7, .name = "algorithm 66, tile 20"},
                                     .count = 2,
                                     .tried = {{.number = 7}, {.seconds = 6e-4}}};
+}
+
+static void of_8_bits(void) {
+    run.step = &F03;
+    run.names = FP8;
+    result.verdicts[PHASE_TIMED][CONTENDER_STEP].relative_error = 0.00125;
+    result.verdicts[PHASE_TIMED][CONTENDER_OTHER].relative_error = 0.5;
+}
+
+static void refused(void) {
+    of_8_bits();
+    run.refused = 1U << CONTENDER_OTHER | 1U << CONTENDER_HEURISTIC;
+    result.contenders = times.contenders = 1U << CONTENDER_STEP;
+    result.verdicts[PHASE_TIMED][CONTENDER_OTHER].wrong = 1; /* not looked at */
+    for (int i = 0; i < MEASURES; ++i) {
+        times.samples[CONTENDER_OTHER].of[i] = NULL;
+    }
+}
+
+static void refused_sustained(void) {
+    refused();
+    times.protocol = PROTOCOL_SUSTAINED;
+    times.samples[CONTENDER_STEP].of[WATTS] = times.samples[CONTENDER_STEP].of[JOULES] =
+        cublas_seconds;
+}
+
+static void refused_calls(void) {
+    refused();
+    times.protocol = PROTOCOL_CALL;
 }
 
 static void moved(void) {
@@ -261,6 +294,22 @@ static const row ROWS[] = {
       "\"cublaslt\": {\n      \"exact_wrong\": 0",
       "\"winner\": {\n        \"number\": 7,\n        \"name\": \"algorithm 66, tile 20\"",
       "!fp16_sums"}},
+    {"the errors of FP8, printed and in the JSON",
+     of_8_bits,
+     {"error      0.125 % of D, root mean square; cuBLASLt 50 %\n",
+      "\"max_error_over_bound\": 0.25,\n      \"relative_error\": 0.00125\n",
+      "\"after_timing_wrong\": 0,\n      \"relative_error\": 0.5\n", "!without "}},
+    {"a shape that cuBLASLt does not take",
+     refused,
+     {"without    cuBLASLt, cuBLASLt's best: cuBLASLt does not take this shape with a scale of "
+      "each "
+      "block\n",
+      "of the bound; nothing beside it; guards intact;",
+      "error      0.125 % of D, root mean square\n", "time       1 ms  800.0 TFLOPS",
+      "of the tensor-core peak's cycles   clock 1.500 GHz\n", "\"relative_error\": 0.00125",
+      "\"step\": {\n      \"seconds\"", "!\"cublas\": {", "!ratio"}},
+    {"its power", refused_sustained, {"power      0 W, 0.002 J per GEMM\n", "!\"cublas\": {"}},
+    {"its calls", refused_calls, {"before     prepare 0 ms\n", "!\"cublas\": {"}},
     {"the lines of what moves words",
      moved,
      {"problem    m=128 n=256, fp32, transposed\n",

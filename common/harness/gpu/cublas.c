@@ -65,6 +65,10 @@ second_opinion *second_opinion_open(const step *step, int contender, struct CUst
     return cublas;
 }
 
+bool second_opinion_takes(second_opinion *cublas, const problem *problem) {
+    return cublas->computes != GEMM_FP8 || lt_matmul_takes(cublas->matmul, problem);
+}
+
 lt_matmul *cublas_matmul(const second_opinion *cublas) { return cublas->matmul; }
 
 void second_opinion_close(second_opinion *cublas) {

@@ -33,6 +33,9 @@ lt_matmul *cublas_matmul(const second_opinion *opinion);
 lt_matmul *lt_matmul_open(const step *step, bool fast, struct CUstream_st *stream);
 void lt_matmul_close(lt_matmul *matmul);
 
+/* Whether cuBLASLt's heuristic returns any algorithm for the problem. */
+bool lt_matmul_takes(lt_matmul *matmul, const problem *problem);
+
 /* Starts the computation on the stream, by the algorithm that was chosen: cuBLASLt's first choice,
  * unless the functions below choose another. Sums and partial sums stay in fp32. */
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);

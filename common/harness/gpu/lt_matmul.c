@@ -90,21 +90,21 @@ static void set_attribute(lt_matmul *matmul, cublasLtMatmulDescAttributes_t attr
                  "describing a product to cuBLASLt");
 }
 
-/* Whether the tensor cores' sums are added up in fp32, and whether each block has a scale: cuBLASLt
- * can from 12.9 on. (cuBLAS documentation: 1D and 2D Block Scaling for FP8.) */
+/* The cuBLAS from which cuBLASLt has them. (Its documentation: 1D and 2D Block Scaling for FP8.) */
+#define FIRST_WITH_BLOCK_SCALES 120900
+
+/* Whether the tensor cores' sums are added up in fp32, and whether each block has a scale. */
 static void describe_fp8(lt_matmul *matmul) {
     const int8_t fast = matmul->fast;
     set_attribute(matmul, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
     if (!matmul->block_scales) {
         return;
     }
-#if CUBLAS_VERSION >= 120900
+#if CUBLAS_VERSION >= FIRST_WITH_BLOCK_SCALES
     const int32_t of_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
     const int32_t of_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
     set_attribute(matmul, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &of_b, sizeof of_b);
     set_attribute(matmul, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &of_a, sizeof of_a);
-#else
-    end_with(STATUS_CANNOT_RUN, "block scales need cuBLAS 12.9 or later");
 #endif
 }
 
@@ -163,15 +163,24 @@ static void take_shape(lt_matmul *matmul, const problem *problem) {
                                                       CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                                                       &reductions, sizeof reductions),
                  what);
-    cublas_check(cublasLtMatmulAlgoGetHeuristic(matmul->handle, matmul->operation, matmul->b,
-                                                matmul->a, matmul->d, matmul->d, preference,
-                                                MOST_HEURISTICS, found, &count),
-                 what);
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        matmul->handle, matmul->operation, matmul->b, matmul->a, matmul->d, matmul->d, preference,
+        MOST_HEURISTICS, found, &count);
+    const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED; /* the others are failures */
+    cublas_check(refused ? CUBLAS_STATUS_SUCCESS : status, what);
     (void)cublasLtMatmulPreferenceDestroy(preference);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count && !refused; ++i) {
         append(matmul, &found[i].algo);
     }
     matmul->heuristics = matmul->count;
+}
+
+bool lt_matmul_takes(lt_matmul *matmul, const problem *problem) {
+    if (matmul->block_scales && CUBLAS_VERSION < FIRST_WITH_BLOCK_SCALES) {
+        return false;
+    }
+    take_shape(matmul, problem);
+    return matmul->heuristics > 0;
 }
 
 /* ---- every configuration */
