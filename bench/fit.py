@@ -6,9 +6,9 @@
 
 `measure` times all kernels of a rung that chooses, by build/kernels/kernels (make does not build it
 by itself: make build/kernels/kernels build/kernels/model.so), at shapes in the spelling of make
-ladder. `fit` needs no GPU: it changes one constant after the other as long as the predicted times of
-all kernels come closer to the measured ones, prints the constants as the header has them, and says
-what the choice costs against the fastest kernel: at the shapes that it was fitted to, and at those
+ladder. `fit` needs no GPU: in a minute or two it finds constants with which predicted times come
+close to measured ones, most of all among the fastest kernels of a shape, prints them as the header
+has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted to, and at those
 of --judge. With --constants it only judges the header's.
 Only Python's standard library is needed.
 """
@@ -18,9 +18,10 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import random
 import re
 import subprocess
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 
 from bench import process, shapes
@@ -35,9 +36,8 @@ NAME = re.compile(
 )
 CLUSTERS = re.compile(r"(\d+) clusters of 2 CTAs, (\d+) of 4")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
-KEPT = ("least_k_tile", "latency", "wgmma_rows", "l2_share")
-CLOSE = 0.1  # a logarithm: beyond it an error counts by its size, not by its square
-ROUNDS, LEAST_STEP = 40, 0.003
+KEPT = ("latency",)
+TRIES, STEP = 12000, 0.15  # of constants; of their logarithms, at first
 
 
 class Point(ctypes.Structure):
@@ -64,6 +64,7 @@ class Model:
     def __init__(self, library=LIBRARY):
         self.library = ctypes.CDLL(str(library))
         self.names = list(constants())
+        self.library.model_loss.restype = ctypes.c_double
         if self.library.model_constants() != len(self.names):
             raise ValueError(f"{library} was built from another header: build it again")
 
@@ -71,11 +72,13 @@ class Model:
         for point in points:
             self.library.model_plan(ctypes.byref(point))
 
+    def given(self, values):
+        return (ctypes.c_double * len(self.names))(*(values[name] for name in self.names))
+
     def cycles(self, values, points):
         """The cycles of each point with these constants."""
-        given = (ctypes.c_double * len(self.names))(*(values[name] for name in self.names))
         found = (ctypes.c_double * len(points))()
-        self.library.model_cycles(given, points, len(points), found)
+        self.library.model_cycles(self.given(values), points, len(points), found)
         return found
 
 
@@ -90,90 +93,141 @@ def kernel_of(words):
 
 
 class Times:
-    """What was measured, of some files: a point for each kernel and shape, and its seconds."""
+    """What was measured, of some files: a point for each plan and shape, and its cycles of the SMs'
+    highest clock. A kernel's number that cuts has no point where there is nothing to cut."""
 
     def __init__(self, model, paths):
-        self.points, self.seconds, self.of, self.hertz, self.chosen = [], [], [], [], {}
+        self.model, rows = model, []
         for path in paths:
-            self.read(json.loads(Path(path).read_text()), Path(path).name)
-        self.points = (Point * len(self.points))(*self.points)
-        model.plan(self.points)
+            rows += self.read(json.loads(Path(path).read_text()), Path(path).name)
+        points = (Point * len(rows))(*(point for _, _, point in rows))
+        cuts = [point.cut for point in points]
+        model.plan(points)
+        kept = [i for i, (cut, point) in enumerate(zip(cuts, points)) if cut == point.cut]
+        self.points = (Point * len(kept))(*(points[i] for i in kept))
+        self.measured = (ctypes.c_double * len(kept))(*(rows[i][1] for i in kept))
+        self.of = [rows[i][0] for i in kept]
+        self.shapes = [(shape, len(list(same))) for shape, same in groupby(self.of)]
+        ends = accumulate(count for _, count in self.shapes)
+        self.starts = (ctypes.c_int * (len(self.shapes) + 1))(0, *ends)
+        self.room = (ctypes.c_double * len(kept))()
 
-    def read(self, record, name):
+    @staticmethod
+    def read(record, name):
+        """[((file, shape), cycles, a point's fields)]"""
         if record.get("kind") != "kernels" or "kernels" not in record:
             raise ValueError(f"{name}: not measured by `python3 -m bench.fit measure`")
         gpu, hertz = record["gpu"], record["highest_hertz"]
-        card = (
-            gpu["sms"],
-            *record["clusters"],
-            gpu["l2_bytes"],
-            gpu["memory_bytes_per_second"] / hertz,
-        )
+        memory = gpu["memory_bytes_per_second"] / hertz
+        card = (gpu["sms"], *record["clusters"], gpu["l2_bytes"], memory)
         kernels = [kernel_of(words) for words in record["kernels"]]
         # A rung that can cut its last wave has two numbers for each kernel: whole and cut.
         forms = 2 if kernels[::2] == kernels[1::2] else 1
-        for text, measured in record["shapes"].items():
-            shape = [int(number) for number in text.split("x")]
-            self.chosen[name, text] = measured["chosen"] - 1
-            for number, seconds in measured["seconds"].items():
-                place = int(number) - 1
-                self.points.append((*kernels[place], *shape, *card, forms, place % forms, 0))
-                self.seconds.append(median(seconds))
-                self.of.append((name, text))
-                self.hertz.append(hertz)
+        return [
+            (
+                (name, text),
+                median(seconds) * hertz,
+                (
+                    *kernels[int(number) - 1],
+                    *map(int, text.split("x")),
+                    *card,
+                    forms,
+                    (int(number) - 1) % forms,
+                    0,
+                ),
+            )
+            for text, measured in record["shapes"].items()
+            for number, seconds in measured["seconds"].items()
+        ]
 
-    def errors(self, model, values):
+    def loss(self, values):
+        """How bad these constants are: model.c says in what way."""
+        given, count = self.model.given(values), len(self.shapes)
+        library = self.model.library
+        return library.model_loss(given, self.points, self.starts, count, self.measured, self.room)
+
+    def errors(self, values):
         """The logarithms of predicted by measured times."""
-        found = zip(model.cycles(values, self.points), self.hertz, self.seconds)
-        return [math.log(cycles / hertz / seconds) for cycles, hertz, seconds in found]
+        found = self.model.cycles(values, self.points)
+        return [math.log(cycles / measured) for cycles, measured in zip(found, self.measured)]
 
-    def costs(self, model, values):
+    def costs(self, values):
         """[(what the choice takes more than the fastest kernel, the shape)]"""
-        cycles, costs = model.cycles(values, self.points), []
-        for shape, places in groupby(range(len(self.of)), key=self.of.__getitem__):
-            places = list(places)
-            taken = min(places, key=cycles.__getitem__)
-            fastest = min(places, key=self.seconds.__getitem__)
-            costs.append((self.seconds[taken] / self.seconds[fastest] - 1, shape))
+        cycles, costs = self.model.cycles(values, self.points), []
+        for (shape, _), first, end in zip(self.shapes, self.starts, self.starts[1:]):
+            taken = min(range(first, end), key=cycles.__getitem__)
+            costs.append((self.measured[taken] / min(self.measured[first:end]) - 1, shape))
         return costs
 
 
-def loss(errors):
-    """The mean of their squares; of large ones what a line adds that goes on from there."""
-    sizes = (abs(error) for error in errors)
-    return sum(e * e if e < CLOSE else CLOSE * (2 * e - CLOSE) for e in sizes) / len(errors)
+def fit(times, values, tries=TRIES):
+    """The constants that an evolution strategy finds: it draws their logarithms about a mean, moves
+    the mean towards the better half, and widens or narrows each one's spread by how far that half
+    went (sep-CMA-ES: Ros and Hansen, 2008)."""
+    names = [name for name in values if name not in KEPT]
+    draw, count = random.Random(1).gauss, len(names)
+    population = 8 + 3 * round(math.log(count))
+    weights = [math.log(population / 2 + 0.5) - math.log(i + 1) for i in range(population // 2)]
+    weights = [weight / sum(weights) for weight in weights]
+    parents = 1 / sum(weight * weight for weight in weights)
+    path_rate = (parents + 2) / (count + parents + 5)
+    rank_one = 2 / ((count + 1.3) ** 2 + parents) * (count + 2) / 3
+    rank_all = 2 * (parents - 2 + 1 / parents) / ((count + 2) ** 2 + parents) * (count + 2) / 3
+    usual = math.sqrt(count) * (1 - 1 / (4 * count) + 1 / (21 * count * count))
+    mean, path, long_path, spread, step = (
+        [0.0] * count,
+        [0.0] * count,
+        [0.0] * count,
+        [1.0] * count,
+        STEP,
+    )
+    best, least = dict(values), times.loss(values)
+    for _ in range(0, tries, population):
+        drawn = []
+        for _ in range(population):
+            moves = [draw(0, 1) * math.sqrt(one) for one in spread]
+            tried = {
+                **values,
+                **{
+                    name: values[name] * math.exp(at + step * move)
+                    for name, at, move in zip(names, mean, moves)
+                },
+            }
+            drawn.append((times.loss(tried), moves, tried))
+        drawn.sort(key=lambda one: one[0])
+        if drawn[0][0] < least:
+            least, best = drawn[0][0], drawn[0][2]
+        moved = [
+            sum(weight * one[1][i] for weight, one in zip(weights, drawn)) for i in range(count)
+        ]
+        mean = [at + step * move for at, move in zip(mean, moved)]
+        turn = math.sqrt(path_rate * (2 - path_rate) * parents)
+        path = [
+            (1 - path_rate) * old + turn * move / math.sqrt(one)
+            for old, move, one in zip(path, moved, spread)
+        ]
+        length = math.sqrt(sum(old * old for old in path))
+        follows = length / usual < 1.4 + 2 / (count + 1)
+        long_rate = 4 / (count + 4)
+        turn = follows * math.sqrt(long_rate * (2 - long_rate) * parents)
+        long_path = [(1 - long_rate) * old + turn * move for old, move in zip(long_path, moved)]
+        for i in range(count):
+            among = sum(weight * one[1][i] ** 2 for weight, one in zip(weights, drawn))
+            spread[i] *= 1 - rank_one - rank_all
+            spread[i] += rank_one * long_path[i] ** 2 + rank_all * among
+        step *= math.exp(path_rate / (1 + path_rate) * (length / usual - 1))
+    return best
 
 
-def fit(model, times, values):
-    """The constants, each changed as long as that brings the times closer."""
-    values, least = dict(values), loss(times.errors(model, values))
-    steps = {name: 0.2 for name in values if name not in KEPT}
-    for _ in range(ROUNDS):
-        for name, step in list(steps.items()):
-            for factor in (1 + step, 1 / (1 + step)):
-                tried = {**values, name: values[name] * factor}
-                found = loss(times.errors(model, tried))
-                if found < least:
-                    values, least = tried, found
-                    steps[name] = 1.5 * step
-                    break
-            else:
-                steps[name] = step / 2
-        if max(steps.values()) < LEAST_STEP:
-            break
-    return values
-
-
-def report(model, times, values, what):
+def report(times, values, what):
     """Prints how far the model is off, and what the choice costs."""
-    errors, costs = times.errors(model, values), times.costs(model, values)
+    errors, costs = times.errors(values), times.costs(values)
     mean = math.exp(sum(math.log1p(cost) for cost, _ in costs) / len(costs)) - 1
     worst, (name, shape) = max(costs)
     print(
         f"{what}: {len(costs)} shapes, {len(errors)} times; predicted times are off by "
-        f"{median([abs(error) for error in errors]):.1%} (median), {math.sqrt(loss(errors)):.1%} "
-        f"(root mean square);\n  the choice costs {mean:.2%} (geometric mean), at worst {worst:.1%} "
-        f"at {shape} ({name})"
+        f"{median([abs(error) for error in errors]):.1%} (median);\n  the choice costs {mean:.2%} "
+        f"(geometric mean), at worst {worst:.1%} at {shape} ({name})"
     )
 
 
@@ -186,7 +240,9 @@ def measure(options):
     command = [options.program, "--json", options.out, "--rounds", str(options.rounds), *words]
     subprocess.run(command, check=True)
     record = json.loads(Path(options.out).read_text())
-    Path(options.out).write_text(json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n")
+    Path(options.out).write_text(
+        json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n"
+    )
 
 
 def fit_main(arguments):
@@ -207,12 +263,12 @@ def fit_main(arguments):
         return 0
     model, values = Model(), constants()
     times = Times(model, options.times)
-    report(model, times, values, "the header's constants")
+    report(times, values, "the header's constants")
     if not options.constants:
-        values = fit(model, times, values)
-        report(model, times, values, "fitted")
+        values = fit(times, values)
+        report(times, values, "fitted")
     if options.judge:
-        report(model, Times(model, options.judge), values, "not fitted to")
+        report(Times(model, options.judge), values, "not fitted to")
     print("\n".join(f"    .{name} = {value:.4g}," for name, value in values.items()))
     return 0
 

@@ -26,7 +26,7 @@ enum { SCHEMA = 1, MOST_COPIES_HERE = 64, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 12
 enum { MOST_ROUNDS = 20, ERROR_SIZE = 512 };
 static const double LEAST_SECONDS = 0.4e-3; /* of timed launches */
 static const double IDLE_SECONDS = 3e-3;
-static const double SLOW = 1.5; /* times as long as the fastest kernel so far */
+static const double SLOW = 1.5;          /* times as long as the fastest kernel so far */
 static const double OPERAND_BYTES = 8e9; /* of all copies, at most */
 
 typedef struct session {

@@ -59,14 +59,14 @@ typedef struct tile_gpu {
 
 /* What it doesn't know: bench/fit.py fits these to the times of all kernels. Cycles are an SM's. */
 typedef struct tile_constants {
-    double start;         /* cycles of a launch until the first loads have landed */
-    double least_k_tile;  /* cycles of a k-tile at least: barriers, and a wgmma's latency */
-    double latency;       /* cycles from a request to its bytes */
-    double wgmma_rows;    /* cycles in which a wgmma reads its 64 rows from shared memory */
-    double pair_start;    /* cycles more of a launch with pairs ... */
-    double four_start;    /* ... and with clusters of four */
-    double pair;          /* how much longer a k-tile of a pair takes: two CTAs wait ... */
-    double four;          /* ... and of four */
+    double start;        /* cycles of a launch until the first loads have landed */
+    double least_k_tile; /* cycles of a k-tile at least: barriers, and a wgmma's latency */
+    double latency;      /* cycles from a request to its bytes */
+    double wgmma_rows;   /* cycles in which a wgmma reads its 64 rows from shared memory */
+    double pair_start;   /* cycles more of a launch with pairs ... */
+    double four_start;   /* ... and with clusters of four */
+    double pair; /* of a cluster's loads: the part that the L2 is busy with, of two CTAs ... */
+    double four; /* ... and of four */
     double port_bytes;    /* that an SM loads from the L2 in a cycle, if no other one does */
     double aligned_bytes; /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
                            * multiple of 128 bytes apart ... */
@@ -89,48 +89,48 @@ typedef struct tile_constants {
     double sum_column;    /* the same for reading and adding it */
     double sum_start;     /* cycles until the last part's CTA knows that it is the last */
     double copy_start;    /* cycles of the launch that copies operands to a workspace */
-    double blend;         /* exponent: how little two limits add if they are close */
+    double blend;         /* exponent: how little two limits add if they are close: the tensor cores
+                           * and the loads ... */
     double price_multiply; /* cycles that the clock loses for a cycle of all tensor cores */
     double price_byte;     /* the same for a byte that every SM receives */
-    double blend_dram;
+    double blend_dram;     /* ... the SMs and DRAM */
 } tile_constants;
 
-/* First values, from bursts of kernels with one tile: the family has not been timed. What those
- * don't do is a guess: part_column, sum_column, sum_start, copy_start, end_plain; so are
- * least_k_tile, latency, wgmma_rows and l2_share. */
+/* Fitted by bench/fit.py to an H200's times of all kernels at 64 shapes, most of them of the first
+ * seed. `latency` is a guess. */
 static const tile_constants TILE_CONSTANTS = {
-    .start = 7849,
-    .least_k_tile = 213.6,
+    .start = 7796,
+    .least_k_tile = 225.4,
     .latency = 1200,
-    .wgmma_rows = 23.21,
-    .pair_start = 1329,
-    .four_start = 870.5,
-    .pair = 0.9563,
-    .four = 0.8886,
-    .port_bytes = 76.68,
-    .aligned_bytes = 37747,
-    .sector_bytes = 8099,
-    .ragged_bytes = 4048,
-    .outside_row = 6.077,
-    .dram_share = 0.9384,
-    .dram_write = 0.9454,
-    .l2_share = 2.694,
-    .end_column = 1.237,
-    .end_line = 7.299,
-    .end_turns = 0.9451,
-    .dram_port = 53.36,
-    .write_swapped = 1.252,
-    .end_ragged = 0.8949,
-    .write_ragged = 1.947,
-    .end_plain = 2,
-    .part_column = 27.1,
-    .sum_column = 10.46,
-    .sum_start = 6205,
-    .copy_start = 6000,
-    .blend = 2.509,
-    .price_multiply = 0.01595,
-    .price_byte = 0.006437,
-    .blend_dram = 3.446,
+    .wgmma_rows = 23.57,
+    .pair_start = 2332,
+    .four_start = 815.7,
+    .pair = 0.5443,
+    .four = 0.6039,
+    .port_bytes = 67.67,
+    .aligned_bytes = 190000,
+    .sector_bytes = 8556,
+    .ragged_bytes = 4172,
+    .outside_row = 5.575,
+    .dram_share = 0.9478,
+    .dram_write = 0.9602,
+    .l2_share = 2.248,
+    .end_column = 3.262,
+    .end_line = 5.405,
+    .end_turns = 0.8438,
+    .dram_port = 145.1,
+    .write_swapped = 1.244,
+    .end_ragged = 1.124,
+    .write_ragged = 1.812,
+    .end_plain = 6.723,
+    .part_column = 24.94,
+    .sum_column = 11.46,
+    .sum_start = 6133,
+    .copy_start = 419.2,
+    .blend = 1.847,
+    .price_multiply = 0.02405,
+    .price_byte = 0.005476,
+    .blend_dram = 3.431,
 };
 
 /* What a plan costs: cycles, and where they go. The parts add up to `cycles`. */
@@ -225,11 +225,10 @@ static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *sh
                                                : c->ragged_bytes;
     const double port = (rows + columns) * (2 * TILE_K) / c->port_bytes +
                         tile_outside(kernel, shape) * c->outside_row;
-    const double loads = tile_load_bytes(kernel, rows, columns) * ctas / delivered;
+    const double shared = kernel->cluster == 1 ? 1 : kernel->cluster == 2 ? c->pair : c->four;
+    const double loads = tile_load_bytes(kernel, rows, columns) * ctas / delivered * shared;
     const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
-    const double cycles =
-        tile_blend(fmax(tile_multiply(kernel, c), fmax(waits, port)), loads, c->blend);
-    return cycles * (kernel->cluster == 1 ? 1 : kernel->cluster == 2 ? c->pair : c->four);
+    return tile_blend(fmax(tile_multiply(kernel, c), fmax(waits, port)), loads, c->blend);
 }
 
 /* The columns of the boxes in which TMA stores a tile (tile_store.cuh). */
@@ -432,25 +431,23 @@ enum tile_forms { TILE_WHOLE = 1, TILE_WHOLE_AND_CUT = 2 };
 /* Stores the `wanted` best plans over a table of kernels, the best first, and returns how many
  * there are: over all numbers, from 1 on, if `number` is 0, else of that one alone, whose tiles
  * stay whole if they can't be cut. TMA takes rows that are multiples of 16 bytes apart; others are
- * copied, and may be where rows are no multiple of 32 bytes apart. */
+ * copied. */
 static inline int tile_choose(tile_plan *plans, int wanted, const tile_kernel *kernels, int count,
                               enum tile_forms forms, int number, const tile_shape *shape,
                               const tile_gpu *gpu, const tile_constants *c) {
     const int first = number > 0 ? number - 1 : 0;
     const int end = number > 0 ? number : count * (int)forms;
-    const int most_copies = forms == TILE_WHOLE_AND_CUT && shape->k % 16 > 0;
     int found = 0;
-    for (int i = first; i < end; ++i)
-        for (int copied = shape->k % 8 > 0; copied <= most_copies; ++copied) {
-            const bool cut = i % (int)forms > 0;
-            tile_plan plan;
-            plan.number = i + 1;
-            plan.kernel = i / (int)forms;
-            plan.pitch = copied ? tile_copied_pitch(shape->k) : shape->k;
-            tile_make_plan(&plan, &kernels[plan.kernel], shape, gpu, c, cut);
-            if (cut == plan.cut || number > 0)
-                found = tile_rank(plans, found, wanted, &plan);
-        }
+    for (int i = first; i < end; ++i) {
+        const bool cut = i % (int)forms > 0;
+        tile_plan plan;
+        plan.number = i + 1;
+        plan.kernel = i / (int)forms;
+        plan.pitch = shape->k % 8 == 0 ? shape->k : tile_copied_pitch(shape->k);
+        tile_make_plan(&plan, &kernels[plan.kernel], shape, gpu, c, cut);
+        if (cut == plan.cut || number > 0)
+            found = tile_rank(plans, found, wanted, &plan);
+    }
     return found;
 }
 

@@ -8,7 +8,7 @@
 #include "emulator/tma.h"
 
 // A prefetch: nothing that a program can see.
-DEVICE void tensor_map_prefetch(const TensorMap *) {}
+DEVICE void tensor_map_prefetch(const TensorMap *map) { (void)map; }
 
 // A load of a two-dimensional box into the own CTA.
 DEVICE void tma_load_2d(void *tile, const TensorMap *map, int column, int row, uint64_t *barrier,
