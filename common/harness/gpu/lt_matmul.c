@@ -141,12 +141,14 @@ static void describe_product(lt_matmul *matmul, const problem *problem) {
 
 /* Describes the product and requests its algorithms, once. cuBLASLt takes the alignment of rows
  * from the layouts, and assumes that a matrix begins at a multiple of 256 bytes, which is so here.
- * Where k is split, partial sums are not to be rounded to the output's format before they are
- * added: the rungs do not do that either. */
+ * Where k is split, partial sums are not to be rounded to 16 bits: the rungs do not do that either.
+ * INPLACE adds them up in the output, so only in an fp32 one. What does not split k has no bit in
+ * the mask and passes. (cuBLAS documentation: cublasLtReductionScheme_t.) */
 static void take_shape(lt_matmul *matmul, const problem *problem) {
     static const char what[] = "asking cuBLASLt for its algorithms";
-    const uint32_t reductions =
-        (uint32_t)CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    const uint32_t in_fp32 = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    const uint32_t in_output = CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    const uint32_t reductions = output_type(matmul) == CUDA_R_32F ? in_fp32 | in_output : in_fp32;
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found[MOST_HEURISTICS];
     int count = 0;
