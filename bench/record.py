@@ -39,7 +39,7 @@ FITTED = "16384x4096x256,12288x3072x512,6144x4096x2048"
 ROWS = "16x8192x8192,1x8192x8192,16x4096x14336,64x4096x14336,128x4736x15296"
 ODD = "16x8191x8191,1x8193x8191,16x4097x14335,64x4095x14337,128x4737x15295,2047x2049x2051"
 # The variants, but for those of the rungs that are measured at shapes of their own; and their rungs.
-OF_OTHER_SHAPES = ("v18", "v19", "v20", "v21", "v23")
+OF_OTHER_SHAPES = ("v18", "v19", "v20", "v21")
 VARIED = {path.stem for path in (BENCH / "variants").glob("v*.patch")}
 VARIED = {name for name in VARIED if recorded.rung_of(name) not in OF_OTHER_SHAPES}
 TRIED = ",".join(sorted(VARIED | {recorded.rung_of(name) for name in VARIED}))
@@ -107,7 +107,7 @@ RUNS = (
     Run(
         "judged",
         "all of these from another seed: to judge, not to tune by",
-        "--sizes aligned:2,any:2,rows:2,few,odd:2",
+        "--sizes aligned:3,any:3,rows:3,few,odd:3",
         "bench.sweep",
         apart=True,
     ),
@@ -154,9 +154,9 @@ RUNS = (
     ),
     Run(
         "few-rows-variants",
-        "the same, and small products, with variants of v19, v20 and v23",
+        "the same, and small products, with variants of v19 and v20",
         f"{VARIANTS} {BURST} --sizes {ROWS},512,1024 --steps v19,v19-default-hints,v19-shallow,v20,"
-        "v20-cut-always,v20-two-parts,v23,v23-prefetch",
+        "v20-cut-always,v20-two-parts",
     ),
     Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23 --sizes {ODD}"),
     Run("energy", "the energy of a rung, by its parts", program="bench.energy.measure"),

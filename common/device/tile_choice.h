@@ -79,7 +79,6 @@ typedef struct tile_constants {
     double end_column;    /* cycles for a column of 64 rows of accumulators, to staging memory */
     double end_line;      /* cycles for a store of a row's part of one 128-byte line of D */
     double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
-    double dram_port;     /* bytes from DRAM that an SM gets in a cycle at most */
     double write_swapped; /* how much longer DRAM takes for D if it is exchanged: 128 bytes of a row
                            * at a time */
     double end_ragged;    /* how much longer if rows of boxes begin within an L2 sector */
@@ -118,7 +117,6 @@ static const tile_constants TILE_CONSTANTS = {
     .end_column = 3.262,
     .end_line = 5.405,
     .end_turns = 0.8438,
-    .dram_port = 145.1,
     .write_swapped = 1.244,
     .end_ragged = 1.124,
     .write_ragged = 1.812,
@@ -281,8 +279,7 @@ typedef struct tile_waves {
     const tile_gpu *gpu;
     const tile_constants *c;
     const tile_plan *plan;
-    double dram;       /* DRAM's cycles for a k-tile of one worker ... */
-    double dram_alone; /* ... and if it is the only one */
+    double dram; /* DRAM's cycles for a k-tile of one worker */
 } tile_waves;
 
 /* Adds `count` waves in which `busy` workers have `k_tiles` k-tiles of a tile each, and write what
@@ -309,7 +306,7 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
     const double bytes = 2.0 * k_tiles * (TILE_K * (kernel->rows + kernel->columns));
     const double clock =
         (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->sms;
-    const double dram = fmax(waves->dram * busy, waves->dram_alone) * k_tiles;
+    const double dram = waves->dram * busy * k_tiles;
     cost->multiply += used * peak;
     cost->loads += used * (aligned - peak);
     cost->pitch += used * (all - aligned);
@@ -320,14 +317,15 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
 }
 
 /* The number of workers, of `most` at most, that share the k-tiles of the last `tiles` tiles; 0:
- * too few k-tiles for that. After whole waves it is all of them. Otherwise each tile has the same
- * number of them, if there are two or more for each: the number that needs the fewest cycles. */
+ * too few k-tiles or workers for that. After whole waves it is all of them. Otherwise each tile has
+ * the same number of them, two or more: the number that needs the fewest cycles. Shares that don't
+ * fit tiles were slower than whole tiles there. */
 static inline int tile_sharers(int tiles, int most, bool after_waves, int k_tiles, double k_tile,
                                double sum) {
     const long long total = (long long)tiles * k_tiles;
     int best = 0;
     double least = HUGE_VAL;
-    if (after_waves || 2 * tiles > most)
+    if (after_waves)
         return total / most >= TILE_LEAST_K_TILES ? most : 0;
     for (int parts = 2; parts * tiles <= most && parts <= TILE_MOST_PARTS; ++parts) {
         const double cycles = tile_pieces(k_tiles, parts) * k_tile + parts * sum;
@@ -359,10 +357,8 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
                         : tile_whole_sectors(kernel, shape->n) ? 1
                                                                : c->end_ragged);
     const double dram_rate = c->dram_share * gpu->dram_bytes;
-    const double dram_bytes = tile_dram_bytes(kernel, shape, gpu, c) / tiles / k_tiles;
-    const double dram = dram_bytes / dram_rate;
-    const double dram_alone = dram_bytes / kernel->cluster / c->dram_port;
-    const tile_waves waves = {kernel, shape, gpu, c, plan, dram, dram_alone};
+    const double dram = tile_dram_bytes(kernel, shape, gpu, c) / dram_rate / tiles / k_tiles;
+    const tile_waves waves = {kernel, shape, gpu, c, plan, dram};
     tile_cost *cost = &plan->cost;
 
     *cost = nothing;
@@ -398,8 +394,8 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
             1 - fmin(1, c->l2_share * gpu->l2_bytes / (2.0 * (shape->m + shape->n) * shape->k));
         const double alone =
             lost * kernel->cluster * tile_load_bytes(kernel, kernel->rows, kernel->columns);
-        const tile_waves last_wave = {
-            kernel, shape, gpu, c, plan, fit ? dram : fmax(dram, alone / dram_rate), dram_alone};
+        const tile_waves last_wave = {kernel, shape, gpu,
+                                      c,      plan,  fit ? dram : fmax(dram, alone / dram_rate)};
         tile_add_waves(cost, &cost->cut, &last_wave, 1, sharers, share,
                        (fit ? 1 : 2) * columns * c->part_column);
         cost->cut += c->sum_start + parts * columns * c->sum_column;

@@ -239,7 +239,7 @@ static void ranks(void) {
         }
     }
     for (int number = 1; number <= 2 * KERNELS; ++number) {
-        const tile_shape long_k = {192, 192, 8192}; /* few tiles: all of them can be cut */
+        const tile_shape long_k = {64, 64, 8192}; /* few tiles: all of them can be cut */
         EXPECT(tile_choose(five, 5, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, number, &long_k, &H200,
                            &TILE_CONSTANTS) == 1,
                "number %d", number);
