@@ -114,20 +114,21 @@ DEVICE Scales load_scales(const ScalePlaces &at, int k_tile) {
 
 // A consumer warpgroup: adds what the tensor cores have added up, times its scales, in fp32.
 DEVICE void promote(float (&sums)[MMA_N / 2], const float (&acc)[MMA_N / 2],
-                    const float (&scale_a)[2], float scale_b) {
-    const float scales[2] = {scale_a[0] * scale_b, scale_a[1] * scale_b};
+                    const float (&factors)[2]) {
     for (int i = 0; i < MMA_N / 2; ++i)
-        sums[i] = fmaf(acc[i], scales[i / 2 % 2], sums[i]);
+        sums[i] = fmaf(acc[i], factors[i / 2 % 2], sums[i]);
 }
 
 // A consumer warpgroup: multiplies what the ring holds, and adds it to the sums of its rows.
 DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
                           const ScalePlaces &places, int k_tiles, int &stage, int &phase) {
     float acc[MMA_N / 2]; // of one block of rows
-    Scales next = load_scales(places, 0);
+    Scales scales = load_scales(places, 0);
+    Scales next = load_scales(places, min(1, k_tiles - 1));
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        const Scales scales = next;
-        next = load_scales(places, min(k_tile + 1, k_tiles - 1)); // arrive within this k-tile
+        float factors[BLOCKS][2];
+        for (int i = 0; i < 2 * BLOCKS; ++i)
+            factors[i / 2][i % 2] = scales.a[i / 2][i % 2] * scales.b;
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
         const uint64_t b = matrix_descriptor(smem.b[stage]);
@@ -139,10 +140,14 @@ DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
                 wgmma_e4m3<MMA_N>(acc, advance_k<e4m3>(a, kk), advance_k<e4m3>(b, kk),
                                   kk > 0); // the first overwrites
             wgmma_commit();
+            if (block == 0) {
+                scales = next;
+                next = load_scales(places, min(k_tile + 2, k_tiles - 1)); // arrive in time
+            }
             wgmma_wait<0>(acc);
             if (block == BLOCKS - 1)
                 release_stage(smem, stage); // the wgmmas have read the stage
-            promote(sums[block], acc, scales.a[block], scales.b);
+            promote(sums[block], acc, factors[block]);
         }
         stage = (stage + 1) % STAGES;
         phase ^= stage == 0;
