@@ -79,9 +79,11 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 // Where a consumer's thread finds its scales.
 struct ScalePlaces {
     const float *a; // [k-tile][m]
-    const float *b; // [k-tile]
+    const float *b; // [block][columns]
     int m;
-    int row[BLOCKS][2]; // the thread's rows of A
+    int columns;
+    int row;    // of A, the thread's first
+    int column; // of the tile, its first
 };
 
 // The scales that a thread needs for a k-tile.
@@ -90,25 +92,22 @@ struct Scales {
     float b;
 };
 
-// The fragment has rows 8 apart. Past the edge of A the last scale is read.
+// The fragment has rows 8 apart. Past the edge the last scale is read.
 DEVICE ScalePlaces scale_places(const float *scale_a, const float *scale_b, int m, int k, int row,
-                                int block_b) {
+                                int column) {
     const int thread = threadIdx.x % WARPGROUP_THREADS;
     const int first = row + thread / WARP_THREADS * 16 + thread % WARP_THREADS / 4;
-    ScalePlaces places = {
-        scale_a, scale_b + size_t(block_b) * (ceil_div(k, 4 * SCALE_BLOCK) * 4), m, {}};
-    for (int block = 0; block < BLOCKS; ++block)
-        for (int i = 0; i < 2; ++i)
-            places.row[block][i] = min(first + block * WM + i * 8, m - 1);
-    return places;
+    const int columns = ceil_div(k, 4 * SCALE_BLOCK) * 4;
+    return {scale_a, scale_b, m, columns, first, column};
 }
 
 DEVICE Scales load_scales(const ScalePlaces &at, int k_tile) {
     Scales scales;
-    for (int block = 0; block < BLOCKS; ++block)
-        for (int i = 0; i < 2; ++i)
-            scales.a[block][i] = at.a[size_t(k_tile) * at.m + at.row[block][i]];
-    scales.b = at.b[k_tile];
+    for (int i = 0; i < 2 * BLOCKS; ++i) {
+        const int row = min(at.row + i / 2 * WM + i % 2 * 8, at.m - 1);
+        scales.a[i / 2][i % 2] = at.a[size_t(k_tile) * at.m + row];
+    }
+    scales.b = at.b[size_t(at.column / SCALE_BLOCK) * at.columns + k_tile];
     return scales;
 }
 
@@ -142,7 +141,7 @@ DEVICE void multiply_tile(float (&sums)[BLOCKS][MMA_N / 2], SharedStorage &smem,
             wgmma_commit();
             if (block == 0) {
                 scales = next;
-                next = load_scales(places, min(k_tile + 2, k_tiles - 1)); // arrive in time
+                next = load_scales(places, min(k_tile + 2, k_tiles - 1)); // arrive by then
             }
             wgmma_wait<0>(acc);
             if (block == BLOCKS - 1)
@@ -214,7 +213,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][MMA_N / 2] = {};
             const ScalePlaces places = scale_places(
-                scale_a, scale_b, m, k, tile.m * BM + consumer * BLOCKS * WM, tile.n);
+                scale_a, scale_b, m, k, tile.m * BM + consumer * BLOCKS * WM, tile.n * BN);
             multiply_tile(acc, smem, consumer, places, ceil_div(k, BK), stage, phase);
             for (int block = 0; block < BLOCKS; ++block) {
                 store_tile(smem, &map_d, acc[block], consumer,
