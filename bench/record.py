@@ -62,11 +62,9 @@ RIVALS = [name for name in RIVALS if name[0] != "f"]
 WITH_RIVALS = f"--build build --build build/rivals {BURST}"
 
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
-FP8 = {
-    "f01": "8192,4096x7168x16384",
-    "f02": "8192,4096x7168x16384",
-    "f03": "4096x7168x16384,4096x4096x7168,4096x24576x1536",
-}
+PER_TENSOR = "8192,4096x7168x16384"
+IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
+FP8 = {"f01": PER_TENSOR, "f02": PER_TENSOR, "f03": IN_BLOCKS, "f04": IN_BLOCKS}
 
 
 @dataclass(frozen=True)
@@ -137,9 +135,9 @@ RUNS = (
         for protocol, options in (("burst", BURST), ("sustained", SUSTAINED))
     ),
     Run(
-        "f03-rivals",
-        "other people's kernels with block scales beside f03",
-        f"{WITH_RIVALS} --steps {','.join(['f03', *RIVALS_OF_FP8])} --sizes {FP8['f03']}",
+        "f04-rivals",
+        "other people's kernels with block scales beside f03 and f04",
+        f"{WITH_RIVALS} --steps {','.join(['f03', 'f04', *RIVALS_OF_FP8])} --sizes {IN_BLOCKS}",
         missing="" if RIVALS_OF_FP8 else "make rivals",
     ),
     Run(

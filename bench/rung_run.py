@@ -34,8 +34,10 @@ def heuristic_options(options, heuristics):
 
 def search_of(name):
     """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 each
-    rung, whose sums and scales are its own; its rivals have f03's block scales."""
-    return "" if name[0] != "f" else "f03" if recorded.is_rival(name) else name
+    rung, whose sums and scales are its own; later rungs and rivals have f03's block scales."""
+    if name[0] != "f":
+        return ""
+    return "f03" if recorded.is_rival(name) or name > "f03" else name
 
 
 def command_of(options, entry, json_path, heuristics=None):

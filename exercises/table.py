@@ -628,6 +628,22 @@ EXERCISES = {
             instead="(void)at;\n    (void)k_tile;\n    return {};",
         ),
     ),
+    "f04": (
+        Find(
+            "medium",
+            "stage-released-after-the-first-block",
+            "Some runs are right, others are not.",
+            "How many times does a consumer read a stage, and when is the last of them over?",
+        ),
+        Fill(
+            "medium",
+            ("promote",),
+            "Add what the tensor cores have added up, times its scales, to the sums in fp32.",
+            "Four accumulators side by side: two of the thread's first row, then two of the second.",
+            fails="wrong",
+            instead="(void)sums;\n    (void)acc;\n    (void)factors;",
+        ),
+    ),
     "a01": (
         Find(
             "easy",

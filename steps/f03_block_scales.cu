@@ -84,35 +84,32 @@ struct ScalePlaces {
     const float *b; // [block][columns]
     int m;
     int columns;
-    int row[2]; // the thread's rows of A
+    int row;    // of A, the thread's first
     int column; // of the tile, its first
     int last_block;
 };
 
 // The scales that a thread needs for a k-tile.
 struct Scales {
-    float a[2];
+    float a[BLOCKS][2];
     float b[SPANNED];
 };
 
-// The fragment has rows 8 apart. Past the edge of A or B the last scale is read.
+// The fragment has rows 8 apart. Past the edge the last scale is read.
 DEVICE ScalePlaces scale_places(const float *scale_a, const float *scale_b, int m, int n, int k,
                                 int row, int column) {
     const int thread = threadIdx.x % WARPGROUP_THREADS;
     const int first = row + thread / WARP_THREADS * 16 + thread % WARP_THREADS / 4;
-    return {scale_a,
-            scale_b,
-            m,
-            ceil_div(k, 4 * SCALE_BLOCK) * 4,
-            {min(first, m - 1), min(first + 8, m - 1)},
-            column,
-            (n - 1) / SCALE_BLOCK};
+    const int columns = ceil_div(k, 4 * SCALE_BLOCK) * 4;
+    return {scale_a, scale_b, m, columns, first, column, (n - 1) / SCALE_BLOCK};
 }
 
 DEVICE Scales load_scales(const ScalePlaces &at, int k_tile) {
     Scales scales;
-    for (int i = 0; i < 2; ++i)
-        scales.a[i] = at.a[size_t(k_tile) * at.m + at.row[i]];
+    for (int i = 0; i < 2 * BLOCKS; ++i) {
+        const int row = min(at.row + i / 2 * WM + i % 2 * 8, at.m - 1);
+        scales.a[i / 2][i % 2] = at.a[size_t(k_tile) * at.m + row];
+    }
     for (int i = 0; i < SPANNED; ++i)
         scales.b[i] =
             at.b[size_t(min(at.column / SCALE_BLOCK + i, at.last_block)) * at.columns + k_tile];
@@ -125,7 +122,7 @@ DEVICE void promote(float (&sums)[BLOCKS][MMA_N / 2], const float (&acc)[BLOCKS]
     for (int i = 0; i < MMA_N / 2; ++i) {
         const int block = (column + i / 4 * 8) / SCALE_BLOCK; // of 8 columns
         const float b = block == 0 ? scales.b[0] : block == 1 ? scales.b[1] : scales.b[2];
-        sums[0][i] = fmaf(acc[0][i], scales.a[i / 2 % 2] * b, sums[0][i]);
+        sums[0][i] = fmaf(acc[0][i], scales.a[0][i / 2 % 2] * b, sums[0][i]);
     }
 }
 
@@ -210,8 +207,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
             const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
             float acc[BLOCKS][MMA_N / 2] = {};
-            const ScalePlaces places =
-                scale_places(scale_a, scale_b, m, n, k, tile.m * BM + consumer * WM, tile.n * BN);
+            const ScalePlaces places = scale_places(
+                scale_a, scale_b, m, n, k, tile.m * BM + consumer * BLOCKS * WM, tile.n * BN);
             multiply_tile(acc, smem, consumer, places, ceil_div(k, BK), stage, phase);
             for (int block = 0; block < BLOCKS; ++block) {
                 store_tile(smem, &map_d, acc[block], consumer,

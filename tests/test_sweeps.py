@@ -365,6 +365,10 @@ def test_searches_of_fp8(folder):
     holds(house.ladder(*words, "--dry-run").stdout, "pass 1", "pass 2")
     house.ladder("--steps", "f02", "--passes", "1")
     same(house.result()["heuristics"]["winner"]["number"], 5)
+    house.add("f03", {"winner": 3})
+    house.add("f04", {"winner": 4})
+    house.ladder("--steps", "f03,f04", "--passes", "1")
+    same([heuristics_asked(command) for command in house.commands()[-2:]], ["64", "#3"])
 
 
 def test_heuristics_option(folder):

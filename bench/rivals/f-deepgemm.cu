@@ -1,6 +1,6 @@
 // DeepGEMM's FP8 kernel with block scales for the H100 (github.com/deepseek-ai/DeepGEMM,
 // deep_gemm/include/deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh). Its layouts are ours, those of the
-// scales too where m is a multiple of 4 and k of 512. It promotes every 128 products, as f03 does:
+// scales too where m is a multiple of 4 and k of 512. It promotes every 128 products, as f04 does:
 // its output must be the model's, bit for bit.
 //
 // DeepGEMM compiles a kernel for each shape when it is first called, with the parameters that its
