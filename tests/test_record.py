@@ -103,7 +103,7 @@ def programs(folder):
             require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
         if one.program == "bench.sweep":
             holds(planned.stdout, f" shapes in one process of {there}/steps/{record.UPPER[-3:]}\n")
-            same((one.name, ":2" in one.options), (one.name, one.name == "judged"))
+            same((one.name, ":3" in one.options), (one.name, one.name == "judged"))
 
 
 def choices(_folder):
