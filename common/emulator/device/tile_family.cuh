@@ -15,5 +15,5 @@
 #define EXCHANGED_FAMILY(TILE)                                                                     \
     TILE(64, 8, PING_PONG, NO_PAIR)                                                                \
     TILE(64, 16, ALONE, NO_PAIR)                                                                   \
-    TILE(128, 96, BY_ROWS, FOUR_SHARE_B)                                                                \
+    TILE(128, 96, BY_ROWS, FOUR_SHARE_B)                                                           \
     TILE(192, 208, BY_COLUMNS, SHARE_A)
