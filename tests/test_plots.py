@@ -400,7 +400,7 @@ def swept():
 
 
 def test_any_shape(folder):
-    """A panel for each GPU with a point for each random shape, of the last rung and the seed with the
+    """Two panels for each GPU, a point for each random shape, of the last rung and the seed with the
     most families."""
     from plots.draw import any_shape
     from plots.plot import import_pyplot
@@ -420,7 +420,7 @@ def test_any_shape(folder):
     words += ["H100 is NVIDIA H100 80GB HBM3, 700 W", "odd: n or k no multiple of 8", "abc1234"]
     shows(any_shape, runs, folder, [], words)
     figure = any_shape.draw(import_pyplot(), found, runs)
-    same([sum(len(line.get_xdata()) for line in axes.lines) for axes in figure.axes], [242, 242])
+    same([sum(len(line.get_xdata()) for line in axes.lines) for axes in figure.axes], [182, 62] * 2)
     path = Path(folder) / "one.json"
     recorded.write_json(path, made_sweeps.sweep("any:1"))
     result = plot("--results", path, "--out", folder)

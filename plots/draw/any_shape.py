@@ -34,8 +34,16 @@ def find(records):
     return max(found.items())[1]
 
 
+def apart(of_gpu):
+    """The families, and those with odd rows, whose ratios are far above the others'."""
+    odd = {word: of_gpu[word] for word in of_gpu if word.startswith("odd")}
+    return [
+        part for part in ({word: of_gpu[word] for word in of_gpu if word not in odd}, odd) if part
+    ]
+
+
 def panel(axes, of_gpu):
-    """The points of one GPU, and each family's geometric mean."""
+    """The points of some families on one GPU, and each one's geometric mean."""
     means = []
     for word, (points, _) in of_gpu.items():
         family = word.partition(":")[0]
@@ -47,15 +55,16 @@ def panel(axes, of_gpu):
     axes.set_title(f"geometric means: {', '.join(means)}", fontsize=11)
     sweep = next(iter(of_gpu.values()))[1]
     gpu = recorded.short_name(sweep["gpu"])
-    axes.set_ylabel(f"{gpu}: {sweep['step']} of\ncuBLASLt's best, median")
+    axes.set_ylabel(f"{gpu}: {sweep['step']} of\ncuBLASLt's best")
     axes.grid()
 
 
 def draw(pyplot, found, _):
-    """A panel for each GPU."""
-    figure, panels = style.stack(pyplot, 2.2 + 3.1 * len(found), [1] * len(found), 0.06)
-    for axes, of_gpu in zip(panels, found.values()):
-        panel(axes, of_gpu)
+    """Two panels for each GPU."""
+    parts = [part for of_gpu in found.values() for part in apart(of_gpu)]
+    figure, panels = style.stack(pyplot, 2.1 + 1.7 * len(parts), [1] * len(parts), 0.1)
+    for axes, part in zip(panels, parts):
+        panel(axes, part)
     panels[0].set_xscale("log")
     panels[-1].xaxis.set_major_formatter("{x:g}")
     panels[-1].set_xlabel("GFLOP of the product")
