@@ -8,8 +8,8 @@
 by itself: make build/kernels/kernels build/kernels/model.so), at shapes in the spelling of make
 ladder. `fit` needs no GPU: in a minute or two it finds constants with which predicted times come
 close to measured ones, most of all among the fastest kernels of a shape, prints them as the header
-has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted to, and at those
-of --judge. With --constants it only judges the header's.
+has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted
+to, and at those of --judge. With --constants it only judges the header's.
 Only Python's standard library is needed.
 """
 
@@ -106,8 +106,8 @@ class Times:
         kept = [i for i, (cut, point) in enumerate(zip(cuts, points)) if cut == point.cut]
         self.points = (Point * len(kept))(*(points[i] for i in kept))
         self.measured = (ctypes.c_double * len(kept))(*(rows[i][1] for i in kept))
-        self.of = [rows[i][0] for i in kept]
-        self.shapes = [(shape, len(list(same))) for shape, same in groupby(self.of)]
+        of = (rows[i][0] for i in kept)
+        self.shapes = [(shape, len(list(same))) for shape, same in groupby(of)]
         ends = accumulate(count for _, count in self.shapes)
         self.starts = (ctypes.c_int * (len(self.shapes) + 1))(0, *ends)
         self.room = (ctypes.c_double * len(kept))()
@@ -115,7 +115,7 @@ class Times:
     @staticmethod
     def read(record, name):
         """[((file, shape), cycles, a point's fields)]"""
-        if record.get("kind") != "kernels" or "kernels" not in record:
+        if record.get("kind") != "kernels" or not {"kernels", "clusters"} <= record.keys():
             raise ValueError(f"{name}: not measured by `python3 -m bench.fit measure`")
         gpu, hertz = record["gpu"], record["highest_hertz"]
         memory = gpu["memory_bytes_per_second"] / hertz

@@ -2,10 +2,10 @@
 //
 // v18 has five tiles; cuBLASLt has hundreds, and takes another one for nearly every shape. Here the
 // template makes a family: tiles of 64 to 256 rows and 8 to 256 columns; consumers that share a
-// tile by rows or by columns, or ping-pong, or one alone; rings as deep as the shared memory; pairs
-// of CTAs that share an operand by multicast, as in v08, which pays where rows are no multiple of
+// tile by rows or by columns, or ping-pong, or one alone; rings as deep as the shared memory;
+// clusters that share an operand by multicast, as in v08, which pays where rows are no multiple of
 // 128 bytes apart or tiles are small. The model has moved to tile_choice.h. It now knows the GPU's
-// L2, its memory and its pairs. Expected: 0.98 of cuBLASLt's best where v18 has 0.92.
+// L2, its memory and its clusters. Expected: 0.98 of cuBLASLt's best where v18 has 0.92.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/dependent_launch.cuh"

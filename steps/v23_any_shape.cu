@@ -3,9 +3,9 @@
 // The family of v22 with all that v19, v20 and v21 have shown: A and B exchanged for few rows, a
 // last wave that is cut along k, rows of any length. A tile of few rows and a cut are further
 // candidates, and the model knows what each costs: sums to and from the workspace, bytes of a copy.
-// `make step N=23 ARGS="--explain"` prints the best five. A k-tile of a small tile lasts as long as
-// its producer takes, so that reads the order only once a tile. Expected: at least cuBLASLt's best
-// for most shapes.
+// `make step N=23 ARGS="--explain"` prints the best five. Small tiles wait for their producer, so
+// it reads the order once a tile, not once a k-tile. Expected: at least cuBLASLt's best for most
+// shapes.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/dependent_launch.cuh"

@@ -1,9 +1,9 @@
 /* The choice of a tile: a model of the time that each kernel of a family takes for a product on the
  * GPU at hand. Plain C, so that rungs, the unit tests and bench/fit.py run the same code.
  *
- * Time is in cycles of the SMs' highest clock. A k-tile takes as long as the slowest of three: the
- * tensor cores, the loads through the SM's port, and the loads of all SMs from the L2. A wave of
- * tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every
+ * Time is in cycles of the SMs' highest clock. A k-tile takes as long as the slowest of four: the
+ * tensor cores, the producer, the loads through the SM's port, and those of all SMs from the L2. A
+ * wave of tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every
  * multiplication and every byte has a price in cycles. */
 #ifndef GEMM_LADDER_TILE_CHOICE_H
 #define GEMM_LADDER_TILE_CHOICE_H
@@ -60,7 +60,7 @@ typedef struct tile_gpu {
 /* What it doesn't know: bench/fit.py fits these to the times of all kernels. Cycles are an SM's. */
 typedef struct tile_constants {
     double start;        /* cycles of a launch until the first loads have landed */
-    double least_k_tile; /* cycles of a k-tile at least: barriers, and a wgmma's latency */
+    double least_k_tile; /* cycles of a k-tile at least: what its producer does */
     double latency;      /* cycles from a request to its bytes */
     double wgmma_rows;   /* cycles in which a wgmma reads its 64 rows from shared memory */
     double pair_start;   /* cycles more of a launch with pairs ... */
@@ -96,7 +96,7 @@ typedef struct tile_constants {
 } tile_constants;
 
 /* Fitted by bench/fit.py to an H200's times of all kernels at 64 shapes, most of them of the first
- * seed. `latency` is a guess. */
+ * seed; the times are not kept. `latency` is a guess. */
 static const tile_constants TILE_CONSTANTS = {
     .start = 7923,
     .least_k_tile = 218.8,
