@@ -27,7 +27,7 @@ from bench.process import CANNOT_RUN_HERE, UsageError
 from bench.records import recorded
 
 BENCH = recorded.ROOT / "bench"
-UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23"  # what the last pages compare
+UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23,v24"  # what the last pages compare
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
 UNSEEN = (
@@ -96,7 +96,7 @@ RUNS = (
     Run(
         "sizes",
         "squares and shapes of models, except those of burst",
-        f"{BURST} --steps v12,v14,v16,v17,v18,v22,v23 --sizes 512,1024,2048,16384,models",
+        f"{BURST} --steps v12,v14,v16,v17,v18,v22,v23,v24 --sizes 512,1024,2048,16384,models",
     ),
     Run("aligned", f"60 shapes of whole tiles: {SWEPT}", "--sizes aligned:1", "bench.sweep"),
     Run("any", "60 shapes with n and k multiples of 8", "--sizes any:1", "bench.sweep"),
@@ -148,7 +148,7 @@ RUNS = (
     Run(
         "few-rows",
         "few rows, and a last wave to cut",
-        f"{BURST} --steps v18,v19,v20,v21,v22,v23 --sizes {ROWS}",
+        f"{BURST} --steps v18,v19,v20,v21,v22,v23,v24 --sizes {ROWS}",
     ),
     Run(
         "few-rows-variants",

@@ -187,6 +187,17 @@ WRONG = (
         "it adds its own sums first",
     ),
     (
+        "v24",
+        2,
+        (
+            (
+                "    cluster_sync(); // the sums of all CTAs are there",
+                "    cluster_sync_relaxed();",
+            ),
+        ),
+        "the barrier orders nothing: only the race detector sees it",
+    ),
+    (
         "a05",
         1,
         (
@@ -275,7 +286,7 @@ def fails(rung: str, number: int) -> str:
     text = exercise.text_of(rung, number)
     why = exercise.verdict(each, text, {"emulator": made}, None)
     wanted = BUGS[each.bug].kinds if isinstance(each, Find) else each.fails.split()
-    kind = kind_of(each, exercise.run(made), why)
+    kind = kind_of(each, exercise.run(made, *each.run.split()), why)
     if each.also:
         ours = program(f"solved-{rung}-{number}")
         why = exercise.verdict(each, exercise.solved(rung, number), {"emulator": ours}, None)
