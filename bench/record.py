@@ -61,10 +61,16 @@ RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
 RIVALS = [name for name in RIVALS if name[0] != "f"]
 WITH_RIVALS = f"--build build --build build/rivals {BURST}"
 
+FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f0[456]-*.patch"))
+FP8_TRIED = ",".join(["f04", "f05", "f06", *FP8_TRIED])
+
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
 PER_TENSOR = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
-FP8 = {"f01": PER_TENSOR, "f02": PER_TENSOR, "f03": IN_BLOCKS, "f04": IN_BLOCKS}
+FP8 = {
+    **dict.fromkeys(("f01", "f02"), PER_TENSOR),
+    **dict.fromkeys(("f03", "f04", "f05", "f06"), IN_BLOCKS),
+}
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ RUNS = (
     Run(
         "calls",
         "the time of one call, from an idle stream to its result",
-        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v23"
+        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v24"
         " --sizes 512,1024,2048,16x8192x8192",
     ),
     Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
@@ -135,10 +141,21 @@ RUNS = (
         for protocol, options in (("burst", BURST), ("sustained", SUSTAINED))
     ),
     Run(
-        "f04-rivals",
-        "other people's kernels with block scales beside f03 and f04",
-        f"{WITH_RIVALS} --steps {','.join(['f03', 'f04', *RIVALS_OF_FP8])} --sizes {IN_BLOCKS}",
+        "f-rivals",
+        "other people's kernels with block scales beside our own",
+        f"{WITH_RIVALS} --steps {','.join(['f04', 'f05', 'f06', *RIVALS_OF_FP8])}"
+        f" --sizes {IN_BLOCKS}",
         missing="" if RIVALS_OF_FP8 else "make rivals",
+    ),
+    Run(
+        "f-variants",
+        "variants of the rungs with block scales",
+        f"{VARIANTS} {BURST} --steps {FP8_TRIED} --sizes {IN_BLOCKS}",
+    ),
+    Run(
+        "f01-narrow",
+        "f01 with tiles of 200 columns and of 176",
+        f"{VARIANTS} {BURST} --steps f01,f01-narrow --sizes {PER_TENSOR}",
     ),
     Run(
         "choice",
@@ -156,7 +173,7 @@ RUNS = (
         f"{VARIANTS} {BURST} --sizes {ROWS},512,1024 --steps v19,v19-default-hints,v19-shallow,v20,"
         "v20-cut-always,v20-two-parts",
     ),
-    Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23 --sizes {ODD}"),
+    Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23,v24 --sizes {ODD}"),
     Run("energy", "the energy of a rung, by its parts", program="bench.energy.measure"),
     Run(
         "counters",

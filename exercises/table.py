@@ -680,6 +680,34 @@ EXERCISES = {
             instead="(void)sums;\n    (void)acc;\n    (void)factors;",
         ),
     ),
+    "f05": (
+        Find(
+            "medium",
+            "scales-not-announced",
+            "Some elements are wrong, and not the same in each run.",
+            "What has to have landed before a stage counts as full?",
+        ),
+        Fill(
+            "medium",
+            ("release_stage",),
+            "Write the release of a stage: all lanes of the warp have read their scales.",
+            "How many arrivals does `empty` expect? And what orders the lanes of a warp?",
+        ),
+    ),
+    "f06": (
+        Find(
+            "medium",
+            "stored-before-it-is-whole",
+            "All of D is wrong, and by less than a rounding where k is long.",
+            "Which block's sums are whole while the last k-tile's wgmmas run?",
+        ),
+        Fill(
+            "hard",
+            ("multiply_tile",),
+            CONSUMER + " During the wgmmas of block `busy` store the other block.",
+            "The first k-tile's products replace what the sums held.",
+        ),
+    ),
     "a01": (
         Find(
             "easy",

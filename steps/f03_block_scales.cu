@@ -98,8 +98,7 @@ struct Scales {
 // The fragment has rows 8 apart. Past the edge the last scale is read.
 DEVICE ScalePlaces scale_places(const float *scale_a, const float *scale_b, int m, int n, int k,
                                 int row, int column) {
-    const int thread = threadIdx.x % WARPGROUP_THREADS;
-    const int first = row + thread / WARP_THREADS * 16 + thread % WARP_THREADS / 4;
+    const int first = row + accumulator_row();
     const int columns = ceil_div(k, 4 * SCALE_BLOCK) * 4;
     return {scale_a, scale_b, m, columns, first, column, (n - 1) / SCALE_BLOCK};
 }

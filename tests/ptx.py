@@ -66,7 +66,7 @@ TABLE = [
     ),
     ("v20-v21 v23-", "arrivals of CTAs", r"atom\.acq_rel\.gpu\.global\.add"),
     ("f01-f03", "wgmma m64n200k32 of e4m3", r"wgmma\S*\.m64n200k32\.f32\.e4m3\.e4m3"),
-    ("f04", "wgmma m64n128k32 of e4m3", r"wgmma\S*\.m64n128k32\.f32\.e4m3\.e4m3"),
+    ("f04-", "wgmma m64n128k32 of e4m3", r"wgmma\S*\.m64n128k32\.f32\.e4m3\.e4m3"),
     ("f00", "wgmmas of bf16", r"wgmma\S*\.bf16\.bf16"),
     ("f01-", "TMA loads with a hint", r"bulk\.tensor\.2d\.shared\S*L2::cache_hint"),
     ("f01-", "TMA stores with a hint", r"bulk\.tensor\.2d\.global\S*L2::cache_hint"),

@@ -24,5 +24,12 @@ DEVICE int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x) / WAR
 // The calling thread's warpgroup, uniform like warp_index().
 DEVICE int warpgroup_index() { return warp_index() / (WARPGROUP_THREADS / WARP_THREADS); }
 
+// The first of the two rows, of a wgmma's 64, whose sums the calling thread holds; the other is 8
+// on.
+DEVICE int accumulator_row() {
+    const int thread = threadIdx.x % WARPGROUP_THREADS;
+    return thread / WARP_THREADS * 16 + thread % WARP_THREADS / 4;
+}
+
 // ceil(a / b) for a >= 0, b > 0, without the overflow of a + b - 1.
 __host__ __device__ constexpr int ceil_div(int a, int b) { return a / b + (a % b != 0); }

@@ -27,5 +27,6 @@ DEVICE void wgmma_e4m3(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumul
 WGMMA_E4M3(8, "%4", "%5", "%6")
 WGMMA_E4M3(64, "%32", "%33", "%34")
 WGMMA_E4M3(128, "%64", "%65", "%66")
+WGMMA_E4M3(176, "%88", "%89", "%90")
 WGMMA_E4M3(200, "%100", "%101", "%102")
 WGMMA_E4M3(256, "%128", "%129", "%130")

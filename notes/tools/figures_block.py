@@ -196,6 +196,9 @@ def block(library, words):
     if len(parts) != 3 or not all(parts[1:]) or not all(one[0] == "@" for one in parts[0]):
         right = "figures @8192 @4096,sustained : v14 v15/v14 : tflops clock"
         raise ValueError(f"'figures {' '.join(words)}': write {right}")
+    timed = not all(name.startswith("emulator.") for name in parts[2])
+    if timed and not recorded.NOT_MEASURED.isdisjoint(parts[1]):
+        return [NOTHING]
     groups = [tuple(group.replace("@", "").split(",")) for group in parts[0]] or [()]
     return lines_of(library, groups, *parts[1:])
 
