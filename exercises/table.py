@@ -39,7 +39,7 @@ class Fill:
     gap: tuple[str, ...]
     story: str  # what to write there
     hint: str
-    fails: str = "deadlock"  # what the emulator reports of the gap
+    fails: str = "deadlock wrong"  # what the emulator may report of the gap
     instead: str = ""  # what is in the gap
     edits: tuple[tuple[str, str], ...] = ()  # texts of the rung, and what replaces them
     tail: str = ""  # what is added to the rung's file
