@@ -32,9 +32,9 @@ HEADER = ROOT / "common" / "device" / "tile_choice.h"
 PROGRAM, LIBRARY = (ROOT / "build" / "kernels" / name for name in ("kernels", "model.so"))
 NAME = re.compile(
     r"(\d+) x (\d+), (\d+) stages, (one consumer|ping-pong|cooperative by columns|cooperative)"
-    r"(?:, ([124])x([124]))?(, swapped)?"
+    r"(?:, (\d)x(\d))?(, swapped)?"
 )
-CLUSTERS = re.compile(r"(\d+) clusters of 2 CTAs, (\d+) of 4")
+CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("latency",)
 TRIES, STEP = 12000, 0.15  # of constants; of their logarithms, at first
@@ -43,12 +43,13 @@ TRIES, STEP = 12000, 0.15  # of constants; of their logarithms, at first
 class Point(ctypes.Structure):
     """model.c's model_point."""
 
-    KERNEL = ("rows", "columns", "consumers", "turns", "by_columns", "stages", "cluster")
-    KERNEL += ("share_columns", "swapped")
+    KERNEL = ("rows", "columns", "consumers", "turns", "by_columns", "stages", "above")
+    KERNEL += ("beside", "swapped")
     _fields_ = (
-        *((name, ctypes.c_int) for name in [*KERNEL, "m", "n", "k", "sms", "pairs", "fours"]),
+        *((name, ctypes.c_int) for name in [*KERNEL, "m", "n", "k"]),
+        ("clusters", ctypes.c_int * 8),
         *((name, ctypes.c_double) for name in ("l2_bytes", "dram_bytes")),
-        *((name, ctypes.c_int) for name in ("forms", "cut", "pitch")),
+        *((name, ctypes.c_int) for name in ("forms", "form", "pitch")),
     )
 
 
@@ -86,24 +87,24 @@ def kernel_of(words):
     """The fields of a kernel in Point.KERNEL's order, from its name."""
     rows, columns, stages, how, above, beside, swapped = NAME.search(words).groups()
     consumers, turns = 1 if how == "one consumer" else 2, 2 if how == "ping-pong" else 1
-    by_columns, share_columns = how == "cooperative by columns", beside == "1"
-    cluster = int(above or 1) * int(beside or 1)
-    numbers = (rows, columns, consumers, turns, by_columns, stages, cluster, share_columns)
+    by_columns = how == "cooperative by columns"
+    numbers = (rows, columns, consumers, turns, by_columns, stages, above or 1, beside or 1)
     return [*map(int, numbers), int(bool(swapped))]
 
 
 class Times:
     """What was measured, of some files: a point for each plan and shape, and its cycles of the SMs'
-    highest clock. A kernel's number that cuts has no point where there is nothing to cut."""
+    highest clock. A kernel's number
+    has no point where tiles can't be cut in its way."""
 
     def __init__(self, model, paths):
         self.model, rows = model, []
         for path in paths:
             rows += self.read(json.loads(Path(path).read_text()), Path(path).name)
         points = (Point * len(rows))(*(point for _, _, point in rows))
-        cuts = [point.cut for point in points]
+        forms = [point.form for point in points]
         model.plan(points)
-        kept = [i for i, (cut, point) in enumerate(zip(cuts, points)) if cut == point.cut]
+        kept = [i for i, (form, point) in enumerate(zip(forms, points)) if form == point.form]
         self.points = (Point * len(kept))(*(points[i] for i in kept))
         self.measured = (ctypes.c_double * len(kept))(*(rows[i][1] for i in kept))
         of = (rows[i][0] for i in kept)
@@ -119,10 +120,10 @@ class Times:
             raise ValueError(f"{name}: not measured by `python3 -m bench.fit measure`")
         gpu, hertz = record["gpu"], record["highest_hertz"]
         memory = gpu["memory_bytes_per_second"] / hertz
-        card = (gpu["sms"], *record["clusters"], gpu["l2_bytes"], memory)
+        card = (tuple(record["clusters"]), gpu["l2_bytes"], memory)
         kernels = [kernel_of(words) for words in record["kernels"]]
-        # A rung that can cut its last wave has two numbers for each kernel: whole and cut.
-        forms = 2 if kernels[::2] == kernels[1::2] else 1
+        # A rung that can cut tiles has several numbers for each kernel: whole, cut, gathered.
+        forms = next((i for i, kernel in enumerate(kernels) if kernel != kernels[0]), len(kernels))
         return [
             (
                 (name, text),
@@ -235,7 +236,7 @@ def measure(options):
     """Runs the program, and adds the kernels' names to what it wrote."""
     words = [shapes.shape_text(shape) for shape in shapes.of_sizes(options.sizes, ["v"])["v"]]
     listed = subprocess.run([options.program, "--list"], check=True, capture_output=True, text=True)
-    clusters = [int(number) for number in CLUSTERS.search(listed.stdout).groups()]
+    clusters = [int(number) for number in CLUSTERS.search(listed.stdout)[1].split()]
     names = [found[0] for line in listed.stdout.splitlines() if (found := NAME.search(line))]
     command = [options.program, "--json", options.out, "--rounds", str(options.rounds), *words]
     subprocess.run(command, check=True)

@@ -102,7 +102,7 @@ RUNS = (
     Run(
         "sizes",
         "squares and shapes of models, except those of burst",
-        f"{BURST} --steps v12,v14,v16,v17,v18,v22,v23 --sizes 512,1024,2048,16384,models",
+        f"{BURST} --steps v12,v14,v16,v17,v18,v22,v23,v24 --sizes 512,1024,2048,16384,models",
     ),
     Run("aligned", f"60 shapes of whole tiles: {SWEPT}", "--sizes aligned:1", "bench.sweep"),
     Run("any", "60 shapes with n and k multiples of 8", "--sizes any:1", "bench.sweep"),
@@ -118,7 +118,7 @@ RUNS = (
     Run(
         "calls",
         "the time of one call, from an idle stream to its result",
-        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v23"
+        "--protocol call --passes 5 --rounds 2 --check sample --steps v16,v18,v24"
         " --sizes 512,1024,2048,16x8192x8192",
     ),
     Run("a", "the Ampere track", f"{BURST} --track a --sizes 4096,8192,81920x256x256"),
@@ -165,7 +165,7 @@ RUNS = (
     Run(
         "few-rows",
         "few rows, and a last wave to cut",
-        f"{BURST} --steps v18,v19,v20,v21,v22,v23 --sizes {ROWS}",
+        f"{BURST} --steps v18,v19,v20,v21,v22,v23,v24 --sizes {ROWS}",
     ),
     Run(
         "few-rows-variants",
@@ -173,7 +173,7 @@ RUNS = (
         f"{VARIANTS} {BURST} --sizes {ROWS},512,1024 --steps v19,v19-default-hints,v19-shallow,v20,"
         "v20-cut-always,v20-two-parts",
     ),
-    Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23 --sizes {ODD}"),
+    Run("odd-rows", "rows that TMA can't take", f"{BURST} --steps v21,v23,v24 --sizes {ODD}"),
     Run("energy", "the energy of a rung, by its parts", program="bench.energy.measure"),
     Run(
         "counters",

@@ -78,7 +78,7 @@ $(ENERGY).cu.o: bench/energy/parts.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(DEPS) -MT $@ $(NVCCFLAGS) $(READABLE) -Ibench $(PTXAS) -c $< -o $@)
 
 # All kernels of a rung that chooses, timed by kernels.c's step_main(); and the model as a library.
-FIT_RUNG := $(lastword v18 $(filter v23,$(RUNGS)))
+FIT_RUNG := $(lastword v18 $(filter v24,$(RUNGS)))
 FIT := $(BUILD)/kernels/kernels
 MODEL := $(BUILD)/kernels/model.so
 $(FIT).o: bench/kernels/kernels.c $(BUILD)/flags

@@ -30,16 +30,18 @@ constexpr int CONSUMER_REGISTERS = 232;
 constexpr int MOST_STAGES = 16;
 constexpr int SHARED_BYTES = 227 * 1024 - 2048; // of a CTA, without barriers and alignment
 enum { STAGING_BARRIER = 1 };                   // named barriers, one per consumer
+constexpr int FORMS = TILE_WHOLE + 1;           // of a kernel
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 // One of the family's tiles; see tile_choice.h for its parameters.
-template <int BM_, int BN_, tile_consumers WORK, tile_pair SHARED>
+template <int BM_, int BN_, tile_consumers WORK, int ABOVE_, int BESIDE_>
 struct SharedStorage {
     static constexpr int BM = BM_;
     static constexpr int BN = BN_;
-    static constexpr bool SHARES_A = SHARED == SHARE_A || SHARED == FOUR_SHARE_A; // of a cluster
-    static constexpr bool SHARES_B = SHARED == SHARE_B || SHARED == FOUR_SHARE_B;
-    static constexpr int CTAS = SHARED == NO_PAIR ? 1 : SHARED <= SHARE_B ? 2 : 4;
+    static constexpr int ABOVE = ABOVE_;   // tiles of a cluster above one another: they share B
+    static constexpr int BESIDE = BESIDE_; // and side by side: they share A
+    static constexpr int CTAS = ABOVE * BESIDE;
+    static constexpr int LOADERS = ABOVE + BESIDE - 1; // CTAs that load into a CTA's ring
     static constexpr int CONSUMERS = WORK == ALONE ? 1 : 2;
     static constexpr int TURNS = WORK == PING_PONG ? 2 : 1;
     static constexpr int SHARING = CONSUMERS / TURNS;                        // consumers of a tile
@@ -54,7 +56,11 @@ struct SharedStorage {
     static_assert(STAGES >= 3, "the tile leaves no room for a ring");
     static_assert(BLOCKS >= 1 && BLOCKS * WN / 2 <= (WORK == ALONE ? 176 : 200),
                   "the accumulators spill");
-    static_assert(!SHARES_B || BN / CTAS % 8 == 0, "a box is whole periods of the swizzle");
+    static_assert(BM % (8 * BESIDE) == 0 && BN % (ABOVE == 1 ? 8 : 8 * ABOVE) == 0,
+                  "a box is whole periods of the swizzle");
+    // Where a consumer's share of the tile begins.
+    static DEVICE int row(int consumer) { return BLOCKS * WM < BM ? consumer * BLOCKS * WM : 0; }
+    static DEVICE int column(int consumer) { return WN < BN ? consumer * WN : 0; }
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
     alignas(1024) bf16 d[CONSUMERS][Store::ELEMENTS];
@@ -63,28 +69,33 @@ struct SharedStorage {
     uint64_t turn[CONSUMERS]; // completed when the consumer may multiply
 };
 
-// Loads one operand's part of a stage. Of an operand that a cluster shares, each CTA loads a part
-// of the rows for all. What the next wave reads again stays in the L2; the rest is evicted first.
+// The calling CTA's place in its cluster: the row of tiles, and the column.
+template <typename Storage>
+DEVICE tile_coordinate cluster_place() {
+    const int rank = Storage::CTAS > 1 ? cluster_cta_rank() : 0;
+    return {rank / Storage::BESIDE, rank % Storage::BESIDE};
+}
+
+// Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
+// for all: the calling one part `part`, for the CTAs in `mask`. What the next wave reads again
+// stays in the L2; the rest is evicted first.
 template <int ROWS, int CTAS>
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
-                         bool again) {
-    const int first = CTAS > 1 ? cluster_cta_rank() * (ROWS / CTAS) : 0;
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int part, int mask,
+                         uint64_t *full, bool again) {
+    const int first = CTAS > 1 ? part * (ROWS / CTAS) : 0;
     if (CTAS > 1)
-        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, (1 << CTAS) - 1);
+        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, mask);
     else if (again)
         tma_load_2d(tile, map, k, row, full);
     else
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The calling CTA's tile: of a cluster's, which lie beside what they share, that of its rank.
+// The calling CTA's tile of a cluster's.
 template <typename Storage>
 DEVICE tile_coordinate own_tile(tile_coordinate tile) {
-    if (Storage::SHARES_A)
-        tile.n = tile.n * Storage::CTAS + cluster_cta_rank();
-    if (Storage::SHARES_B)
-        tile.m = tile.m * Storage::CTAS + cluster_cta_rank();
-    return tile;
+    const tile_coordinate place = cluster_place<Storage>();
+    return {tile.m * Storage::ABOVE + place.m, tile.n * Storage::BESIDE + place.n};
 }
 
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
@@ -92,7 +103,12 @@ template <typename Storage>
 DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_tile &scheduled, int k_tiles, bool backwards, int &stage,
                       int &phase) {
+    constexpr int ABOVE = Storage::ABOVE;
+    constexpr int BESIDE = Storage::BESIDE;
+    const tile_coordinate place = cluster_place<Storage>();
     const tile_coordinate tile = own_tile<Storage>(scheduled.at);
+    const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
+    const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.
@@ -100,10 +116,10 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
-        load_operand<Storage::BM, Storage::SHARES_A ? Storage::CTAS : 1>(
-            smem.a[stage], map_a, k, tile.m * smem.BM, &smem.full[stage], scheduled.row_again);
-        load_operand<Storage::BN, Storage::SHARES_B ? Storage::CTAS : 1>(
-            smem.b[stage], map_b, k, tile.n * smem.BN, &smem.full[stage], scheduled.column_again);
+        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, place.n,
+                                          row_mask, &smem.full[stage], scheduled.row_again);
+        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, place.m,
+                                         column_mask, &smem.full[stage], scheduled.column_again);
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
@@ -114,11 +130,18 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
 // wgmma_wait waits for the whole of it.
 template <typename Storage>
 DEVICE void release_stage(Storage &smem, int stage) {
-    const int cta = threadIdx.x % WARPGROUP_THREADS;
-    if (Storage::CTAS == 1 && cta == 0)
+    const int thread = threadIdx.x % WARPGROUP_THREADS;
+    if (Storage::CTAS == 1 && thread == 0)
         mbarrier_arrive(&smem.empty[stage]);
-    if (Storage::CTAS > 1 && cta < Storage::CTAS)
-        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+    if (Storage::CTAS > 1 && thread < Storage::LOADERS) {
+        // Those in its row of the cluster, itself among them, then the others in its column.
+        const tile_coordinate place = cluster_place<Storage>();
+        const int other = thread - Storage::BESIDE;
+        const tile_coordinate loader = {thread < Storage::BESIDE ? place.m
+                                                                 : other + (other >= place.m),
+                                        thread < Storage::BESIDE ? thread : place.n};
+        mbarrier_arrive_cluster(&smem.empty[stage], loader.m * Storage::BESIDE + loader.n);
+    }
 }
 
 // Skips this many k-tiles of the ring: those of the other consumer's tile.
@@ -134,8 +157,8 @@ template <typename Storage, int BLOCKS, int COUNT>
 DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consumer, int k_tiles,
                           int &stage, int &phase) {
     constexpr int IN_FLIGHT = Storage::IN_FLIGHT;
-    const int first_row = Storage::BLOCKS * WM < Storage::BM ? consumer * BLOCKS * WM : 0;
-    const int first_column = Storage::WN < Storage::BN ? consumer * Storage::WN : 0;
+    const int first_row = smem.row(consumer);
+    const int first_column = smem.column(consumer);
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
@@ -177,7 +200,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         launch_dependents();
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::CTAS);
+            mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::LOADERS);
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer)
             mbarrier_init(&smem.turn[consumer], 1);
@@ -185,7 +208,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
     }
     // The barriers, the cluster's as well, are ready before anyone arrives on them.
     if (Storage::CTAS > 1)
-        cluster_sync();
+        cluster_sync_relaxed();
     else
         __syncthreads();
 
@@ -197,12 +220,15 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        for (int i = cluster_index(); threadIdx.x == 0 && i < tiles; i += cluster_count()) {
+        for (int i = worker_index<Storage::CTAS>(); threadIdx.x == 0 && i < tiles;
+             i += worker_count<Storage::CTAS>()) {
             // A copy in registers: after each k-tile's barriers the compiler would read it again.
             const scheduled_tile tile = order[i];
-            const bool backwards = i / cluster_count() % 2; // every other tile of this CTA
+            const bool backwards =
+                i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
             load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), backwards, stage, phase);
         }
+        return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (CONSUMERS > 1)
             setmaxnreg_inc<CONSUMER_REGISTERS>();
@@ -211,8 +237,8 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
         const int first = consumer % TURNS; // the first of its tiles
         skip_stages<STAGES>(first * k_tiles, stage, phase);
-        for (int i = cluster_index() + first * cluster_count(); i < tiles;
-             i += TURNS * cluster_count()) {
+        for (int i = worker_index<Storage::CTAS>() + first * worker_count<Storage::CTAS>();
+             i < tiles; i += TURNS * worker_count<Storage::CTAS>()) {
             // Waits for the other consumer: before, the parity of `full` may match an older phase.
             if (TURNS > 1) {
                 mbarrier_wait(&smem.turn[consumer], turn);
@@ -225,17 +251,17 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             float acc[BLOCKS][Storage::WN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
-            const int row = BLOCKS * WM < smem.BM ? consumer * BLOCKS * WM : 0;
-            const int column = Storage::WN < smem.BN ? consumer * Storage::WN : 0;
             for (int block = 0; block < BLOCKS; ++block)
                 Storage::Store::store(smem.d[consumer], STAGING_BARRIER + consumer, &map_d,
-                                      acc[block], tile.m * smem.BM + row + block * WM,
-                                      tile.n * smem.BN + column, nullptr, 0, 0);
+                                      acc[block],
+                                      tile.m * smem.BM + smem.row(consumer) + block * WM,
+                                      tile.n * smem.BN + smem.column(consumer), nullptr, 0, 0);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+        // No CTA leaves while another one may still arrive on its barriers.
+        if (Storage::CTAS > 1)
+            cluster_sync_relaxed();
     }
-    if (Storage::CTAS > 1)
-        cluster_sync(); // no CTA leaves while another one may still arrive on its barriers
 }
 
 // One of the kernels, and what the host has to know about it.
@@ -248,19 +274,19 @@ struct Kernel {
     int box_columns;
 };
 
-template <int BM, int BN, tile_consumers WORK, tile_pair SHARED>
+template <int BM, int BN, tile_consumers WORK, int ABOVE, int BESIDE>
 constexpr Kernel make_kernel() {
-    using Storage = SharedStorage<BM, BN, WORK, SHARED>;
+    using Storage = SharedStorage<BM, BN, WORK, ABOVE, BESIDE>;
     return {gemm<Storage>,
-            {BM, BN, Storage::CONSUMERS, Storage::TURNS, WORK == BY_COLUMNS, Storage::STAGES,
-             Storage::CTAS, Storage::SHARES_B, false},
+            {BM, BN, Storage::CONSUMERS, Storage::TURNS, WORK == BY_COLUMNS, Storage::STAGES, ABOVE,
+             BESIDE, false},
             sizeof(Storage),
             Storage::THREADS,
             Storage::Store::BOX_ROWS,
             Storage::Store::BOX_COLUMNS};
 }
 
-#define KERNEL(bm, bn, work, shared) make_kernel<bm, bn, work, shared>(),
+#define KERNEL(bm, bn, work, above, beside) make_kernel<bm, bn, work, above, beside>(),
 static const Kernel KERNELS[] = {TILE_FAMILY(KERNEL)};
 constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
 
@@ -277,19 +303,13 @@ struct State {
 // What the model has to know of the GPU.
 static int query_gpu(tile_gpu *gpu) {
     int l2;
-    if (multiprocessor_count(&gpu->sms) || l2_size(&l2) ||
-        clock_and_memory(&gpu->hertz, &gpu->dram_bytes))
+    const Kernel &kernel = KERNELS[0]; // each has an SM for itself
+    if (l2_size(&l2) || clock_and_memory(&gpu->hertz, &gpu->dram_bytes) ||
+        allow_dynamic_smem(kernel.run, kernel.smem) ||
+        resident_clusters(gpu->clusters, TILE_MOST_CLUSTER, kernel.run, kernel.threads,
+                          kernel.smem))
         return 1;
     gpu->l2_bytes = l2;
-    gpu->pairs = gpu->fours = 0;
-    for (const Kernel &kernel : KERNELS) {
-        int *clusters = kernel.tile.cluster == 2 ? &gpu->pairs : &gpu->fours;
-        if (kernel.tile.cluster > 1 && *clusters == 0 &&
-            (allow_dynamic_smem(kernel.run, kernel.smem) ||
-             max_active_clusters(clusters, kernel.run, dim3(kernel.threads),
-                                 dim3(kernel.tile.cluster), kernel.smem)))
-            return 1;
-    }
     return 0;
 }
 
@@ -302,7 +322,7 @@ static int make_plans(tile_plan *plans, int wanted, const problem *p, tile_gpu *
         tiles[i] = KERNELS[i].tile;
     if (query_gpu(gpu))
         return 0;
-    return tile_choose(plans, wanted, tiles, KERNEL_COUNT, TILE_WHOLE, p->kernel, &shape, gpu,
+    return tile_choose(plans, wanted, tiles, KERNEL_COUNT, FORMS, p->kernel, &shape, gpu,
                        &TILE_CONSTANTS);
 }
 
@@ -349,9 +369,8 @@ static int prepare(const problem *p, void **state) {
     made->kernel = &KERNELS[plan.kernel];
     const tile_kernel *tile = &made->kernel->tile;
     const int box_columns = made->kernel->box_columns;
-    const int box_a = tile->rows / (tile->cluster > 1 && !tile->share_columns ? tile->cluster : 1);
-    const int box_b =
-        tile->columns / (tile->cluster > 1 && tile->share_columns ? tile->cluster : 1);
+    const int box_a = tile->rows / tile->beside;
+    const int box_b = tile->columns / tile->above;
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. A k-tile of
     // rows that are no multiple of 128 bytes apart begins anywhere; whole lines would be fetched
     // twice.
@@ -367,7 +386,7 @@ static int prepare(const problem *p, void **state) {
     const int tiles_m = ceil_div(p->m, step_m);
     const int tiles_n = ceil_div(p->n, step_n);
     made->tiles = tiles_m * tiles_n;
-    made->ctas = plan.workers * tile->cluster;
+    made->ctas = plan.workers * tile_cluster(tile);
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints =
         (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
@@ -379,7 +398,7 @@ static int launch(const problem *p, void *state) {
     const State *made = static_cast<const State *>(state);
     const Kernel *kernel = made->kernel;
     return launch_early(p->early, kernel->run, dim3(made->ctas), dim3(kernel->threads),
-                        dim3(kernel->tile.cluster), kernel->smem, p->stream, made->map_a,
+                        dim3(tile_cluster(&kernel->tile)), kernel->smem, p->stream, made->map_a,
                         made->map_b, made->map_d, made->order, made->tiles, p->k);
 }
 

@@ -36,16 +36,18 @@ constexpr int PAD_SPLIT = 16;                         // warps share a long row,
 constexpr int MOST_STAGES = 16;
 constexpr int SHARED_BYTES = 227 * 1024 - 2048; // of a CTA, without barriers and alignment
 enum { STAGING_BARRIER = 1 };                   // named barriers, one per consumer
+constexpr int FORMS = TILE_CUT + 1;             // of a kernel
 static_assert(BK == SWIZZLE_COLUMNS, "a row of a tile is one 128-byte row of the swizzle");
 
 // One of the family's tiles; see tile_choice.h for its parameters.
-template <int BM_, int BN_, tile_consumers WORK, tile_pair SHARED, bool SWAPPED_>
+template <int BM_, int BN_, tile_consumers WORK, int ABOVE_, int BESIDE_, bool SWAPPED_>
 struct SharedStorage {
     static constexpr int BM = BM_;
     static constexpr int BN = BN_;
-    static constexpr bool SHARES_A = SHARED == SHARE_A || SHARED == FOUR_SHARE_A; // of a cluster
-    static constexpr bool SHARES_B = SHARED == SHARE_B || SHARED == FOUR_SHARE_B;
-    static constexpr int CTAS = SHARED == NO_PAIR ? 1 : SHARED <= SHARE_B ? 2 : 4;
+    static constexpr int ABOVE = ABOVE_;   // tiles of a cluster above one another: they share B
+    static constexpr int BESIDE = BESIDE_; // and side by side: they share A
+    static constexpr int CTAS = ABOVE * BESIDE;
+    static constexpr int LOADERS = ABOVE + BESIDE - 1; // CTAs that load into a CTA's ring
     static constexpr int CONSUMERS = WORK == ALONE ? 1 : 2;
     static constexpr int TURNS = WORK == PING_PONG ? 2 : 1;
     static constexpr int SHARING = CONSUMERS / TURNS;                        // consumers of a tile
@@ -61,7 +63,11 @@ struct SharedStorage {
     static_assert(STAGES >= 3, "the tile leaves no room for a ring");
     static_assert(BLOCKS >= 1 && BLOCKS * WN / 2 <= (WORK == ALONE ? 176 : 200),
                   "the accumulators spill");
-    static_assert(!SHARES_B || BN / CTAS % 8 == 0, "a box is whole periods of the swizzle");
+    static_assert(BM % (8 * BESIDE) == 0 && BN % (ABOVE == 1 ? 8 : 8 * ABOVE) == 0,
+                  "a box is whole periods of the swizzle");
+    // Where a consumer's share of the tile begins.
+    static DEVICE int row(int consumer) { return BLOCKS * WM < BM ? consumer * BLOCKS * WM : 0; }
+    static DEVICE int column(int consumer) { return WN < BN ? consumer * WN : 0; }
     alignas(1024) bf16 a[STAGES][BM * BK];
     alignas(1024) bf16 b[STAGES][BN * BK];
     alignas(1024) bf16 d[CONSUMERS][Store::ELEMENTS];
@@ -71,35 +77,45 @@ struct SharedStorage {
     bool is_last[CONSUMERS];  // the consumer's part is the last of its tile to arrive
 };
 
-// Loads one operand's part of a stage. Of an operand that a cluster shares, each CTA loads a part
-// of the rows for all. What the next wave reads again stays in the L2; the rest is evicted first.
+// The calling CTA's place in its cluster: the row of tiles, and the column.
+template <typename Storage>
+DEVICE tile_coordinate cluster_place() {
+    const int rank = Storage::CTAS > 1 ? cluster_cta_rank() : 0;
+    return {rank / Storage::BESIDE, rank % Storage::BESIDE};
+}
+
+// Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
+// for all: the calling one part `part`, for the CTAs in `mask`. What the next wave reads again
+// stays in the L2; the rest is evicted first.
 template <int ROWS, int CTAS>
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, uint64_t *full,
-                         bool again) {
-    const int first = CTAS > 1 ? cluster_cta_rank() * (ROWS / CTAS) : 0;
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int part, int mask,
+                         uint64_t *full, bool again) {
+    const int first = CTAS > 1 ? part * (ROWS / CTAS) : 0;
     if (CTAS > 1)
-        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, (1 << CTAS) - 1);
+        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, mask);
     else if (again)
         tma_load_2d(tile, map, k, row, full);
     else
         tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
 }
 
-// The calling CTA's tile: of a cluster's, which lie beside what they share, that of its rank.
+// The calling CTA's tile of a cluster's.
 template <typename Storage>
 DEVICE tile_coordinate own_tile(tile_coordinate tile) {
-    if (Storage::SHARES_A)
-        tile.n = tile.n * Storage::CTAS + cluster_cta_rank();
-    if (Storage::SHARES_B)
-        tile.m = tile.m * Storage::CTAS + cluster_cta_rank();
-    return tile;
+    const tile_coordinate place = cluster_place<Storage>();
+    return {tile.m * Storage::ABOVE + place.m, tile.n * Storage::BESIDE + place.n};
 }
 
 // The producer, one thread: loads a part's operands into the ring, up to STAGES k-tiles ahead.
 template <typename Storage>
 DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
                       const scheduled_part &part, bool backwards, int &stage, int &phase) {
+    constexpr int ABOVE = Storage::ABOVE;
+    constexpr int BESIDE = Storage::BESIDE;
+    const tile_coordinate place = cluster_place<Storage>();
     const tile_coordinate tile = own_tile<Storage>(part.tile.at);
+    const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
+    const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
     for (int k_tile = 0; k_tile < part.k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.
@@ -107,10 +123,10 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (part.first_k_tile + (backwards ? part.k_tiles - 1 - k_tile : k_tile)) * BK;
-        load_operand<Storage::BM, Storage::SHARES_A ? Storage::CTAS : 1>(
-            smem.a[stage], map_a, k, tile.m * smem.BM, &smem.full[stage], part.tile.row_again);
-        load_operand<Storage::BN, Storage::SHARES_B ? Storage::CTAS : 1>(
-            smem.b[stage], map_b, k, tile.n * smem.BN, &smem.full[stage], part.tile.column_again);
+        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, place.n,
+                                          row_mask, &smem.full[stage], part.tile.row_again);
+        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, place.m,
+                                         column_mask, &smem.full[stage], part.tile.column_again);
         stage = (stage + 1) % smem.STAGES;
         phase ^= stage == 0;
     }
@@ -121,11 +137,18 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
 // wgmma_wait waits for the whole of it.
 template <typename Storage>
 DEVICE void release_stage(Storage &smem, int stage) {
-    const int cta = threadIdx.x % WARPGROUP_THREADS;
-    if (Storage::CTAS == 1 && cta == 0)
+    const int thread = threadIdx.x % WARPGROUP_THREADS;
+    if (Storage::CTAS == 1 && thread == 0)
         mbarrier_arrive(&smem.empty[stage]);
-    if (Storage::CTAS > 1 && cta < Storage::CTAS)
-        mbarrier_arrive_cluster(&smem.empty[stage], cta);
+    if (Storage::CTAS > 1 && thread < Storage::LOADERS) {
+        // Those in its row of the cluster, itself among them, then the others in its column.
+        const tile_coordinate place = cluster_place<Storage>();
+        const int other = thread - Storage::BESIDE;
+        const tile_coordinate loader = {thread < Storage::BESIDE ? place.m
+                                                                 : other + (other >= place.m),
+                                        thread < Storage::BESIDE ? thread : place.n};
+        mbarrier_arrive_cluster(&smem.empty[stage], loader.m * Storage::BESIDE + loader.n);
+    }
 }
 
 // Skips this many k-tiles of the ring: those of the other consumer's tile.
@@ -141,8 +164,8 @@ template <typename Storage, int BLOCKS, int COUNT>
 DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consumer, int k_tiles,
                           int &stage, int &phase) {
     constexpr int IN_FLIGHT = Storage::IN_FLIGHT;
-    const int first_row = Storage::BLOCKS * WM < Storage::BM ? consumer * BLOCKS * WM : 0;
-    const int first_column = Storage::WN < Storage::BN ? consumer * Storage::WN : 0;
+    const int first_row = smem.row(consumer);
+    const int first_column = smem.column(consumer);
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
@@ -235,14 +258,14 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
     const int warpgroup = warpgroup_index();
 
     // Read early: the latency passes while the barriers are made.
-    scheduled_part next = work.order[cluster_index()];
+    scheduled_part next = work.order[worker_index<Storage::CTAS>()];
     if (threadIdx.x == 0) {
         launch_dependents();
         tensor_map_prefetch(&map_a);
         tensor_map_prefetch(&map_b);
         for (int stage = 0; stage < STAGES; ++stage) {
             mbarrier_init(&smem.full[stage], 1);
-            mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::CTAS);
+            mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::LOADERS);
         }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer)
             mbarrier_init(&smem.turn[consumer], 1);
@@ -250,7 +273,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
     }
     // The barriers, the cluster's as well, are ready before anyone arrives on them.
     if (Storage::CTAS > 1)
-        cluster_sync();
+        cluster_sync_relaxed();
     else
         __syncthreads();
 
@@ -262,21 +285,25 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        for (int i = cluster_index(); threadIdx.x == 0 && i < work.places; i += cluster_count()) {
+        for (int i = worker_index<Storage::CTAS>(); threadIdx.x == 0 && i < work.places;
+             i += worker_count<Storage::CTAS>()) {
             // In registers: after each k-tile's barriers the compiler would read the order again.
             const scheduled_part part = next;
-            if (i + cluster_count() < work.places)
-                next = work.order[i + cluster_count()];
-            const bool backwards = i / cluster_count() % 2; // every other tile of this CTA
+            if (i + worker_count<Storage::CTAS>() < work.places)
+                next = work.order[i + worker_count<Storage::CTAS>()];
+            const bool backwards =
+                i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
             load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
         }
+        return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (CONSUMERS > 1)
             setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
         int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
         int mine = consumer % Storage::TURNS; // 0: the next tile is this consumer's
-        for (int i = cluster_index(); i < work.places; i += cluster_count()) {
+        for (int i = worker_index<Storage::CTAS>(); i < work.places;
+             i += worker_count<Storage::CTAS>()) {
             // Of whole tiles it is known: no consumer waits for the order before it multiplies.
             const int k_tiles = i < work.whole ? work.k_tiles : work.order[i].k_tiles;
             if (k_tiles == 0)
@@ -301,17 +328,17 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             if (i >= work.whole && work.order[i].parts > 1 &&
                 !add_parts(smem, acc, work.order[i], consumer, work.sums, work.arrived))
                 continue;
-            const int row = BLOCKS * WM < smem.BM ? consumer * BLOCKS * WM : 0;
-            const int column = Storage::WN < smem.BN ? consumer * Storage::WN : 0;
             for (int block = 0; block < BLOCKS; ++block)
-                Storage::Store::store(smem.d[consumer], STAGING_BARRIER + consumer, &map_d,
-                                      acc[block], tile.m * smem.BM + row + block * WM,
-                                      tile.n * smem.BN + column, work.d, work.m, work.n);
+                Storage::Store::store(
+                    smem.d[consumer], STAGING_BARRIER + consumer, &map_d, acc[block],
+                    tile.m * smem.BM + smem.row(consumer) + block * WM,
+                    tile.n * smem.BN + smem.column(consumer), work.d, work.m, work.n);
         }
         bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+        // No CTA leaves while another one may still arrive on its barriers.
+        if (Storage::CTAS > 1)
+            cluster_sync_relaxed();
     }
-    if (Storage::CTAS > 1)
-        cluster_sync(); // no CTA leaves while another one may still arrive on its barriers
 }
 
 // One of the kernels, and what the host has to know about it.
@@ -326,12 +353,12 @@ struct Kernel {
     int box_columns;
 };
 
-template <int BM, int BN, tile_consumers WORK, tile_pair SHARED, bool SWAPPED>
+template <int BM, int BN, tile_consumers WORK, int ABOVE, int BESIDE, bool SWAPPED>
 constexpr Kernel make_kernel() {
-    using Storage = SharedStorage<BM, BN, WORK, SHARED, SWAPPED>;
+    using Storage = SharedStorage<BM, BN, WORK, ABOVE, BESIDE, SWAPPED>;
     return {gemm<Storage>,
-            {BM, BN, Storage::CONSUMERS, Storage::TURNS, WORK == BY_COLUMNS, Storage::STAGES,
-             Storage::CTAS, Storage::SHARES_B, SWAPPED},
+            {BM, BN, Storage::CONSUMERS, Storage::TURNS, WORK == BY_COLUMNS, Storage::STAGES, ABOVE,
+             BESIDE, SWAPPED},
             sizeof(Storage),
             Storage::THREADS,
             Storage::SHARING * Storage::CTAS,
@@ -340,8 +367,8 @@ constexpr Kernel make_kernel() {
             Storage::Store::BOX_COLUMNS};
 }
 
-#define KERNEL(bm, bn, work, shared) make_kernel<bm, bn, work, shared, false>(),
-#define EXCHANGED(bm, bn, work, shared) make_kernel<bm, bn, work, shared, true>(),
+#define KERNEL(bm, bn, work, above, beside) make_kernel<bm, bn, work, above, beside, false>(),
+#define EXCHANGED(bm, bn, work, above, beside) make_kernel<bm, bn, work, above, beside, true>(),
 static const Kernel KERNELS[] = {TILE_FAMILY(KERNEL) EXCHANGED_FAMILY(EXCHANGED)};
 constexpr int KERNEL_COUNT = sizeof KERNELS / sizeof *KERNELS;
 
@@ -360,19 +387,13 @@ struct State {
 // What the model has to know of the GPU.
 static int query_gpu(tile_gpu *gpu) {
     int l2;
-    if (multiprocessor_count(&gpu->sms) || l2_size(&l2) ||
-        clock_and_memory(&gpu->hertz, &gpu->dram_bytes))
+    const Kernel &kernel = KERNELS[0]; // each has an SM for itself
+    if (l2_size(&l2) || clock_and_memory(&gpu->hertz, &gpu->dram_bytes) ||
+        allow_dynamic_smem(kernel.run, kernel.smem) ||
+        resident_clusters(gpu->clusters, TILE_MOST_CLUSTER, kernel.run, kernel.threads,
+                          kernel.smem))
         return 1;
     gpu->l2_bytes = l2;
-    gpu->pairs = gpu->fours = 0;
-    for (const Kernel &kernel : KERNELS) {
-        int *clusters = kernel.tile.cluster == 2 ? &gpu->pairs : &gpu->fours;
-        if (kernel.tile.cluster > 1 && *clusters == 0 &&
-            (allow_dynamic_smem(kernel.run, kernel.smem) ||
-             max_active_clusters(clusters, kernel.run, dim3(kernel.threads),
-                                 dim3(kernel.tile.cluster), kernel.smem)))
-            return 1;
-    }
     return 0;
 }
 
@@ -385,8 +406,8 @@ static int make_plans(tile_plan *plans, int wanted, const problem *p, tile_gpu *
         tiles[i] = KERNELS[i].tile;
     if (query_gpu(gpu))
         return 0;
-    return tile_choose(plans, wanted, tiles, KERNEL_COUNT, TILE_WHOLE_AND_CUT, p->kernel, &shape,
-                       gpu, &TILE_CONSTANTS);
+    return tile_choose(plans, wanted, tiles, KERNEL_COUNT, FORMS, p->kernel, &shape, gpu,
+                       &TILE_CONSTANTS);
 }
 
 static int kernel_of(const problem *p) {
@@ -440,18 +461,14 @@ static int make_maps(State *made, const problem *p) {
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
     const void *first = tile->swapped ? b : a;
     const void *second = tile->swapped ? a : b;
-    const bool shares_a = tile->cluster > 1 && !tile->share_columns;
-    const bool shares_b = tile->cluster > 1 && tile->share_columns;
     // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. A k-tile of
     // rows that are no multiple of 128 bytes apart begins anywhere; whole lines would be fetched
     // twice.
     const auto promotion = made->pitch % BK == 0 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
-                              tile->rows / (shares_a ? tile->cluster : 1), BK, SWIZZLED_128B,
-                              promotion) ||
+                              tile->rows / tile->beside, BK, SWIZZLED_128B, promotion) ||
            make_tensor_map_2d(&made->map_b, second, tile->swapped ? p->m : p->n, made->pitch,
-                              tile->columns / (shares_b ? tile->cluster : 1), BK, SWIZZLED_128B,
-                              promotion) ||
+                              tile->columns / tile->above, BK, SWIZZLED_128B, promotion) ||
            (made->work.d == nullptr &&
             make_tensor_map_2d(
                 &made->map_d, p->d, p->m, p->n, kernel->box_rows, kernel->box_columns,
@@ -471,7 +488,7 @@ static int prepare(const problem *p, void **state) {
     made->work.d = p->n % ROW_MULTIPLE ? static_cast<bf16 *>(p->d) : nullptr;
     made->work.m = p->m;
     made->work.n = p->n;
-    made->ctas = plan.workers * kernel->tile.cluster;
+    made->ctas = plan.workers * tile_cluster(&kernel->tile);
     if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
         make_maps(made, p) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
@@ -485,7 +502,7 @@ static int prepare(const problem *p, void **state) {
     const bool hints =
         (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
     return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, shape,
-                      plan.workers, hints, plan.cut);
+                      plan.workers, hints, plan.form == TILE_CUT);
 }
 
 static int launch(const problem *p, void *state) {
@@ -500,8 +517,8 @@ static int launch(const problem *p, void *state) {
     // After pad_rows early in any case: it waits for pad_rows, which has waited for what was
     // before.
     return launch_early(p->early || made->padded, kernel->run, dim3(made->ctas),
-                        dim3(kernel->threads), dim3(kernel->tile.cluster), kernel->smem, p->stream,
-                        made->map_a, made->map_b, made->map_d, made->work);
+                        dim3(kernel->threads), dim3(tile_cluster(&kernel->tile)), kernel->smem,
+                        p->stream, made->map_a, made->map_b, made->map_d, made->work);
 }
 
 static void release(void *state) {
@@ -525,7 +542,7 @@ static const step v23 = {
     .multiple_k = 1,
     .any_row = true,
     .stages = MOST_STAGES,
-    .kernels = KERNEL_COUNT * TILE_WHOLE_AND_CUT,
+    .kernels = KERNEL_COUNT * FORMS,
     .kernel_of = kernel_of,
     .explain = explain,
     .prepare = prepare,

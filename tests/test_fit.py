@@ -20,28 +20,31 @@ from tools import ROOT, case, exit_status
 from bench import fit
 
 KERNELS = {
-    "128 x 256, 4 stages, cooperative": [128, 256, 2, 1, 0, 4, 1, 0, 0],
-    "256 x 200, 3 stages, cooperative, 1x4": [256, 200, 2, 1, 0, 3, 4, 0, 0],
-    "128 x 176, 4 stages, ping-pong, 2x1": [128, 176, 2, 2, 0, 4, 2, 1, 0],
-    "64 x 16, 16 stages, one consumer, swapped": [64, 16, 1, 1, 0, 16, 1, 0, 1],
-    "192 x 192, 4 stages, cooperative by columns, swapped": [192, 192, 2, 1, 1, 4, 1, 0, 1],
+    "128 x 256, 4 stages, cooperative": [128, 256, 2, 1, 0, 4, 1, 1, 0],
+    "256 x 200, 3 stages, cooperative, 1x4": [256, 200, 2, 1, 0, 3, 1, 4, 0],
+    "128 x 160, 5 stages, ping-pong, 4x2": [128, 160, 2, 2, 0, 5, 4, 2, 0],
+    "64 x 16, 16 stages, one consumer, swapped": [64, 16, 1, 1, 0, 16, 1, 1, 1],
+    "192 x 192, 4 stages, cooperative by columns, swapped": [192, 192, 2, 1, 1, 4, 1, 1, 1],
 }
 OTHER = {"start": 0.5, "price_byte": 2}  # times the header's
 GPU = {"sms": 132, "l2_bytes": 60_000_000, "memory_bytes_per_second": 4.9e12}
-CLUSTERS = [66, 30]  # of two CTAs, and of four
+CLUSTERS = (132, 66, 39, 30, 22, 17, 15, 15)  # of 1 to 8 CTAs
+FORMS = 3
 HERTZ = 1.98e9
 
 
 def record(model, count, numbers):
     """What `measure` would write if these constants were the truth, with an error of 1 %."""
     values = {name: OTHER.get(name, 1) * value for name, value in fit.constants().items()}
-    card = (132, *CLUSTERS, GPU["l2_bytes"], GPU["memory_bytes_per_second"] / HERTZ)
+    card = (CLUSTERS, GPU["l2_bytes"], GPU["memory_bytes_per_second"] / HERTZ)
     measured = {}
     for _ in range(count):
         shape = (numbers.choice((16, 512, 777, 3000)), 1024 * numbers.randint(1, 9))
         shape += (64 * numbers.randint(4, 150),)
         points = [
-            (*kernel, *shape, *card, 2, cut, 0) for kernel in KERNELS.values() for cut in (0, 1)
+            (*kernel, *shape, *card, FORMS, form, 0)
+            for kernel in KERNELS.values()
+            for form in range(FORMS)
         ]
         points = (fit.Point * len(points))(*points)
         model.plan(points)
@@ -54,7 +57,7 @@ def record(model, count, numbers):
         }
     return {
         "kind": "kernels",
-        "kernels": [words for words in KERNELS for _ in range(2)],
+        "kernels": [words for words in KERNELS for _ in range(FORMS)],
         "gpu": GPU,
         "clusters": CLUSTERS,
         "highest_hertz": HERTZ,

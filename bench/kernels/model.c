@@ -5,24 +5,22 @@
 /* A measured time's kernel, shape and GPU, and how the kernel was launched: by the constants that
  * the rung was built with. */
 typedef struct model_point {
-    int rows, columns, consumers, turns, by_columns, stages, cluster, share_columns, swapped;
+    int rows, columns, consumers, turns, by_columns, stages, above, beside, swapped;
     int m, n, k;
-    int sms, pairs, fours;
+    int clusters[TILE_MOST_CLUSTER];
     double l2_bytes, dram_bytes;
-    int forms, cut; /* of the rung's kernels, and whether this is a number that cuts */
-    int pitch;      /* set by model_plan(), and so is cut if there is nothing to cut */
+    int forms, form; /* of the rung's kernels, and that of this number */
+    int pitch;       /* set by model_plan(), and so is the form if tiles can't be cut */
 } model_point;
 
-static void plan_of(tile_plan *plan, const model_point *p, const tile_constants *c, int pitch,
-                    bool cut) {
-    const tile_kernel kernel = {
-        p->rows,   p->columns, p->consumers,          p->turns,       p->by_columns != 0,
-        p->stages, p->cluster, p->share_columns != 0, p->swapped != 0};
-    const tile_shape shape = {p->m, p->n, p->k};
-    const tile_gpu gpu = {p->sms, p->pairs, p->fours, 1, p->l2_bytes, p->dram_bytes};
-    plan->kernel = 0;
-    plan->pitch = pitch;
-    tile_make_plan(plan, &kernel, &shape, &gpu, c, cut);
+static void parts_of(tile_kernel *kernel, tile_shape *shape, tile_gpu *gpu, const model_point *p) {
+    *kernel = (tile_kernel){p->rows,   p->columns, p->consumers, p->turns,       p->by_columns != 0,
+                            p->stages, p->above,   p->beside,    p->swapped != 0};
+    *shape = (tile_shape){p->m, p->n, p->k};
+    *gpu = (tile_gpu){{0}, 1, p->l2_bytes, p->dram_bytes};
+    for (int i = 0; i < TILE_MOST_CLUSTER; ++i) {
+        gpu->clusters[i + 1] = p->clusters[i];
+    }
 }
 
 int model_constants(void);
@@ -39,23 +37,25 @@ void model_defaults(double *constants) { *(tile_constants *)constants = TILE_CON
 
 /* How the rung launches the kernel. */
 void model_plan(model_point *p) {
-    const tile_kernel kernel = {
-        p->rows,   p->columns, p->consumers,          p->turns,       p->by_columns != 0,
-        p->stages, p->cluster, p->share_columns != 0, p->swapped != 0};
-    const tile_shape shape = {p->m, p->n, p->k};
-    const tile_gpu gpu = {p->sms, p->pairs, p->fours, 1, p->l2_bytes, p->dram_bytes};
+    tile_kernel kernel;
+    tile_shape shape;
+    tile_gpu gpu;
     tile_plan plan = {0};
-    tile_choose(&plan, 1, &kernel, 1, (enum tile_forms)p->forms, p->cut + 1, &shape, &gpu,
-                &TILE_CONSTANTS);
+    parts_of(&kernel, &shape, &gpu, p);
+    tile_choose(&plan, 1, &kernel, 1, p->forms, p->form + 1, &shape, &gpu, &TILE_CONSTANTS);
     p->pitch = plan.pitch;
-    p->cut = plan.cut;
+    p->form = (int)plan.form;
 }
 
 void model_cycles(const double *constants, const model_point *points, int count, double *cycles) {
     for (int i = 0; i < count; ++i) {
-        tile_plan plan = {0};
-        plan_of(&plan, &points[i], (const tile_constants *)constants, points[i].pitch,
-                points[i].cut != 0);
+        tile_kernel kernel;
+        tile_shape shape;
+        tile_gpu gpu;
+        tile_plan plan = {.pitch = points[i].pitch};
+        parts_of(&kernel, &shape, &gpu, &points[i]);
+        tile_make_plan(&plan, &kernel, &shape, &gpu, (const tile_constants *)constants,
+                       (enum tile_form)points[i].form);
         cycles[i] = plan.cost.cycles;
     }
 }

@@ -145,6 +145,21 @@ int max_active_clusters(int *clusters, Kernel *kernel, dim3 block, dim3 cluster,
     return 1;
 }
 
+// Stores in clusters[i], for each i from 1 to `most`, how many clusters of i CTAs can be resident
+// on the current device at once: none may fit. `kernel` is any of which an SM holds one CTA.
+template <typename Kernel>
+int resident_clusters(int *clusters, int most, Kernel *kernel, dim3 block, size_t smem) {
+    if (multiprocessor_count(&clusters[1])) // the runtime counts clusters of two and more
+        return 1;
+    for (int i = 2; i <= most; ++i) {
+        const LaunchConfig launch(dim3(i), block, dim3(i), smem, nullptr);
+        if (launch_check(cudaOccupancyMaxActiveClusters(&clusters[i], kernel, &launch.config),
+                         "asking how many clusters fit, CTAs per cluster", i))
+            return 1;
+    }
+    return 0;
+}
+
 // A grid of `columns` x `rows` CTAs, each at (blockIdx.x, grid_row()); blockIdx.x varies fastest.
 // gridDim.y is limited to 65535, so further rows go to z; then some CTAs may be past the last row.
 // (CUDA C++ Programming Guide: Features and Technical Specifications.)

@@ -14,6 +14,7 @@
 
 enum {
     TILE_K = 64,           /* columns of A and B in a k-tile: 128 bytes of bf16 */
+    TILE_MOST_CLUSTER = 8, /* CTAs */
     TILE_MOST_PARTS = 16,  /* of a tile, where a launch has no whole wave */
     TILE_LEAST_K_TILES = 4 /* of a worker's share of a last wave that is cut along k: fewer only
                               fill the pipeline */
@@ -23,22 +24,29 @@ enum {
  * its columns; or they ping-pong, a tile each. */
 enum tile_consumers { ALONE, BY_ROWS, BY_COLUMNS, PING_PONG };
 
-/* What the two or four CTAs of a cluster share: there is no cluster; the tiles lie side by side and
- * share A's rows; or one above the other, and share B's. */
-enum tile_pair { NO_PAIR, SHARE_A, SHARE_B, FOUR_SHARE_A, FOUR_SHARE_B };
+/* How a kernel computes a product: whole tiles; the tiles of the last wave cut along k, parts of
+ * them summed in a workspace; or all tiles cut, each by the CTAs of a cluster of its own, which add
+ * the parts in shared memory. */
+enum tile_form { TILE_WHOLE, TILE_CUT, TILE_GATHERED };
+
+/* The bytes that the sums of a tile of D take in shared memory, a row after another. Rows of sums
+ * are as far apart as leaves a warp's writes without bank conflicts: it writes pairs of columns of
+ * eight rows or, exchanged, eight columns of eight rows. */
+#define TILE_SUMS_PITCH(columns, swapped)                                                          \
+    (((columns) + 31 - ((swapped) ? 4 : 8)) / 32 * 32 + ((swapped) ? 4 : 8))
+#define TILE_SUMS_BYTES(rows, columns, swapped) (4 * (rows)*TILE_SUMS_PITCH(columns, swapped))
 
 /* A kernel of the family. */
 typedef struct tile_kernel {
-    int rows;           /* of a CTA's tile along wgmma's M side: 64, 128, 192, 256 */
-    int columns;        /* along wgmma's N side: 8 to 256 */
-    int consumers;      /* 1 or 2 warpgroups that multiply */
-    int turns;          /* 1: the consumers share a tile; 2: ping-pong, a tile each */
-    bool by_columns;    /* consumers that share a tile split its columns, else its rows */
-    int stages;         /* of the ring */
-    int cluster;        /* CTAs of a cluster: 1, 2 or 4 */
-    bool share_columns; /* of a cluster: one tile is above the other, and they share the columns'
-                         * operand; else they are side by side and share the rows' */
-    bool swapped;       /* wgmma's M side is D's n (rows of B), its N side D's m */
+    int rows;        /* of a CTA's tile along wgmma's M side: 64, 128, 192, 256 */
+    int columns;     /* along wgmma's N side: 8 to 256 */
+    int consumers;   /* 1 or 2 warpgroups that multiply */
+    int turns;       /* 1: the consumers share a tile; 2: ping-pong, a tile each */
+    bool by_columns; /* consumers that share a tile split its columns, else its rows */
+    int stages;      /* of the ring */
+    int above;       /* tiles of a cluster above one another: they share the columns' operand */
+    int beside;      /* and side by side: they share the rows' operand; 1 and 1: no cluster */
+    bool swapped;    /* wgmma's M side is D's n (rows of B), its N side D's m */
 } tile_kernel;
 
 typedef struct tile_shape {
@@ -49,11 +57,9 @@ typedef struct tile_shape {
 
 /* What the model knows about a GPU; all of it is queried. */
 typedef struct tile_gpu {
-    int sms;
-    int pairs;         /* clusters of two CTAs that are resident at once */
-    int fours;         /* of four */
-    double hertz;      /* the SMs' highest clock */
-    double l2_bytes;   /* the size of the L2 */
+    int clusters[TILE_MOST_CLUSTER + 1]; /* [i]: of i CTAs that are resident at once */
+    double hertz;                        /* the SMs' highest clock */
+    double l2_bytes;                     /* the size of the L2 */
     double dram_bytes; /* DRAM's peak: bytes in a cycle of the SMs' highest clock */
 } tile_gpu;
 
@@ -64,10 +70,13 @@ typedef struct tile_constants {
     double latency;      /* cycles from a request to its bytes */
     double wgmma_rows;   /* cycles in which a wgmma reads its 64 rows from shared memory */
     double pair_start;   /* cycles more of a launch with pairs ... */
-    double four_start;   /* ... and with clusters of four */
-    double pair; /* of a cluster's loads: the part that the L2 is busy with, of two CTAs ... */
-    double four; /* ... and of four */
-    double port_bytes;    /* that an SM loads from the L2 in a cycle, if no other one does */
+    double four_start;   /* ... with clusters of four ... */
+    double eight_start;  /* ... and of eight */
+    double pair;  /* of a cluster's loads: the part that the L2 is busy with, of two CTAs ... */
+    double four;  /* ... of four ... */
+    double eight; /* ... and of eight */
+    double port_bytes;  /* that an SM loads from the L2 in a cycle, if no other one does */
+    double port_shared; /* what a byte that another CTA of the cluster loads for it counts there */
     double aligned_bytes; /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
                            * multiple of 128 bytes apart ... */
     double sector_bytes;  /* ... of 32 bytes, an L2 sector ... */
@@ -87,6 +96,8 @@ typedef struct tile_constants {
     double part_column;   /* cycles for a column of 64 rows of a part, to the workspace */
     double sum_column;    /* the same for reading and adding it */
     double sum_start;     /* cycles until the last part's CTA knows that it is the last */
+    double gather_start; /* cycles until the CTAs of a cluster have seen that all parts are there */
+    double gather_column; /* cycles for a column of 64 rows of a part, to shared memory and back */
     double copy_start;    /* cycles of the launch that copies operands to a workspace */
     double blend;         /* exponent: how little two limits add if they are close: the tensor cores
                            * and the loads ... */
@@ -95,40 +106,45 @@ typedef struct tile_constants {
     double blend_dram;     /* ... the SMs and DRAM */
 } tile_constants;
 
-/* Fitted by bench/fit.py to an H200's times of all kernels at 64 shapes, most of them of the first
+/* Fitted by bench/fit.py to an H200's times of all kernels at 85 shapes, most of them of the first
  * seed; the times are not kept. `latency` is a guess. */
 static const tile_constants TILE_CONSTANTS = {
-    .start = 7923,
-    .least_k_tile = 218.8,
+    .start = 7836,
+    .least_k_tile = 215.3,
     .latency = 1200,
-    .wgmma_rows = 23.13,
-    .pair_start = 2270,
-    .four_start = 814.1,
-    .pair = 0.5449,
-    .four = 0.5809,
-    .port_bytes = 68.17,
-    .aligned_bytes = 17570000,
-    .sector_bytes = 8827,
-    .ragged_bytes = 4286,
-    .outside_row = 5.525,
-    .dram_share = 0.9334,
-    .dram_write = 0.9563,
-    .l2_share = 2.253,
-    .end_column = 3.295,
-    .end_line = 5.194,
-    .end_turns = 0.8446,
-    .write_swapped = 1.243,
-    .end_ragged = 1.159,
-    .write_ragged = 1.787,
-    .end_plain = 7.033,
-    .part_column = 23.93,
-    .sum_column = 9.925,
-    .sum_start = 5557,
-    .copy_start = 758.2,
-    .blend = 1.777,
-    .price_multiply = 0.02159,
-    .price_byte = 0.005532,
-    .blend_dram = 3.443,
+    .wgmma_rows = 25.14,
+    .pair_start = 1068,
+    .four_start = 694.4,
+    .eight_start = 491.1,
+    .pair = 0.7795,
+    .four = 0.5443,
+    .eight = 0.2367,
+    .port_bytes = 83.51,
+    .port_shared = 0.7097,
+    .aligned_bytes = 2.135e+07,
+    .sector_bytes = 9246,
+    .ragged_bytes = 4006,
+    .outside_row = 6.007,
+    .dram_share = 0.9186,
+    .dram_write = 0.8798,
+    .l2_share = 1.33,
+    .end_column = 4.435,
+    .end_line = 5.042,
+    .end_turns = 0.9981,
+    .write_swapped = 1.258,
+    .end_ragged = 1.237,
+    .write_ragged = 1.812,
+    .end_plain = 5.974,
+    .part_column = 17.26,
+    .sum_column = 8.447,
+    .sum_start = 6427,
+    .gather_start = 3922,
+    .gather_column = 31.73,
+    .copy_start = 817.8,
+    .blend = 1.874,
+    .price_multiply = 0.01026,
+    .price_byte = 0.005779,
+    .blend_dram = 3.619,
 };
 
 /* What a plan costs: cycles, and where they go. The parts add up to `cycles`. */
@@ -140,7 +156,7 @@ typedef struct tile_cost {
     double pitch;    /* that they wait longer since rows are no multiple of 128 bytes apart */
     double end;      /* the epilogue, as far as it isn't hidden */
     double idle;     /* the last wave, times the share of workers that have no tile in it */
-    double cut;      /* parts of tiles, to the workspace and back */
+    double cut;      /* parts of tiles, to the workspace or to shared memory and back */
     double copy;     /* operands, to the workspace */
     double dram;     /* that DRAM takes longer than the SMs */
     double clock;    /* that the clock loses under load */
@@ -152,15 +168,25 @@ typedef struct tile_plan {
     int kernel; /* its place in the table */
     int pitch;  /* elements from a row of A and B to the next; more than k: they are copied first */
     int tiles;  /* of D; of a kernel with clusters, a cluster's together */
-    int workers; /* CTAs, or clusters */
-    int waves;   /* of whole tiles */
-    bool cut;    /* the tiles after these waves are cut along k: each worker has an equal share */
+    int workers;         /* CTAs, or clusters */
+    int waves;           /* of whole tiles */
+    enum tile_form form; /* cut: the tiles after these waves; each worker has an equal share */
+    int parts;           /* of a tile, a CTA of its cluster each; 1 if it isn't gathered */
     tile_cost cost;
 } tile_plan;
 
+/* The CTAs of a kernel's cluster. */
+static inline int tile_cluster(const tile_kernel *kernel) { return kernel->above * kernel->beside; }
+
 /* CTAs, or clusters, that are resident at once. */
 static inline int tile_most_workers(const tile_kernel *kernel, const tile_gpu *gpu) {
-    return kernel->cluster == 1 ? gpu->sms : kernel->cluster == 2 ? gpu->pairs : gpu->fours;
+    return gpu->clusters[tile_cluster(kernel)];
+}
+
+/* One of four values, by the size of a kernel's cluster. */
+static inline double tile_by_cluster(int cluster, double one, double two, double four,
+                                     double eight) {
+    return cluster == 1 ? one : cluster == 2 ? two : cluster <= 4 ? four : eight;
 }
 
 /* The number of pieces that cover `length`. */
@@ -170,14 +196,12 @@ static inline int tile_pieces(int length, int piece) {
 
 /* The rows of D that a tile covers, or a cluster's tiles. */
 static inline int tile_step_m(const tile_kernel *kernel) {
-    const bool above = kernel->cluster > 1 && kernel->share_columns != kernel->swapped;
-    return (kernel->swapped ? kernel->columns : kernel->rows) * (above ? kernel->cluster : 1);
+    return kernel->swapped ? kernel->columns * kernel->beside : kernel->rows * kernel->above;
 }
 
 /* The columns of D that it covers. */
 static inline int tile_step_n(const tile_kernel *kernel) {
-    const bool beside = kernel->cluster > 1 && kernel->share_columns == kernel->swapped;
-    return (kernel->swapped ? kernel->rows : kernel->columns) * (beside ? kernel->cluster : 1);
+    return kernel->swapped ? kernel->rows * kernel->above : kernel->columns * kernel->beside;
 }
 
 /* The pitch of operands that are copied to a workspace: whole 128 bytes. */
@@ -198,12 +222,10 @@ static inline double tile_multiply(const tile_kernel *kernel, const tile_constan
     return wgmmas * fmax(columns / 2, c->wgmma_rows + columns / 4);
 }
 
-/* The bytes that a CTA loads for a k-tile of this many rows and columns. Of the operand that a
+/* The bytes that a CTA loads for a k-tile of this many rows and columns. Of an operand that a
  * cluster shares each CTA loads a part. */
 static inline double tile_load_bytes(const tile_kernel *kernel, double rows, double columns) {
-    const int row_bytes = 2 * TILE_K;
-    const int by = kernel->cluster;
-    return (kernel->share_columns ? rows + columns / by : rows / by + columns) * row_bytes;
+    return (rows / kernel->beside + columns / kernel->above) * (2 * TILE_K);
 }
 
 /* The rows of a k-tile's two parts that are outside of the matrices. */
@@ -221,10 +243,12 @@ static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *sh
     const double delivered = pitch % 64 == 0   ? c->aligned_bytes
                              : pitch % 16 == 0 ? c->sector_bytes
                                                : c->ragged_bytes;
-    const double port = (rows + columns) * (2 * TILE_K) / c->port_bytes +
+    const double own = tile_load_bytes(kernel, rows, columns);
+    const double others = (rows + columns) * (2 * TILE_K) - own;
+    const double port = (own + others * c->port_shared) / c->port_bytes +
                         tile_outside(kernel, shape) * c->outside_row;
-    const double shared = kernel->cluster == 1 ? 1 : kernel->cluster == 2 ? c->pair : c->four;
-    const double loads = tile_load_bytes(kernel, rows, columns) * ctas / delivered * shared;
+    const double loads = own * ctas / delivered *
+                         tile_by_cluster(tile_cluster(kernel), 1, c->pair, c->four, c->eight);
     const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
     return tile_blend(fmax(tile_multiply(kernel, c), fmax(waits, port)), loads, c->blend);
 }
@@ -261,7 +285,7 @@ static inline double tile_end_lines(const tile_kernel *kernel, int n) {
 static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape *shape,
                                      const tile_gpu *gpu, const tile_constants *c) {
     const double row = 2.0 * shape->k;
-    const double side = sqrt((double)gpu->sms * kernel->rows * kernel->columns);
+    const double side = sqrt((double)gpu->clusters[1] * kernel->rows * kernel->columns);
     const double kept = c->l2_share * gpu->l2_bytes;
     const double lost_a = 1 - fmin(1, kept / (2 * side * row));
     const double lost_b = 1 - fmin(1, kept / ((shape->n + side) * row));
@@ -288,7 +312,7 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
                                   int count, double busy, int k_tiles, double after) {
     const tile_kernel *kernel = waves->kernel;
     const tile_constants *c = waves->c;
-    const double ctas = busy * kernel->cluster;
+    const double ctas = busy * tile_cluster(kernel);
     const double used = count * busy / waves->plan->workers;
     const double peak = k_tiles * tile_multiply(kernel, c);
     const double aligned = k_tiles * tile_k_tile(kernel, waves->shape, c, TILE_K, ctas);
@@ -305,7 +329,7 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
         kernel->turns == 1 ? hidden + after : fmax(all, (all + after * c->end_turns) / 2);
     const double bytes = 2.0 * k_tiles * (TILE_K * (kernel->rows + kernel->columns));
     const double clock =
-        (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->sms;
+        (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->clusters[1];
     const double dram = waves->dram * busy * k_tiles;
     cost->multiply += used * peak;
     cost->loads += used * (aligned - peak);
@@ -337,12 +361,36 @@ static inline int tile_sharers(int tiles, int most, bool after_waves, int k_tile
     return best;
 }
 
-/* Makes the plan for a kernel: plan->kernel and plan->pitch are given. With `cut`, the tiles of a
- * last wave that isn't full are cut along k; plan->cut is false if there are none, or k is short.
- */
+/* The rows of D and the columns that a tile has. */
+static inline int tile_d_rows(const tile_kernel *kernel) {
+    return kernel->swapped ? kernel->columns : kernel->rows;
+}
+static inline int tile_d_columns(const tile_kernel *kernel) {
+    return kernel->swapped ? kernel->rows : kernel->columns;
+}
+
+/* The number of CTAs that share the k-tiles of each tile and add their sums in shared memory, where
+ * a tile's sums take the place of the ring; 1: they can't, or there are too many tiles. */
+static inline int tile_gathered_parts(const tile_kernel *kernel, const tile_gpu *gpu, int tiles,
+                                      int k_tiles) {
+    const int sums = TILE_SUMS_BYTES(tile_d_rows(kernel), tile_d_columns(kernel), kernel->swapped);
+    const int ring = kernel->stages * (kernel->rows + kernel->columns) * 2 * TILE_K;
+    int best = 1;
+    if (tile_cluster(kernel) > 1 || kernel->turns > 1 || sums > ring)
+        return 1;
+    for (int parts = 2; parts <= TILE_MOST_CLUSTER; ++parts)
+        if (tiles <= gpu->clusters[parts] && k_tiles / parts >= TILE_LEAST_K_TILES &&
+            tile_pieces(k_tiles, parts) < tile_pieces(k_tiles, best))
+            best = parts;
+    return best;
+}
+
+/* Makes the plan for a kernel: plan->kernel and plan->pitch are given, and the form that is wanted.
+ * plan->form is another one if tiles can't be cut: there are none in a last wave, or too many, or k
+ * is short. */
 static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
                                   const tile_shape *shape, const tile_gpu *gpu,
-                                  const tile_constants *c, bool cut) {
+                                  const tile_constants *c, enum tile_form form) {
     const tile_cost nothing = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const int most = tile_most_workers(kernel, gpu);
     const int k_tiles = tile_pieces(shape->k, TILE_K);
@@ -362,17 +410,25 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
     tile_cost *cost = &plan->cost;
 
     *cost = nothing;
-    cost->start = c->start + (kernel->cluster == 1   ? 0
-                              : kernel->cluster == 2 ? c->pair_start
-                                                     : c->four_start);
     plan->tiles = tiles;
-    plan->cut = false;
+    plan->form = TILE_WHOLE;
+    plan->parts = 1;
     int sharers = 0;
-    if (cut && last > 0)
+    if (form == TILE_CUT && last > 0)
         sharers = tile_sharers(last, most, tiles > most, k_tiles,
-                               tile_k_tile(kernel, shape, c, plan->pitch, gpu->sms),
+                               tile_k_tile(kernel, shape, c, plan->pitch, gpu->clusters[1]),
                                columns * c->sum_column);
-    if (sharers == 0) {
+    if (form == TILE_GATHERED)
+        plan->parts = tile_gathered_parts(kernel, gpu, tiles, k_tiles);
+    if (plan->parts > 1) {
+        plan->form = TILE_GATHERED;
+        plan->waves = 0;
+        plan->workers = tiles * plan->parts;
+        tile_add_waves(cost, &cost->cut, &waves, 1, plan->workers,
+                       tile_pieces(k_tiles, plan->parts), columns * c->gather_column);
+        cost->cut += c->gather_start;
+        cost->end += end / plan->parts;
+    } else if (sharers == 0) {
         plan->waves = tile_pieces(tiles, most);
         plan->workers = tile_pieces(tiles, plan->waves); /* the fewest for this number of waves */
         tile_add_waves(cost, &cost->end, &waves, plan->waves - 1, plan->workers, k_tiles, end);
@@ -385,7 +441,7 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         const bool fit = sharers % last == 0;
         const int share = (int)(((long long)last * k_tiles + sharers - 1) / sharers);
         const int parts = sharers / last + (fit ? 0 : 2); /* of a tile, at most */
-        plan->cut = true;
+        plan->form = TILE_CUT;
         plan->waves = tiles / most;
         plan->workers = sharers;
         tile_add_waves(cost, &cost->end, &waves, plan->waves, most, k_tiles, end);
@@ -393,7 +449,7 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         const double lost =
             1 - fmin(1, c->l2_share * gpu->l2_bytes / (2.0 * (shape->m + shape->n) * shape->k));
         const double alone =
-            lost * kernel->cluster * tile_load_bytes(kernel, kernel->rows, kernel->columns);
+            lost * tile_cluster(kernel) * tile_load_bytes(kernel, kernel->rows, kernel->columns);
         const tile_waves last_wave = {kernel, shape, gpu,
                                       c,      plan,  fit ? dram : fmax(dram, alone / dram_rate)};
         tile_add_waves(cost, &cost->cut, &last_wave, 1, sharers, share,
@@ -401,6 +457,8 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         cost->cut += c->sum_start + parts * columns * c->sum_column;
         cost->end += end;
     }
+    cost->start = c->start + tile_by_cluster(tile_cluster(kernel) * plan->parts, 0, c->pair_start,
+                                             c->four_start, c->eight_start);
     if (plan->pitch != shape->k) /* read and written: 4 bytes an element */
         cost->copy = c->copy_start + 4 * ((double)shape->m + shape->n) * shape->k / dram_rate;
     cost->cycles = cost->start + cost->multiply + cost->loads + cost->pitch + cost->end +
@@ -419,29 +477,27 @@ static inline int tile_rank(tile_plan *plans, int found, int wanted, const tile_
     return found < wanted ? found + 1 : found;
 }
 
-/* What a kernel can do: whole tiles of operands that are as they are; or also a last wave that is
- * cut along k, and operands that are copied to a workspace, with rows TMA takes. A kernel has as
- * many numbers: whole and, if it can, cut. */
-enum tile_forms { TILE_WHOLE = 1, TILE_WHOLE_AND_CUT = 2 };
-
 /* Stores the `wanted` best plans over a table of kernels, the best first, and returns how many
- * there are: over all numbers, from 1 on, if `number` is 0, else of that one alone, whose tiles
- * stay whole if they can't be cut. TMA takes rows that are multiples of 16 bytes apart; others are
- * copied. */
+ * there are. A kernel has a number for each of a rung's forms, the first one, two or three: over
+ * all numbers, from 1 on, if `number` is 0, else of that one alone, which keeps whole tiles, and
+ * has their number, if they can't be cut. TMA takes rows that are multiples of 16 bytes apart;
+ * others are copied. None of a cluster that doesn't fit on the GPU. */
 static inline int tile_choose(tile_plan *plans, int wanted, const tile_kernel *kernels, int count,
-                              enum tile_forms forms, int number, const tile_shape *shape,
-                              const tile_gpu *gpu, const tile_constants *c) {
+                              int forms, int number, const tile_shape *shape, const tile_gpu *gpu,
+                              const tile_constants *c) {
     const int first = number > 0 ? number - 1 : 0;
-    const int end = number > 0 ? number : count * (int)forms;
+    const int end = number > 0 ? number : count * forms;
     int found = 0;
     for (int i = first; i < end; ++i) {
-        const bool cut = i % (int)forms > 0;
+        const enum tile_form form = (enum tile_form)(i % forms);
         tile_plan plan;
-        plan.number = i + 1;
-        plan.kernel = i / (int)forms;
+        plan.kernel = i / forms;
         plan.pitch = shape->k % 8 == 0 ? shape->k : tile_copied_pitch(shape->k);
-        tile_make_plan(&plan, &kernels[plan.kernel], shape, gpu, c, cut);
-        if (cut == plan.cut || number > 0)
+        if (tile_most_workers(&kernels[plan.kernel], gpu) == 0)
+            continue;
+        tile_make_plan(&plan, &kernels[plan.kernel], shape, gpu, c, form);
+        plan.number = plan.kernel * forms + (int)plan.form + 1;
+        if (form == plan.form || number > 0)
             found = tile_rank(plans, found, wanted, &plan);
     }
     return found;
@@ -461,24 +517,28 @@ static inline const char *tile_largest(const tile_cost *cost) {
 
 /* Writes the kernel's name to text[size]: "128 x 256, 4 stages, cooperative, 2x1, swapped". */
 static inline void tile_name(char *text, size_t size, const tile_kernel *kernel) {
-    const char *const shares[] = {"", ", 1x2", ", 2x1", ", 1x4", ", 4x1"};
-    const int shared = kernel->cluster / 2 * 2 - (kernel->cluster > 1 && !kernel->share_columns);
+    char cluster[32] = "";
+    if (tile_cluster(kernel) > 1)
+        snprintf(cluster, sizeof cluster, ", %dx%d", kernel->above, kernel->beside);
     snprintf(text, size, "%d x %d, %d stages, %s%s%s", kernel->rows, kernel->columns,
              kernel->stages,
              kernel->consumers == 1 ? "one consumer"
              : kernel->turns > 1    ? "ping-pong"
              : kernel->by_columns   ? "cooperative by columns"
                                     : "cooperative",
-             shares[shared], kernel->swapped ? ", swapped" : "");
+             cluster, kernel->swapped ? ", swapped" : "");
 }
 
 /* Prints plans, one a line: the microseconds that the model expects, and where they go. */
 static inline void tile_explain(FILE *out, const tile_plan *plans, int count,
                                 const tile_kernel *kernels, const tile_gpu *gpu) {
-    fprintf(out, "%d SMs; resident at once: %d clusters of 2 CTAs, %d of 4\n", gpu->sms, gpu->pairs,
-            gpu->fours);
-    fprintf(out, "%6s  %-48s %7s %5s %6s %8s | %6s %8s %6s %6s %8s %9s %6s %6s %6s %6s  %s\n",
-            "kernel", "tile", "workers", "cut", "copied", "us", "start", "multiply", "loads",
+    const char *const forms[] = {"whole", "cut", "gathered"};
+    fprintf(out, "clusters of 1, 2 ... CTAs that are resident at once:");
+    for (int i = 1; i <= TILE_MOST_CLUSTER; ++i)
+        fprintf(out, " %d", gpu->clusters[i]);
+    fprintf(out, "\n");
+    fprintf(out, "%6s  %-48s %7s %8s %6s %8s | %6s %8s %6s %6s %8s %9s %6s %6s %6s %6s  %s\n",
+            "kernel", "tile", "workers", "form", "copied", "us", "start", "multiply", "loads",
             "pitch", "epilogue", "last wave", "cut", "copy", "DRAM", "clock", "most");
     for (int i = 0; i < count; ++i) {
         const tile_plan *plan = &plans[i];
@@ -487,13 +547,12 @@ static inline void tile_explain(FILE *out, const tile_plan *plans, int count,
         char name[96];
         tile_name(name, sizeof name, &kernels[plan->kernel]);
         fprintf(out,
-                "%6d  %-48s %7d %5s %6s %8.1f | %6.1f %8.1f %6.1f %6.1f %8.1f %9.1f %6.1f %6.1f "
+                "%6d  %-48s %7d %8s %6s %8.1f | %6.1f %8.1f %6.1f %6.1f %8.1f %9.1f %6.1f %6.1f "
                 "%6.1f %6.1f  %s\n",
-                plan->number, name, plan->workers, plan->cut ? "yes" : "no",
-                cost->copy > 0 ? "yes" : "no", cost->cycles * us, cost->start * us,
-                cost->multiply * us, cost->loads * us, cost->pitch * us, cost->end * us,
-                cost->idle * us, cost->cut * us, cost->copy * us, cost->dram * us, cost->clock * us,
-                tile_largest(cost));
+                plan->number, name, plan->workers, forms[plan->form], cost->copy > 0 ? "yes" : "no",
+                cost->cycles * us, cost->start * us, cost->multiply * us, cost->loads * us,
+                cost->pitch * us, cost->end * us, cost->idle * us, cost->cut * us, cost->copy * us,
+                cost->dram * us, cost->clock * us, tile_largest(cost));
     }
 }
 

@@ -179,6 +179,13 @@ SharedPlace map_shared(const void *object, int rank, Site where) {
     return {&peer, offset};
 }
 
+void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    const unsigned char *from = place.cta->shared.generic(place.offset, bytes);
+    races::read(from, bytes);
+    std::memcpy(to, from, bytes);
+}
+
 // ---------------------------------------------------------------------------- the two views
 
 void SharedMemory::take_over(int thread, std::size_t unit, std::uint16_t origin) {

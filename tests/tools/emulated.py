@@ -87,7 +87,7 @@ CHOSEN_AT: dict[Kernel, Shape] = {
     (128, 128, 2): Shape(272, 584, 440),
     (128, 64, 1): Shape(536, 40, 568),
 }
-PAIRS = ("SHARE_A", "SHARE_B")
+CLUSTERS = ("1x2", "2x1", "2x2")  # tiles above one another, and beside
 FULLEST: Kernel = (128, 200, 2)  # turns, and a dense staging memory: most can go wrong
 
 
@@ -123,20 +123,34 @@ def edges_of_choices(source: str) -> list[tuple]:
     ]
 
 
+def turns_alone(one) -> bool:
+    """Whether a kernel's consumers take turns, and it has no cluster."""
+    return one.work == "PING_PONG" and one.cluster == "1x1"
+
+
+def gathers(exchanged: bool):
+    """Whether a kernel can gather a tile's parts in a cluster: its sums fit into the ring."""
+    return lambda one: (
+        one.exchanged == exchanged
+        and one.cluster == "1x1"
+        and one.work != "PING_PONG"
+        and one.rows < 256
+    )
+
+
 @dataclass(frozen=True)
 class Member:
-    """A kernel of a family: its tile, its consumers, what a pair shares, whether A and B are
-    exchanged."""
+    """A kernel of a family: its tile, its consumers, its cluster, whether A and B are exchanged."""
 
     rows: int
     columns: int
     work: str
-    pair: str
+    cluster: str
     exchanged: bool
 
     def __str__(self) -> str:
         exchanged = ["exchanged"] if self.exchanged else []
-        return " ".join([f"{self.rows} x {self.columns}", self.work, self.pair, *exchanged])
+        return " ".join([f"{self.rows} x {self.columns}", self.work, self.cluster, *exchanged])
 
 
 WHOLE_FAMILY = ROOT / "common" / "device" / "tile_family.cuh"
@@ -148,8 +162,9 @@ def family(header: Path = SAMPLE) -> list[Member]:
     found, exchanged = [], False
     for line in header.read_text().splitlines():
         exchanged |= line.startswith("#define EXCHANGED_FAMILY")
-        if match := re.match(r"    TILE\((\d+), (\d+), (\w+), (\w+)\)", line):
-            found.append(Member(int(match[1]), int(match[2]), match[3], match[4], exchanged))
+        if match := re.match(r"    TILE\((\d+), (\d+), (\w+), (\d), (\d)\)", line):
+            rows, columns, work, *cluster = match.groups()
+            found.append(Member(int(rows), int(columns), work, "x".join(cluster), exchanged))
     return found
 
 
@@ -158,28 +173,57 @@ def edges_of_families(source: str) -> list[tuple]:
     has several tiles, and k-tiles that go around its ring."""
     any_row = ".any_row = true," in source
     members = [one for one in family() if any_row or not one.exchanged]
-    ragged = {str(one): (n, Shape(296, 584, 440, n)) for n, one in enumerate(members, 1)}
+    whole, cut, gathered = range(3)  # a kernel's numbers, as far as the rung has these forms
+    forms = 1 + ("TILE_WHOLE", "TILE_CUT", "TILE_GATHERED").index(
+        re.search(r"FORMS = (\w+) \+ 1;", source)[1]
+    )
+
+    def number(form, wanted):
+        return forms * next(i for i, one in enumerate(members) if wanted(one)) + form + 1
+
+    def of(cluster):
+        return lambda one: one.cluster == cluster
+
+    def turns(one):
+        return one.work == "PING_PONG"
+
+    ragged = {
+        str(one): Shape(296, 584, 440, number(whole, lambda other, one=one: other == one))
+        for one in members
+    }
     # By turns, in pairs, with a staging memory of dense rows: most can go wrong.
-    fullest = next(str(one) for one in members if one.work == "PING_PONG" and one.pair != "NO_PAIR")
-    pairs = {pair: str(next(one for one in members if one.pair == pair)) for pair in PAIRS}
-    return [
+    fullest = next(str(one) for one in members if turns(one) and one.cluster != "1x1")
+    edges = [
         ("one tile", True, Shape(128, 128, 64)),
         ("a corner of a tile", True, Shape(1, 8, 8)),
-        *((f"tiles of {name}", name != fullest, at) for name, (_, at) in ragged.items()),
-        (SEVERAL_TILES, True, ragged[fullest][1]),
+        *((f"tiles of {name}", name != fullest, at) for name, at in ragged.items()),
+        (SEVERAL_TILES, True, ragged[fullest]),
         *(
-            (f"a pair with {pair}", True, Shape(40, 72, 584, ragged[pairs[pair]][0]))
-            for pair in PAIRS
+            (f"a cluster of {name}", True, Shape(40, 72, 584, number(whole, of(name))))
+            for name in CLUSTERS
+            if any(one.cluster == name for one in members)
         ),
         ("few rows", any_row, Shape(5, 584, 584)),
         ("a tile in parts", any_row, Shape(64, 128, 2312)),
-        # Even numbers cut the last wave: of the first kernel, of a pair, of ping-pong.
-        ("tiles in parts", any_row, Shape(296, 584, 568, 2)),
-        ("a pair's tiles in parts", any_row, Shape(200, 584, 568, 4)),
-        ("ping-pong's tiles in parts", any_row, Shape(896, 64, 568, 12)),
         (LONG_ROWS, any_row, Shape(129, 203, 135)),
         ("rows of one element", any_row, Shape(3, 1, 1)),
     ]
+    if forms > cut:
+        edges += [
+            ("tiles in parts", True, Shape(296, 584, 568, number(cut, of("1x1")))),
+            ("a pair's tiles in parts", True, Shape(200, 584, 568, number(cut, of("2x1")))),
+            ("ping-pong's tiles in parts", True, Shape(896, 64, 568, number(cut, turns_alone))),
+        ]
+    if forms > gathered:
+        edges += [
+            (f"{name} in a cluster", True, Shape(m, n, k, number(gathered, wanted)))
+            for name, wanted, m, n, k in (
+                ("two tiles", gathers(False), 135, 203, 568),
+                ("a tile", gathers(False), 72, 136, 2056),
+                ("an exchanged tile", gathers(True), 15, 62, 1304),
+            )
+        ]
+    return edges
 
 
 def edges_of_products(source: str) -> list[tuple]:

@@ -7,8 +7,9 @@
 #include "test.h"
 
 /* A card of each kind, as queried. */
-static const tile_gpu H200 = {132, 66, 30, 1.98e9, 62914560, 2483};
-static const tile_gpu H100 = {132, 66, 30, 1.98e9, 52428800, 1693};
+static const tile_gpu H200 = {{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 62914560, 2483};
+static const tile_gpu H100 = {{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 52428800, 1693};
+enum { FORMS = TILE_GATHERED + 1 };
 
 enum place {
     TALL,
@@ -19,6 +20,7 @@ enum place {
     PAIR_ABOVE,
     PAIR_BESIDE,
     FOUR_BESIDE,
+    EIGHT,
     FEW_ROWS,
     FEW_ROWS_16,
     SMALL,
@@ -26,17 +28,18 @@ enum place {
 };
 
 static const tile_kernel FAMILY[KERNELS] = {
-    [TALL] = {256, 200, 2, 1, false, 3, 1, false, false},
-    [WIDE] = {128, 256, 2, 1, false, 4, 1, false, false},
-    [TURNS] = {128, 200, 2, 2, false, 4, 1, false, false},
-    [SQUARE] = {128, 128, 2, 2, false, 6, 1, false, false},
-    [NARROW] = {128, 64, 2, 1, false, 8, 1, false, false},
-    [PAIR_ABOVE] = {256, 200, 2, 1, false, 3, 2, true, false},
-    [PAIR_BESIDE] = {192, 192, 2, 1, true, 4, 2, false, false},
-    [FOUR_BESIDE] = {64, 80, 2, 2, false, 11, 4, false, true},
-    [FEW_ROWS] = {64, 8, 1, 1, false, 16, 1, false, true},
-    [FEW_ROWS_16] = {64, 16, 1, 1, false, 16, 1, false, true},
-    [SMALL] = {64, 64, 1, 1, false, 12, 1, false, false},
+    [TALL] = {256, 200, 2, 1, false, 3, 1, 1, false},
+    [WIDE] = {128, 256, 2, 1, false, 4, 1, 1, false},
+    [TURNS] = {128, 200, 2, 2, false, 4, 1, 1, false},
+    [SQUARE] = {128, 128, 2, 2, false, 6, 1, 1, false},
+    [NARROW] = {128, 64, 2, 1, false, 8, 1, 1, false},
+    [PAIR_ABOVE] = {256, 200, 2, 1, false, 3, 2, 1, false},
+    [PAIR_BESIDE] = {192, 192, 2, 1, true, 4, 1, 2, false},
+    [FOUR_BESIDE] = {64, 80, 2, 2, false, 11, 1, 4, true},
+    [EIGHT] = {128, 160, 2, 2, false, 5, 4, 2, false},
+    [FEW_ROWS] = {64, 8, 1, 1, false, 16, 1, 1, true},
+    [FEW_ROWS_16] = {64, 16, 1, 1, false, 16, 1, 1, true},
+    [SMALL] = {64, 64, 1, 1, false, 12, 1, 1, false},
 };
 
 static const tile_shape SHAPES[] = {
@@ -47,33 +50,35 @@ static const tile_shape SHAPES[] = {
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-static tile_plan plan_of(enum place place, tile_shape shape, const tile_gpu *gpu, bool cut) {
+static tile_plan plan_of(enum place place, tile_shape shape, const tile_gpu *gpu,
+                         enum tile_form form) {
     tile_plan plan = {.kernel = (int)place,
                       .pitch = shape.k % 8 == 0 ? shape.k : tile_copied_pitch(shape.k)};
-    tile_make_plan(&plan, &FAMILY[place], &shape, gpu, &TILE_CONSTANTS, cut);
+    tile_make_plan(&plan, &FAMILY[place], &shape, gpu, &TILE_CONSTANTS, form);
     return plan;
 }
 
 static double cycles_of(enum place place, tile_shape shape) {
-    return plan_of(place, shape, &H200, false).cost.cycles;
+    return plan_of(place, shape, &H200, TILE_WHOLE).cost.cycles;
 }
 
 /* The best plan over the family. */
 static tile_plan best_of(tile_shape shape, const tile_gpu *gpu) {
     tile_plan plan;
-    tile_choose(&plan, 1, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, 0, &shape, gpu, &TILE_CONSTANTS);
+    tile_choose(&plan, 1, FAMILY, KERNELS, FORMS, 0, &shape, gpu, &TILE_CONSTANTS);
     return plan;
 }
 
 /* ---- every plan */
 
-/* Calls the function with each kernel's plan, cut and not, for all shapes on both cards. */
+/* Calls the function with each kernel's plans of all forms, for all shapes on both cards. */
 static void each_plan(void (*see)(const tile_plan *, const tile_shape *, const tile_gpu *)) {
     const tile_gpu *const gpus[] = {&H200, &H100};
-    for (int i = 0; i < SHAPE_COUNT * KERNELS * 4; ++i) {
-        const tile_shape *shape = &SHAPES[i / KERNELS / 4];
+    for (int i = 0; i < SHAPE_COUNT * KERNELS * FORMS * 2; ++i) {
+        const tile_shape *shape = &SHAPES[i / KERNELS / FORMS / 2];
         const tile_gpu *gpu = gpus[i % 2];
-        const tile_plan plan = plan_of((enum place)(i / 4 % KERNELS), *shape, gpu, i / 2 % 2 > 0);
+        const tile_plan plan = plan_of((enum place)(i / FORMS / 2 % KERNELS), *shape, gpu,
+                                       (enum tile_form)(i / 2 % FORMS));
         see(&plan, shape, gpu);
     }
 }
@@ -91,7 +96,7 @@ static void see_cost(const tile_plan *plan, const tile_shape *shape, const tile_
     }
     EXPECT(isfinite(sum) && fabs(sum - cost->cycles) <= 1e-9 * sum, "%g, not %g", sum,
            cost->cycles);
-    EXPECT((cost->cut > 0) == plan->cut, "cut %d", plan->cut);
+    EXPECT((cost->cut > 0) == (plan->form != TILE_WHOLE), "form %d", (int)plan->form);
     EXPECT((cost->pitch > 0) == (plan->pitch % 64 > 0), "pitch %d", plan->pitch);
     EXPECT((cost->copy > 0) == (shape->k % 8 > 0), "k %d", shape->k);
 }
@@ -101,14 +106,17 @@ static void costs_add_up(void) { each_plan(see_cost); }
 /* A launch does all of the work: tiles of whole waves, and parts of the others. */
 static void see_workers(const tile_plan *plan, const tile_shape *shape, const tile_gpu *gpu) {
     const tile_kernel *kernel = &FAMILY[plan->kernel];
-    const int most = kernel->cluster == 4   ? gpu->fours
-                     : kernel->cluster == 2 ? gpu->pairs
-                                            : gpu->sms;
-    const double area = (double)kernel->rows * kernel->columns * kernel->cluster;
+    const int most = gpu->clusters[tile_cluster(kernel)];
+    const double area = (double)kernel->rows * kernel->columns * tile_cluster(kernel);
     const int left = plan->tiles - plan->waves * plan->workers;
     EXPECT(plan->workers >= 1 && plan->workers <= most, "%d workers", plan->workers);
     EXPECT(plan->tiles * area >= (double)shape->m * shape->n, "%d tiles", plan->tiles);
-    if (!plan->cut) {
+    if (plan->form == TILE_GATHERED) {
+        EXPECT(plan->parts > 1 && plan->workers == plan->tiles * plan->parts, "%d workers",
+               plan->workers);
+        EXPECT(plan->tiles <= gpu->clusters[plan->parts], "%d clusters of %d", plan->tiles,
+               plan->parts);
+    } else if (plan->form == TILE_WHOLE) {
         EXPECT(left <= 0 && left + plan->workers > 0, "%d tiles, %d waves of %d", plan->tiles,
                plan->waves, plan->workers);
     } else {
@@ -126,12 +134,12 @@ static void all_work_is_done(void) { each_plan(see_workers); }
 static void steps_cover_clusters(void) {
     for (int i = 0; i < KERNELS; ++i) {
         tile_kernel kernel = FAMILY[i];
-        for (int how = 0; how < 12; ++how) {
-            kernel.cluster = 1 << how % 3;
-            kernel.share_columns = how / 3 % 2;
-            kernel.swapped = how / 6;
-            const int along_rows = kernel.rows * (kernel.share_columns ? kernel.cluster : 1);
-            const int along_columns = kernel.columns * (kernel.share_columns ? 1 : kernel.cluster);
+        for (int how = 0; how < 16; ++how) {
+            kernel.above = 1 << how % 2;
+            kernel.beside = 1 << how / 2 % 4;
+            kernel.swapped = how / 8;
+            const int along_rows = kernel.rows * kernel.above;
+            const int along_columns = kernel.columns * kernel.beside;
             EXPECT(tile_step_m(&kernel) == (kernel.swapped ? along_columns : along_rows), "m %d",
                    how);
             EXPECT(tile_step_n(&kernel) == (kernel.swapped ? along_rows : along_columns), "n %d",
@@ -168,7 +176,7 @@ static void waves_are_steps(void) {
     const double twice = cycles_of(WIDE, (tile_shape){128 * 264, 256, 4096});
     EXPECT(more > 1.6 * full, "%g after %g", more, full);
     EXPECT(twice < 1.25 * more, "%g after %g", twice, more);
-    EXPECT(plan_of(WIDE, (tile_shape){128 * 133, 256, 4096}, &H200, false).workers == 67,
+    EXPECT(plan_of(WIDE, (tile_shape){128 * 133, 256, 4096}, &H200, TILE_WHOLE).workers == 67,
            "the fewest workers that need two waves");
 }
 
@@ -190,8 +198,8 @@ static void pitch_and_copies(void) {
 /* The card with half of the bandwidth needs more time for a product that DRAM limits. */
 static void dram_limits(void) {
     const tile_shape shape = {16, 8192, 8192};
-    const tile_plan fast = plan_of(FEW_ROWS_16, shape, &H200, false);
-    const tile_plan slow = plan_of(FEW_ROWS_16, shape, &H100, false);
+    const tile_plan fast = plan_of(FEW_ROWS_16, shape, &H200, TILE_WHOLE);
+    const tile_plan slow = plan_of(FEW_ROWS_16, shape, &H100, TILE_WHOLE);
     EXPECT(slow.cost.cycles > 1.2 * fast.cost.cycles, "%g and %g", slow.cost.cycles,
            fast.cost.cycles);
     EXPECT(strcmp(tile_largest(&slow.cost), "DRAM") == 0 ||
@@ -209,9 +217,9 @@ static void choices(void) {
     plan = best_of((tile_shape){16, 8192, 8192}, &H200);
     EXPECT(FAMILY[plan.kernel].swapped, "16 rows: kernel %d", plan.kernel);
     plan = best_of((tile_shape){128, 128, 16384}, &H200);
-    EXPECT(plan.cut, "few tiles and long k");
+    EXPECT(plan.form != TILE_WHOLE, "few tiles and long k");
     plan = best_of((tile_shape){4096, 4096, 256}, &H200);
-    EXPECT(!plan.cut, "short k");
+    EXPECT(plan.form == TILE_WHOLE, "short k");
     plan = best_of(large, &H200);
     EXPECT(plan.kernel == TALL || plan.kernel == PAIR_ABOVE || plan.kernel == PAIR_BESIDE,
            "8192: kernel %d", plan.kernel);
@@ -224,12 +232,12 @@ static void choices(void) {
 /* The best plans come in their order, and they are the best. */
 static void ranks(void) {
     tile_plan five[5];
-    tile_plan all[4 * KERNELS];
+    tile_plan all[FORMS * KERNELS];
     for (int i = 0; i < SHAPE_COUNT; ++i) {
-        const int count = tile_choose(all, 4 * KERNELS, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, 0,
-                                      &SHAPES[i], &H200, &TILE_CONSTANTS);
-        EXPECT(count >= KERNELS && count <= 4 * KERNELS, "%d plans", count);
-        EXPECT(tile_choose(five, 5, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, 0, &SHAPES[i], &H200,
+        const int count = tile_choose(all, FORMS * KERNELS, FAMILY, KERNELS, FORMS, 0, &SHAPES[i],
+                                      &H200, &TILE_CONSTANTS);
+        EXPECT(count >= KERNELS && count <= FORMS * KERNELS, "%d plans", count);
+        EXPECT(tile_choose(five, 5, FAMILY, KERNELS, FORMS, 0, &SHAPES[i], &H200,
                            &TILE_CONSTANTS) == 5,
                "not five");
         for (int j = 1; j < count; ++j) {
@@ -238,24 +246,34 @@ static void ranks(void) {
                    "not among the five: %d", j);
         }
     }
-    for (int number = 1; number <= 2 * KERNELS; ++number) {
+    for (int number = 1; number <= FORMS * KERNELS; ++number) {
         const tile_shape long_k = {64, 64, 8192}; /* few tiles: all of them can be cut */
-        EXPECT(tile_choose(five, 5, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, number, &long_k, &H200,
+        EXPECT(tile_choose(five, 5, FAMILY, KERNELS, FORMS, number, &long_k, &H200,
                            &TILE_CONSTANTS) == 1,
                "number %d", number);
-        EXPECT(five[0].number == number && five[0].cut == (number % 2 == 0), "number %d", number);
-        EXPECT(tile_choose(five, 1, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, number, &SHAPES[9], &H200,
+        const enum tile_form form = (enum tile_form)((number - 1) % FORMS);
+        const tile_kernel *kernel = &FAMILY[(number - 1) / FORMS];
+        const bool gathers = tile_cluster(kernel) == 1 && kernel->turns == 1 && kernel->rows < 256;
+        EXPECT(five[0].form == (form == TILE_GATHERED && !gathers ? TILE_WHOLE : form),
+               "number %d: form %d", number, (int)five[0].form);
+        EXPECT(five[0].number == (number - 1) / FORMS * FORMS + (int)five[0].form + 1,
+               "number %d: %d", number, five[0].number);
+        EXPECT(tile_choose(five, 1, FAMILY, KERNELS, FORMS, number, &SHAPES[9], &H200,
                            &TILE_CONSTANTS) == 1 &&
-                   !five[0].cut && five[0].pitch == 64,
+                   five[0].form == TILE_WHOLE && five[0].pitch == 64,
                "a short k, number %d", number);
     }
-    EXPECT(tile_choose(five, 5, FAMILY, 1, TILE_WHOLE_AND_CUT, 0, &SHAPES[0], &H200,
-                       &TILE_CONSTANTS) <= 2,
-           "one kernel has two forms");
-    EXPECT(tile_choose(all, 4 * KERNELS, FAMILY, KERNELS, TILE_WHOLE, 0, &SHAPES[4], &H200,
+    EXPECT(tile_choose(five, 5, FAMILY, 1, FORMS, 0, &SHAPES[0], &H200, &TILE_CONSTANTS) <= 2,
+           "256 x 200 can't be gathered");
+    EXPECT(tile_choose(all, FORMS * KERNELS, FAMILY, KERNELS, 1, 0, &SHAPES[4], &H200,
                        &TILE_CONSTANTS) == KERNELS &&
-               !all[0].cut,
+               all[0].form == TILE_WHOLE,
            "kernels that do not cut");
+    tile_gpu small = H200; /* a slice of a GPU, on which clusters of eight don't fit */
+    small.clusters[8] = 0;
+    EXPECT(tile_choose(all, FORMS * KERNELS, FAMILY, KERNELS, 1, 0, &SHAPES[4], &small,
+                       &TILE_CONSTANTS) == KERNELS - 1,
+           "a kernel whose cluster doesn't fit");
 }
 
 /* ---- the program that asks */
@@ -273,7 +291,7 @@ static void takes_no_time(void) {
         struct timespec begin, end;
         tile_plan plan;
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        tile_choose(&plan, 1, many, MANY, TILE_WHOLE_AND_CUT, 0, &SHAPES[call % SHAPE_COUNT], &H200,
+        tile_choose(&plan, 1, many, MANY, FORMS, 0, &SHAPES[call % SHAPE_COUNT], &H200,
                     &TILE_CONSTANTS);
         clock_gettime(CLOCK_MONOTONIC, &end);
         least = fmin(least, 1e6 * (double)(end.tv_sec - begin.tv_sec) +
@@ -286,8 +304,8 @@ static void explains(void) {
     tile_plan plans[5];
     char text[4096] = "";
     FILE *file = tmpfile();
-    const int count = tile_choose(plans, 5, FAMILY, KERNELS, TILE_WHOLE_AND_CUT, 0, &SHAPES[0],
-                                  &H200, &TILE_CONSTANTS);
+    const int count =
+        tile_choose(plans, 5, FAMILY, KERNELS, FORMS, 0, &SHAPES[0], &H200, &TILE_CONSTANTS);
     tile_explain(file, plans, count, FAMILY, &H200);
     rewind(file);
     EXPECT(fread(text, 1, sizeof text - 1, file) > 0, "nothing printed");

@@ -16,9 +16,31 @@ DEVICE int cluster_index() { return int(blockIdx.x) / emulator::cluster_ctas(); 
 // %nclusterid.x.
 DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
 
+// %ctaid.x and %nctaid.x, or the cluster's.
+template <int CTAS>
+DEVICE int worker_index() {
+    return CTAS > 1 ? cluster_index() : int(blockIdx.x);
+}
+template <int CTAS>
+DEVICE int worker_count() {
+    return CTAS > 1 ? cluster_count() : int(gridDim.x);
+}
+
 // Both halves of the cluster's barrier. A missing one shows when a peer's memory is used too early
 // or too late.
 DEVICE void cluster_sync(EMULATOR_SITE) {
     emulator::cluster_arrive(where);
     emulator::cluster_wait(where);
+}
+
+// The same, which orders nothing.
+DEVICE void cluster_sync_relaxed(EMULATOR_SITE) {
+    emulator::cluster_arrive(where, true);
+    emulator::cluster_wait(where);
+}
+
+// LIFETIME if the peer has exited, or if no cluster barrier says that it has started; or if it exits
+// before a cluster barrier says that this thread has finished.
+DEVICE void load4_cluster(float (&values)[4], const float *source, int cta_rank, EMULATOR_SITE) {
+    emulator::cluster_read(values, source, sizeof(values), cta_rank, where);
 }

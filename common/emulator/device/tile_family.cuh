@@ -4,16 +4,16 @@
 #pragma once
 
 #define TILE_FAMILY(TILE)                                                                          \
-    TILE(256, 200, BY_ROWS, NO_PAIR)                                                               \
-    TILE(128, 256, BY_ROWS, SHARE_B)                                                               \
-    TILE(192, 176, BY_COLUMNS, SHARE_B)                                                            \
-    TILE(192, 144, BY_COLUMNS, NO_PAIR)                                                            \
-    TILE(128, 200, PING_PONG, SHARE_A)                                                             \
-    TILE(128, 64, PING_PONG, NO_PAIR)                                                              \
-    TILE(64, 96, ALONE, FOUR_SHARE_A)
+    TILE(256, 200, BY_ROWS, 1, 1)                                                                  \
+    TILE(128, 256, BY_ROWS, 2, 1)                                                                  \
+    TILE(192, 176, BY_COLUMNS, 2, 1)                                                               \
+    TILE(192, 144, BY_COLUMNS, 1, 1)                                                               \
+    TILE(128, 200, PING_PONG, 1, 2)                                                                \
+    TILE(128, 64, PING_PONG, 1, 1)                                                                 \
+    TILE(64, 96, ALONE, 1, 4)
 
 #define EXCHANGED_FAMILY(TILE)                                                                     \
-    TILE(64, 8, PING_PONG, NO_PAIR)                                                                \
-    TILE(64, 16, ALONE, NO_PAIR)                                                                   \
-    TILE(128, 96, BY_ROWS, FOUR_SHARE_B)                                                           \
-    TILE(192, 208, BY_COLUMNS, SHARE_A)
+    TILE(64, 8, PING_PONG, 1, 1)                                                                   \
+    TILE(64, 16, ALONE, 1, 1)                                                                      \
+    TILE(128, 96, BY_ROWS, 2, 2)                                                                   \
+    TILE(192, 208, BY_COLUMNS, 1, 2)
