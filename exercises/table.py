@@ -662,7 +662,7 @@ EXERCISES = {
         Find(
             "medium",
             "stored-before-it-is-whole",
-            "All of D is wrong, and by less than a rounding where k is long.",
+            "All of D is wrong: a block is stored during the wrong wgmmas.",
             "Which block's sums are whole while the last k-tile's wgmmas run?",
         ),
         Fill(
