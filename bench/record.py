@@ -27,7 +27,7 @@ from bench.process import CANNOT_RUN_HERE, UsageError
 from bench.records import recorded
 
 BENCH = recorded.ROOT / "bench"
-UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23"  # what the last pages compare
+UPPER = "v12,v13,v14,v15,v16,v17,v18,v19,v20,v21,v22,v23,v24"  # what the last pages compare
 CHOICES = "v18,v18-tall,v18-wide,v18-turns,v18-square,v18-narrow"
 # Shapes that v18's model was not fitted to, and the three of tests/test_choice.py that it was.
 UNSEEN = (

@@ -233,10 +233,11 @@ def missing(exercise: Find | Fill, said: str, source: str) -> str:
 def verdict(exercise: Find | Fill, source: str, made: dict[str, Path], races: str | None) -> str:
     """ "" if the exercise is solved, or why not. `races`: the command that starts a program of the
     race detector, "" for none; without a race detector None."""
-    said = run(made["emulator"])
+    said = run(made["emulator"], *exercise.run.split())
     if said.returncode != 0 and "WRONG" not in said.stdout:
         return said.stdout  # a report, which names the line
-    detected = run(made["races"], under=tuple(races.split())) if races is not None else None
+    under = tuple(races.split()) if races is not None else ()
+    detected = run(made["races"], *exercise.run.split(), under=under) if races is not None else None
     if said.returncode != 0:
         found = RACE_REPORT.search(detected.stdout) if detected else None
         return said.stdout + (f"\nThe race detector:\n{found[0]}" if found else "")

@@ -28,6 +28,7 @@ class Find:
     story: str  # what the user observed
     hint: str
     also: Also | None = None
+    run: str = ""  # the options of a run that shows it, if the default's doesn't
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Fill:
     edits: tuple[tuple[str, str], ...] = ()  # texts of the rung, and what replaces them
     tail: str = ""  # what is added to the rung's file
     also: Also | None = None
+    run: str = ""  # the options of a run that shows the gap, if the default's doesn't
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ class Predict:
 
 
 PLAIN = "--policy eager --inputs integers"
+# One tile of kernel 12, gathered by a cluster on the emulator.
+GATHERED = "--m 72 --n 136 --k 2056 --kernel 12"
+GATHERED_ONE = "--m 72 --n 136 --k 1920"
 LOADS = r"in (\d+) loads"
 WGMMAS = r"(\d+) wgmma instructions"
 ARRIVALS = r"with (\d+) arrivals"
@@ -553,8 +558,9 @@ EXERCISES = {
         Fill(
             "medium",
             ("own_tile",),
-            "A place of the schedule is a pair of tiles. Return the tile of the calling CTA.",
-            "Tiles that share A's rows lie side by side, those that share B's one above the other.",
+            "A place of the schedule is a cluster of tiles, ABOVE x BESIDE. Return the tile of the "
+            "calling CTA.",
+            "cluster_place says in which row and column of the cluster it is.",
             fails="hazard",
             instead="return tile;",
         ),
@@ -570,14 +576,44 @@ EXERCISES = {
             "hard",
             ("add_parts",),
             "Publish a consumer's sums of one part of a tile, count its arrival, and, if it is the "
-            "last, add all parts. Return whether it is. Pairs and ping-pong have to work as well.",
-            "The consumers of a part have a place each: two CTAs of a pair, and in each of them two "
-            "consumers if they share the tile. In ping-pong another consumer may have the next part.",
+            "last, add all parts. Return whether it is. Clusters and ping-pong have to work as well.",
+            "The consumers of a part have a place each: all CTAs of a cluster, and in each of them "
+            "two consumers if they share the tile. In ping-pong another consumer may have the next "
+            "part.",
             fails="wrong",
             instead=(
                 "(void)smem, (void)acc, (void)part, (void)consumer, (void)sums, (void)arrived;\n"
                 "return false;"
             ),
+        ),
+    ),
+    "v24": (
+        Find(
+            "medium",
+            "sums-overwrite-the-ring-too-early",
+            "Only gathered tiles of two consumers are wrong, and not on every run.",
+            "The sums take the place of the ring. Who may still read it?",
+            run=GATHERED,
+        ),
+        Fill(
+            "hard",
+            ("gather_parts",),
+            "Add the parts of a tile in its cluster. Each CTA leaves its sums where the ring was, and "
+            "adds and stores a share of the rows.",
+            "Storage::Sums has write and add. Before it writes, a CTA waits for its own consumers; "
+            "before it adds, for the sums of all CTAs.",
+            fails="wrong",
+            instead="(void)smem, (void)acc, (void)tile, (void)parts, (void)consumer, (void)work;",
+            run=GATHERED,
+        ),
+        Predict(
+            "medium",
+            f"A tile has 30 k-tiles. How many CTAs gather it? (Kernel 12, {GATHERED_ONE} on the "
+            "emulator, where one cluster of any size is resident.)",
+            f"{GATHERED_ONE} --kernel 12 {PLAIN}",
+            r"launch +(\d+) CTAs",
+            "At most eight, with four k-tiles each at least. Of those the fewest that make the "
+            "longest part as short as possible.",
         ),
     ),
     "f01": (

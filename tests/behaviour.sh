@@ -45,12 +45,12 @@ emulated:*      | --protocol burst ; --rounds 3 ; --device 0 ; --seed x
 # What is for products, and for moves: there words are compared, all of them, and there is no k.
 *:[!t]*         | --inputs bits
 *:t*            | --k 4 ; --size 4096 --k 4096 ; --check sample
-# Shapes. v21 and v23 take all. 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
-*:!(v21|v23)    | --size 4095
+# Shapes. v21, v23 and v24 take all. 4 elements of fp32 are 16 bytes: only D of a01 has them. Up to v09 tiles are whole.
+*:!(v21|v23|v24)     | --size 4095
 *:t*            | --n 4098 ; --m 4 --n 1
 *:t0[!1]        | --m 4098 ; --m 1 --n 4
-*:!(t*|v21|v23) | --n 4102 ; --k 4100
-*:v!(21|23)     | --n 4100
+*:!(t*|v21|v23|v24) | --n 4102 ; --k 4100
+*:v!(21|23|24)  | --n 4100
 *:a0[!1]        | --n 4100
 *:f*            | --n 4100 ; --k 4104
 *:v0*           | --m 8 ; --m 4104 ; --n 8 ; --n 4104 ; --k 8 ; --k 4104

@@ -21,7 +21,7 @@ EXCEPTIONS = {
     "v02": "another machine: tensor cores fed by TMA instead of CUDA cores",
     "v04": "another shape of program: producer and consumer instead of one loop",
     "v18": "every function becomes a template, and a model chooses among its instances",
-    "v22": "the consumers, the pairs and the epilogue become parameters of a family",
+    "v22": "the consumers, the clusters and the epilogue become parameters of a family",
     "v23": "joins v19, v20 and v21 to the family",
     "a02": "another interface: mma.sync from registers instead of WMMA",
 }

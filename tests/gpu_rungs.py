@@ -58,6 +58,8 @@ ANY_ROW = shapes_of(
     "1 1 1, 3 5 7, 129 131 8193, 1000 1001 1003, 2047 2049 2051, 16 4097 14335, 64 4096 14337,"
     "4097 4095 63"
 )
+# Few tiles of long rows, for the parts of a tile in a cluster: D's rows of any length, odd and not.
+GATHERED = shapes_of("72 136 8200, 100 135 4104, 33 130 16385, 256 256 8192, 15 62 5001")
 # Long sums, beyond what fp16 holds, with rows as long as a03 to a06 take them, and the shape of a
 # tall, thin product: for the a track.
 LONG = shapes_of("256 8 8388608, 256 128 20480, 81920 256 256, 8192 8192 8192 --check sample")
@@ -120,6 +122,15 @@ def any_row(rung: str) -> bool:
     return ".any_row = true," in emulated.source_of(rung)
 
 
+def gathering(rung: str) -> list[int]:
+    """The numbers of its kernels that gather parts in a cluster, those with A and B exchanged last."""
+    if "TILE_GATHERED" not in emulated.source_of(rung):
+        return []
+    members = emulated.family(emulated.WHOLE_FAMILY)
+    can = [emulated.gathers(False)(one) or emulated.gathers(True)(one) for one in members]
+    return [3 * (number + 1) for number, gathers in enumerate(can) if gathers]
+
+
 # ---------------------------------------------------------------- the kinds of cases
 
 
@@ -130,6 +141,8 @@ def right(rung: str) -> Iterator[Case]:
         shapes += CLIPPED if multiple_of_m(rung) == 1 else []
         shapes += FEW if multiple_of_m(rung) == 1 and rung[0] == "v" else []
         shapes += ANY_ROW if any_row(rung) else []
+        for number, shape in zip(gathering(rung), itertools.cycle(GATHERED)):
+            shapes = [*shapes, [*shape, "--kernel", str(number)]]
         shapes += LONG if rung[0] == "a" else []
         shapes += SCALARS if rung == "a01" else []
     for shape in shapes:
@@ -146,6 +159,8 @@ def reproducible(rung: str) -> Iterator[Case]:
     file = WORK / f"{rung}.json"
     more = ", 16 4096 14336" if multiple_of_m(rung) == 1 and rung[0] == "v" else ""
     more += ", 129 4095 4097" if any_row(rung) else ""
+    kernels = gathering(rung)
+    more += "".join(f", 100 135 4104 --kernel {kernel}" for kernel in kernels[:1] + kernels[-1:])
     for shape in shapes_of(f"{ragged}, 2048 2048 2048{more}"):
         text, options = sizes_of(rung, shape)
         command = [BUILD / "steps" / rung, *options, "--rounds", "1", "--json", file]
@@ -175,6 +190,11 @@ def sanitize(rung: str) -> Iterator[Case]:
         rows += [(name, "129 203 135", " with odd rows") for name in [*tools, "racecheck"]]
     if "count_arrival" in emulated.source_of(rung):
         rows += [(name, "16 136 2056", " with tiles in parts") for name in tools]
+    kernels = gathering(rung)
+    for kernel in kernels[:1] + kernels[-1:]:
+        how = f" with parts in clusters, kernel {kernel}"
+        shape = f"72 130 2056 --kernel {kernel}"
+        rows += [(name, shape, how) for name in [*tools, "racecheck"]]
     for name, shape, how in rows:
         command = [SANITIZER, "--tool", name, "--error-exitcode", "99", BUILD / "steps" / rung]
         command += [*sizes_of(rung, shape.split())[1], "--protocol", "none"]

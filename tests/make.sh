@@ -108,7 +108,7 @@ ln -s /bin/true $tools/bin/cuobjdump
 ln -s /bin/true $tools/bin/compute-sanitizer
 table planned <<EOF
 emulate FILE=a.cu ARGS='-D X=1 -- 3'|-m emulate 'a.cu' -D X=1 -- 3\$
-emulated|echo 'link $work/plan/emulated/v23'
+emulated|echo 'link $work/plan/emulated/v24'
 variants|echo 'link $work/plan/variants/steps/v06-each-sm'
 sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
 resources 7|c\+\+filt <$work/plan/steps/v07.ptxas.log
@@ -302,7 +302,7 @@ rebuilds() {
     fi
     is "make $goal rebuilds nothing when nothing changed" "make -q says otherwise" make -q "$goal"
     same "a changed rung rebuilds itself alone in $built" "$(would "$goal" steps/v03_*.cu)" "$(ls steps/v03_*.cu)"
-    same "$launch rebuilds v17 to v23 alone in $built" "$(would "$goal" "$launch")" \
+    same "$launch rebuilds v17 to v24 alone in $built" "$(would "$goal" "$launch")" \
         "$(ls steps/v1[789]_*.cu steps/v2*.cu)"
     for header in "${@:4}"; do
         same "$header rebuilds what includes it in $built" "$(rebuilt "$goal" "$header")" \
@@ -320,8 +320,8 @@ rewritten() {
 }
 if [[ -e build/standalone/v12.cu.d ]]; then
     same "no standalone file is written again when nothing changed" "$(rewritten README.md)" ""
-    same "device/dependent_launch.cuh writes the standalone files of v17 to v23 again, alone" \
-        "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18\nv19\nv20\nv21\nv22\nv23'
+    same "device/dependent_launch.cuh writes the standalone files of v17 to v24 again, alone" \
+        "$(rewritten common/device/dependent_launch.cuh)" $'v17\nv18\nv19\nv20\nv21\nv22\nv23\nv24'
     same "step.h writes every standalone file again" "$(rewritten common/step.h | wc -l)" \
         "$(find steps -name '*.cu' | wc -l)"
 else

@@ -216,9 +216,11 @@ TRACE_HOOK(__syncthreads, (TRACE_SITE), (), TRACE_BARRIER, TRACE_NOWHERE, 0)
 TRACE_HOOK(named_barrier_sync, (int id, int threads, TRACE_SITE), (id, threads), TRACE_BARRIER,
            TRACE_NOWHERE, uint32_t(id))
 TRACE_HOOK(cluster_sync, (TRACE_SITE), (), TRACE_CLUSTER)
+TRACE_HOOK(cluster_sync_relaxed, (TRACE_SITE), (), TRACE_CLUSTER)
 #define __syncthreads traced___syncthreads
 #define named_barrier_sync traced_named_barrier_sync
 #define cluster_sync traced_cluster_sync
+#define cluster_sync_relaxed traced_cluster_sync_relaxed
 
 // ---------------------------------------------------------------------------- TMA
 
@@ -416,6 +418,14 @@ DEVICE void traced_store_pair(fp16 *to, uint32_t pair) {
     store_pair(to, pair);
 }
 #define store_pair traced_store_pair
+
+// Sums of parts, read for their way out.
+DEVICE void traced_load4_cluster(float (&values)[4], const float *source, int cta_rank,
+                                 TRACE_SITE) {
+    trace::touch(TRACE_WRITE);
+    TRACE_FORWARD(load4_cluster, values, source, cta_rank);
+}
+#define load4_cluster traced_load4_cluster
 
 // A fragment and half of one, to staging memory.
 #define TRACE_STMATRIX(function)                                                                   \

@@ -57,6 +57,7 @@ static const Case CASES[] = {
     {"TileStore by threads: the same, rows of any length", widths_stored<false, false>},
     {"TileStore by threads, exchanged: the same", widths_stored<true, false>},
     {"count_arrival, add_sums: the last CTA adds all parts in their order", parts_added},
+    {"ClusterSums: each CTA of a cluster adds a share of the rows", parts_gathered},
 };
 
 static int record(const char *path) {
