@@ -40,7 +40,7 @@ class Fill:
     gap: tuple[str, ...]
     story: str  # what to write there
     hint: str
-    fails: str = "deadlock"  # what the emulator reports of the gap
+    fails: str = "deadlock wrong"  # what the emulator may report of the gap
     instead: str = ""  # what is in the gap
     edits: tuple[tuple[str, str], ...] = ()  # texts of the rung, and what replaces them
     tail: str = ""  # what is added to the rung's file
@@ -698,7 +698,7 @@ EXERCISES = {
         Find(
             "medium",
             "stored-before-it-is-whole",
-            "All of D is wrong, and by less than a rounding where k is long.",
+            "All of D is wrong: a block is stored during the wrong wgmmas.",
             "Which block's sums are whole while the last k-tile's wgmmas run?",
         ),
         Fill(

@@ -30,8 +30,9 @@ $(C_OBJECTS) $(TRACE_MEASURE): $(BUILD)/harness/%.o: common/harness/%.c $(BUILD)
 	$(need_nvcc)$(call cc,$(INCLUDE) $(DEPS))
 $(ASAN_OBJECTS): $(BUILD)/harness-asan/%.o: common/harness/%.c $(BUILD)/flags
 	$(need_nvcc)$(call cc,$(SANITIZE) $(INCLUDE) $(DEPS))
+# sm_86 and sm_89 run the SASS of sm_80.
 $(CU_OBJECTS): $(BUILD)/%.cu.o: common/%.cu $(BUILD)/flags
-	$(call nvcc,$<,$(NVCC) $(AMPERE) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@)
+	$(call nvcc,$<,$(NVCC) $(call sass_for,80) $(TMA) $(NVCCFLAGS) $(DEPS) -MT $@ -c $< -o $@)
 $(BUILD)/commit.o: $(BUILD)/commit.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@
 
@@ -39,9 +40,14 @@ $(BUILD)/commit.o: $(BUILD)/commit.c
 compile_rung = $(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@
 $(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
 	$(call nvcc,$<,$(call compile_rung,$<,$(DEPS) -MT $@))
-$(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(BUILD)/flags
-	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90$(if $(filter v% f%,$*),a)) $(NVCCFLAGS) $(DEPS) -MT $@ \
-	    -ptx $< -o $@)
+# A family of tiles in PTX is the emulator's sample of it, which has each way to share the work.
+PTX_SAMPLE := $(BUILD)/ptx/sample/device/tile_family.cuh
+$(PTX_SAMPLE): common/emulator/device/tile_family.cuh
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(PTX_SAMPLE) $(BUILD)/flags
+	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90$(if $(filter v% f%,$*),a)) \
+	    -I$(BUILD)/ptx/sample $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@)
 
 # A traced rung is the rung's source after a header that replaces the functions that it calls. The four
 # warps of a warpgroup do the same work: one of them is traced.

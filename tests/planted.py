@@ -39,6 +39,19 @@ from tools.planted_bugs import (
 
 COPIES = BUILD / "planted"
 PROGRAMS = COPIES / "programs"  # their sources
+# Their family of tiles, for each of which a copy takes a second to compile and another one to run:
+# each way to share the work, but by four CTAs in a row.
+FAMILY = COPIES / "device" / "tile_family.cuh"
+TILES = """#pragma once
+#define TILE_FAMILY(TILE) \\
+    TILE(192, 144, BY_COLUMNS, 1, 1) \\
+    TILE(128, 256, BY_ROWS, 2, 1) \\
+    TILE(128, 200, PING_PONG, 1, 2) \\
+    TILE(128, 64, PING_PONG, 1, 1)
+#define EXCHANGED_FAMILY(TILE) \\
+    TILE(64, 16, ALONE, 1, 1) \\
+    TILE(128, 96, BY_ROWS, 2, 2)
+"""
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
 WHOLE = ROOT / "tests" / "planted" / "table.md"
@@ -54,7 +67,8 @@ OTHERS = {"random": SEEDS, RACE: [RACE]}
 
 def plant_all(bugs: list[Bug]) -> list[Pair]:
     """All pairs that fit, their copies written."""
-    COPIES.mkdir(parents=True, exist_ok=True)
+    FAMILY.parent.mkdir(parents=True, exist_ok=True)
+    write(FAMILY, TILES)
     pairs = []
     for pair in (Pair(rung, bug) for bug in bugs for rung in bug.changes):
         try:
@@ -141,7 +155,8 @@ def source_of(rung: str, pairs: list[Pair]) -> str:
         copies += f'namespace {namespace} {{\n#include "../{pair.name}.cu"\n}}\n'
         calls += f'    if (strcmp(copy, "{pair.name}") == 0)\n'
         calls += f"        return {namespace}::main(argc - 1, argv + 1);\n"
-    headers = re.findall(r"^#include .*", emulated.source_of(rung), re.MULTILINE)
+    includes = re.findall(r"^#include .*", emulated.source_of(rung), re.MULTILINE)
+    headers = [line for line in includes if FAMILY.name not in line]  # which a copy finds beside it
     return PROGRAM.format(includes="\n".join(headers), copies=copies, calls=calls)
 
 
@@ -189,7 +204,8 @@ class Findings:
         if how != STEP:
             # More k-tiles than stages, and CTAs with several tiles: every barrier is used again;
             # unless the bug names another edge.
-            shape = emulated.shapes(emulated.source_of(self.pair.rung))[self.pair.bug.edge]
+            shapes = emulated.shapes(emulated.source_of(self.pair.rung), FAMILY)
+            shape = shapes[self.pair.bug.edge]
             policy = "random" if how in SEEDS else "eager" if how == RACE else how
             words += emulated.arguments(shape, policy, SEEDS.index(how) + 1 if how in SEEDS else 0)
         outcome = emulated.run(program, words, self.pair.bug.card)

@@ -13,8 +13,9 @@ import re
 import struct
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tools import BUILD, ROOT, case, exit_status, in_parallel
 
@@ -29,153 +30,112 @@ LIMIT = 120  # seconds for one run
 # ---------------------------------------------------------------- one instruction
 
 
-def floats(*values: float) -> tuple[int, ...]:
-    return tuple(struct.unpack("<I", struct.pack("<f", value))[0] for value in values)
+# In the order of emulate/instructions.py: constraints of results and, in brackets, of inputs, which
+# are the operands %0, %1, ... in this order; the inputs' values -> the results: the instructions.
+ONES = r"""
+# Integer Arithmetic Instructions
+r(rr) 0xFFFFFFFF 2 -> 1: add.u32 %0, %1, %2;
+r(r) 3 -> 0xFFFFFFFC: add.s32 %0, %1, -7;
+l(l) 5 -> 0x100000005: add.u64 %0, %1, 0x100000000;
+r(rr) 3 5 -> 0xFFFFFFFE: sub.s32 %0, %1, %2;
+r(rr) 0x10001 0x10001 -> 0x20001: mul.lo.u32 %0, %1, %2;
+l(rr) 0xFFFFFFFF 2 -> 0x1FFFFFFFE: mul.wide.u32 %0, %1, %2;
+l(rr) 0xFFFFFFFF 2 -> 0xFFFFFFFFFFFFFFFE: mul.wide.s32 %0, %1, %2;
+r(rr) 0xFFFFFFFF 2 -> 1: mul.hi.u32 %0, %1, %2;
+r(rrr) 3 5 7 -> 22: mad.lo.s32 %0, %1, %2, %3;
+l(rl) 0x80000000 1 -> 0x200000001: mad.wide.u32 %0, %1, 4, %2;
+r(rr) 100 7 -> 14: div.u32 %0, %1, %2;
+r(rr) 0xFFFFFFFF 7 -> 0xFFFFFFFF: rem.s32 %0, %1, %2;
+rr(rr) 0xFFFFFFFF 1 -> 0xFFFFFFFF 1: min.s32 %0, %2, %3; min.u32 %1, %2, %3;
+rr(rr) 0xFFFFFFFF 1 -> 1 0xFFFFFFFF: max.s32 %0, %2, %3; max.u32 %1, %2, %3;
+r(r) 1 -> 0xFFFFFFFF: neg.s32 %0, %1;
+r(r) 0xF0F -> 8: popc.b32 %0, %1;
+r(r) 0xFFFF -> 16: clz.b32 %0, %1;
+r(r) 1 -> 0x80000000: brev.b32 %0, %1;
+r(r) 0xABCDEF12 -> 15: bfe.u32 %0, %1, 8, 4;
+# Floating Point Instructions
+f(ff) 1.5 2.25 -> 3.75: add.f32 %0, %1, %2;
+f(f) 1.5 -> 0.5: sub.rn.f32 %0, %1, 0f3F800000;
+f(f) 1.5 -> 3: mul.ftz.f32 %0, %1, 2.0;
+f(fff) 3 5 7 -> 22: fma.rn.f32 %0, %1, %2, %3;
+f(f) -2 -> 2: neg.f32 %0, %1; abs.f32 %0, %0;
+f(f) -2 -> 0: max.f32 %0, %1, 0f00000000;
+f(f) 4 -> 0.25: rcp.rn.f32 %0, %1;
+# Comparison and Selection Instructions
+rr(rr) 0xFFFFFFFF 1 -> 1 0: { .reg .pred p, q; setp.lt.s32 p, %2, %3; setp.lt.u32 q, %2, %3; selp.u32 %0, 1, 0, p; selp.b32 %1, 1, 0, q; }
+rr(rr) 7 7 -> 1 0: { .reg .pred p, q; setp.hs.u32 p|q, %2, %3; selp.u32 %0, 1, 0, p; selp.u32 %1, 1, 0, q; }
+r(f) nan -> 0: { .reg .pred p; setp.ne.f32 p, %1, %1; selp.u32 %0, 1, 0, p; }
+# Logic and Shift Instructions
+r(rr) 0xFF0F 0x0FFF -> 0xF0F: and.b32 %0, %1, %2;
+r(r) 1 -> 0x81: or.b32 %0, %1, 0x80;
+l(ll) 0x10000000000 1 -> 0x10000000001: xor.b64 %0, %1, %2;
+r(r) 0 -> 0xFFFFFFFF: not.b32 %0, %1;
+r(r) 2 -> 11: { .reg .pred p, q, r; setp.eq.u32 p, %1, 1; setp.eq.u32 q, %1, 2; or.pred r, p, q; not.pred p, r; @!p mov.u32 %0, 11; @p mov.u32 %0, 22; }
+r(rrr) 12 10 1 -> 9: lop3.b32 %0, %1, %2, %3, 0xEA;
+rr(rr) 3 4 -> 48 0: shl.b32 %0, %2, %3; shl.b32 %1, %2, 32;
+rr(r) 0x80000000 -> 0x8000000 0xFFFFFFFF: shr.u32 %0, %2, 4; shr.s32 %1, %2, 40;
+# Data Movement and Conversion Instructions
+r(f) 1 -> 0x3F800000: mov.b32 %0, %1;
+l(rr) 1 2 -> 0x200000001: mov.b64 %0, {%1, %2};
+rr(l) 0x200000001 -> 1 2: mov.b64 {%0, %1}, %2;
+r(r) 0x12345678 -> 0x56781234: { .reg .b16 %%h<2>; mov.b32 {%%h0, %%h1}, %1; mov.b32 %0, {%%h1, %%h0}; }
+r(rr) 0x44332211 0x88776655 -> 0x66552211: prmt.b32 %0, %1, %2, 0x5410;
+l(r) 0xFFFFFFFF -> 0xFFFFFFFF: cvt.u64.u32 %0, %1;
+l(r) 0xFFFFFFFF -> 0xFFFFFFFFFFFFFFFF: cvt.s64.s32 %0, %1;
+r(l) 0x1234567890 -> 0x34567890: cvt.u32.u64 %0, %1;
+f(r) 0xFFFFFFFF -> -1: cvt.rn.f32.s32 %0, %1;
+rr(f) -2.5 -> 0xFFFFFFFE 0: cvt.rzi.s32.f32 %0, %2; cvt.rni.u32.f32 %1, %2;
+r(ff) 1 -2 -> 0x3C00C000: cvt.rn.f16x2.f32 %0, %1, %2;
+r(ff) 1 -2 -> 0x3F80C000: cvt.rn.bf16x2.f32 %0, %1, %2;
+f(f) 0.5 -> 0.5: { .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }
+l() -> 7: { .reg .b64 p; createpolicy.fractional.L2::evict_first.b64 p, 1.0; mov.b64 %0, 7; }
+# What is around instructions: operands, scopes, comments, jumps, special registers.
++r(r) 40 2 -> 42: add.u32 %0, %0, %1;
+rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
+rr() -> 0 32: mov.u32 %0, %%laneid; mov.u32 %1, WARP_SZ;
+rr() -> 0 1: mov.u32 %0, %cluster_ctarank; mov.u32 %1, %%cluster_nctarank;
+rr() -> 0 1: mov.u32 %0, %clusterid.x; mov.u32 %1, %%lanemask_le;
+r() -> 5: // a comment; with a semicolon\n mov.u32 /* and %9 one */ %0, 5;
+rr() -> 2 1: { .reg .u32 a; mov.u32 a, 1; { .reg .u32 a; mov.u32 a, 2; mov.u32 %0, a; } mov.u32 %1, a; }
+r(r) 4 -> 10: { .reg .pred p; .reg .u32 i; mov.u32 i, 0; mov.u32 %0, 0; loop_%=: add.u32 i, i, 1; add.u32 %0, %0, i; setp.lt.u32 p, i, %1; @p bra loop_%=; bra.uni $L_end; mov.u32 %0, 0; $L_end: }
+r(r) 9 -> 9: { .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }
+r(n) 13 -> 13: mov.u32 %0, %1;
+l(l) 0x123456789 -> 0x123456789: mov.b64 %0, %1;
+r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
+"""
 
 
-@dataclass
-class One:
-    """Instructions with results %0, %1, ... and inputs after them: constraints, values, results."""
+class One(NamedTuple):
+    """A row of the table, its values as the bits that are stored."""
 
-    text: str
     results: str
     inputs: str
-    values: tuple
-    expected: tuple
+    values: list[int]
+    expected: tuple[int, ...]
+    text: str
 
 
-# In the order of emulate/instructions.py.
-ONES = [
-    # Integer Arithmetic Instructions
-    One("add.u32 %0, %1, %2;", "r", "rr", (0xFFFFFFFF, 2), (1,)),
-    One("add.s32 %0, %1, -7;", "r", "r", (3,), (0xFFFFFFFC,)),
-    One("add.u64 %0, %1, 0x100000000;", "l", "l", (5,), (0x100000005,)),
-    One("sub.s32 %0, %1, %2;", "r", "rr", (3, 5), (0xFFFFFFFE,)),
-    One("mul.lo.u32 %0, %1, %2;", "r", "rr", (0x10001, 0x10001), (0x20001,)),
-    One("mul.wide.u32 %0, %1, %2;", "l", "rr", (0xFFFFFFFF, 2), (0x1FFFFFFFE,)),
-    One("mul.wide.s32 %0, %1, %2;", "l", "rr", (0xFFFFFFFF, 2), (0xFFFFFFFFFFFFFFFE,)),
-    One("mul.hi.u32 %0, %1, %2;", "r", "rr", (0xFFFFFFFF, 2), (1,)),
-    One("mad.lo.s32 %0, %1, %2, %3;", "r", "rrr", (3, 5, 7), (22,)),
-    One("mad.wide.u32 %0, %1, 4, %2;", "l", "rl", (0x80000000, 1), (0x200000001,)),
-    One("div.u32 %0, %1, %2;", "r", "rr", (100, 7), (14,)),
-    One("rem.s32 %0, %1, %2;", "r", "rr", (0xFFFFFFFF, 7), (0xFFFFFFFF,)),
-    One("min.s32 %0, %2, %3; min.u32 %1, %2, %3;", "rr", "rr", (0xFFFFFFFF, 1), (0xFFFFFFFF, 1)),
-    One("max.s32 %0, %2, %3; max.u32 %1, %2, %3;", "rr", "rr", (0xFFFFFFFF, 1), (1, 0xFFFFFFFF)),
-    One("neg.s32 %0, %1;", "r", "r", (1,), (0xFFFFFFFF,)),
-    One("popc.b32 %0, %1;", "r", "r", (0xF0F,), (8,)),
-    One("clz.b32 %0, %1;", "r", "r", (0x0000FFFF,), (16,)),
-    One("brev.b32 %0, %1;", "r", "r", (1,), (0x80000000,)),
-    One("bfe.u32 %0, %1, 8, 4;", "r", "r", (0xABCDEF12,), (0xF,)),
-    # Floating Point Instructions
-    One("add.f32 %0, %1, %2;", "f", "ff", floats(1.5, 2.25), floats(3.75)),
-    One("sub.rn.f32 %0, %1, 0f3F800000;", "f", "f", floats(1.5), floats(0.5)),
-    One("mul.ftz.f32 %0, %1, 2.0;", "f", "f", floats(1.5), floats(3.0)),
-    One("fma.rn.f32 %0, %1, %2, %3;", "f", "fff", floats(3, 5, 7), floats(22)),
-    One("neg.f32 %0, %1; abs.f32 %0, %0;", "f", "f", floats(-2), floats(2)),
-    One("max.f32 %0, %1, 0f00000000;", "f", "f", floats(-2), floats(0)),
-    One("rcp.rn.f32 %0, %1;", "f", "f", floats(4), floats(0.25)),
-    # Comparison and Selection Instructions
-    One(
-        "{ .reg .pred p, q; setp.lt.s32 p, %2, %3; setp.lt.u32 q, %2, %3; selp.u32 %0, 1, 0, p; "
-        "selp.b32 %1, 1, 0, q; }",
-        "rr",
-        "rr",
-        (0xFFFFFFFF, 1),
-        (1, 0),
-    ),
-    One(
-        "{ .reg .pred p, q; setp.hs.u32 p|q, %2, %3; selp.u32 %0, 1, 0, p; selp.u32 %1, 1, 0, q; }",
-        "rr",
-        "rr",
-        (7, 7),
-        (1, 0),
-    ),
-    One(
-        "{ .reg .pred p; setp.ne.f32 p, %1, %1; selp.u32 %0, 1, 0, p; }",
-        "r",
-        "f",
-        (0x7FC00000,),
-        (0,),
-    ),
-    # Logic and Shift Instructions
-    One("and.b32 %0, %1, %2;", "r", "rr", (0xFF0F, 0x0FFF), (0x0F0F,)),
-    One("or.b32 %0, %1, 0x80;", "r", "r", (1,), (0x81,)),
-    One("xor.b64 %0, %1, %2;", "l", "ll", (1 << 40, 1), (1 << 40 | 1,)),
-    One("not.b32 %0, %1;", "r", "r", (0,), (0xFFFFFFFF,)),
-    One(
-        "{ .reg .pred p, q, r; setp.eq.u32 p, %1, 1; setp.eq.u32 q, %1, 2; or.pred r, p, q; "
-        "not.pred p, r; @!p mov.u32 %0, 11; @p mov.u32 %0, 22; }",
-        "r",
-        "r",
-        (2,),
-        (11,),
-    ),
-    One("lop3.b32 %0, %1, %2, %3, 0xEA;", "r", "rrr", (12, 10, 1), (9,)),
-    One("shl.b32 %0, %2, %3; shl.b32 %1, %2, 32;", "rr", "rr", (3, 4), (48, 0)),
-    One("shr.u32 %0, %2, 4; shr.s32 %1, %2, 40;", "rr", "r", (0x80000000,), (1 << 27, 0xFFFFFFFF)),
-    # Data Movement and Conversion Instructions
-    One("mov.b32 %0, %1;", "r", "f", floats(1), floats(1)),
-    One("mov.b64 %0, {%1, %2};", "l", "rr", (1, 2), (0x200000001,)),
-    One("mov.b64 {%0, %1}, %2;", "rr", "l", (0x200000001,), (1, 2)),
-    One(
-        "{ .reg .b16 %%h<2>; mov.b32 {%%h0, %%h1}, %1; mov.b32 %0, {%%h1, %%h0}; }",
-        "r",
-        "r",
-        (0x12345678,),
-        (0x56781234,),
-    ),
-    One("prmt.b32 %0, %1, %2, 0x5410;", "r", "rr", (0x44332211, 0x88776655), (0x66552211,)),
-    One("cvt.u64.u32 %0, %1;", "l", "r", (0xFFFFFFFF,), (0xFFFFFFFF,)),
-    One("cvt.s64.s32 %0, %1;", "l", "r", (0xFFFFFFFF,), (0xFFFFFFFFFFFFFFFF,)),
-    One("cvt.u32.u64 %0, %1;", "r", "l", (0x1234567890,), (0x34567890,)),
-    One("cvt.rn.f32.s32 %0, %1;", "f", "r", (0xFFFFFFFF,), floats(-1)),
-    One(
-        "cvt.rzi.s32.f32 %0, %2; cvt.rni.u32.f32 %1, %2;", "rr", "f", floats(-2.5), (0xFFFFFFFE, 0)
-    ),
-    One("cvt.rn.f16x2.f32 %0, %1, %2;", "r", "ff", floats(1, -2), (0x3C00C000,)),
-    One("cvt.rn.bf16x2.f32 %0, %1, %2;", "r", "ff", floats(1, -2), (0x3F80C000,)),
-    One(
-        "{ .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }",
-        "f",
-        "f",
-        floats(0.5),
-        floats(0.5),
-    ),
-    One(
-        "{ .reg .b64 p; createpolicy.fractional.L2::evict_first.b64 p, 1.0; mov.b64 %0, 7; }",
-        "l",
-        "",
-        (),
-        (7,),
-    ),
-    # What is around instructions: operands, scopes, comments, jumps, special registers.
-    One("add.u32 %0, %0, %1;", "+r", "r", (40, 2), (42,)),
-    One("mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;", "rr", "", (), (0, 1)),
-    One("mov.u32 %0, %%laneid; mov.u32 %1, WARP_SZ;", "rr", "", (), (0, 32)),
-    One("mov.u32 %0, %cluster_ctarank; mov.u32 %1, %%cluster_nctarank;", "rr", "", (), (0, 1)),
-    One("mov.u32 %0, %clusterid.x; mov.u32 %1, %%lanemask_le;", "rr", "", (), (0, 1)),
-    One("// a comment; with a semicolon\n mov.u32 /* and %9 one */ %0, 5;", "r", "", (), (5,)),
-    One(
-        "{ .reg .u32 a; mov.u32 a, 1; { .reg .u32 a; mov.u32 a, 2; mov.u32 %0, a; } mov.u32 %1, a; }",
-        "rr",
-        "",
-        (),
-        (2, 1),
-    ),
-    One(
-        "{ .reg .pred p; .reg .u32 i; mov.u32 i, 0; mov.u32 %0, 0; loop_%=: add.u32 i, i, 1; "
-        "add.u32 %0, %0, i; setp.lt.u32 p, i, %1; @p bra loop_%=; bra.uni $L_end; mov.u32 %0, 0; "
-        "$L_end: }",
-        "r",
-        "r",
-        (4,),
-        (10,),
-    ),
-    One("{ .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }", "r", "r", (9,), (9,)),
-    One("mov.u32 %0, %1;", "r", "n", (13,), (13,)),
-    One("mov.b64 %0, %1;", "l", "l", (0x123456789,), (0x123456789,)),
-    One("{ .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }", "r", "h", (0xFFFE,), (0xFFFE,)),
-]
+def bits(constraint: str, value: str) -> int:
+    return (
+        struct.unpack("<I", struct.pack("<f", float(value)))[0]
+        if constraint == "f"
+        else int(value, 0)
+    )
+
+
+def rows() -> Iterator[One]:
+    for line in re.findall("^[^#\n].*", ONES, re.MULTILINE):
+        kinds, text = line.split(": ", 1)
+        results, inputs, values, expected = re.fullmatch(
+            r"(.+)\((.*)\)(.*) -> (.*)", kinds
+        ).groups()
+        given = (
+            results[1:] if results[0] == "+" else ""
+        ) + inputs  # a result that is read comes first
+        values = [bits(*pair) for pair in zip(given, values.split())]
+        expected = tuple(bits(*pair) for pair in zip(results.lstrip("+"), expected.split()))
+        yield One(results, inputs, values, expected, text)
+
 
 TYPES = {"r": "unsigned", "l": "unsigned long long", "f": "float", "h": "unsigned short"}
 
@@ -189,7 +149,7 @@ def literal(constraint: str, value: int) -> str:
 def ones_program() -> str:
     """One kernel that executes all of ONES and stores their results."""
     body, at = [], 0
-    for number, one in enumerate(ONES):
+    for number, one in enumerate(rows()):
         results = one.results.lstrip("+")
         tied = one.results.startswith("+")
         values = list(one.values)
@@ -200,15 +160,14 @@ def ones_program() -> str:
         sign = "+" if tied else "="
         outputs = ", ".join(f'"{sign}{kind}"(r{i})' for i, kind in enumerate(results))
         inputs = ", ".join(f'"{k}"({literal(k, v)})' for k, v in zip(one.inputs, values))
-        text = one.text.replace("\n", "\\n")
-        lines.append(f'    asm volatile("{text}" : {outputs} : {inputs});')
+        lines.append(f'    asm volatile("{one.text}" : {outputs} : {inputs});')
         for i, kind in enumerate(results):
             bits = f"__float_as_uint(r{i})" if kind == "f" else f"r{i}"
             lines.append(f"    out[{at + i}] = {bits};")
         body.append(f"__device__ void one_{number}(unsigned long long *out) {{")
         body += [*lines, "}"]
         at += len(results)
-    calls = "".join(f" one_{number}(out);" for number in range(len(ONES)))
+    calls = "".join(f" one_{number}(out);" for number in range(sum(1 for _ in rows())))
     return "\n".join(
         [
             '#include "launches.h"',
@@ -370,7 +329,7 @@ def check_ones(program: Path) -> None:
     numbers = [int(word) for word in result.stdout.split()]
     case("instructions: the program runs", result.stderr if result.returncode else "")
     at = 0
-    for one in ONES:
+    for one in rows():
         count = len(one.expected)
         got = tuple(numbers[at : at + count])
         at += count

@@ -23,7 +23,7 @@ from tools.emulated import BUILD, JOBS, ROOT, case, exit_status, rungs, skip
 from tools.planted_bugs import read_bugs
 
 from exercises import exercise, new
-from exercises.table import EXERCISES, Fill, Find, Predict
+from exercises.table import EXERCISES, Find, Predict
 
 KINDS = re.compile(r"\b(deadlock|hazard|race|misuse|lifetime|address): ")
 NEW = "unsolved-new"
@@ -36,222 +36,122 @@ RACES = (
     else None
 )
 
-# Solutions that miss the point: of which exercise, how they differ from the rung, and why.
-WRONG = (
-    (
-        "v01",
-        2,
-        (
-            ("row = chunk % BM;", "row = chunk / (BK / LOAD);"),
-            ("column = chunk / BM * LOAD;", "column = chunk % (BK / LOAD) * LOAD;"),
-        ),
-        "its stores conflict",
-    ),
-    (
-        "v07",
-        2,
-        (
-            (
-                "k_tile * BK, tile_n * BN, &smem.full[stage]);\n        stage",
-                (
-                    "k_tile * BK, tile_n * BN, &smem.full[stage]);\n"
-                    "        mbarrier_wait(&smem.empty[stage], phase);\n        stage"
-                ),
-            ),
-        ),
-        "the producer waits until a k-tile is multiplied",
-    ),
-    (
-        "v09",
-        2,
-        (
-            (
-                "advance_k(a, kk), advance_k(b, kk)",
-                (
-                    "matrix_descriptor(&smem.a[stage][consumer * WM * BK + kk]), "
-                    "matrix_descriptor(&smem.b[stage][kk])"
-                ),
-            ),
-        ),
-        "it makes new descriptors for every wgmma",
-    ),
-    (
-        "v11",
-        2,
-        (
-            (
-                "hilbert_order(order, tiles_m, tiles_n);",
-                "for (int i = 0; i < tiles; ++i) order[i] = {i % tiles_m, i / tiles_m};",
-            ),
-        ),
-        "columns one after the other",
-    ),
-    (
-        "v12",
-        2,
-        (
-            ('"device/stmatrix.cuh"', '"device/stmatrix.cuh"\n#include "device/vector.cuh"'),
-            (
-                "stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(piece + j) / 2]);",
-                (
-                    "const int upper = warp * 16 + lane / 4; (void)chunk;\n"
-                    "for (int p = 0; p < 4; ++p)\n"
-                    "    store2_shared(&slice[swizzle_128b(upper + p % 2 * 8, j % SWIZZLE_COLUMNS + "
-                    "p / 2 * 8 + lane % 4 * 2)], acc[(piece + j) / 2 + p * 2], "
-                    "acc[(piece + j) / 2 + p * 2 + 1]);"
-                ),
-            ),
-        ),
-        "it stores two elements at a time",
-    ),
-    ("v13", 2, (("(backwards ? k_tiles - 1 - k_tile : k_tile)", "k_tile"),), "always forwards"),
-    (
-        "v14",
-        2,
-        (
-            (
-                "tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());",
-                "tma_load_2d(tile, map, k, row, full);",
-            ),
-        ),
-        "no hint",
-    ),
-    ("v14", 2, (("if (again)", "if (!again)"),), "the opposite hints"),
-    (
-        "v17",
-        2,
-        (
-            ("        wait_for_launch_before();\n", ""),
-            (
-                "    if (threadIdx.x == 0) {\n        launch_dependents();",
-                (
-                    "    wait_for_launch_before();\n    if (threadIdx.x == 0) {\n"
-                    "        launch_dependents();"
-                ),
-            ),
-        ),
-        "nothing is left to overlap",
-    ),
-    (
-        "v17",
-        2,
-        (
-            ("        launch_dependents();\n", ""),
-            (
-                "phase);\n        }\n    } else {",
-                "phase);\n        }\n        if (threadIdx.x == 0) launch_dependents();\n    } else {",
-            ),
-        ),
-        "the next launch begins when this one's loads are started",
-    ),
-    ("v18", 2, (("START_CYCLES + waves * tile", "START_CYCLES + tile"),), "it forgets the waves"),
-    (
-        "v19",
-        2,
-        (
-            (
-                (
-                    "        stmatrix_x4_transposed(&smem.d[consumer]"
-                    "[swizzle_128b(j + matrix_row, matrix_column)],\n"
-                    "                               &acc[j / 2]);"
-                ),
-                (
-                    "        for (int i = 0; i < 8; ++i)\n"
-                    "            smem.d[consumer][swizzle_128b(j + i / 4 * 8 + lane % 4 * 2 + i % 2,\n"
-                    "                                          warp * 16 + i / 2 % 2 * 8 + lane / 4)] =\n"
-                    "                __float2bfloat16(acc[j / 2 + i]);\n"
-                    "    (void)matrix_row, (void)matrix_column;"
-                ),
-            ),
-        ),
-        "it stores one element at a time",
-    ),
-    (
-        "v20",
-        2,
-        (
-            (
-                "        add_sums(acc, &sums[first * SUMS], part.parts, CONSUMERS * SUMS);",
-                (
-                    "        for (int other = 0; other < part.parts; ++other) {\n"
-                    "            float theirs[BLOCKS][MMA_N / 2];\n"
-                    "            add_sums(theirs, &sums[(first + other * CONSUMERS) * SUMS], 1, 0);\n"
-                    "            for (int i = 0; i < BLOCKS * MMA_N / 2; ++i)\n"
-                    "                if (other != part.number - part.first_part)\n"
-                    "                    acc[i / (MMA_N / 2)][i % (MMA_N / 2)] +=\n"
-                    "                        theirs[i / (MMA_N / 2)][i % (MMA_N / 2)];\n"
-                    "        }"
-                ),
-            ),
-        ),
-        "it adds its own sums first",
-    ),
-    (
-        "v24",
-        2,
-        (
-            (
-                "    cluster_sync(); // the sums of all CTAs are there",
-                "    cluster_sync_relaxed();",
-            ),
-        ),
-        "the barrier orders nothing: only the race detector sees it",
-    ),
-    (
-        "a05",
-        1,
-        (
-            ("            ahead.copy(smem, a, b, m, n, k);\n", ""),
-            (
-                "            cp_async_wait<STAGES - 2>();",
-                "            ahead.copy(smem, a, b, m, n, k);\n            cp_async_wait<STAGES - 1>();",
-            ),
-        ),
-        "copies start while others still read: only the race detector sees it",
-    ),
-    (
-        "a05",
-        2,
-        (
-            (
-                "cp_async_cg(to, chunks.from(i), inside ? 16 : 0);",
-                (
-                    "for (int j = 0; j < CHUNK; ++j)\n"
-                    "    to[j] = inside ? static_cast<const fp16 *>(chunks.from(i))[j] : fp16(0.0f);"
-                ),
-            ),
-        ),
-        "threads copy",
-    ),
-    (
-        "a06",
-        1,
-        (
-            (
-                "                    cp_async_wait<STAGES - 2>();",
-                "                    cp_async_wait<0>();",
-            ),
-        ),
-        "the ring no longer runs ahead",
-    ),
-    (
-        "a06",
-        2,
-        (
-            (
-                "    ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);",
-                (
-                    "for (int i = 0; i < 4; ++i)\n    memcpy(&fragment[i], &tile[place(row + lane / 4 + i % 2 * 8,"
-                    " kk + i / 2 * 8 + lane % 4 * 2)], 4);"
-                ),
-            ),
-        ),
-        "it reads word by word",
-    ),
-    ("t06", 2, EXERCISES["t06"][1].edits, "t05's order"),
-    ("t07", 2, EXERCISES["t07"][1].edits, "more CTAs fit than it says"),
-    ("t08", 2, (("evict_last_policy()", "evict_first_policy()"),), "the opposite hint"),
-)
+# Solutions that miss the point: of which exercise, why, and how they differ from the rung: lines with
+# - go, those with + come; without any, as the exercise itself does. A line `...` begins another place.
+WRONG = r"""
+v01 2: its stores conflict
+-row = chunk % BM;
++row = chunk / (BK / LOAD);
+-column = chunk / BM * LOAD;
++column = chunk % (BK / LOAD) * LOAD;
+v07 2: the producer waits until a k-tile is multiplied
+-k_tile * BK, tile_n * BN, &smem.full[stage]);
+-        stage
++k_tile * BK, tile_n * BN, &smem.full[stage]);
++        mbarrier_wait(&smem.empty[stage], phase);
++        stage
+v09 2: it makes new descriptors for every wgmma
+-advance_k(a, kk), advance_k(b, kk)
++matrix_descriptor(&smem.a[stage][consumer * WM * BK + kk]), matrix_descriptor(&smem.b[stage][kk])
+v11 2: columns one after the other
+-hilbert_order(order, tiles_m, tiles_n);
++for (int i = 0; i < tiles; ++i) order[i] = {i % tiles_m, i / tiles_m};
+v12 2: it stores two elements at a time
+-"device/stmatrix.cuh"
++"device/stmatrix.cuh"
++#include "device/vector.cuh"
+-stmatrix_x4(&slice[swizzle_128b(matrix_row, chunk)], &acc[(piece + j) / 2]);
++const int upper = warp * 16 + lane / 4; (void)chunk;
++for (int p = 0; p < 4; ++p)
++    store2_shared(&slice[swizzle_128b(upper + p % 2 * 8, j % SWIZZLE_COLUMNS + p / 2 * 8 + lane % 4 * 2)], acc[(piece + j) / 2 + p * 2], acc[(piece + j) / 2 + p * 2 + 1]);
+v13 2: always forwards
+-(backwards ? k_tiles - 1 - k_tile : k_tile)
++k_tile
+v14 2: no hint
+-tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
++tma_load_2d(tile, map, k, row, full);
+v14 2: the opposite hints
+-if (again)
++if (!again)
+v17 2: nothing is left to overlap
+-        wait_for_launch_before();
+...
+-    if (threadIdx.x == 0) {
+-        launch_dependents();
++    wait_for_launch_before();
++    if (threadIdx.x == 0) {
++        launch_dependents();
+v17 2: the next launch begins when this one's loads are started
+-        launch_dependents();
+...
+-phase);
+-        }
+-    } else {
++phase);
++        }
++        if (threadIdx.x == 0) launch_dependents();
++    } else {
+v18 2: it forgets the waves
+-START_CYCLES + waves * tile
++START_CYCLES + tile
+v19 2: it stores one element at a time
+-        stmatrix_x4_transposed(&smem.d[consumer][swizzle_128b(j + matrix_row, matrix_column)],
+-                               &acc[j / 2]);
++        for (int i = 0; i < 8; ++i)
++            smem.d[consumer][swizzle_128b(j + i / 4 * 8 + lane % 4 * 2 + i % 2,
++                                          warp * 16 + i / 2 % 2 * 8 + lane / 4)] =
++                __float2bfloat16(acc[j / 2 + i]);
++    (void)matrix_row, (void)matrix_column;
+v20 2: it adds its own sums first
+-        add_sums(acc, &sums[first * SUMS], part.parts, CONSUMERS * SUMS);
++        for (int other = 0; other < part.parts; ++other) {
++            float theirs[BLOCKS][MMA_N / 2];
++            add_sums(theirs, &sums[(first + other * CONSUMERS) * SUMS], 1, 0);
++            for (int i = 0; i < BLOCKS * MMA_N / 2; ++i)
++                if (other != part.number - part.first_part)
++                    acc[i / (MMA_N / 2)][i % (MMA_N / 2)] +=
++                        theirs[i / (MMA_N / 2)][i % (MMA_N / 2)];
++        }
+v24 2: the barrier orders nothing: only the race detector sees it
+-cluster_sync(); // the sums of all CTAs are there
++cluster_sync_relaxed();
+a05 1: copies start while others still read: only the race detector sees it
+-            ahead.copy(smem, a, b, m, n, k);
+...
+-            cp_async_wait<STAGES - 2>();
++            ahead.copy(smem, a, b, m, n, k);
++            cp_async_wait<STAGES - 1>();
+a05 2: threads copy
+-cp_async_cg(to, chunks.from(i), inside ? 16 : 0);
++for (int j = 0; j < CHUNK; ++j)
++    to[j] = inside ? static_cast<const fp16 *>(chunks.from(i))[j] : fp16(0.0f);
+a06 1: the ring no longer runs ahead
+-                    cp_async_wait<STAGES - 2>();
++                    cp_async_wait<0>();
+a06 2: it reads word by word
+-    ldmatrix_x4(fragment, &tile[place(row + lane % 16, kk + lane / 16 * 8)]);
++for (int i = 0; i < 4; ++i)
++    memcpy(&fragment[i], &tile[place(row + lane / 4 + i % 2 * 8, kk + i / 2 * 8 + lane % 4 * 2)], 4);
+t06 2: t05's order
+t07 2: more CTAs fit than it says
+t08 2: the opposite hint
+-evict_last_policy()
++evict_first_policy()
+"""
+
+
+def wrong_solutions() -> list[tuple[str, int, str, tuple[tuple[str, str], ...]]]:
+    """(rung, exercise, why, edits) of each."""
+    found = []
+    for rung, number, why, lines in re.findall(
+        r"^(\w\d\d) (\d): (.*)\n((?:[-+.].*\n)*)", WRONG, re.MULTILINE
+    ):
+        hunks = re.findall(r"((?:-.*\n)+)((?:\+.*\n)*)", lines)
+        edits = [tuple(re.sub(r"(?m)^.", "", side) for side in hunk) for hunk in hunks]
+        # Words within a line, or lines that go whole.
+        edits = tuple((old[:-1], new[:-1]) if new else (old, new) for old, new in edits)
+        found.append((rung, int(number), why, edits or EXERCISES[rung][int(number) - 1].edits))
+    return found
 
 
 def program(name: str) -> Path:
@@ -259,12 +159,17 @@ def program(name: str) -> Path:
     return BUILD / "emulated" / "exercises" / name
 
 
-def kind_of(each: Find | Fill, said: subprocess.CompletedProcess, also: str) -> str:
-    """How the emulator objects: the kind of report, wrong, also (something is missing) or none."""
-    if said.returncode == 0:
-        return "also" if also else "none"
-    found = KINDS.search(said.stdout)
-    return found[1] if found else "wrong" if "WRONG" in said.stdout else f"exit {said.returncode}"
+def kind_of(why: str) -> str:
+    """What a verdict objects to: the kind of report, wrong, also (something is missing) or none."""
+    if found := KINDS.search(why):
+        return found[1]
+    return (
+        "wrong"
+        if "WRONG" in why
+        else "also"
+        if why.startswith("The result is right")
+        else why or "none"
+    )
 
 
 def fails(rung: str, number: int) -> str:
@@ -286,7 +191,7 @@ def fails(rung: str, number: int) -> str:
     text = exercise.text_of(rung, number)
     why = exercise.verdict(each, text, {"emulator": made}, None)
     wanted = BUGS[each.bug].kinds if isinstance(each, Find) else each.fails.split()
-    kind = kind_of(each, exercise.run(made, *each.run.split()), why)
+    kind = kind_of(why)
     if each.also:
         ours = program(f"solved-{rung}-{number}")
         why = exercise.verdict(each, exercise.solved(rung, number), {"emulator": ours}, None)
@@ -352,7 +257,7 @@ def unsolved() -> list[str]:
                 names.append(keep(f"unsolved-{rung}-{number}", exercise.text_of(rung, number)))
             if getattr(each, "also", None):
                 names.append(keep(f"solved-{rung}-{number}", exercise.solved(rung, number)))
-    for i, (rung, number, edits, why) in enumerate(WRONG):
+    for i, (rung, number, why, edits) in enumerate(wrong_solutions()):
         name = f"wrong-{rung}-{number}-{i}"
         names.append(keep(name, exercise.edited(exercise.solved(rung, number), edits)))
         if "race detector" in why and RACES is not None:
@@ -398,7 +303,7 @@ def main() -> int:
     all_of_them = [(rung, n) for rung, each in EXERCISES.items() for n in range(1, len(each) + 1)]
     for (rung, number), why in zip(all_of_them, in_parallel(lambda one: fails(*one), all_of_them)):
         case(f"{rung} exercise {number} fails as it says", why)
-    for i, (rung, number, _, why) in enumerate(WRONG):
+    for i, (rung, number, why, _) in enumerate(wrong_solutions()):
         name = f"{rung} exercise {number} does not pass if {why}"
         if "race detector" in why and RACES is None:
             skip(name, "no libtsan")

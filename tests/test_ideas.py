@@ -24,7 +24,8 @@ PICTURES = ROOT / "plots" / "ideas"
 PROBES = ROOT / "build" / "probes"
 
 from tools import pictures
-from tools.pictures import check_picture, plot, require, same, suffixed, svg_of, texts_of
+from tools.cases import require, same
+from tools.pictures import check_picture, plot, suffixed, svg_of, texts_of
 
 from bench.records import recorded
 

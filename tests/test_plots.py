@@ -19,7 +19,8 @@ SIZES = (2048, 4096, 8192)
 USUAL = (8192,) * 3
 
 from tools import fake_energy, made_sweeps, pictures, stored
-from tools.pictures import check_picture, drawn, lacking, plot, require, same, suffixed
+from tools.cases import refused, require, same
+from tools.pictures import check_picture, drawn, plot, suffixed
 
 from bench.records import recorded, traces
 
@@ -347,7 +348,7 @@ def test_sustained(folder):
     found = sustained.find(records_of(burst, made, new, few))
     same((found["burst"], found["sustained"]), (new, few))
     other = {**made, "gpu": {**made["gpu"], "name": "another"}}
-    lacking("no sustained run", sustained.find, records_of(burst, other))
+    refused("no sustained run", sustained.find, records_of(burst, other))
 
 
 def test_sizes(folder):
@@ -360,7 +361,7 @@ def test_sizes(folder):
     shows(sizes, records_of(*runs), folder, names, words)
     bare = map(without_ratios, runs)
     shows(sizes, records_of(*bare), folder, names, words[:2], ["of cuBLASLt,"])
-    lacking("recorded: 2048³, 4096³", sizes.find, records_of(*runs[:2]))
+    refused("recorded: 2048³, 4096³", sizes.find, records_of(*runs[:2]))
 
 
 def test_sweep(_):
@@ -425,7 +426,7 @@ def test_any_shape(folder):
     recorded.write_json(path, made_sweeps.sweep("any:1"))
     result = plot("--results", path, "--out", folder)
     same((result.returncode, "any-shape.png" in result.stdout), (0, True))
-    lacking("--only aligned,any,rows,odd", any_shape.find, records_of(headline()))
+    refused("--only aligned,any,rows,odd", any_shape.find, records_of(headline()))
 
 
 def test_roofline(folder):
@@ -468,9 +469,9 @@ def test_energy(folder):
     other = fake_energy.record(rung="v16")
     other["commit"] = "7654321"
     shows(energy, records_of(energy=(other, one)), folder, each, ["measured on different"])
-    lacking("make energy", energy.find, records_of(chosen=True))
+    refused("make energy", energy.find, records_of(chosen=True))
     broken = (fake_energy.record("waiting"),)
-    lacking("the parts waiting", energy.find, records_of(chosen=True, energy=broken))
+    refused("the parts waiting", energy.find, records_of(chosen=True, energy=broken))
 
 
 def test_power(folder):
@@ -489,7 +490,7 @@ def test_power(folder):
     few = sustained_of(headline())
     few["rungs"] = few["rungs"][-3:]
     same(power.find(records_of(made, few))[0], made)
-    lacking("--protocol sustained", power.find, records_of(headline()))
+    refused("--protocol sustained", power.find, records_of(headline()))
 
 
 def test_other_gpu(folder):
@@ -542,7 +543,7 @@ def test_side_by_side(folder):
     moves = stored.newest_with(names, (32768, 32768))
     shows(side_by_side, both(moves, moves), folder, [*names, "device copy"], ["GB/s", "32768²"])
     words = "protocol burst in one, sustained in the other"
-    lacking(words, side_by_side.find, both(headline(), sustained_of(headline())))
+    refused(words, side_by_side.find, both(headline(), sustained_of(headline())))
 
 
 def test_apart(_):

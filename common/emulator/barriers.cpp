@@ -176,6 +176,9 @@ void cluster_wait(Site where, bool aligned) {
         return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
                       cluster.unfinished);
     });
+    // PTX ISA, fence.mbarrier_init: relaxed arrivals suffice after it. The detector doesn't tell
+    // mbarriers from other memory: what the initialising thread wrote before counts as ordered, too.
+    races::acquire(&cluster.initialised);
 }
 
 void barriers_thread_exits(Cta &cta) {

@@ -172,6 +172,7 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
 void mbarrier_init_fence(Site) {
     for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
         barrier->fenced |= barrier->initialiser == current;
+    races::release(&current->cta->cluster->initialised);
     schedule_point();
 }
 

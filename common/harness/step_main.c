@@ -86,10 +86,14 @@ static bool run_shapes(program *program, const options *o) {
         if (!run_shape(program, &trials[i], true, NULL)) {
             return false;
         }
+        if (trials[i].kernel > 1) {
+            continue; /* the same shape */
+        }
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%d x %d", i > 0 ? ", " : "",
                          trials[i].m, trials[i].n);
         if (trials[i].k > 0) {
-            used += snprintf(text + used, sizeof text - (size_t)used, " x %d", trials[i].k);
+            used += snprintf(text + used, sizeof text - (size_t)used, " x %d%s", trials[i].k,
+                             trials[i].kernel == 1 ? " with each kernel" : "");
         }
     }
     return run_shape(program, o, false, count > 0 ? text : NULL);

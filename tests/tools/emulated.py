@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
@@ -168,11 +168,11 @@ def family(header: Path = SAMPLE) -> list[Member]:
     return found
 
 
-def edges_of_families(source: str) -> list[tuple]:
+def edges_of_families(source: str, header: Path) -> list[tuple]:
     """The same of a rung whose kernels are a family: each at a ragged shape, where a CTA or a pair
     has several tiles, and k-tiles that go around its ring."""
     any_row = ".any_row = true," in source
-    members = [one for one in family() if any_row or not one.exchanged]
+    members = [one for one in family(header) if any_row or not one.exchanged]
     whole, cut, gathered = range(3)  # a kernel's numbers, as far as the rung has these forms
     forms = 1 + ("TILE_WHOLE", "TILE_CUT", "TILE_GATHERED").index(
         re.search(r"FORMS = (\w+) \+ 1;", source)[1]
@@ -264,11 +264,12 @@ def edges_of_products(source: str) -> list[tuple]:
     ]
 
 
-def shapes(source: str) -> dict[str, Shape]:
-    """Small shapes that take a rung to its edges, by what they are."""
+def shapes(source: str, header: Path = SAMPLE) -> dict[str, Shape]:
+    """Small shapes that take a rung to its edges, by what they are. The header has its family, if it
+    has one."""
     edges = edges_of_choices if kernels(source) else edges_of_products
     if "TILE_FAMILY(" in source:
-        edges = edges_of_families
+        edges = partial(edges_of_families, header=header)
     if re.search(r"\.computes = (ADD_ONE_INT32|TRANSPOSE_FP32),", source):
         edges = edges_of_moves
     return {edge: shape for edge, has_it, shape in edges(source) if has_it}

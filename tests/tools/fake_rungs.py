@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SIZE = 256
+
+from tools.cases import (  # noqa: F401 (for the tests)
+    Skipped,
+    close,
+    holds,
+    refused,
+    require,
+    run,
+    run_cases,
+    same,
+    tests_in,
+)
 
 from bench.records import recorded
 
@@ -207,73 +218,3 @@ class House:
         """Files that should not be there."""
         known = {self.STEPS, "commands", "out.json"}
         return [path.name for path in self.folder.iterdir() if path.name not in known]
-
-
-def run(*command):
-    """Runs a program and returns its result with captured text."""
-    command = list(map(str, command))
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-
-
-class Skipped(Exception):
-    """The case cannot run on this machine: why."""
-
-
-def require(condition, why="not so"):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
-
-
-def close(found, wanted):
-    """Equal but for rounding."""
-    require(abs(found - wanted) <= 1e-9 * abs(wanted), f"found {found!r}, wanted {wanted!r}")
-
-
-def holds(text, *words):
-    """All of these are in the text."""
-    for word in words:
-        require(word in text, f"no '{word}' in {text}")
-
-
-def refused(why, function, *arguments):
-    """Why the function raises an error, in one line that has these words in it."""
-    try:
-        function(*arguments)
-    except Exception as error:  # noqa: BLE001 (the words say whether it is the right one)
-        require(why in str(error) and "\n" not in str(error), f"wanted '{why}': {error}")
-        return str(error)
-    raise AssertionError(f"'{why}' was not refused")
-
-
-def case(what, test):
-    """Runs one test in a folder of its own; returns True if it failed."""
-    name = f"{what}: {' '.join(test.__doc__.split('.')[0].split())}"
-    how, why = "ok", ""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    except Skipped as error:
-        how, why = "skip", f": {error}"
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        how, why = "not ok", f": {type(error).__name__}: {error}".replace("\n", " ")
-    print(f"{how} - {name}{why}", flush=True)
-    return how == "not ok"
-
-
-def tests_in(names):
-    """The functions of a module that are called test_..., in their order."""
-    return [
-        test for name, test in list(names.items()) if name.startswith("test_") and callable(test)
-    ]
-
-
-def run_cases(what, tests):
-    """Runs all tests; returns the exit status."""
-    failures = [case(what, test) for test in tests]
-    return 1 if any(failures) else 0

@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import emulated
+from tools import skip
+from tools.cases import require, run_cases, same, tests_in
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / "build" / "venv"
@@ -21,17 +22,6 @@ MOST_BYTES = 150_000
 SHOWN_WIDTH = 900  # pixels, of a picture on GitHub
 LEAST_PIXELS = 8.7  # of a text there: 7 points
 MOST_COVERED = 0.15  # of a text by another one
-
-
-def require(condition, why="not so"):
-    """AssertionError, also under python -O."""
-    if not condition:
-        raise AssertionError(why)
-
-
-def same(found, wanted):
-    """Equal, or an AssertionError that shows both."""
-    require(found == wanted, f"found {found!r}, wanted {wanted!r}")
 
 
 def plot(*arguments, **environment):
@@ -63,16 +53,6 @@ def same_again(folder, *options):
         if (first / file).read_bytes() != (Path(folder) / file).read_bytes()
     ]
     same(differ, [])
-
-
-def lacking(words, find, *arguments):
-    """find(*arguments) raises an error that says so: what it is to find isn't recorded."""
-    try:
-        find(*arguments)
-    except Exception as error:  # noqa: BLE001 (which one it is, its words say)
-        require(words in str(error), f"{error!r} says nothing of '{words}'")
-    else:
-        raise AssertionError(f"found what has '{words}'")
 
 
 def suffixed(names):
@@ -168,22 +148,6 @@ def check_picture(path, names=(), words=(), never=()):
     same([word for word in never if any(word in text for text in texts)], [])
 
 
-class Skip(Exception):
-    """What a test needs isn't there."""
-
-
-def run_case(name, test):
-    """Runs one test in a folder of its own."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-        emulated.case(name)
-    except Skip as why:
-        emulated.skip(name, str(why))
-    except Exception as error:  # noqa: BLE001 (any error in a test is a failed test)
-        emulated.case(name, f"{type(error).__name__}: {error}".replace("\n", " "))
-
-
 def run_tests(subject, module, folder="plots", needs="matplotlib"):
     """The tests of a module, in their order, with the libraries in that folder's requirements.txt;
     returns the exit status."""
@@ -192,9 +156,6 @@ def run_tests(subject, module, folder="plots", needs="matplotlib"):
     if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
         os.execv(PYTHON, [str(PYTHON), module["__file__"]])
     if importlib.util.find_spec(needs) is None:
-        emulated.skip(subject, f"{folder}/requirements.txt could not be installed")
+        skip(subject, f"{folder}/requirements.txt could not be installed")
         return 0
-    for name, test in module.items():
-        if name.startswith("test_"):
-            run_case(f"{subject}: {test.__doc__.splitlines()[0].rstrip('.')}", test)
-    return emulated.exit_status()
+    return run_cases(subject, tests_in(module))

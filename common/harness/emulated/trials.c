@@ -34,7 +34,8 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
     list list = {.step = step, .o = o, .trial = trials};
     const int tile_k = TILE_K_BYTES / (int)number_bytes(arithmetic_of(step).operands);
     const int stages = step->stages > 0 ? step->stages : 1;
-    const int around = (2 * stages + 1) * tile_k; /* twice around the ring, and once more */
+    /* Twice around the ring, and once more; once, if kernels with rings of their own follow. */
+    const int around = ((step->kernels > 0 ? 1 : 2) * stages + 1) * tile_k;
     const int fewer = (stages > 1 ? stages - 1 : 1) * tile_k;
     if (!o->is_default || machine_traces() || emulator_detects_races()) {
         return 0;
@@ -45,20 +46,22 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
         add(&list, 3 * TILE_MOVED + 1, 1, 0);
         return list.count;
     }
-    add(&list, TILE, (sms + 1) * TILE, around); /* more tiles than CTAs, and an odd one last */
+    /* From the quickest to the longest: most mistakes show at once. */
+    add(&list, 1, 1, 1);
     add(&list, TILE, 2 * TILE, fewer);
     add(&list, TILE + RAGGED_M, TILE + RAGGED_N, 2 * tile_k + RAGGED_K);
-    add(&list, 1, 1, 1);
     if (step->multiple_m == 1) { /* few rows: less tiles than CTAs, of many k-tiles */
         add(&list, 1, TILE + RAGGED_N, around + RAGGED_K);
     }
     if (step->any_row) { /* rows that TMA cannot copy */
         add(&list, TILE + 1, TILE + RAGGED_N + 3, 2 * tile_k + RAGGED_K - 1);
     }
-    /* Each kernel: more tiles than CTAs, of k-tiles that no deep ring is a multiple of. */
+    add(&list, TILE, (sms + 1) * TILE, around); /* more tiles than CTAs, and an odd one last */
+    /* Each kernel: more tiles than CTAs, of k-tiles that are enough to be cut in parts. */
     for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
-        add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 9 * tile_k - RAGGED_K);
+        add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 8 * tile_k - RAGGED_K);
         list.trial[list.count - 1].kernel = kernel;
+        list.trial[list.count - 1].random_orders = 1;
     }
     return list.count;
 }
