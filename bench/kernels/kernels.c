@@ -64,8 +64,8 @@ static void prepare(session *s, int kernel) {
     }
 }
 
-/* Whether the kernel of this number differs from the others' at this shape: where tiles can't be cut
- * those that would cut them are the same as those that don't. */
+/* Whether the kernel of this number differs from the others' at this shape: where tiles can't be
+ * cut those that would cut them are the same as those that don't. */
 static bool differs(const session *s, int kernel) {
     problem named = s->problem[0];
     named.kernel = kernel;

@@ -177,7 +177,8 @@ void cluster_wait(Site where, bool aligned) {
                       cluster.unfinished);
     });
     // PTX ISA, fence.mbarrier_init: relaxed arrivals suffice after it. The detector doesn't tell
-    // mbarriers from other memory: what the initialising thread wrote before counts as ordered, too.
+    // mbarriers from other memory: what the initialising thread wrote before counts as ordered,
+    // too.
     races::acquire(&cluster.initialised);
 }
 

@@ -39,8 +39,8 @@ DEVICE void cluster_sync_relaxed(EMULATOR_SITE) {
     emulator::cluster_wait(where);
 }
 
-// LIFETIME if the peer has exited, or if no cluster barrier says that it has started; or if it exits
-// before a cluster barrier says that this thread has finished.
+// LIFETIME if the peer has exited, or if no cluster barrier says that it has started; or if it
+// exits before a cluster barrier says that this thread has finished.
 DEVICE void load4_cluster(float (&values)[4], const float *source, int cta_rank, EMULATOR_SITE) {
     emulator::cluster_read(values, source, sizeof(values), cta_rank, where);
 }
