@@ -61,7 +61,8 @@ def sweep_block(library, words):
         raise usage(words, "sweep v18 1, or sweep v18 1 worst")
     make = shapes_table.worst if words[2:] else shapes_table.families
     rows, caption = make(words[0], int(words[1]), library.folder)
-    return [*table(rows, 1 + len(words[2:])), "", caption] if rows else [caption]
+    below = ["", caption] if caption else []
+    return [*table(rows, 1 + len(words[2:])), *below] if rows else [caption]
 
 
 # --- planted bugs ---------------------------------------------------------------------------

@@ -449,6 +449,6 @@ def worst(step, seed, folder=recorded.RESULTS):
         ratios = [sweeps.ratio(one), *there, sweeps.ratio(one, launch=EARLY)]
         cells = [DASH if value is None else f"{value:.3f}" for value in ratios]
         own, best = (f"{sweeps.tflops(one, who):.0f}" for who in ("step", sweeps.BEST))
-        rows.append([title(shape), word.partition(":")[0], own, *cells])
+        rows.append(["x".join(map(str, shape)), word.partition(":")[0], own, *cells])
         rows[-1] += [str(one.get("kernel", DASH)), best, f"`{kernel_name(one['winner']['name'])}`"]
-    return rows, swept_caption({first: found[first]})
+    return rows, ""  # the caption is that of the families
