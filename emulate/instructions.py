@@ -421,6 +421,11 @@ ROWS: list[tuple[str, str, str]] = [
         CORE + "load<{type}, {count}>({d}, {a});",
     ),
     (
+        r"ld.shared::cluster(?P<vec>.v[248])?." + ANY,
+        "d:=v{count}.{t}, a:shared",
+        CORE + "load_cluster({d}, {a});",
+    ),
+    (
         r"st(.volatile|.weak|.relaxed.(cta|cluster|gpu|sys))?"
         r"(?P<space>.global|.shared|.shared::cta)?"
         r"(.wb|.cg|.cs|.wt)?(.L1::\w+)?(?P<vec>.v[248])?." + ANY,

@@ -163,6 +163,13 @@ void check_alignment(std::uintptr_t address, std::size_t bytes, Site where) {
 
 } // namespace
 
+void cluster_load(void *to, Shared address, std::size_t bytes, Site where) {
+    check_address(address, bytes, where);
+    check_alignment(address.address, bytes, where);
+    const void *own_place = own().shared.generic(offset_of(address), bytes);
+    emulator::cluster_read(to, own_place, bytes, int(cta_rank_of(address.address)), where);
+}
+
 void *memory_at(Shared address, std::size_t bytes, Site where) {
     check_alignment(address.address, bytes, where);
     return own_memory(address, bytes, "a plain access", where);

@@ -268,6 +268,12 @@ EMULATOR_INLINE void load(T (&values)[COUNT], Address address, EMULATOR_SITE) {
     for (int i = 0; i < COUNT; ++i)
         values[i] = whole.values[i];
 }
+// The same from the shared memory of any CTA of the cluster: mapa put its rank into the address.
+void cluster_load(void *to, Shared address, std::size_t bytes, EMULATOR_SITE);
+template <typename T, int COUNT>
+EMULATOR_INLINE void load_cluster(T (&values)[COUNT], Shared address, EMULATOR_SITE) {
+    cluster_load(values, address, sizeof(values), where);
+}
 template <typename T, int COUNT, typename Address>
 EMULATOR_INLINE void store(Address address, const T (&values)[COUNT], EMULATOR_SITE) {
     using Whole = Vector<T, COUNT>;

@@ -378,13 +378,20 @@ std::string bulk_copies() {
 // Each CTA arrives on its neighbour's barrier, by mapa, with and without bytes.
 __global__ void with_peers(unsigned *out) {
     __shared__ uint64_t barrier;
-    unsigned rank, count, x, own_rank;
+    alignas(8) __shared__ unsigned mine[2];
+    unsigned rank, count, x, own_rank, theirs[2];
     asm("mov.u32 %0, %%cluster_ctarank;\n\tmov.u32 %1, %%cluster_nctaid.x;"
         : "=r"(rank), "=r"(count));
     if (threadIdx.x == 0)
         initialise(SHARED(&barrier), 33);
+    if (threadIdx.x < 2)
+        mine[threadIdx.x] = 100 * (rank + 1) + threadIdx.x;
     asm volatile("barrier.cluster.arrive;\n" : :);
     asm volatile("barrier.cluster.wait;\n" : :);
+    asm volatile("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %2, %3;\n"
+                 "ld.shared::cluster.v2.u32 {%0, %1}, [remote]; }"
+                 : "=r"(theirs[0]), "=r"(theirs[1])
+                 : "r"(SHARED(mine)), "r"((rank + 1) % count));
     asm volatile("{\n\t"
                  ".reg .b32 remote;\n\t"
                  "mapa.shared::cluster.u32  remote, %0, %1;\n\t"
@@ -402,7 +409,9 @@ __global__ void with_peers(unsigned *out) {
         : "=r"(own_rank)
         : "r"(SHARED(&barrier)));
     asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(x));
-    out[blockIdx.x * 32 + threadIdx.x] = x * 10 + own_rank;
+    const unsigned first = 100 * ((rank + 1) % count + 1); // what the neighbour has
+    const bool read = theirs[0] == first && theirs[1] == first + 1;
+    out[blockIdx.x * 32 + threadIdx.x] = read ? x * 10 + own_rank : ~0u;
     asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;");
 }
 
