@@ -179,7 +179,7 @@ void cluster_wait(Site where, bool aligned) {
     // PTX ISA, fence.mbarrier_init: relaxed arrivals suffice after it. The detector doesn't tell
     // mbarriers from other memory: what the initialising thread wrote before counts as ordered,
     // too.
-    races::acquire(&cluster.initialised);
+    races::acquire(cluster.initialised.carrier());
 }
 
 void barriers_thread_exits(Cta &cta) {

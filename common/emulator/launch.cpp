@@ -144,7 +144,7 @@ void fence_proxy_async(Site where) {
     schedule_point();
     current->cta->shared.publish(*current);
     if (translated_program)
-        mbarrier_init_fence(where);
+        fence_initialised_mbarriers();
 }
 
 template <typename T>

@@ -155,7 +155,7 @@ struct Cluster : Phases {
     int count = 0;      // of clusters in the grid
     bool early = false; // the previous launch may still run
     int unfinished = 0; // threads
-    char initialised{}; // carries order from fence.mbarrier_init to those who leave a phase
+    races::Token initialised = races::Token::make(); // from fence.mbarrier_init to a phase's end
 };
 
 // Threads, CTAs or clusters of a launch.

@@ -169,10 +169,14 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
     barriers_of(*place.cta).by_offset[place.offset] = std::move(made);
 }
 
-void mbarrier_init_fence(Site) {
+void fence_initialised_mbarriers() {
     for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
         barrier->fenced |= barrier->initialiser == current;
-    races::release(&current->cta->cluster->initialised);
+}
+
+void mbarrier_init_fence(Site) {
+    fence_initialised_mbarriers();
+    races::release(current->cta->cluster->initialised.carrier());
     schedule_point();
 }
 

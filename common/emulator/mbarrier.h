@@ -25,6 +25,10 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where);
 // fence.mbarrier_init.release.cluster: what the current thread initialised is ready to be used.
 void mbarrier_init_fence(Site where);
 
+// The same for the barriers alone, without an order for the race detector: a fence of the async
+// proxy, with which some programs make do.
+void fence_initialised_mbarriers();
+
 // mbarrier.arrive with an optional announcement of bytes (expect_tx, done first); on the own CTA.
 // Returns the phase arrived in, as a token for mbarrier_wait_token. Counts schedule points.
 std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where);
