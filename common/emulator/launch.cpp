@@ -140,7 +140,7 @@ void wait_for_launch_before() {
     launch_order::waited();
 }
 
-void fence_proxy_async(Site where) {
+void fence_proxy_async(Site) {
     schedule_point();
     current->cta->shared.publish(*current);
     if (translated_program)

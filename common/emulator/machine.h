@@ -151,10 +151,10 @@ struct Cta {
 // The CTAs that run together, and the barrier between them: barrier.cluster.
 struct Cluster : Phases {
     std::vector<std::unique_ptr<Cta>> ctas;
-    int index = 0;      // in the grid
-    int count = 0;      // of clusters in the grid
-    bool early = false; // the previous launch may still run
-    int unfinished = 0; // threads
+    int index = 0;                                   // in the grid
+    int count = 0;                                   // of clusters in the grid
+    bool early = false;                              // the previous launch may still run
+    int unfinished = 0;                              // threads
     races::Token initialised = races::Token::make(); // from fence.mbarrier_init to a phase's end
 };
 
