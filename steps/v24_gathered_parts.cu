@@ -8,6 +8,7 @@
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/dependent_launch.cuh"
+#include "device/elect.cuh"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
@@ -90,6 +91,14 @@ DEVICE tile_coordinate cluster_place() {
     return {rank / Storage::BESIDE, rank % Storage::BESIDE};
 }
 
+// The next stage of the ring. Compared, not divided: a remainder is five instructions one after
+// the other, which a small tile's k-tiles feel.
+template <int STAGES>
+DEVICE void next_stage(int &stage, int &phase) {
+    stage = stage + 1 < STAGES ? stage + 1 : 0;
+    phase ^= stage == 0;
+}
+
 // Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
 // for all: the calling one part `part`, for the CTAs in `mask`. What the next wave reads again
 // stays in the L2; the rest is evicted first.
@@ -133,28 +142,33 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
                                           row_mask, &smem.full[stage], part.tile.row_again);
         load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, place.m,
                                          column_mask, &smem.full[stage], part.tile.column_again);
-        stage = (stage + 1) % smem.STAGES;
-        phase ^= stage == 0;
+        next_stage<Storage::STAGES>(stage, phase);
     }
+}
+
+// The CTA to which this thread of a consumer warpgroup hands stages back; -1: to none. The first
+// threads have one each of those that load into this CTA's ring: those in its row of the cluster,
+// itself among them, then the others in its column.
+template <typename Storage>
+DEVICE int loader_of_thread() {
+    const int thread = threadIdx.x % WARPGROUP_THREADS;
+    if (thread >= Storage::LOADERS)
+        return -1;
+    const tile_coordinate place = cluster_place<Storage>();
+    const int other = thread - Storage::BESIDE;
+    return thread < Storage::BESIDE ? place.m * Storage::BESIDE + thread
+                                    : (other + (other >= place.m)) * Storage::BESIDE + place.n;
 }
 
 // A consumer warpgroup hands a stage back to every CTA that loads into it, when its wgmmas have
 // read it. One arrival speaks for all four warps: a wgmma is one operation of the warpgroup, and
 // wgmma_wait waits for the whole of it.
 template <typename Storage>
-DEVICE void release_stage(Storage &smem, int stage) {
-    const int thread = threadIdx.x % WARPGROUP_THREADS;
-    if (Storage::CTAS == 1 && thread == 0)
+DEVICE void release_stage(Storage &smem, int stage, int loader) {
+    if (Storage::CTAS == 1 && threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.empty[stage]);
-    if (Storage::CTAS > 1 && thread < Storage::LOADERS) {
-        // Those in its row of the cluster, itself among them, then the others in its column.
-        const tile_coordinate place = cluster_place<Storage>();
-        const int other = thread - Storage::BESIDE;
-        const tile_coordinate loader = {thread < Storage::BESIDE ? place.m
-                                                                 : other + (other >= place.m),
-                                        thread < Storage::BESIDE ? thread : place.n};
-        mbarrier_arrive_cluster(&smem.empty[stage], loader.m * Storage::BESIDE + loader.n);
-    }
+    if (Storage::CTAS > 1 && loader >= 0)
+        mbarrier_arrive_cluster(&smem.empty[stage], loader);
 }
 
 // Skips this many k-tiles of the ring: those of the other consumer's tile.
@@ -172,6 +186,8 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
     constexpr int IN_FLIGHT = Storage::IN_FLIGHT;
     const int first_row = smem.row(consumer);
     const int first_column = smem.column(consumer);
+    const int loader = loader_of_thread<Storage>();
+    int previous = stage; // the previous k-tile's
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
@@ -186,16 +202,16 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         wgmma_commit();
         wgmma_wait<IN_FLIGHT>(acc); // earlier k-tiles have been read
         if (k_tile >= IN_FLIGHT)
-            release_stage(smem, IN_FLIGHT ? (stage + smem.STAGES - 1) % smem.STAGES : stage);
-        stage = (stage + 1) % smem.STAGES;
-        phase ^= stage == 0;
+            release_stage(smem, IN_FLIGHT ? previous : stage, loader);
+        previous = stage;
+        next_stage<Storage::STAGES>(stage, phase);
     }
     // All of this tile's wgmmas are issued: the other consumer may issue its own after them.
     if (Storage::TURNS > 1 && threadIdx.x % WARPGROUP_THREADS == 0)
         mbarrier_arrive(&smem.turn[(consumer + 1) % Storage::CONSUMERS]);
     wgmma_wait<0>(acc);
     if (IN_FLIGHT > 0)
-        release_stage(smem, (stage + smem.STAGES - 1) % smem.STAGES);
+        release_stage(smem, previous, loader);
 }
 
 // A consumer warpgroup: publishes its sums of one part of a tile. True if all other parts have
@@ -284,17 +300,25 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
 
     // Read early: the latency passes while the barriers are made.
     scheduled_part next = work.order[worker_index<Storage::CTAS>()];
+    // Three warps of the producer's warpgroup, so that the launch's start is shorter.
     if (threadIdx.x == 0) {
         launch_dependents();
-        tensor_map_prefetch(&map_a);
-        tensor_map_prefetch(&map_b);
-        for (int stage = 0; stage < STAGES; ++stage) {
+        for (int stage = 0; stage < STAGES; ++stage)
             mbarrier_init(&smem.full[stage], 1);
+        mbarrier_init_fence(); // before any thread or copy uses them
+    }
+    if (threadIdx.x == WARP_THREADS) {
+        for (int stage = 0; stage < STAGES; ++stage)
             mbarrier_init(&smem.empty[stage], Storage::SHARING * Storage::LOADERS);
-        }
         for (int consumer = 0; consumer < CONSUMERS; ++consumer)
             mbarrier_init(&smem.turn[consumer], 1);
-        mbarrier_init_fence(); // before any thread or copy uses them
+        mbarrier_init_fence();
+    }
+    if (threadIdx.x == 2 * WARP_THREADS) {
+        tensor_map_prefetch(&map_a);
+        tensor_map_prefetch(&map_b);
+        if (work.d == nullptr)
+            tensor_map_prefetch(&map_d);
     }
     // The barriers, the cluster's as well, are ready before anyone arrives on them.
     if (Storage::CTAS > 1)
@@ -310,16 +334,18 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        for (int i = worker_index<Storage::CTAS>(); threadIdx.x == 0 && i < work.places;
-             i += worker_count<Storage::CTAS>()) {
-            // In registers: after each k-tile's barriers the compiler would read the order again.
-            const scheduled_part part = next;
-            if (i + worker_count<Storage::CTAS>() < work.places)
-                next = work.order[i + worker_count<Storage::CTAS>()];
-            const bool backwards =
-                i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
-            load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
-        }
+        if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
+            for (int i = worker_index<Storage::CTAS>(); i < work.places;
+                 i += worker_count<Storage::CTAS>()) {
+                // In registers: after each k-tile's barriers the compiler would read the order
+                // again.
+                const scheduled_part part = next;
+                if (i + worker_count<Storage::CTAS>() < work.places)
+                    next = work.order[i + worker_count<Storage::CTAS>()];
+                const bool backwards =
+                    i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
+                load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
+            }
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (CONSUMERS > 1)
@@ -502,9 +528,9 @@ static int make_maps(State *made, const problem *p) {
            make_tensor_map_2d(&made->map_b, second, tile->swapped ? p->m : p->n, made->pitch,
                               tile->columns / tile->above, BK, SWIZZLED_128B, promotion) ||
            (made->work.d == nullptr &&
-            make_tensor_map_2d(
-                &made->map_d, p->d, p->m, p->n, kernel->box_rows, kernel->box_columns,
-                kernel->box_columns == SWIZZLE_COLUMNS ? SWIZZLED_128B : UNSWIZZLED));
+            make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, kernel->box_rows,
+                               kernel->box_columns,
+                               swizzle_of_rows(kernel->box_columns * int(sizeof(bf16)))));
 }
 
 static int prepare(const problem *p, void **state) {

@@ -60,9 +60,17 @@ constexpr CUtensorMapL2promotion l2_promotion() {
 // At least 256 bytes, for rungs that read the neighbouring bytes next.
 constexpr CUtensorMapL2promotion PROMOTED_256B = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
 
-// How boxes lie in shared memory: row by row, or under the 128-byte swizzle of swizzle.cuh.
+// How boxes lie in shared memory: row by row, or under a swizzle of swizzle.cuh.
 constexpr CUtensorMapSwizzle UNSWIZZLED = CU_TENSOR_MAP_SWIZZLE_NONE;
 constexpr CUtensorMapSwizzle SWIZZLED_128B = CU_TENSOR_MAP_SWIZZLE_128B;
+
+// The swizzle of boxes whose rows are exactly as long as it takes, or none.
+constexpr CUtensorMapSwizzle swizzle_of_rows(int bytes) {
+    return bytes == 128  ? SWIZZLED_128B
+           : bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+           : bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                         : UNSWIZZLED;
+}
 
 // Fills *map for the row-major matrix [rows][columns] of T and boxes of [box_rows][box_columns],
 // 256 each at most; under the 128-byte swizzle a row of the box is 128 bytes at most. Rows of the

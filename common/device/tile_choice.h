@@ -256,10 +256,11 @@ static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *sh
 /* The columns of the boxes in which TMA stores a tile (tile_store.cuh). */
 static inline int tile_box(const tile_kernel *kernel) {
     const int sharing = kernel->consumers / kernel->turns;
-    int box = kernel->columns / (kernel->by_columns ? sharing : 1);
-    while (box % 64 != 0 && box % 16 == 0)
-        box /= 2;
-    return kernel->swapped || box % 64 == 0 ? 64 : box;
+    const int columns = kernel->columns / (kernel->by_columns ? sharing : 1);
+    for (int box = 64; box >= 16; box /= 2)
+        if (kernel->swapped || columns % box == 0)
+            return box;
+    return columns;
 }
 
 /* Whether all rows of all boxes begin at an L2 sector, 32 bytes. */

@@ -6,25 +6,31 @@
 #include "device/named_barrier.cuh"
 #include "device/stmatrix.cuh"
 #include "device/swizzle.cuh"
+#include "device/tensor_map.cuh"
 #include "device/tma.cuh"
 
-// Columns of a store's box: 128 bytes under the swizzle or, unswizzled, an odd number of 16-byte
-// chunks, so that neighbouring rows hit different banks.
+// Columns of a store's box: as many as a swizzle takes, so that a box's rows are whole 32-byte
+// sectors of the L2; if that is none, all, an odd number of 16-byte chunks: neighbouring rows hit
+// different banks.
 constexpr int box_columns(int columns) {
-    while (columns % SWIZZLE_COLUMNS != 0 && columns % 16 == 0)
-        columns /= 2;
-    return columns % SWIZZLE_COLUMNS == 0 ? SWIZZLE_COLUMNS : columns;
+    for (int box = SWIZZLE_COLUMNS; box >= 16; box /= 2)
+        if (columns % box == 0)
+            return box;
+    return columns;
 }
 
-// Columns of accumulators that are staged at a time: whole boxes, at most 128 columns if they can
-// be cut; exchanged, they are the rows of one box.
+// Columns of accumulators that are staged at a time: whole boxes, of equal number if they can be
+// and about 128 columns at most; the last time has the rest. Exchanged, they are the rows of one
+// box.
 constexpr int staged_columns(int columns, bool exchanged) {
     if (exchanged)
         return columns > 128 && columns % 16 == 0 ? columns / 2 : columns;
-    int staged = box_columns(columns);
-    while (2 * staged <= 128 && columns % (2 * staged) == 0)
-        staged *= 2;
-    return staged;
+    const int box = box_columns(columns);
+    const int times = ceil_div(columns, 128);
+    for (int equal = times; equal <= times + 1; ++equal)
+        if (columns % (equal * box) == 0)
+            return columns / equal;
+    return ceil_div(columns, times * box) * box;
 }
 
 // How a warpgroup stores blocks of 64 x COLUMNS accumulators. EXCHANGED: of D^T, a row of
@@ -34,17 +40,19 @@ struct TileStore {
     static constexpr int ROWS = 64;
     static constexpr int STAGED = staged_columns(COLUMNS, EXCHANGED);
     static constexpr int STAGED_ROWS = EXCHANGED ? STAGED : ROWS; // of D
-    static constexpr int STAGED_COLUMNS = EXCHANGED ? ROWS : STAGED;
-    // Of the box of D's tensor map, which is swizzled if its rows are 128 bytes.
+    // Of the box of D's tensor map.
     static constexpr int BOX_ROWS = STAGED_ROWS;
     static constexpr int BOX_COLUMNS = EXCHANGED ? ROWS : box_columns(COLUMNS);
+    static constexpr CUtensorMapSwizzle SWIZZLE = swizzle_of_rows(BOX_COLUMNS * int(sizeof(bf16)));
     static constexpr int ELEMENTS = ROWS * STAGED; // of the staging memory, 1024-byte aligned
 
     // The place of a staged element: box after box.
     static DEVICE int place(int row, int column) {
         const int box = column / BOX_COLUMNS * (BOX_ROWS * BOX_COLUMNS);
-        return box + (BOX_COLUMNS == SWIZZLE_COLUMNS ? swizzle_128b(row, column % BOX_COLUMNS)
-                                                     : row * BOX_COLUMNS + column % BOX_COLUMNS);
+        if constexpr (SWIZZLE == UNSWIZZLED)
+            return box + row * BOX_COLUMNS + column % BOX_COLUMNS;
+        else
+            return box + swizzle<BOX_COLUMNS *int(sizeof(bf16))>(row, column % BOX_COLUMNS);
     }
 
     // A warp stages 16 rows and 16 columns of accumulators, or the last 8 columns; `column` is the
@@ -69,13 +77,14 @@ struct TileStore {
         }
     }
 
-    // The warpgroup writes what is staged to d, an m x n matrix, from (row, column) on. A warp
-    // takes a row at a time.
-    static DEVICE void copy(bf16 *d, int m, int n, const bf16 *staging, int row, int column) {
+    // The warpgroup writes what is staged, rows of `columns`, to d, an m x n matrix, from (row,
+    // column) on. A warp takes a row at a time.
+    static DEVICE void copy(bf16 *d, int m, int n, const bf16 *staging, int row, int column,
+                            int columns) {
         const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
         const int lane = threadIdx.x % WARP_THREADS;
         for (int i = warp; i < STAGED_ROWS && row + i < m; i += WARPGROUP_THREADS / WARP_THREADS)
-            for (int j = lane; j < STAGED_COLUMNS && column + j < n; j += WARP_THREADS)
+            for (int j = lane; j < columns && column + j < n; j += WARP_THREADS)
                 d[size_t(row + i) * n + column + j] = staging[place(i, j)];
     }
 
@@ -87,19 +96,20 @@ struct TileStore {
                              int n) {
         const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
         for (int first = 0; first < COLUMNS; first += STAGED) {
+            const int staged = COLUMNS - first < STAGED ? COLUMNS - first : STAGED;
             const int row_d = EXCHANGED ? column + first : row;
             const int column_d = EXCHANGED ? row : column + first;
             if (leader)
                 bulk_wait_read<0>(); // the last store has read the staging memory ...
             named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all know
-            for (int j = 0; j < STAGED; j += 16)
+            for (int j = 0; j < staged; j += 16)
                 stage(staging, &acc[(first + j) / 2], j);
             fence_proxy_async(); // what this thread wrote is seen by TMA ...
             named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all wrote
             if (d != nullptr) {
-                copy(d, m, n, staging, row_d, column_d);
+                copy(d, m, n, staging, row_d, column_d, EXCHANGED ? ROWS : staged);
             } else if (leader) {
-                for (int j = 0; j < STAGED_COLUMNS; j += BOX_COLUMNS)
+                for (int j = 0; j < (EXCHANGED ? ROWS : staged); j += BOX_COLUMNS)
                     tma_store_2d_hint(map_d, &staging[j * BOX_ROWS], column_d + j, row_d,
                                       evict_first_policy());
                 bulk_commit();
