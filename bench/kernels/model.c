@@ -67,8 +67,8 @@ void model_cycles(const double *constants, const model_point *points, int count,
  * probability. `cycles` has room for all points. */
 double model_loss(const double *constants, const model_point *points, const int *starts, int shapes,
                   const double *measured, double *cycles) {
-    const double near = 0.08, least_weight = 0.03, large = 0.2, common = 0.3, chosen = 0.1;
-    const double alike = 0.02;
+    const double near = 0.08, least_weight = 0.03, large = 0.2, common = 0.3, chosen = 0.25;
+    const double alike = 0.03;
     double loss = 0;
     model_cycles(constants, points, starts[shapes], cycles);
     for (int s = 0; s < shapes; ++s) {

@@ -19,18 +19,15 @@ constexpr int box_columns(int columns) {
     return columns;
 }
 
-// Columns of accumulators that are staged at a time: whole boxes, of equal number if they can be
-// and about 128 columns at most; the last time has the rest. Exchanged, they are the rows of one
-// box.
+// Columns of accumulators that are staged at a time: whole boxes, about 128 columns at most and
+// about as many each time; the last time has the rest. Exchanged, they are the rows of one box.
 constexpr int staged_columns(int columns, bool exchanged) {
     if (exchanged)
         return columns > 128 && columns % 16 == 0 ? columns / 2 : columns;
     const int box = box_columns(columns);
-    const int times = ceil_div(columns, 128);
-    for (int equal = times; equal <= times + 1; ++equal)
-        if (columns % (equal * box) == 0)
-            return columns / equal;
-    return ceil_div(columns, times * box) * box;
+    if (box == SWIZZLE_COLUMNS && columns > 128 && columns % 128 != 0)
+        return box; // two boxes and then one would take a stage of the ring
+    return ceil_div(columns, ceil_div(columns, 128) * box) * box;
 }
 
 // How a warpgroup stores blocks of 64 x COLUMNS accumulators. EXCHANGED: of D^T, a row of
