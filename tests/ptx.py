@@ -48,6 +48,7 @@ TABLE = [
     ("v22-", "cluster barrier that doesn't", r"barrier\.cluster\.arrive\.relaxed"),
     ("v08 v22-", "cluster barrier, wait", r"barrier\.cluster\.wait"),
     ("v01-v09 v20-v21 v23-", "results or sums stored by threads", r"st\.global\."),
+    ("v22-", "a lane elected", r"elect\.sync"),
     ("v10- t01-", "TMA stores", r"cp\.async\.bulk\.tensor\.2d\.global\.shared::cta\S*bulk_group"),
     ("v10- t01-", "async proxy fence", r"fence\.proxy\.async"),
     ("v10- t01-", "wait until the store has read", r"cp\.async\.bulk\.wait_group\.read"),

@@ -3,6 +3,7 @@
 
 #include "device/barrier.cuh"
 #include "device/cluster.cuh"
+#include "device/elect.cuh"
 #include "device/mbarrier.cuh"
 #include "device/named_barrier.cuh"
 #include "frame.cuh"
@@ -195,6 +196,20 @@ static void votes() {
         expected.insert(expected.end(), {lane < 16 ? 0xaaaau : 7, lane < 16 ? 1u : 7});
     }
     expect_output(expected, 0u, 5, "votes", vote_lanes, {1, WARP_THREADS});
+}
+
+// Each warp elects a lane twice, the second time with lanes that come one after the other:
+// out[threadIdx.x] is 1 if it was one lane, and the same.
+__global__ void elect_lanes(int *out) {
+    const unsigned first = __ballot_sync(ALL_LANES, elect_one());
+    __nanosleep(200 * (threadIdx.x % WARP_THREADS));
+    const unsigned second = __ballot_sync(ALL_LANES, elect_one());
+    out[threadIdx.x] = first != 0 && (first & (first - 1)) == 0 && first == second;
+}
+
+static void elections() {
+    const std::vector<int> expected(WARPGROUP_THREADS, 1);
+    expect_output(expected, -1, WARP_THREADS, "elected", elect_lanes, {1, WARPGROUP_THREADS});
 }
 
 // All threads of two CTAs add to the same numbers; a CTA's own first, in shared memory.

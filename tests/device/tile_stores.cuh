@@ -2,6 +2,7 @@
 // its accumulators.
 #pragma once
 
+#include "device/tile_choice.h"
 #include "device/tile_store.cuh"
 #include "warpgroup_matrices.cuh"
 
@@ -34,6 +35,9 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, bf16 *d, int
 template <int COLUMNS, bool EXCHANGED, bool BY_TMA>
 static void expect_stored() {
     using Store = TileStore<COLUMNS, EXCHANGED>;
+    const tile_kernel kernel = {64, COLUMNS, 1, 1, false, 4, 1, 1, EXCHANGED};
+    EXPECT(tile_box(&kernel) == Store::BOX_COLUMNS, "%d columns: the model has boxes of %d, not %d",
+           COLUMNS, tile_box(&kernel), Store::BOX_COLUMNS);
     const int rows = EXCHANGED ? COLUMNS : 64, columns = EXCHANGED ? 64 : COLUMNS;
     const int m = FIRST_ROW + rows - 4, n = FIRST_COLUMN + columns - (BY_TMA ? 0 : 5);
     std::vector<uint16_t> expected(m * n, UNWRITTEN);

@@ -1,11 +1,12 @@
-// The emulator's elect.sync: lane 0, once all lanes of the warp have come.
+// The emulator's elect.sync: a collective of the warp's lanes, which orders none of their memory.
 #pragma once
 
 #include "device/base.cuh"
 
 #include "emulator/warp.h"
 
+// elect.sync of the whole warp: lane 0's.
 DEVICE bool elect_one(EMULATOR_SITE) {
-    emulator::warp_sync(0xffffffffu, where);
+    emulator::warp_together("elect.sync", emulator::WHOLE_WARP, nullptr, nullptr, false, where);
     return threadIdx.x % WARP_THREADS == 0;
 }
