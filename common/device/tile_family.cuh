@@ -69,7 +69,6 @@
 
 // The same, with A and B exchanged: for few rows of A, and where the height fits n better.
 #define EXCHANGED_FAMILY(TILE)                                                                     \
-    TILE(256, 200, BY_ROWS, 1, 1)                                                                  \
     TILE(256, 200, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 176, BY_ROWS, 2, 1)                                                                  \
     TILE(256, 176, BY_ROWS, 2, 2)                                                                  \
