@@ -111,7 +111,7 @@ RUNS = (
     Run(
         "judged",
         "all of these from another seed: to judge, not to tune by",
-        "--sizes aligned:3,any:3,rows:3,few,odd:3",
+        "--sizes aligned:8,any:8,rows:8,few,odd:8",
         "bench.sweep",
         apart=True,
     ),
