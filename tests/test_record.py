@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = (sys.executable, "-m", "bench.record")
 
+import above_cublas
 import test_choice
 
 from tools.fake_rungs import holds, require, run, run_cases, same
@@ -103,7 +104,10 @@ def programs(folder):
             require(planned.returncode == 0, f"{one.name}: {planned.stderr}")
         if one.program == "bench.sweep":
             holds(planned.stdout, f" shapes in one process of {there}/steps/{record.UPPER[-3:]}\n")
-            same((one.name, ":3" in one.options), (one.name, one.name == "judged"))
+            same(
+                (one.name, f":{above_cublas.JUDGES}" in one.options),
+                (one.name, one.name == "judged"),
+            )
 
 
 def choices(_folder):

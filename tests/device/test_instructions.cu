@@ -53,7 +53,7 @@ static const Case CASES[] = {
     {"votes: ballot, any, all", votes},
     {"elect_one: one lane of each warp, always the same", elections},
     {"atomicAdd: four types", atomics},
-    {"TileStore by TMA: eleven widths, clipped", widths_stored<false, true>},
+    {"TileStore by TMA: ten widths, clipped", widths_stored<false, true>},
     {"TileStore by TMA, exchanged: the same", widths_stored<true, true>},
     {"TileStore by threads: the same, rows of any length", widths_stored<false, false>},
     {"TileStore by threads, exchanged: the same", widths_stored<true, false>},

@@ -67,5 +67,5 @@ static void each_width_stored(std::integer_sequence<int, WIDTHS...>) {
 template <bool EXCHANGED, bool BY_TMA>
 static void widths_stored() {
     each_width_stored<EXCHANGED, BY_TMA>(
-        std::integer_sequence<int, 8, 16, 40, 64, 96, 128, 160, 192, 200, 208, 256>());
+        std::integer_sequence<int, 8, 16, 40, 64, 96, 128, 192, 200, 208, 256>());
 }
