@@ -94,8 +94,7 @@ def kernel_of(words):
 
 class Times:
     """What was measured, of some files: a point for each plan and shape, and its cycles of the SMs'
-    highest clock. A kernel's number
-    has no point where tiles can't be cut in its way."""
+    highest clock. A kernel's number has no point where tiles can't be cut in its way."""
 
     def __init__(self, model, paths):
         self.model, rows = model, []

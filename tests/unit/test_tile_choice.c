@@ -174,6 +174,7 @@ static void waves_are_steps(void) {
     const double full = cycles_of(WIDE, (tile_shape){128 * 132, 256, 4096});
     const double more = cycles_of(WIDE, (tile_shape){128 * 133, 256, 4096});
     const double twice = cycles_of(WIDE, (tile_shape){128 * 264, 256, 4096});
+    /* One tile in 132 more, but a second wave; its workers are half as many, so each is faster. */
     EXPECT(more > 1.5 * full, "%g after %g", more, full);
     EXPECT(twice < 1.25 * more, "%g after %g", twice, more);
     EXPECT(plan_of(WIDE, (tile_shape){128 * 133, 256, 4096}, &H200, TILE_WHOLE).workers == 67,
