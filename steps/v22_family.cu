@@ -73,7 +73,7 @@ struct SharedStorage {
 // The calling CTA's place in its cluster: the row of tiles, and the column.
 template <typename Storage>
 DEVICE tile_coordinate cluster_place() {
-    const int rank = Storage::CTAS > 1 ? cluster_cta_rank() : 0;
+    const int rank = worker_rank<Storage::CTAS>();
     return {rank / Storage::BESIDE, rank % Storage::BESIDE};
 }
 
@@ -143,8 +143,10 @@ DEVICE int loader_of_thread() {
         return -1;
     const tile_coordinate place = cluster_place<Storage>();
     const int other = thread - Storage::BESIDE;
-    return thread < Storage::BESIDE ? place.m * Storage::BESIDE + thread
-                                    : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    const int rank = thread < Storage::BESIDE
+                         ? place.m * Storage::BESIDE + thread
+                         : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    return rank;
 }
 
 // A consumer warpgroup hands a stage back to every CTA that loads into it, when its wgmmas have
@@ -278,9 +280,14 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             float acc[BLOCKS][Storage::WN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
+            // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
+            // it: then the other consumer has read what it held.
+            const bool in_ring =
+                TURNS > 1 && k_tiles >= STAGES && i + worker_count<Storage::CTAS>() >= tiles;
             for (int block = 0; block < BLOCKS; ++block)
-                Storage::Store::store(smem.d[consumer], STAGING_BARRIER + consumer, &map_d,
-                                      acc[block],
+                Storage::Store::store(in_ring ? &smem.a[0][block * WM * Storage::WN]
+                                              : smem.d[consumer],
+                                      in_ring, STAGING_BARRIER + consumer, &map_d, acc[block],
                                       tile.m * smem.BM + smem.row(consumer) + block * WM,
                                       tile.n * smem.BN + smem.column(consumer), nullptr, 0, 0);
         }
@@ -398,10 +405,11 @@ static int prepare(const problem *p, void **state) {
     const int box_columns = made->kernel->box_columns;
     const int box_a = tile->rows / tile->beside;
     const int box_b = tile->columns / tile->above;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. A k-tile of
-    // rows that are no multiple of 128 bytes apart begins anywhere; whole lines would be fetched
-    // twice.
-    const auto promotion = p->k % BK == 0 ? PROMOTED_256B : l2_promotion<bf16>();
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
+    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
+    // apart begins anywhere; whole lines would be fetched twice.
+    const auto promotion = p->k % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, box_a, BK, SWIZZLED_128B, promotion) ||
         make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, box_b, BK, SWIZZLED_128B, promotion) ||
         make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, made->kernel->box_rows, box_columns,
@@ -415,8 +423,7 @@ static int prepare(const problem *p, void **state) {
     made->tiles = tiles_m * tiles_n;
     made->ctas = plan.workers * tile_cluster(tile);
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints =
-        (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
+    const bool hints = !fits_l2 && plan.tiles > plan.workers;
     made->order = make_order(tiles_m, tiles_n, double(step_n) / step_m, plan.workers, hints);
     return made->order == nullptr;
 }

@@ -81,7 +81,7 @@ struct SharedStorage {
 // The calling CTA's place in its cluster: the row of tiles, and the column.
 template <typename Storage>
 DEVICE tile_coordinate cluster_place() {
-    const int rank = Storage::CTAS > 1 ? cluster_cta_rank() : 0;
+    const int rank = worker_rank<Storage::CTAS>();
     return {rank / Storage::BESIDE, rank % Storage::BESIDE};
 }
 
@@ -150,8 +150,10 @@ DEVICE int loader_of_thread() {
         return -1;
     const tile_coordinate place = cluster_place<Storage>();
     const int other = thread - Storage::BESIDE;
-    return thread < Storage::BESIDE ? place.m * Storage::BESIDE + thread
-                                    : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    const int rank = thread < Storage::BESIDE
+                         ? place.m * Storage::BESIDE + thread
+                         : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    return rank;
 }
 
 // A consumer warpgroup hands a stage back to every CTA that loads into it, when its wgmmas have
@@ -354,9 +356,14 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             if (i >= work.whole && work.order[i].parts > 1 &&
                 !add_parts(smem, acc, work.order[i], consumer, work.sums, work.arrived))
                 continue;
+            // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
+            // it: then the other consumer has read what it held.
+            const bool in_ring = Storage::TURNS > 1 && k_tiles >= STAGES &&
+                                 i + worker_count<Storage::CTAS>() >= work.places;
             for (int block = 0; block < BLOCKS; ++block)
                 Storage::Store::store(
-                    smem.d[consumer], STAGING_BARRIER + consumer, &map_d, acc[block],
+                    in_ring ? &smem.a[0][block * WM * Storage::WN] : smem.d[consumer], in_ring,
+                    STAGING_BARRIER + consumer, &map_d, acc[block],
                     tile.m * smem.BM + smem.row(consumer) + block * WM,
                     tile.n * smem.BN + smem.column(consumer), work.d, work.m, work.n);
         }
@@ -480,17 +487,17 @@ static int make_order(State *made, int tiles_m, int tiles_n, double shape, int w
 }
 
 // Makes the tensor maps: of A and B as they are, or padded; exchanged if the kernel is.
-static int make_maps(State *made, const problem *p) {
+static int make_maps(State *made, const problem *p, bool fits_l2) {
     const Kernel *kernel = made->kernel;
     const tile_kernel *tile = &kernel->tile;
     const void *a = made->padded ? made->padded : p->a;
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
     const void *first = tile->swapped ? b : a;
     const void *second = tile->swapped ? a : b;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. A k-tile of
-    // rows that are no multiple of 128 bytes apart begins anywhere; whole lines would be fetched
-    // twice.
-    const auto promotion = made->pitch % BK == 0 ? PROMOTED_256B : l2_promotion<bf16>();
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
+    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
+    // apart begins anywhere; whole lines would be fetched twice.
+    const auto promotion = made->pitch % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
                               tile->rows / tile->beside, BK, SWIZZLED_128B, promotion) ||
            make_tensor_map_2d(&made->map_b, second, tile->swapped ? p->m : p->n, made->pitch,
@@ -515,8 +522,9 @@ static int prepare(const problem *p, void **state) {
     made->work.m = p->m;
     made->work.n = p->n;
     made->ctas = plan.workers * tile_cluster(&kernel->tile);
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
     if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
-        make_maps(made, p) || allow_dynamic_smem(kernel->run, kernel->smem))
+        make_maps(made, p, fits_l2) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
     const int step_m = tile_step_m(&kernel->tile); // of a tile or cluster, in D
     const int step_n = tile_step_n(&kernel->tile);
@@ -525,8 +533,7 @@ static int prepare(const problem *p, void **state) {
     const bool swapped = kernel->tile.swapped;
     const double shape = swapped ? double(step_m) / step_n : double(step_n) / step_m;
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints =
-        (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
+    const bool hints = !fits_l2 && plan.tiles > plan.workers;
     return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, shape,
                       plan.workers, hints, plan.form == TILE_CUT);
 }

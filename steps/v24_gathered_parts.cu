@@ -58,14 +58,14 @@ struct SharedStorage {
     static constexpr int ROWS_D = SWAPPED ? BN : BM;  // of the tile in D
     static constexpr int COLUMNS_D = SWAPPED ? BM : BN;
     static constexpr int PITCH = TILE_SUMS_PITCH(COLUMNS_D, SWAPPED);
-    using Sums = ClusterSums<ROWS_D, COLUMNS_D, PITCH, SWAPPED>;
+    using Sums = ClusterSums<ROWS_D, COLUMNS_D, PITCH, SWAPPED, CTAS>;
     using Store = TileStore<WN, SWAPPED_>;
     static constexpr int ROOM = // for stages
         (SHARED_BYTES - CONSUMERS * Store::ELEMENTS * 2) / ((BM + BN) * BK * 2);
     static constexpr int STAGES = ROOM < MOST_STAGES ? ROOM : MOST_STAGES;
     static constexpr int IN_FLIGHT = STAGES > 3 ? 1 : 0; // k-tiles, if the ring can spare a stage
     static constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
-    static constexpr bool GATHERS = CTAS == 1 && TURNS == 1 && // sums may take the ring's place
+    static constexpr bool GATHERS = CTAS <= TILE_MOST_CLUSTER / 2 && TURNS == 1 &&
                                     ROWS_D * PITCH * 4 <= STAGES * (BM + BN) * BK * 2;
     static_assert(STAGES >= 3, "the tile leaves no room for a ring");
     static_assert(BLOCKS >= 1 && BLOCKS * WN / 2 <= (WORK == ALONE ? 176 : 200),
@@ -87,7 +87,7 @@ struct SharedStorage {
 // The calling CTA's place in its cluster: the row of tiles, and the column.
 template <typename Storage>
 DEVICE tile_coordinate cluster_place() {
-    const int rank = Storage::CTAS > 1 ? cluster_cta_rank() : 0;
+    const int rank = worker_rank<Storage::CTAS>();
     return {rank / Storage::BESIDE, rank % Storage::BESIDE};
 }
 
@@ -129,8 +129,10 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
     constexpr int BESIDE = Storage::BESIDE;
     const tile_coordinate place = cluster_place<Storage>();
     const tile_coordinate tile = own_tile<Storage>(part.tile.at);
-    const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
-    const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
+    const int first = worker_first_rank<Storage::CTAS>();
+    const int row_mask = ((1 << BESIDE) - 1) << (first + place.m * BESIDE); // they share A ...
+    const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1)
+                            << (first + place.n); // ... and B
     for (int k_tile = 0; k_tile < part.k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.
@@ -156,8 +158,10 @@ DEVICE int loader_of_thread() {
         return -1;
     const tile_coordinate place = cluster_place<Storage>();
     const int other = thread - Storage::BESIDE;
-    return thread < Storage::BESIDE ? place.m * Storage::BESIDE + thread
-                                    : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    const int rank = thread < Storage::BESIDE
+                         ? place.m * Storage::BESIDE + thread
+                         : (other + (other >= place.m)) * Storage::BESIDE + place.n;
+    return worker_first_rank<Storage::CTAS>() + rank;
 }
 
 // A consumer warpgroup hands a stage back to every CTA that loads into it, when its wgmmas have
@@ -259,6 +263,7 @@ DEVICE void gather_parts(Storage &smem, float (&acc)[BLOCKS][COUNT], tile_coordi
     constexpr int THREADS = Storage::CONSUMERS * WARPGROUP_THREADS;
     float *sums = reinterpret_cast<float *>(smem.a);
     named_barrier_sync(RING_BARRIER, THREADS); // no wgmma still reads the ring
+#pragma unroll
     for (int block = 0; block < BLOCKS; ++block)
         Storage::Sums::write(sums, acc[block], smem.row(consumer) + block * WM,
                              smem.column(consumer));
@@ -383,9 +388,14 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             if (i >= work.whole && work.order[i].parts > 1 &&
                 !add_parts(smem, acc, work.order[i], consumer, work.sums, work.arrived))
                 continue;
+            // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
+            // it: then the other consumer has read what it held.
+            const bool in_ring = Storage::TURNS > 1 && k_tiles >= STAGES &&
+                                 i + worker_count<Storage::CTAS>() >= work.places;
             for (int block = 0; block < BLOCKS; ++block)
                 Storage::Store::store(
-                    smem.d[consumer], STAGING_BARRIER + consumer, &map_d, acc[block],
+                    in_ring ? &smem.a[0][block * WM * Storage::WN] : smem.d[consumer], in_ring,
+                    STAGING_BARRIER + consumer, &map_d, acc[block],
                     tile.m * smem.BM + smem.row(consumer) + block * WM,
                     tile.n * smem.BN + smem.column(consumer), work.d, work.m, work.n);
         }
@@ -512,17 +522,17 @@ static int make_order(State *made, int tiles_m, int tiles_n, double shape, int w
 }
 
 // Makes the tensor maps: of A and B as they are, or padded; exchanged if the kernel is.
-static int make_maps(State *made, const problem *p) {
+static int make_maps(State *made, const problem *p, bool fits_l2) {
     const Kernel *kernel = made->kernel;
     const tile_kernel *tile = &kernel->tile;
     const void *a = made->padded ? made->padded : p->a;
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
     const void *first = tile->swapped ? b : a;
     const void *second = tile->swapped ? a : b;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. A k-tile of
-    // rows that are no multiple of 128 bytes apart begins anywhere; whole lines would be fetched
-    // twice.
-    const auto promotion = made->pitch % BK == 0 ? PROMOTED_256B : l2_promotion<bf16>();
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
+    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
+    // apart begins anywhere; whole lines would be fetched twice.
+    const auto promotion = made->pitch % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
                               tile->rows / tile->beside, BK, SWIZZLED_128B, promotion) ||
            make_tensor_map_2d(&made->map_b, second, tile->swapped ? p->m : p->n, made->pitch,
@@ -549,8 +559,9 @@ static int prepare(const problem *p, void **state) {
     made->cluster = tile_cluster(&kernel->tile) * plan.parts;
     made->ctas = plan.workers * tile_cluster(&kernel->tile);
     made->work.gathered = plan.form == TILE_GATHERED ? static_cast<bf16 *>(p->d) : nullptr;
+    const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
     if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
-        make_maps(made, p) || allow_dynamic_smem(kernel->run, kernel->smem))
+        make_maps(made, p, fits_l2) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
     const int step_m = tile_step_m(&kernel->tile); // of a tile or cluster, in D
     const int step_n = tile_step_n(&kernel->tile);
@@ -559,8 +570,7 @@ static int prepare(const problem *p, void **state) {
     const bool swapped = kernel->tile.swapped;
     const double shape = swapped ? double(step_m) / step_n : double(step_n) / step_m;
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
-    const bool hints =
-        (double(p->m) + p->n) * p->k * sizeof(bf16) > gpu.l2_bytes && plan.tiles > plan.workers;
+    const bool hints = !fits_l2 && plan.tiles > plan.workers;
     return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, shape,
                       plan.workers, hints, plan.form);
 }

@@ -26,23 +26,30 @@ DEVICE int cluster_count() {
 }
 
 // The place in the grid (x dimension) of what takes a place in a schedule, and their number: of
-// clusters of CTAS CTAs, or of CTAs if that is 1. Read anew each time: a compiler that keeps them
-// needs registers.
+// CTAS CTAs that are or share a cluster. Read anew each time: a compiler that keeps them needs
+// registers.
 template <int CTAS>
 DEVICE int worker_index() {
-    if (CTAS > 1)
-        return cluster_index();
     uint32_t index;
     asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
-    return int(index);
+    return int(index / CTAS);
 }
 template <int CTAS>
 DEVICE int worker_count() {
-    if (CTAS > 1)
-        return cluster_count();
     uint32_t count;
     asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(count));
-    return int(count);
+    return int(count / CTAS);
+}
+
+// The rank of the calling CTA among those CTAs, and that of the first of them in the cluster: 0
+// unless the cluster takes several places.
+template <int CTAS>
+DEVICE int worker_rank() {
+    return CTAS > 1 ? cluster_cta_rank() % CTAS : 0;
+}
+template <int CTAS>
+DEVICE int worker_first_rank() {
+    return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
 }
 
 // Waits for all threads of all CTAs of the cluster; what they wrote before is visible after. Needed

@@ -45,8 +45,9 @@ DEVICE void add_sums(float (&acc)[BLOCKS][COUNT], const float4 *sums, int parts,
 }
 
 // A tile of D, ROWS x COLUMNS, of which each CTA of a cluster has fp32 sums in its shared memory:
-// rows that are PITCH apart. EXCHANGED: the accumulators are of D^T.
-template <int ROWS, int COLUMNS, int PITCH, bool EXCHANGED>
+// rows that are PITCH apart. EXCHANGED: the accumulators are of D^T. CTAS of them, with
+// neighbouring ranks, have a part of as many tiles, one each; the tiles' next parts follow.
+template <int ROWS, int COLUMNS, int PITCH, bool EXCHANGED, int CTAS>
 struct ClusterSums {
     // The warpgroup writes a block of accumulators, of which the first is that of (row, column) of
     // the tile, or of its transpose.
@@ -68,7 +69,7 @@ struct ClusterSums {
         }
     }
 
-    // Adds `parts` CTAs' sums of the calling CTA's share of the rows, in the order of their ranks,
+    // Adds `parts` parts' sums of the calling CTA's share of the rows, in the order of their ranks,
     // and writes them to d, an m x n matrix in which the tile begins at (row, column). The CTA's
     // threads 0 to `threads` - 1 call it, a cluster_sync() after all wrote and one before a CTA
     // exits.
@@ -76,16 +77,17 @@ struct ClusterSums {
                            int thread, int threads) {
         constexpr int MOST_PARTS = 8; // CTAs of a cluster
         constexpr int FOURS = COLUMNS / 4;
-        const int rank = cluster_cta_rank();
-        const int end = min(ROWS * (rank + 1) / parts, m - row) * FOURS;
-        for (int i = ROWS * rank / parts * FOURS + thread; i < end; i += threads) {
+        const int own = cluster_cta_rank() / CTAS; // part
+        const int tile = cluster_cta_rank() % CTAS;
+        const int end = min(ROWS * (own + 1) / parts, m - row) * FOURS;
+        for (int i = ROWS * own / parts * FOURS + thread; i < end; i += threads) {
             const int r = i / FOURS;
             const int c = i % FOURS * 4;
             float values[MOST_PARTS][4]; // all reads are in flight before the first addition
 #pragma unroll
             for (int part = 0; part < MOST_PARTS; ++part)
                 if (part < parts)
-                    load4_cluster(values[part], &sums[r * PITCH + c], part);
+                    load4_cluster(values[part], &sums[r * PITCH + c], part * CTAS + tile);
 #pragma unroll
             for (int part = 1; part < MOST_PARTS; ++part)
                 for (int j = 0; j < 4 && part < parts; ++j)

@@ -9,6 +9,7 @@
 #define TILE_FAMILY(TILE)                                                                          \
     TILE(256, 200, BY_ROWS, 1, 1)                                                                  \
     TILE(256, 200, BY_ROWS, 1, 2)                                                                  \
+    TILE(256, 192, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 184, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 176, BY_ROWS, 2, 2)                                                                  \
     TILE(256, 160, BY_ROWS, 1, 2)                                                                  \
@@ -32,6 +33,7 @@
     TILE(128, 200, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 200, BY_ROWS, 1, 2)                                                                  \
     TILE(128, 192, BY_ROWS, 2, 1)                                                                  \
+    TILE(128, 160, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 152, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 144, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 136, BY_ROWS, 1, 1)                                                                  \
@@ -39,8 +41,11 @@
     TILE(128, 128, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 128, BY_ROWS, 2, 1)                                                                  \
     TILE(128, 112, BY_ROWS, 1, 1)                                                                  \
+    TILE(128, 96, BY_ROWS, 1, 1)                                                                   \
     TILE(128, 96, BY_ROWS, 1, 4)                                                                   \
+    TILE(128, 96, BY_ROWS, 4, 1)                                                                   \
     TILE(128, 88, BY_ROWS, 1, 1)                                                                   \
+    TILE(128, 80, BY_ROWS, 1, 1)                                                                   \
     TILE(128, 80, BY_ROWS, 1, 4)                                                                   \
     TILE(128, 80, BY_ROWS, 2, 4)                                                                   \
     TILE(128, 64, BY_ROWS, 1, 1)                                                                   \
@@ -53,6 +58,7 @@
     TILE(128, 184, PING_PONG, 1, 2)                                                                \
     TILE(128, 176, PING_PONG, 1, 1)                                                                \
     TILE(128, 160, PING_PONG, 4, 1)                                                                \
+    TILE(128, 144, PING_PONG, 1, 1)                                                                \
     TILE(128, 128, PING_PONG, 1, 1)                                                                \
     TILE(128, 128, PING_PONG, 1, 2)                                                                \
     TILE(128, 96, PING_PONG, 1, 2)                                                                 \
@@ -65,7 +71,8 @@
     TILE(64, 96, ALONE, 4, 2)                                                                      \
     TILE(64, 80, ALONE, 1, 1)                                                                      \
     TILE(64, 80, ALONE, 2, 4)                                                                      \
-    TILE(64, 64, ALONE, 2, 4)
+    TILE(64, 64, ALONE, 2, 4)                                                                      \
+    TILE(64, 48, ALONE, 2, 1)
 
 // The same, with A and B exchanged: for few rows of A, and where the height fits n better.
 #define EXCHANGED_FAMILY(TILE)                                                                     \
@@ -93,9 +100,11 @@
     TILE(128, 224, BY_ROWS, 4, 2)                                                                  \
     TILE(128, 184, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 160, BY_ROWS, 1, 1)                                                                  \
+    TILE(128, 160, BY_ROWS, 2, 1)                                                                  \
     TILE(128, 160, BY_ROWS, 2, 4)                                                                  \
     TILE(128, 144, BY_ROWS, 2, 2)                                                                  \
     TILE(128, 136, BY_ROWS, 1, 1)                                                                  \
+    TILE(128, 128, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 128, BY_ROWS, 1, 4)                                                                  \
     TILE(128, 120, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 112, BY_ROWS, 1, 1)                                                                  \
@@ -115,9 +124,12 @@
     TILE(128, 192, PING_PONG, 1, 1)                                                                \
     TILE(128, 192, PING_PONG, 2, 1)                                                                \
     TILE(128, 184, PING_PONG, 1, 2)                                                                \
+    TILE(128, 176, PING_PONG, 1, 1)                                                                \
     TILE(128, 176, PING_PONG, 2, 1)                                                                \
     TILE(128, 160, PING_PONG, 1, 1)                                                                \
+    TILE(128, 160, PING_PONG, 2, 1)                                                                \
     TILE(128, 160, PING_PONG, 4, 1)                                                                \
+    TILE(128, 144, PING_PONG, 1, 1)                                                                \
     TILE(128, 144, PING_PONG, 2, 1)                                                                \
     TILE(128, 144, PING_PONG, 2, 2)                                                                \
     TILE(128, 136, PING_PONG, 1, 1)                                                                \
@@ -125,13 +137,16 @@
     TILE(64, 112, ALONE, 1, 1)                                                                     \
     TILE(64, 112, ALONE, 2, 1)                                                                     \
     TILE(64, 96, ALONE, 1, 4)                                                                      \
+    TILE(64, 96, ALONE, 2, 2)                                                                      \
     TILE(64, 96, ALONE, 4, 1)                                                                      \
     TILE(64, 96, ALONE, 4, 2)                                                                      \
+    TILE(64, 80, ALONE, 1, 4)                                                                      \
     TILE(64, 80, ALONE, 2, 4)                                                                      \
     TILE(64, 64, ALONE, 1, 1)                                                                      \
     TILE(64, 64, ALONE, 1, 4)                                                                      \
     TILE(64, 64, ALONE, 4, 1)                                                                      \
     TILE(64, 56, ALONE, 1, 1)                                                                      \
+    TILE(64, 48, ALONE, 1, 2)                                                                      \
     TILE(64, 40, ALONE, 1, 1)                                                                      \
     TILE(64, 32, ALONE, 1, 1)                                                                      \
     TILE(64, 32, ALONE, 4, 1)                                                                      \

@@ -86,9 +86,10 @@ struct TileStore {
     }
 
     // The warpgroup stores a block of which the first accumulator is that of (row, column): by TMA,
-    // or to d, of m x n, if that is not null. `barrier` is a named barrier of its own. After the
-    // last block one of its threads, the first, waits until TMA has read the staging memory.
-    static DEVICE void store(bf16 *staging, int barrier, const TensorMap *map_d,
+    // or to d, of m x n, if that is not null. `barrier` is a named barrier of its own. With
+    // `whole` the staging memory is unused and has room for the whole block: nothing is waited for.
+    // After the last block one of its threads, the first, waits until TMA has read the memory.
+    static DEVICE void store(bf16 *staging, bool whole, int barrier, const TensorMap *map_d,
                              const float (&acc)[COLUMNS / 2], int row, int column, bf16 *d, int m,
                              int n) {
         const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
@@ -96,18 +97,21 @@ struct TileStore {
             const int staged = COLUMNS - first < STAGED ? COLUMNS - first : STAGED;
             const int row_d = EXCHANGED ? column + first : row;
             const int column_d = EXCHANGED ? row : column + first;
-            if (leader)
-                bulk_wait_read<0>(); // the last store has read the staging memory ...
-            named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all know
+            bf16 *to = whole ? &staging[first * ROWS] : staging;
+            if (!whole) {
+                if (leader)
+                    bulk_wait_read<0>(); // the last store has read the staging memory ...
+                named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all know
+            }
             for (int j = 0; j < staged; j += 16)
-                stage(staging, &acc[(first + j) / 2], j);
+                stage(to, &acc[(first + j) / 2], j);
             fence_proxy_async(); // what this thread wrote is seen by TMA ...
             named_barrier_sync(barrier, WARPGROUP_THREADS); // ... and all wrote
             if (d != nullptr) {
-                copy(d, m, n, staging, row_d, column_d, EXCHANGED ? ROWS : staged);
+                copy(d, m, n, to, row_d, column_d, EXCHANGED ? ROWS : staged);
             } else if (leader) {
                 for (int j = 0; j < (EXCHANGED ? ROWS : staged); j += BOX_COLUMNS)
-                    tma_store_2d_hint(map_d, &staging[j * BOX_ROWS], column_d + j, row_d,
+                    tma_store_2d_hint(map_d, &to[j * BOX_ROWS], column_d + j, row_d,
                                       evict_first_policy());
                 bulk_commit();
             }

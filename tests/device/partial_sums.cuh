@@ -63,7 +63,7 @@ struct GatheredTile {
     static constexpr int ROWS = EXCHANGED ? WIDTH : SUM_BLOCKS * 64;
     static constexpr int COLUMNS = EXCHANGED ? SUM_BLOCKS * 64 : WIDTH;
     static constexpr int PITCH = TILE_SUMS_PITCH(COLUMNS, EXCHANGED);
-    using Sums = ClusterSums<ROWS, COLUMNS, PITCH, EXCHANGED>;
+    using Sums = ClusterSums<ROWS, COLUMNS, PITCH, EXCHANGED, 1>;
     alignas(16) float sums[ROWS * PITCH];
 };
 

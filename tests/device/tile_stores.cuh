@@ -25,7 +25,7 @@ __global__ void store_tile(const __grid_constant__ TensorMap map_d, bf16 *d, int
         acc[i] = __uint_as_float(
             uint32_t(stored_bits(fragment_row(threadIdx.x, i), fragment_column(threadIdx.x, i)))
             << 16);
-    Store::store(smem.d, 1, &map_d, acc, EXCHANGED ? FIRST_COLUMN : FIRST_ROW,
+    Store::store(smem.d, false, 1, &map_d, acc, EXCHANGED ? FIRST_COLUMN : FIRST_ROW,
                  EXCHANGED ? FIRST_ROW : FIRST_COLUMN, d, m, n);
     if (threadIdx.x == 0)
         bulk_wait_read<0>();

@@ -16,14 +16,23 @@ DEVICE int cluster_index() { return int(blockIdx.x) / emulator::cluster_ctas(); 
 // %nclusterid.x.
 DEVICE int cluster_count() { return int(gridDim.x) / emulator::cluster_ctas(); }
 
-// %ctaid.x and %nctaid.x, or the cluster's.
+// From %ctaid.x and %nctaid.x.
 template <int CTAS>
 DEVICE int worker_index() {
-    return CTAS > 1 ? cluster_index() : int(blockIdx.x);
+    return int(blockIdx.x) / CTAS;
 }
 template <int CTAS>
 DEVICE int worker_count() {
-    return CTAS > 1 ? cluster_count() : int(gridDim.x);
+    return int(gridDim.x) / CTAS;
+}
+
+template <int CTAS>
+DEVICE int worker_rank() {
+    return cluster_cta_rank() % CTAS;
+}
+template <int CTAS>
+DEVICE int worker_first_rank() {
+    return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
 }
 
 // Both halves of the cluster's barrier. A missing one shows when a peer's memory is used too early
