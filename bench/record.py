@@ -111,7 +111,7 @@ RUNS = (
     Run(
         "judged",
         "all of these from another seed: to judge, not to tune by",
-        "--sizes aligned:8,any:8,rows:8,few,odd:8",
+        "--sizes aligned:10,any:10,rows:10,few,odd:10",
         "bench.sweep",
         apart=True,
     ),

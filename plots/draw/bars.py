@@ -5,6 +5,12 @@ from __future__ import annotations
 from plots.draw import style
 
 
+def label_size(ladder):
+    """The size of the figures at a rung, in points: so that neighbours don't touch."""
+    count = len(ladder["rungs"])
+    return 11 if count < 15 else 9 if count < 20 else 7
+
+
 def spread_of(values):
     """The distances from the median to the 10th and the 90th percentile, as errorbar takes them."""
     median = values["median"]

@@ -82,7 +82,8 @@ def change_panel(axes, ladder):
     numbers = {"clock": clock, "share": share, "speed": changes(ladder, "tflops")}
     for row, (name, values) in enumerate(numbers.items()):
         weight = "bold" if name == "speed" else "normal"
-        how = {"va": "bottom", "fontsize": 9, "fontweight": weight}
+        how = {"va": "bottom", "fontweight": weight}
+        how["fontsize"] = min(9, bars.label_size(ladder))
         how["transform"] = axes.get_xaxis_transform()
         y = 1.02 + ROW * row
         axes.text(-0.7, y, name, ha="right", **how)
@@ -110,7 +111,7 @@ def draw(pyplot, ladder, _):
     change.set_xlabel("step")
     names = [*recorded.all_names(ladder), *style.others(ladder)]
     places = style.others_last(names, len(style.others(ladder)))
-    style.name_ticks(change, names, places, fontsize=10)
+    style.name_ticks(change, names, places, fontsize=min(10, bars.label_size(ladder) + 1))
     title = f"Speed = share × clock. {style.what(ladder)}"
     more = [f"An arrow: the change is larger than {SHOWN} %; the rows of figures have all changes."]
     style.frame(figure, title, style.details(ladder), more=more)

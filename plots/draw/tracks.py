@@ -16,6 +16,7 @@ from plots.draw import bars, style
 from plots.draw.records import Missing, alike
 
 TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bars look alike
+LEAST = 0.9  # of it: a rung with less is for other shapes, and has no point
 POINT = {"marker": "o", "color": style.BLUE, "linestyle": "none", "capsize": 4, "linewidth": 1.2}
 RATIO = "ratio to the best cuBLASLt in the same run: median and 10th to 90th percentile"
 SEVERAL = "of several cards: the median of their medians, and from the lowest to the highest"
@@ -62,11 +63,11 @@ def highs_of(ladder):
 
 def top_ratios(ladders):
     """[(place, name, ratio to the best cuBLASLt of the same run)], over the cards of one GPU, of the
-    rungs from the first with TOP of it on; none if it is not recorded."""
+    rungs from the first with TOP of it on, but for those below LEAST; none if it is not recorded."""
     there = []
     for place, name in enumerate(recorded.all_names(ladders[0])):
         ratio = recorded.over_cards(ladders, name, lambda timing: timing.get("ratio_to_cublaslt"))
-        if ratio and (there or ratio["median"] >= TOP):
+        if ratio and ratio["median"] >= (LEAST if there else TOP):
             there.append((place, name, ratio))
     return there
 
@@ -76,7 +77,7 @@ def ratio_panel(axes, ladders, ratios, limits):
     for x, _, ratio in ratios:
         spread = bars.spread_of(ratio)
         axes.errorbar(x, ratio["median"], yerr=spread, label=RATIO, zorder=4, **POINT)
-        how = {"fontsize": 9, "bbox": style.CLEAR, "zorder": 5}
+        how = {"fontsize": min(9, bars.label_size(ladders[0])), "bbox": style.CLEAR, "zorder": 5}
         style.note(axes, f"{ratio['median']:.3f}", (x, ratio["high"]), (0, 4), **how)
     axes.axhline(1, zorder=3, **style.SECOND)
     axes.set_ylim(*limits)
@@ -87,6 +88,11 @@ def ratio_panel(axes, ladders, ratios, limits):
         first, *_, last = recorded.all_names(ladders[0])[: ratios[0][0]]
         words = f"{first} to {last}\nare lower"
         axes.text(0, 1, words, va="center", fontsize=10, bbox=style.CLEAR, zorder=5)
+    shown = [x for x, *_ in ratios]
+    apart = [x for x in range(shown[0], shown[-1]) if x not in shown]
+    if apart:
+        middle, how = sum(apart) / len(apart), {"ha": "center", "va": "center", "zorder": 5}
+        axes.text(middle, 1, "lower", fontsize=10, bbox=style.CLEAR, **how)
 
 
 class Ladder:
@@ -117,8 +123,7 @@ class Ladder:
         for y, words, _, how in lines:
             panels[0].axhline(y, zorder=3, label=words, **how)
         top = 1.06 * max(highs_of(ladder) + [line[0] for line in lines])
-        size = 11 if len(ladder["rungs"]) < 15 else 9
-        bars.rungs(panels[0], ladder, recorded.PRODUCTS, top, size=size)
+        bars.rungs(panels[0], ladder, recorded.PRODUCTS, top, size=bars.label_size(ladder))
         panels[0].set_ylabel("TFLOPS")
         points = [ratio for _, ratios in below for _, _, ratio in ratios]
         low, high = (
