@@ -221,7 +221,10 @@ def edges_of_families(source: str, header: Path) -> list[tuple]:
                 ("two tiles", gathers(False), 135, 203, 568),
                 ("a tile", gathers(False), 72, 136, 2056),
                 ("an exchanged tile", gathers(True), 15, 62, 1304),
+                ("a row of tiles", of("1x4"), 60, 300, 1304),
+                ("a square of tiles", of("2x2"), 150, 200, 1304),
             )
+            if any(map(wanted, members))
         ]
     return edges
 

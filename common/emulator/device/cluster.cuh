@@ -26,10 +26,12 @@ DEVICE int worker_count() {
     return int(gridDim.x) / CTAS;
 }
 
+// From %cluster_ctarank.
 template <int CTAS>
 DEVICE int worker_rank() {
     return cluster_cta_rank() % CTAS;
 }
+// The same.
 template <int CTAS>
 DEVICE int worker_first_rank() {
     return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
