@@ -406,9 +406,9 @@ static int prepare(const problem *p, void **state) {
     const int box_a = tile->rows / tile->beside;
     const int box_b = tile->columns / tile->above;
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
-    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
-    // apart begins anywhere; whole lines would be fetched twice.
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
+    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
     const auto promotion = p->k % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     if (make_tensor_map_2d(&made->map_a, p->a, p->m, p->k, box_a, BK, SWIZZLED_128B, promotion) ||
         make_tensor_map_2d(&made->map_b, p->b, p->n, p->k, box_b, BK, SWIZZLED_128B, promotion) ||

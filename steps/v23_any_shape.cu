@@ -494,9 +494,9 @@ static int make_maps(State *made, const problem *p, bool fits_l2) {
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
     const void *first = tile->swapped ? b : a;
     const void *second = tile->swapped ? a : b;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
-    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
-    // apart begins anywhere; whole lines would be fetched twice.
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
+    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
     const auto promotion = made->pitch % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
                               tile->rows / tile->beside, BK, SWIZZLED_128B, promotion) ||

@@ -3,8 +3,9 @@
 // v23 cuts tiles along k where they are too few for all SMs, and sums the parts in a workspace in
 // global memory: the last CTA to arrive waits for the writes of all, and adds alone. Here the CTAs
 // that share a tile are a cluster. Each leaves its sums in shared memory, where the ring was; after
-// a barrier each adds a share of the tile's rows, which it reads from all of them. The model knows
-// it as a third form of a kernel. Expected: 2 us less wherever a tile is cut before the first wave.
+// a barrier each adds a share of the tile's rows, which it reads from all of them. Of a kernel with
+// clusters the CTAs of all parts are one larger cluster. The model knows it as a third form of a
+// kernel. Expected: 2 us less wherever a tile is cut before the first wave.
 #include "step.h"
 #include "device/cluster.cuh"
 #include "device/dependent_launch.cuh"
@@ -529,9 +530,9 @@ static int make_maps(State *made, const problem *p, bool fits_l2) {
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
     const void *first = tile->swapped ? b : a;
     const void *second = tile->swapped ? a : b;
-    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. That was
-    // slower where the L2 doesn't hold A and B. A k-tile of rows that are no multiple of 128 bytes
-    // apart begins anywhere; whole lines would be fetched twice.
+    // The next 128 bytes of a row are the next k-tile's: DRAM delivers both at once. Not where the
+    // L2 doesn't hold A and B: in trials v16 was slower so at 8192 cubed. A k-tile of rows that are
+    // no multiple of 128 bytes apart begins anywhere; whole lines would be fetched twice.
     const auto promotion = made->pitch % BK == 0 && fits_l2 ? PROMOTED_256B : l2_promotion<bf16>();
     return make_tensor_map_2d(&made->map_a, first, tile->swapped ? p->n : p->m, made->pitch,
                               tile->rows / tile->beside, BK, SWIZZLED_128B, promotion) ||

@@ -26,8 +26,8 @@ DEVICE int cluster_count() {
 }
 
 // The place in the grid (x dimension) of what takes a place in a schedule, and their number: of
-// CTAS CTAs that are or share a cluster. Read anew each time: a compiler that keeps them needs
-// registers.
+// CTAS neighbouring CTAs, a cluster or a part of one. Read anew each time: a compiler that keeps
+// them needs registers.
 template <int CTAS>
 DEVICE int worker_index() {
     uint32_t index;
@@ -41,8 +41,8 @@ DEVICE int worker_count() {
     return int(count / CTAS);
 }
 
-// The rank of the calling CTA among those CTAs, and that of the first of them in the cluster: 0
-// unless the cluster takes several places.
+// The rank of the calling CTA among those CTAs, and the rank of the first of them in the cluster,
+// which is 0 unless the cluster takes several places.
 template <int CTAS>
 DEVICE int worker_rank() {
     return CTAS > 1 ? cluster_cta_rank() % CTAS : 0;

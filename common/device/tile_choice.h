@@ -90,7 +90,7 @@ typedef struct tile_constants {
     double end_start;     /* cycles of a tile's end at least */
     double end_column;    /* cycles for a column of 64 rows of accumulators, to staging memory */
     double end_line;      /* cycles for a store of a row's part of one 128-byte line of D */
-    double end_alone;     /* how much longer it takes if no other consumer shares the tile */
+    double end_alone;     /* how much of both is left if no other consumer stores as well */
     double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
     double write_swapped; /* how much longer DRAM takes for D if it is exchanged: 128 bytes of a row
                            * at a time */

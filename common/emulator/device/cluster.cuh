@@ -26,12 +26,13 @@ DEVICE int worker_count() {
     return int(gridDim.x) / CTAS;
 }
 
-// From %cluster_ctarank.
+// The place among the CTAs that take a place together, and the rank of their first.
 template <int CTAS>
 DEVICE int worker_rank() {
     return cluster_cta_rank() % CTAS;
 }
-// The same.
+
+// From %cluster_ctarank.
 template <int CTAS>
 DEVICE int worker_first_rank() {
     return CTAS > 1 ? cluster_cta_rank() / CTAS * CTAS : 0;
