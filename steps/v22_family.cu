@@ -86,18 +86,21 @@ DEVICE void next_stage(int &stage, int &phase) {
 }
 
 // Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
-// for all: the calling one part `part`, for the CTAs in `mask`. What the next wave reads again
-// stays in the L2; the rest is evicted first.
+// for all: the calling one part `part`, for the CTAs in `mask`. A box outside of the matrix, of
+// `rows` rows, is the first one instead: TMA takes cycles for each row that it fills with zeros,
+// and what is multiplied with them is not stored. What the next wave reads again stays in the L2;
+// the rest is evicted first.
 template <int ROWS, int CTAS>
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int part, int mask,
-                         uint64_t *full, bool again) {
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int rows, int part,
+                         int mask, uint64_t *full, bool again) {
     const int first = CTAS > 1 ? part * (ROWS / CTAS) : 0;
+    const int from = row + first < rows ? row + first : 0;
     if (CTAS > 1)
-        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, mask);
+        tma_load_2d_multicast(&tile[first * BK], map, k, from, full, mask);
     else if (again)
-        tma_load_2d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, from, full);
     else
-        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
+        tma_load_2d_hint(tile, map, k, from, full, evict_first_policy());
 }
 
 // The calling CTA's tile of a cluster's.
@@ -110,14 +113,15 @@ DEVICE tile_coordinate own_tile(tile_coordinate tile) {
 // The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
 template <typename Storage>
 DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const scheduled_tile &scheduled, int k_tiles, bool backwards, int &stage,
-                      int &phase) {
+                      const scheduled_tile &scheduled, int m, int n, int k_tiles, bool backwards,
+                      int &stage, int &phase) {
     constexpr int ABOVE = Storage::ABOVE;
     constexpr int BESIDE = Storage::BESIDE;
     const tile_coordinate place = cluster_place<Storage>();
     const tile_coordinate tile = own_tile<Storage>(scheduled.at);
     const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
     const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
+#pragma unroll 1 // a short loop: a small product runs its code for the first time
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.
@@ -125,9 +129,9 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (backwards ? k_tiles - 1 - k_tile : k_tile) * BK;
-        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, place.n,
+        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, m, place.n,
                                           row_mask, &smem.full[stage], scheduled.row_again);
-        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, place.m,
+        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, n, place.m,
                                          column_mask, &smem.full[stage], scheduled.column_again);
         next_stage<Storage::STAGES>(stage, phase);
     }
@@ -177,6 +181,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
     const int first_column = smem.column(consumer);
     const int loader = loader_of_thread<Storage>();
     int previous = stage; // the previous k-tile's
+#pragma unroll 1
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
@@ -203,10 +208,21 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
         release_stage(smem, previous, loader);
 }
 
+// What a launch computes.
+struct Work {
+    const scheduled_tile *order;
+    int tiles;
+    int k_tiles;
+    int m;
+    int n;
+    // Each worker's first tile: from memory it would come too late for a small product.
+    scheduled_tile first[MOST_WORKERS];
+};
+
 template <typename Storage>
 __global__ void __launch_bounds__(Storage::THREADS, 1)
     gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-         const __grid_constant__ TensorMap map_d, const scheduled_tile *order, int tiles, int k) {
+         const __grid_constant__ TensorMap map_d, const __grid_constant__ Work work) {
     constexpr int STAGES = Storage::STAGES;
     constexpr int TURNS = Storage::TURNS;
     constexpr int CONSUMERS = Storage::CONSUMERS;
@@ -247,27 +263,30 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
-            for (int i = worker_index<Storage::CTAS>(); i < tiles;
-                 i += worker_count<Storage::CTAS>()) {
-                // A copy in registers: after each k-tile's barriers the compiler would read it
+        if (warp_index() == 0 && elect_one()) { // the compiler knows that it is one thread
+            scheduled_tile next = work.first[worker_index<Storage::CTAS>()];
+            for (int i = worker_index<Storage::CTAS>(), backwards = 0; i < work.tiles;
+                 i += worker_count<Storage::CTAS>(), backwards ^= 1) {
+                // In registers: after each k-tile's barriers the compiler would read the order
                 // again.
-                const scheduled_tile tile = order[i];
-                const bool backwards =
-                    i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
-                load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), backwards, stage, phase);
+                const scheduled_tile tile = next;
+                if (i + worker_count<Storage::CTAS>() < work.tiles)
+                    next = work.order[i + worker_count<Storage::CTAS>()];
+                load_tile(smem, &map_a, &map_b, tile, work.m, work.n, work.k_tiles, backwards,
+                          stage, phase);
             }
+        }
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (CONSUMERS > 1)
             setmaxnreg_inc<CONSUMER_REGISTERS>();
         const int consumer = warpgroup - 1;
-        const int k_tiles = ceil_div(k, BK);
+        const int k_tiles = work.k_tiles;
         int turn = consumer == 0; // the parity to wait for: consumer 0 has the first turn at once
         const int first = consumer % TURNS; // the first of its tiles
         skip_stages<STAGES>(first * k_tiles, stage, phase);
         for (int i = worker_index<Storage::CTAS>() + first * worker_count<Storage::CTAS>();
-             i < tiles; i += TURNS * worker_count<Storage::CTAS>()) {
+             i < work.tiles; i += TURNS * worker_count<Storage::CTAS>()) {
             // Waits for the other consumer: before, the parity of `full` may match an older phase.
             if (TURNS > 1) {
                 mbarrier_wait(&smem.turn[consumer], turn);
@@ -276,14 +295,14 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
             }
             turn ^= 1;
             // Read here: multiplying hides the latency.
-            const tile_coordinate tile = own_tile<Storage>(order[i].at);
+            const tile_coordinate tile = own_tile<Storage>(work.order[i].at);
             float acc[BLOCKS][Storage::WN / 2];
             multiply_tile(acc, smem, consumer, k_tiles, stage, phase);
             skip_stages<STAGES>((TURNS - 1) * k_tiles, stage, phase);
             // After the CTA's last tile the ring has room for D, if that tile's k-tiles have filled
             // it: then the other consumer has read what it held.
             const bool in_ring =
-                TURNS > 1 && k_tiles >= STAGES && i + worker_count<Storage::CTAS>() >= tiles;
+                TURNS > 1 && k_tiles >= STAGES && i + worker_count<Storage::CTAS>() >= work.tiles;
             for (int block = 0; block < BLOCKS; ++block)
                 Storage::Store::store(in_ring ? &smem.a[0][block * WM * Storage::WN]
                                               : smem.d[consumer],
@@ -300,7 +319,7 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
 
 // One of the kernels, and what the host has to know about it.
 struct Kernel {
-    void (*run)(TensorMap, TensorMap, TensorMap, const scheduled_tile *, int, int);
+    void (*run)(TensorMap, TensorMap, TensorMap, Work);
     tile_kernel tile; // for the model
     size_t smem;
     int threads;
@@ -329,9 +348,9 @@ struct State {
     TensorMap map_a;
     TensorMap map_b;
     TensorMap map_d;
+    Work work;
     scheduled_tile *order; // of tiles or clusters, in device memory
-    int tiles;
-    int ctas; // at most one per SM: the fewest that finish in the same number of waves
+    int ctas;              // at most one per SM: the fewest that finish in the same number of waves
 };
 
 // What the model has to know of the GPU.
@@ -343,6 +362,7 @@ static int query_gpu(tile_gpu *gpu) {
         resident_clusters(gpu->clusters, TILE_MOST_CLUSTER, kernel.run, kernel.threads,
                           kernel.smem))
         return 1;
+    gpu->clusters[1] = gpu->clusters[1] < MOST_WORKERS ? gpu->clusters[1] : MOST_WORKERS;
     gpu->l2_bytes = l2;
     return 0;
 }
@@ -377,20 +397,21 @@ static int explain(const problem *p) {
     return count == 0;
 }
 
-// The tiles of D in the order of the schedule, in device memory; nullptr if that fails. A tile is
-// `shape` times as wide as high; the group's rows, in steps of 4, make a wave about square. With
+// Makes the schedule in device memory: the tiles of D, `group` rows of tiles after another. With
 // `hints` a tile is marked with what the next wave reads again; without, everything stays.
-static scheduled_tile *make_order(int tiles_m, int tiles_n, double shape, int ctas, bool hints) {
-    const int tiles = tiles_m * tiles_n;
-    const int group = int(sqrt(ctas * shape)) / 4 * 4; // rows of tiles
+static int make_order(State *made, int tiles_m, int tiles_n, int group, int workers, bool hints) {
+    Work *work = &made->work;
+    const int tiles = work->tiles = tiles_m * tiles_n;
     scheduled_tile *order = new scheduled_tile[tiles];
     for (int i = 0; i < tiles; ++i)
-        order[i] = {grouped_tile(i, tiles_m, tiles_n, group > 0 ? group : 1), true, true};
+        order[i] = {grouped_tile(i, tiles_m, tiles_n, group), true, true};
     if (hints)
-        mark_reuse(order, tiles, ctas);
-    scheduled_tile *uploaded = upload_array(order, tiles);
+        mark_reuse(order, tiles, workers);
+    work->order = made->order = upload_array(order, tiles);
+    for (int worker = 0; worker < workers && worker < tiles; ++worker)
+        work->first[worker] = order[worker];
     delete[] order;
-    return uploaded;
+    return made->order == nullptr;
 }
 
 static int prepare(const problem *p, void **state) {
@@ -416,16 +437,17 @@ static int prepare(const problem *p, void **state) {
                            swizzle_of_rows(box_columns * int(sizeof(bf16)))) ||
         allow_dynamic_smem(made->kernel->run, made->kernel->smem))
         return 1;
-    const int step_m = tile_step_m(tile); // of a tile or pair
-    const int step_n = tile_step_n(tile);
-    const int tiles_m = ceil_div(p->m, step_m);
-    const int tiles_n = ceil_div(p->n, step_n);
-    made->tiles = tiles_m * tiles_n;
+    const int tiles_m = ceil_div(p->m, tile_step_m(tile)); // of tiles or clusters
+    const int tiles_n = ceil_div(p->n, tile_step_n(tile));
+    const tile_shape shape = {p->m, p->n, p->k};
+    made->work.k_tiles = ceil_div(p->k, BK);
+    made->work.m = p->m;
+    made->work.n = p->n;
     made->ctas = plan.workers * tile_cluster(tile);
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints = !fits_l2 && plan.tiles > plan.workers;
-    made->order = make_order(tiles_m, tiles_n, double(step_n) / step_m, plan.workers, hints);
-    return made->order == nullptr;
+    const int group = tile_group(tile, &shape, &plan);
+    return make_order(made, tiles_m, tiles_n, group, plan.workers, hints);
 }
 
 static int launch(const problem *p, void *state) {
@@ -433,7 +455,7 @@ static int launch(const problem *p, void *state) {
     const Kernel *kernel = made->kernel;
     return launch_early(p->early, kernel->run, dim3(made->ctas), dim3(kernel->threads),
                         dim3(tile_cluster(&kernel->tile)), kernel->smem, p->stream, made->map_a,
-                        made->map_b, made->map_d, made->order, made->tiles, p->k);
+                        made->map_b, made->map_d, made->work);
 }
 
 static void release(void *state) {

@@ -45,6 +45,7 @@ template <int BM_, int BN_, tile_consumers WORK, int ABOVE_, int BESIDE_, bool S
 struct SharedStorage {
     static constexpr int BM = BM_;
     static constexpr int BN = BN_;
+    static constexpr bool SWAPPED = SWAPPED_;
     static constexpr int ABOVE = ABOVE_;   // tiles of a cluster above one another: they share B
     static constexpr int BESIDE = BESIDE_; // and side by side: they share A
     static constexpr int CTAS = ABOVE * BESIDE;
@@ -94,18 +95,21 @@ DEVICE void next_stage(int &stage, int &phase) {
 }
 
 // Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
-// for all: the calling one part `part`, for the CTAs in `mask`. What the next wave reads again
-// stays in the L2; the rest is evicted first.
+// for all: the calling one part `part`, for the CTAs in `mask`. A box outside of the matrix, of
+// `rows` rows, is the first one instead: TMA takes cycles for each row that it fills with zeros,
+// and what is multiplied with them is not stored. What the next wave reads again stays in the L2;
+// the rest is evicted first.
 template <int ROWS, int CTAS>
-DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int part, int mask,
-                         uint64_t *full, bool again) {
+DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int rows, int part,
+                         int mask, uint64_t *full, bool again) {
     const int first = CTAS > 1 ? part * (ROWS / CTAS) : 0;
+    const int from = row + first < rows ? row + first : 0;
     if (CTAS > 1)
-        tma_load_2d_multicast(&tile[first * BK], map, k, row + first, full, mask);
+        tma_load_2d_multicast(&tile[first * BK], map, k, from, full, mask);
     else if (again)
-        tma_load_2d(tile, map, k, row, full);
+        tma_load_2d(tile, map, k, from, full);
     else
-        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
+        tma_load_2d_hint(tile, map, k, from, full, evict_first_policy());
 }
 
 // The calling CTA's tile of a cluster's.
@@ -118,13 +122,15 @@ DEVICE tile_coordinate own_tile(tile_coordinate tile) {
 // The producer, one thread: loads a part's operands into the ring, up to STAGES k-tiles ahead.
 template <typename Storage>
 DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *map_b,
-                      const scheduled_part &part, bool backwards, int &stage, int &phase) {
+                      const scheduled_loads &part, int rows, int columns, bool backwards,
+                      int &stage, int &phase) {
     constexpr int ABOVE = Storage::ABOVE;
     constexpr int BESIDE = Storage::BESIDE;
     const tile_coordinate place = cluster_place<Storage>();
     const tile_coordinate tile = own_tile<Storage>(part.tile.at);
     const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
     const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
+#pragma unroll 1 // a short loop: a small product runs its code for the first time
     for (int k_tile = 0; k_tile < part.k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.
@@ -132,10 +138,11 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
         // The consumers wait for these bytes.
         mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
         const int k = (part.first_k_tile + (backwards ? part.k_tiles - 1 - k_tile : k_tile)) * BK;
-        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, place.n,
+        load_operand<Storage::BM, BESIDE>(smem.a[stage], map_a, k, tile.m * smem.BM, rows, place.n,
                                           row_mask, &smem.full[stage], part.tile.row_again);
-        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, place.m,
-                                         column_mask, &smem.full[stage], part.tile.column_again);
+        load_operand<Storage::BN, ABOVE>(smem.b[stage], map_b, k, tile.n * smem.BN, columns,
+                                         place.m, column_mask, &smem.full[stage],
+                                         part.tile.column_again);
         next_stage<Storage::STAGES>(stage, phase);
     }
 }
@@ -184,6 +191,7 @@ DEVICE void multiply_tile(float (&acc)[BLOCKS][COUNT], Storage &smem, int consum
     const int first_column = smem.column(consumer);
     const int loader = loader_of_thread<Storage>();
     int previous = stage; // the previous k-tile's
+#pragma unroll 1
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
         // Waits for the producer's loads into this stage.
         mbarrier_wait(&smem.full[stage], phase);
@@ -263,6 +271,8 @@ struct Work {
     bf16 *d;      // nullptr if TMA can store D's rows
     int m;
     int n;
+    // Each worker's first place: from memory it would come too late for a small product.
+    scheduled_loads first[MOST_WORKERS];
 };
 
 template <typename Storage>
@@ -275,8 +285,6 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
     Storage &smem = dynamic_smem<Storage>();
     const int warpgroup = warpgroup_index();
 
-    // Read early: the latency passes while the barriers are made.
-    scheduled_part next = work.order[worker_index<Storage::CTAS>()];
     // Three warps of the producer's warpgroup, so that the launch's start is shorter.
     if (threadIdx.x == 0) {
         launch_dependents();
@@ -311,18 +319,19 @@ __global__ void __launch_bounds__(Storage::THREADS, 1)
         // Waits for the previous launch, which may still write A or B, or read or write D. The
         // consumers store only what depends on these loads, so they need no wait of their own.
         wait_for_launch_before();
-        if (warp_index() == 0 && elect_one()) // the compiler knows that it is one thread
-            for (int i = worker_index<Storage::CTAS>(); i < work.places;
-                 i += worker_count<Storage::CTAS>()) {
+        if (warp_index() == 0 && elect_one()) { // the compiler knows that it is one thread
+            scheduled_loads next = work.first[worker_index<Storage::CTAS>()];
+            for (int i = worker_index<Storage::CTAS>(), backwards = 0; i < work.places;
+                 i += worker_count<Storage::CTAS>(), backwards ^= 1) {
                 // In registers: after each k-tile's barriers the compiler would read the order
                 // again.
-                const scheduled_part part = next;
+                const scheduled_loads part = next;
                 if (i + worker_count<Storage::CTAS>() < work.places)
-                    next = work.order[i + worker_count<Storage::CTAS>()];
-                const bool backwards =
-                    i / worker_count<Storage::CTAS>() % 2; // every other tile of this CTA
-                load_tile(smem, &map_a, &map_b, part, backwards, stage, phase);
+                    next = loads_of(&work.order[i + worker_count<Storage::CTAS>()]);
+                load_tile(smem, &map_a, &map_b, part, Storage::SWAPPED ? work.n : work.m,
+                          Storage::SWAPPED ? work.m : work.n, backwards, stage, phase);
             }
+        }
         return; // here: if its threads went on, the loop's values would not be uniform
     } else {
         if (CONSUMERS > 1)
@@ -426,6 +435,7 @@ static int query_gpu(tile_gpu *gpu) {
         resident_clusters(gpu->clusters, TILE_MOST_CLUSTER, kernel.run, kernel.threads,
                           kernel.smem))
         return 1;
+    gpu->clusters[1] = gpu->clusters[1] < MOST_WORKERS ? gpu->clusters[1] : MOST_WORKERS;
     gpu->l2_bytes = l2;
     return 0;
 }
@@ -462,21 +472,22 @@ static int explain(const problem *p) {
 
 // Makes the schedule and the workspace of parts in device memory: as in v18, but of clusters if
 // there are any, and with a last wave that is cut if the plan says so.
-static int make_order(State *made, int tiles_m, int tiles_n, double shape, int workers, bool hints,
+static int make_order(State *made, int tiles_m, int tiles_n, int group, int workers, bool hints,
                       bool cut) {
     Work *work = &made->work;
     const int tiles = tiles_m * tiles_n;
-    const int group = int(sqrt(workers * shape)) / 4 * 4; // rows of tiles
     scheduled_tile *order = new scheduled_tile[tiles];
     scheduled_part *parts = new scheduled_part[tiles + 2 * workers];
     for (int i = 0; i < tiles; ++i)
-        order[i] = {grouped_tile(i, tiles_m, tiles_n, group > 0 ? group : 1), true, true};
+        order[i] = {grouped_tile(i, tiles_m, tiles_n, group), true, true};
     if (hints)
         mark_reuse(order, tiles, workers);
     const int count =
         schedule_parts(parts, &work->places, order, tiles, work->k_tiles, workers, cut);
     work->whole = cut ? tiles / workers * workers : tiles;
     work->order = made->order = upload_array(parts, work->places);
+    for (int worker = 0; worker < workers && worker < work->places; ++worker)
+        work->first[worker] = loads_of(&parts[worker]);
     delete[] order;
     delete[] parts;
     if (made->order == nullptr ||
@@ -526,15 +537,14 @@ static int prepare(const problem *p, void **state) {
     if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
         make_maps(made, p, fits_l2) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
-    const int step_m = tile_step_m(&kernel->tile); // of a tile or cluster, in D
-    const int step_n = tile_step_n(&kernel->tile);
-    const int tiles_m = ceil_div(p->m, step_m);
-    const int tiles_n = ceil_div(p->n, step_n);
+    const int tiles_m = ceil_div(p->m, tile_step_m(&kernel->tile)); // of tiles or clusters, in D
+    const int tiles_n = ceil_div(p->n, tile_step_n(&kernel->tile));
     const bool swapped = kernel->tile.swapped;
-    const double shape = swapped ? double(step_m) / step_n : double(step_n) / step_m;
+    const tile_shape shape = {p->m, p->n, p->k};
+    const int group = tile_group(&kernel->tile, &shape, &plan);
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints = !fits_l2 && plan.tiles > plan.workers;
-    return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, shape,
+    return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, group,
                       plan.workers, hints, plan.form == TILE_CUT);
 }
 

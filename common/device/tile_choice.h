@@ -210,6 +210,27 @@ static inline int tile_step_n(const tile_kernel *kernel) {
     return kernel->swapped ? kernel->rows * kernel->above : kernel->columns * kernel->beside;
 }
 
+/* The height of the schedule's groups (grouped_tile), in tiles or clusters' tiles. In general the
+ * tiles of a wave form about a square. If any 16 rows of tiles are one wave, groups are low
+ * instead: CTAs whose numbers differ by 4 or less run close to each other, and the L2 answers their
+ * requests for the same lines once. Not where parts are gathered, or tiles are only a few rows:
+ * measured. */
+static inline int tile_group(const tile_kernel *kernel, const tile_shape *shape,
+                             const tile_plan *plan) {
+    const int tiles_m =
+        tile_pieces(kernel->swapped ? shape->n : shape->m, kernel->rows * kernel->above);
+    const int tiles_n =
+        tile_pieces(kernel->swapped ? shape->m : shape->n, kernel->columns * kernel->beside);
+    const double square = sqrt((double)plan->workers * kernel->columns * kernel->beside /
+                               (kernel->rows * kernel->above));
+    const bool merges = tile_cluster(kernel) == 1 && plan->form != TILE_GATHERED && tiles_m >= 8;
+    if (merges && tiles_n < 4)
+        return 1;
+    if (merges && (tiles_m < 16 ? tiles_m : 16) * tiles_n <= plan->workers)
+        return 4;
+    return square >= 4 ? (int)square / 4 * 4 : 1;
+}
+
 /* The pitch of operands that are copied to a workspace: whole 128 bytes. */
 static inline int tile_copied_pitch(int k) { return tile_pieces(k, TILE_K) * TILE_K; }
 

@@ -46,6 +46,10 @@ typedef struct scheduled_tile {
     int column_again; /* B's */
 } scheduled_tile;
 
+/* Workers whose first places a kernel may have as an argument: the chip of compute capability 9.0
+ * has this many SMs, and no product of it more. */
+enum { MOST_WORKERS = 144 };
+
 /* Marks on each of the `count` tiles of an order what the next wave reads again. Worker w computes
  * tiles w, w + workers, w + 2 * workers and so on, so a wave is `workers` tiles. */
 static inline void mark_reuse(scheduled_tile *order, int count, int workers) {
@@ -69,6 +73,18 @@ typedef struct scheduled_part {
     int number;     /* of this part */
     int first_part; /* the number of the tile's first part */
 } scheduled_part;
+
+/* What a part's loads are. */
+typedef struct scheduled_loads {
+    scheduled_tile tile;
+    int first_k_tile;
+    int k_tiles;
+} scheduled_loads;
+
+HOST_DEVICE static inline scheduled_loads loads_of(const scheduled_part *part) {
+    const scheduled_loads loads = {part->tile, part->first_k_tile, part->k_tiles};
+    return loads;
+}
 
 /* Makes an order of tiles one of parts. With `cut` the tiles of the last wave are cut along k, so
  * that each worker gets the same number of their k-tiles, give or take one. A worker's share may
