@@ -249,6 +249,25 @@ DEVICE bool add_parts(Storage &smem, float (&acc)[BLOCKS][COUNT], const schedule
     return smem.is_last[consumer];
 }
 
+// Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
+// follow.
+__global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
+    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch) {
+    launch_dependents();
+    wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
+    const int lane = threadIdx.x % WARP_THREADS;
+    const int row = blockIdx.x * PAD_WARPS + warp_index();
+    const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
+    for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
+         i += gridDim.y * PAD_COLUMNS) {
+        bf16 values[PAD_LOADS]; // all loads are in flight before the first store
+        for (int j = 0; j < PAD_LOADS; ++j)
+            values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
+        for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
+            padded[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
+    }
+}
+
 // What a launch computes. The first `whole` of the order's `places` are whole tiles.
 struct Work {
     const scheduled_part *order;
@@ -282,25 +301,6 @@ DEVICE void gather_parts(Storage &smem, float (&acc)[BLOCKS][COUNT], tile_coordi
                        (Storage::SWAPPED ? tile.n : tile.m) * smem.ROWS_D,
                        (Storage::SWAPPED ? tile.m : tile.n) * smem.COLUMNS_D,
                        threadIdx.x - WARPGROUP_THREADS, THREADS);
-}
-
-// Copies the rows of A and then those of B, k columns each, to rows of `pitch` columns; zeros
-// follow.
-__global__ void __launch_bounds__(PAD_WARPS *WARP_THREADS)
-    pad_rows(bf16 *padded, const bf16 *a, const bf16 *b, int m, int n, int k, int pitch) {
-    launch_dependents();
-    wait_for_launch_before(); // it may still read what this launch overwrites, or write A or B
-    const int lane = threadIdx.x % WARP_THREADS;
-    const int row = blockIdx.x * PAD_WARPS + warp_index();
-    const bf16 *from = row < m ? a + size_t(row) * k : b + size_t(row - m) * k;
-    for (int i = blockIdx.y * PAD_COLUMNS + lane; row < m + n && i < pitch;
-         i += gridDim.y * PAD_COLUMNS) {
-        bf16 values[PAD_LOADS]; // all loads are in flight before the first store
-        for (int j = 0; j < PAD_LOADS; ++j)
-            values[j] = i + j * WARP_THREADS < k ? from[i + j * WARP_THREADS] : bf16(0);
-        for (int j = 0; j < PAD_LOADS && i + j * WARP_THREADS < pitch; ++j)
-            padded[size_t(row) * pitch + i + j * WARP_THREADS] = values[j];
-    }
 }
 
 template <typename Storage>

@@ -81,6 +81,7 @@ typedef struct scheduled_loads {
     int k_tiles;
 } scheduled_loads;
 
+/* The loads of a part. */
 HOST_DEVICE static inline scheduled_loads loads_of(const scheduled_part *part) {
     const scheduled_loads loads = {part->tile, part->first_k_tile, part->k_tiles};
     return loads;

@@ -198,6 +198,10 @@ static void expect_parts(int tiles, int k_tiles, int workers, bool cut) {
     std::vector<int> shares(workers), cuts(workers);
     for (int i = 0; i < places; ++i) {
         const scheduled_part &part = work[i];
+        const scheduled_loads loads = loads_of(&part);
+        EXPECT(loads.tile.at.m == part.tile.at.m && loads.first_k_tile == part.first_k_tile &&
+                   loads.k_tiles == part.k_tiles,
+               "%s: place %d loads another part", what.c_str(), i);
         if (part.k_tiles == 0)
             continue;
         EXPECT(part.tile.at.n == 2 * part.tile.at.m, "%s: no tile of the order", what.c_str());

@@ -148,6 +148,32 @@ static void steps_cover_clusters(void) {
     }
 }
 
+static void groups(void) {
+    static const struct {
+        enum place place;
+        tile_shape shape;
+        enum tile_form form;
+        int workers;
+        int group;
+    } rows[] = {
+        {SMALL, {64 * 8, 64 * 3, 512}, TILE_WHOLE, 24, 1},     /* fewer than 4 columns of tiles */
+        {SMALL, {64 * 8, 64 * 8, 512}, TILE_WHOLE, 64, 4},     /* all rows are one wave */
+        {SMALL, {64 * 40, 64 * 8, 512}, TILE_CUT, 128, 4},     /* any 16 rows are */
+        {SMALL, {64 * 40, 64 * 8, 512}, TILE_WHOLE, 127, 8},   /* they are more: square */
+        {SMALL, {64 * 7, 64 * 3, 512}, TILE_WHOLE, 21, 4},     /* fewer than 8 rows */
+        {SMALL, {64 * 8, 64 * 3, 512}, TILE_GATHERED, 132, 8}, /* parts */
+        {SMALL, {64 * 2, 64 * 2, 512}, TILE_WHOLE, 4, 1},      /* a square of less than 4 */
+        {FEW_ROWS, {8, 64 * 8, 512}, TILE_WHOLE, 8, 1},        /* exchanged: 8 rows, one column */
+        {PAIR_BESIDE, {192 * 8, 192 * 6, 512}, TILE_WHOLE, 24, 4}, /* clusters */
+        {EIGHT, {512 * 16, 320 * 3, 512}, TILE_WHOLE, 48, 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const tile_plan plan = {.workers = rows[i].workers, .form = rows[i].form};
+        const int group = tile_group(&FAMILY[rows[i].place], &rows[i].shape, &plan);
+        EXPECT(group == rows[i].group, "row %zu: %d, not %d", i, group, rows[i].group);
+    }
+}
+
 /* ---- what costs more */
 
 static void more_work_costs_more(void) {
@@ -325,6 +351,7 @@ int main(void) {
     run_case("costs: the parts are none below 0, and add up", costs_add_up);
     run_case("plans: all tiles and all of k are some worker's", all_work_is_done);
     run_case("plans: the steps of a cluster's tiles", steps_cover_clusters);
+    run_case("plans: the height of the schedule's groups", groups);
     run_case("costs: more k and more tiles cost more", more_work_costs_more);
     run_case("costs: a wave is a step", waves_are_steps);
     run_case("costs: the pitch of rows, pairs against it, and copies", pitch_and_copies);
