@@ -25,9 +25,10 @@ extern const char gemm_ladder_commit[];
 enum { SCHEMA = 1, MOST_COPIES_HERE = 64, LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 enum { MOST_ROUNDS = 20, ERROR_SIZE = 512 };
 static const double LEAST_SECONDS = 0.4e-3; /* of timed launches */
-static const double IDLE_SECONDS = 1e-3;
-static const double SLOW = 1.5;          /* times as long as the fastest kernel so far */
-static const double OPERAND_BYTES = 8e9; /* of all copies, at most */
+static const double IDLE_SECONDS = 1e-3;    /* before a burst, at least ... */
+static const double IDLE_SHARE = 4;         /* ... and of the one before: else long ones run hot */
+static const double SLOW = 1.5;             /* times as long as the fastest kernel so far */
+static const double OPERAND_BYTES = 8e9;    /* of all copies, at most */
 
 typedef struct session {
     const step *rung;
@@ -36,6 +37,7 @@ typedef struct session {
     void *state[MOST_COPIES_HERE];
     buffer a[MOST_COPIES_HERE], b[MOST_COPIES_HERE], d[MOST_COPIES_HERE];
     size_t copies;
+    double burst; /* seconds of the last one */
 } session;
 
 static const char USAGE[] = "usage: kernels --json FILE [--rounds N] MxNxK...\n"
@@ -157,7 +159,7 @@ static void verify(session *s) {
 static double time_launches(session *s, size_t launches) {
     struct CUstream_st *stream = s->device.stream;
     device_wait(&s->device, s->rung->name);
-    sleep_seconds(IDLE_SECONDS);
+    sleep_seconds(fmax(IDLE_SECONDS, IDLE_SHARE * s->burst));
     gate_close(stream);
     launch(s, 1);
     watch_start(stream);
@@ -166,7 +168,8 @@ static double time_launches(session *s, size_t launches) {
     gate_open();
     device_wait(&s->device, s->rung->name);
     gate_check();
-    return watch_seconds() / (double)launches;
+    s->burst = watch_seconds();
+    return s->burst / (double)launches;
 }
 
 static void time_shape(session *s, json *json, int rounds) {
