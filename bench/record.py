@@ -111,7 +111,7 @@ RUNS = (
     Run(
         "judged",
         "all of these from another seed: to judge, not to tune by",
-        "--sizes aligned:10,any:10,rows:10,few,odd:10",
+        "--sizes aligned:16,any:16,rows:16,few,odd:16",
         "bench.sweep",
         apart=True,
     ),
