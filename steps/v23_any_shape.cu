@@ -95,10 +95,10 @@ DEVICE void next_stage(int &stage, int &phase) {
 }
 
 // Loads one operand's part of a stage. Of an operand that CTAS share, each loads a part of the rows
-// for all: the calling one part `part`, for the CTAs in `mask`. A box outside of the matrix, of
-// `rows` rows, is the first one instead: TMA takes cycles for each row that it fills with zeros,
-// and what is multiplied with them is not stored. What the next wave reads again stays in the L2;
-// the rest is evicted first.
+// for all: the calling one part `part`, for the CTAs in `mask`. A box wholly outside of the
+// matrix, which has `rows` rows, loads the first rows instead: TMA takes cycles for each row that
+// it fills with zeros, and these products are not stored. What the next wave reads again stays in
+// the L2; the rest is evicted first.
 template <int ROWS, int CTAS>
 DEVICE void load_operand(bf16 *tile, const TensorMap *map, int k, int row, int rows, int part,
                          int mask, uint64_t *full, bool again) {
@@ -130,7 +130,7 @@ DEVICE void load_tile(Storage &smem, const TensorMap *map_a, const TensorMap *ma
     const tile_coordinate tile = own_tile<Storage>(part.tile.at);
     const int row_mask = ((1 << BESIDE) - 1) << place.m * BESIDE; // of the CTAs that share A
     const int column_mask = ((1 << ABOVE * BESIDE) - 1) / ((1 << BESIDE) - 1) << place.n;
-#pragma unroll 1 // a short loop: a small product runs its code for the first time
+#pragma unroll 1 // four copies of the loop would each run from a cold instruction cache
     for (int k_tile = 0; k_tile < part.k_tiles; ++k_tile) {
         // Waits for the consumers whose tile it was, the cluster's as well: they have read what
         // this stage held.

@@ -112,7 +112,7 @@ typedef struct tile_constants {
 
 /* Fitted by bench/fit.py to an H200's times of all kernels at 144 shapes of seeds 10, 15 and 19,
  * from values that some 300 shapes of lower seeds had given. The times are not kept. `latency` is a
- * guess, and so is `eight_start`: of three values tried the one whose choice cost least there. */
+ * guess, and so is `eight_start`: of five values tried one whose choice cost least there. */
 static const tile_constants TILE_CONSTANTS = {
     .start = 6536,
     .least_k_tile = 84.27,
@@ -213,10 +213,9 @@ static inline int tile_step_n(const tile_kernel *kernel) {
 }
 
 /* The height of the schedule's groups (grouped_tile), in tiles or clusters' tiles. In general the
- * tiles of a wave form about a square. If any 16 rows of tiles are one wave, groups are low
- * instead: CTAs whose numbers differ by 4 or less run close to each other, and the L2 answers their
- * requests for the same lines once. Not where parts are gathered, or tiles are only a few rows:
- * measured. */
+ * tiles of a wave form about a square. If 16 rows of tiles fit in a wave, groups are lower: then
+ * CTAs with neighbouring numbers request the same lines at about the same time. In trials on an
+ * H200 that was faster, but slower where parts are gathered or tiles are few rows. */
 static inline int tile_group(const tile_kernel *kernel, const tile_shape *shape,
                              const tile_plan *plan) {
     const int tiles_m =

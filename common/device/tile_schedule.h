@@ -46,8 +46,8 @@ typedef struct scheduled_tile {
     int column_again; /* B's */
 } scheduled_tile;
 
-/* Workers whose first places a kernel may have as an argument: the chip of compute capability 9.0
- * has this many SMs, and no product of it more. */
+/* The most workers whose first places a kernel takes as an argument. The chip of compute capability
+ * 9.0 has 144 SMs, and no GPU made of it has more. */
 enum { MOST_WORKERS = 144 };
 
 /* Marks on each of the `count` tiles of an order what the next wave reads again. Worker w computes
