@@ -6,7 +6,7 @@
 
 `measure` times all kernels of a rung that chooses, by build/kernels/kernels (make does not build it
 by itself: make build/kernels/kernels build/kernels/model.so), at shapes in the spelling of make
-ladder. `fit` needs no GPU: in a minute or two it finds constants with which predicted times come
+ladder. `fit` needs no GPU: in a few minutes it finds constants with which predicted times come
 close to measured ones, most of all among the fastest kernels of a shape, prints them as the header
 has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted
 to, and at those of --judge. With --constants it only judges the header's.
@@ -18,7 +18,6 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import random
 import re
 import subprocess
 from itertools import accumulate, groupby
@@ -37,7 +36,7 @@ NAME = re.compile(
 CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("latency",)
-TRIES, STEP = 12000, 0.15  # of constants; of their logarithms, at first
+STEP, LEAST_STEP = 0.1, 0.004  # of a constant: a share of it
 
 
 class Point(ctypes.Structure):
@@ -160,63 +159,22 @@ class Times:
         return costs
 
 
-def fit(times, values, tries=TRIES):
-    """The constants that an evolution strategy finds: it draws their logarithms about a mean, moves
-    the mean towards the better half, and widens or narrows each one's spread by how far that half
-    went (sep-CMA-ES: Ros and Hansen, 2008)."""
-    names = [name for name in values if name not in KEPT]
-    draw, count = random.Random(1).gauss, len(names)
-    population = 8 + 3 * round(math.log(count))
-    weights = [math.log(population / 2 + 0.5) - math.log(i + 1) for i in range(population // 2)]
-    weights = [weight / sum(weights) for weight in weights]
-    parents = 1 / sum(weight * weight for weight in weights)
-    path_rate = (parents + 2) / (count + parents + 5)
-    rank_one = 2 / ((count + 1.3) ** 2 + parents) * (count + 2) / 3
-    rank_all = 2 * (parents - 2 + 1 / parents) / ((count + 2) ** 2 + parents) * (count + 2) / 3
-    usual = math.sqrt(count) * (1 - 1 / (4 * count) + 1 / (21 * count * count))
-    mean, path, long_path, spread, step = (
-        [0.0] * count,
-        [0.0] * count,
-        [0.0] * count,
-        [1.0] * count,
-        STEP,
-    )
-    best, least = dict(values), times.loss(values)
-    for _ in range(0, tries, population):
-        drawn = []
-        for _ in range(population):
-            moves = [draw(0, 1) * math.sqrt(one) for one in spread]
-            tried = {
-                **values,
-                **{
-                    name: values[name] * math.exp(at + step * move)
-                    for name, at, move in zip(names, mean, moves)
-                },
-            }
-            drawn.append((times.loss(tried), moves, tried))
-        drawn.sort(key=lambda one: one[0])
-        if drawn[0][0] < least:
-            least, best = drawn[0][0], drawn[0][2]
-        moved = [
-            sum(weight * one[1][i] for weight, one in zip(weights, drawn)) for i in range(count)
-        ]
-        mean = [at + step * move for at, move in zip(mean, moved)]
-        turn = math.sqrt(path_rate * (2 - path_rate) * parents)
-        path = [
-            (1 - path_rate) * old + turn * move / math.sqrt(one)
-            for old, move, one in zip(path, moved, spread)
-        ]
-        length = math.sqrt(sum(old * old for old in path))
-        follows = length / usual < 1.4 + 2 / (count + 1)
-        long_rate = 4 / (count + 4)
-        turn = follows * math.sqrt(long_rate * (2 - long_rate) * parents)
-        long_path = [(1 - long_rate) * old + turn * move for old, move in zip(long_path, moved)]
-        for i in range(count):
-            among = sum(weight * one[1][i] ** 2 for weight, one in zip(weights, drawn))
-            spread[i] *= 1 - rank_one - rank_all
-            spread[i] += rank_one * long_path[i] ** 2 + rank_all * among
-        step *= math.exp(path_rate / (1 + path_rate) * (length / usual - 1))
-    return best
+def fit(times, values):
+    """The constants that a pattern search finds: each in turn is made a step larger, or smaller, if
+    that helps. Steps that help grow, the others shrink (Hooke and Jeeves, 1961)."""
+    steps = {name: STEP for name in values if name not in KEPT}
+    least = times.loss(values)
+    while max(steps.values()) > LEAST_STEP:
+        for name in [name for name, step in steps.items() if step > LEAST_STEP]:
+            for factor in (1 + steps[name], 1 / (1 + steps[name])):
+                tried = {**values, name: values[name] * factor}
+                loss = times.loss(tried)
+                if loss < least:
+                    values, least = tried, loss
+                    steps[name] *= 2.5
+                    break
+            steps[name] *= 0.6
+    return values
 
 
 def report(times, values, what):
@@ -238,7 +196,13 @@ def measure(options):
     clusters = [int(number) for number in CLUSTERS.search(listed.stdout)[1].split()]
     names = [found[0] for line in listed.stdout.splitlines() if (found := NAME.search(line))]
     command = [options.program, "--json", options.out, "--rounds", str(options.rounds), *words]
-    subprocess.run(command, check=True)
+    with subprocess.Popen(command) as program:
+        try:
+            program.wait()
+        except KeyboardInterrupt:  # the program got it too, and writes what it has
+            program.wait()
+    if program.returncode:
+        raise subprocess.CalledProcessError(program.returncode, command)
     record = json.loads(Path(options.out).read_text())
     Path(options.out).write_text(
         json.dumps({**record, "clusters": clusters, "kernels": names}, indent=1) + "\n"

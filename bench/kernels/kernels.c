@@ -6,6 +6,7 @@
  * over copies of the operands. Before that each kernel's product of small whole numbers must be
  * that of the first kernel, bit for bit. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,10 @@ static const double IDLE_SECONDS = 1e-3;    /* before a burst, at least ... */
 static const double IDLE_SHARE = 4;         /* ... and of the one before: else long ones run hot */
 static const double SLOW = 1.5;             /* times as long as the fastest kernel so far */
 static const double OPERAND_BYTES = 8e9;    /* of all copies, at most */
+
+/* Ctrl-C, or a limit of time: the shape at hand is finished, and what is measured is written. */
+static volatile sig_atomic_t stopped;
+static void stop(int number) { stopped = number; }
 
 typedef struct session {
     const step *rung;
@@ -271,7 +276,9 @@ static int run_program(const step *rung, int argc, char **argv) {
     report_write_gpu(&json, &s.device.info);
     json_double(&json, "highest_hertz", 1e3 * kilohertz);
     json_object_begin(&json, "shapes");
-    for (int i = first; i < argc; ++i) {
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    for (int i = first; i < argc && !stopped; ++i) {
         int m, n, k;
         char rest;
         if (sscanf(argv[i], "%dx%dx%d%c", &m, &n, &k, &rest) != 3 ||

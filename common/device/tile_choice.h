@@ -4,7 +4,7 @@
  * Time is in cycles of the SMs' highest clock. A k-tile takes as long as the slowest of four: the
  * tensor cores, the producer, the loads through the SM's port, and those of all SMs from the L2. A
  * wave of tiles takes as long as the slower of the SMs and DRAM. Under load the clock falls: every
- * multiplication and every byte has a price in cycles. */
+ * byte has a price in cycles. */
 #ifndef GEMM_LADDER_TILE_CHOICE_H
 #define GEMM_LADDER_TILE_CHOICE_H
 
@@ -75,23 +75,25 @@ typedef struct tile_constants {
     double pair;  /* of a cluster's loads: the part that the L2 is busy with, of two CTAs ... */
     double four;  /* ... of four ... */
     double eight; /* ... and of eight */
-    double port_bytes;    /* that an SM loads from the L2 in a cycle, if no other one does */
+    double port_bytes;    /* that an SM receives in a cycle, if no other one does */
     double sector_row;    /* cycles more for a row of a k-tile if rows are a multiple of 32 bytes
                            * apart, but not of 128 ... */
     double ragged_row;    /* ... or of 16 bytes */
-    double aligned_bytes; /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
-                           * multiple of 128 bytes apart ... */
-    double sector_bytes;  /* ... of 32 bytes, an L2 sector ... */
+    double sector_bytes;  /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
+                           * multiple of 32 bytes apart, an L2 sector: of 128, as many as the ports
+                           * take ... */
     double ragged_bytes;  /* ... of 16 bytes: a tile's row begins and ends within a sector */
     double apart_bytes;   /* ... at most, if CTAs that share rows are at different k-tiles */
     double outside_row;   /* cycles of a tile's row outside of the matrix, which TMA fills */
     double dram_share;    /* of DRAM's peak rate that is reached */
     double dram_write;    /* what a byte written to DRAM costs, in bytes read */
+    double write_kept;    /* of the L2: so many bytes of D are written to DRAM later, or never */
     double l2_share;      /* of the L2 that keeps operands from one wave to the next */
     double end_start;     /* cycles of a tile's end at least */
     double end_column;    /* cycles for a column of 64 rows of accumulators, to staging memory */
     double end_line;      /* cycles for a store of a row's part of one 128-byte line of D */
     double end_alone;     /* how much of both is left if no other consumer stores as well */
+    double end_ahead;     /* how much of the next tile's first loads a tile's end hides */
     double end_turns;     /* how much longer that takes beside the other consumer's wgmmas */
     double write_swapped; /* how much longer DRAM takes for D if it is exchanged: 128 bytes of a row
                            * at a time */
@@ -100,59 +102,58 @@ typedef struct tile_constants {
     double part_column;   /* cycles for a column of 64 rows of a part, to the workspace */
     double sum_column;    /* the same for reading and adding it */
     double sum_start;     /* cycles until the last part's CTA knows that it is the last */
-    double gather_start; /* cycles until the CTAs of a cluster have seen that all parts are there */
+    double gather_start;  /* cycles for a part until the cluster has seen that all are there */
     double gather_column; /* cycles for a column of 64 rows of a part, to shared memory and back */
     double copy_start;    /* cycles of the launch that copies operands to a workspace */
     double blend;         /* exponent: how little two limits add if they are close: the tensor cores
                            * and the loads ... */
-    double price_multiply; /* cycles that the clock loses for a cycle of all tensor cores */
-    double price_byte;     /* the same for a byte that every SM receives */
-    double blend_dram;     /* ... the SMs and DRAM */
+    double price_byte;    /* cycles that the clock loses for a byte that every SM receives */
+    double blend_dram;    /* ... the SMs and DRAM */
 } tile_constants;
 
-/* Fitted by bench/fit.py to an H200's times of all kernels at 144 shapes of seeds 10, 15 and 19,
- * from values that some 300 shapes of lower seeds had given. The times are not kept. `latency` is a
- * guess, and so is `eight_start`: of five values tried one whose choice cost least there. */
+/* Fitted by bench/fit.py to an H200's times of all kernels at 268 shapes of seeds up to 21, from
+ * values that earlier times had given; 94 of them are of a family with all of today's kernels. The
+ * times are not kept. `latency` is a guess: the times don't say what it is. */
 static const tile_constants TILE_CONSTANTS = {
-    .start = 6536,
-    .least_k_tile = 84.27,
+    .start = 5590,
+    .least_k_tile = 50.4,
     .latency = 1200,
-    .wgmma_rows = 21.37,
-    .pair_start = 1597,
-    .four_start = 2181,
-    .eight_start = 1500,
-    .pair = 0.8617,
-    .four = 0.6569,
-    .eight = 1.089,
-    .port_bytes = 86.48,
-    .sector_row = 0.5757,
-    .ragged_row = 1.046,
-    .aligned_bytes = 3.08e+04,
-    .sector_bytes = 8367,
-    .ragged_bytes = 3587,
-    .apart_bytes = 6863,
-    .outside_row = 6.536,
-    .dram_share = 1.043,
-    .dram_write = 0.1435,
-    .l2_share = 0.7192,
-    .end_start = 150.4,
-    .end_column = 5.704,
-    .end_line = 2.704,
-    .end_alone = 0.6763,
-    .end_turns = 1.821,
-    .write_swapped = 6.039,
-    .end_ragged = 1.671,
-    .end_plain = 6.005,
-    .part_column = 20.02,
-    .sum_column = 9.158,
-    .sum_start = 5569,
-    .gather_start = 1868,
-    .gather_column = 32.11,
-    .copy_start = 1.963e+04,
-    .blend = 5.425,
-    .price_multiply = 1.481e-05,
-    .price_byte = 0.005904,
-    .blend_dram = 2.404,
+    .wgmma_rows = 21.69,
+    .pair_start = 2717,
+    .four_start = 2345,
+    .eight_start = 907.6,
+    .pair = 0.7967,
+    .four = 0.6535,
+    .eight = 0.698,
+    .port_bytes = 91.18,
+    .sector_row = 0.3953,
+    .ragged_row = 0.6798,
+    .sector_bytes = 8963,
+    .ragged_bytes = 3524,
+    .apart_bytes = 6240,
+    .outside_row = 6.399,
+    .dram_share = 1.003,
+    .dram_write = 0.4853,
+    .write_kept = 0.4093,
+    .l2_share = 0.8248,
+    .end_start = 461,
+    .end_column = 6.581,
+    .end_line = 2.668,
+    .end_alone = 0.5407,
+    .end_ahead = 0.2571,
+    .end_turns = 2.017,
+    .write_swapped = 2.163,
+    .end_ragged = 1.611,
+    .end_plain = 5.71,
+    .part_column = 13.57,
+    .sum_column = 11.19,
+    .sum_start = 4873,
+    .gather_start = 660.1,
+    .gather_column = 32.08,
+    .copy_start = 6007,
+    .blend = 3.084,
+    .price_byte = 0.005217,
+    .blend_dram = 2.592,
 };
 
 /* What a plan costs: cycles, and where they go. The parts add up to `cycles`. */
@@ -272,13 +273,15 @@ static inline double tile_k_tile(const tile_kernel *kernel, const tile_shape *sh
                             tile_box_rows(kernel->columns, kernel->above, n);
     const int outside = tile_outside(kernel->rows, kernel->beside, m) +
                         tile_outside(kernel->columns, kernel->above, n);
-    const double delivered = pitch % 64 == 0   ? c->aligned_bytes
+    const double delivered = pitch % 64 == 0   ? HUGE_VAL
                              : pitch % 16 == 0 ? c->sector_bytes
                                                : c->ragged_bytes;
     const double most = apart ? fmin(delivered, c->apart_bytes) : delivered;
     const double own = box_rows * (2 * TILE_K);
     const double row = pitch % 64 == 0 ? 0 : pitch % 16 == 0 ? c->sector_row : c->ragged_row;
-    const double port = own / c->port_bytes + box_rows * row + outside * c->outside_row;
+    /* What other CTAs of the cluster load for this one comes through its port as well. */
+    const double received = (fmin(kernel->rows, m) + fmin(kernel->columns, n)) * (2 * TILE_K);
+    const double port = received / c->port_bytes + box_rows * row + outside * c->outside_row;
     const double loads =
         own * ctas / most * tile_by_cluster(tile_cluster(kernel), 1, c->pair, c->four, c->eight);
     const double waits = fmax(c->least_k_tile, c->latency / (kernel->stages - 1));
@@ -314,7 +317,8 @@ static inline double tile_end_lines(const tile_kernel *kernel, int n) {
 
 /* The bytes that DRAM moves. Each matrix is moved once; an operand again for a later wave, as far
  * as the L2 has lost it. The tiles of a wave form about a square. Waves follow each other along n
- * and read the same rows of A; the next row of waves reads all of B again. */
+ * and read the same rows of A; the next row of waves reads all of B again. What the L2 can keep of
+ * D is written there alone. */
 static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape *shape,
                                      const tile_gpu *gpu, const tile_constants *c) {
     const double row = 2.0 * shape->k;
@@ -324,8 +328,9 @@ static inline double tile_dram_bytes(const tile_kernel *kernel, const tile_shape
     const double lost_b = 1 - fmin(1, kept / ((shape->n + side) * row));
     const double again_a = fmax(0, shape->n / side - 1) * lost_a;
     const double again_b = fmax(0, shape->m / side - 1) * lost_b;
+    const double written = fmax(0, 2.0 * shape->m * shape->n - c->write_kept * gpu->l2_bytes);
     return (shape->m * (1 + again_a) + shape->n * (1 + again_b)) * row +
-           2 * c->dram_write * (kernel->swapped ? c->write_swapped : 1) * shape->m * shape->n;
+           c->dram_write * (kernel->swapped ? c->write_swapped : 1) * written;
 }
 
 /* What the waves of a plan have in common. */
@@ -340,9 +345,9 @@ typedef struct tile_waves {
 } tile_waves;
 
 /* Adds `count` waves in which `busy` workers have `k_tiles` k-tiles of a tile each, and write what
- * they have in `after` cycles: to `written`, a part of the cost. */
+ * they have in `after` cycles: to `written`, a part of the cost. More waves may follow. */
 static inline void tile_add_waves(tile_cost *cost, double *written, const tile_waves *waves,
-                                  int count, double busy, int k_tiles, double after) {
+                                  int count, double busy, int k_tiles, double after, bool follow) {
     const tile_kernel *kernel = waves->kernel;
     const tile_constants *c = waves->c;
     const double ctas = busy * tile_cluster(kernel);
@@ -354,13 +359,14 @@ static inline void tile_add_waves(tile_cost *cost, double *written, const tile_w
                            ? aligned
                            : k_tiles * tile_k_tile(kernel, waves->shape, c, waves->plan->pitch,
                                                    ctas, waves->apart);
-    /* In ping-pong the end of a tile overlaps with the multiplication of the next one, as far as
-     * that lasts, and takes longer. */
+    /* While a tile ends, the ring is filled for the next one. In ping-pong the end of a tile
+     * overlaps with the multiplication of the next one, as far as that lasts, and takes longer. */
+    const double first = fmin(1, (double)kernel->stages / k_tiles) * all;
+    const double ahead = follow ? c->end_ahead * fmin(after, first) : 0;
     const double tile =
-        kernel->turns == 1 ? all + after : fmax(all, (all + after * c->end_turns) / 2);
+        kernel->turns == 1 ? all + after - ahead : fmax(all, (all + after * c->end_turns) / 2);
     const double bytes = 2.0 * k_tiles * (TILE_K * (kernel->rows + kernel->columns));
-    const double clock =
-        (c->price_multiply * peak + c->price_byte * bytes) * ctas / waves->gpu->clusters[1];
+    const double clock = c->price_byte * bytes * ctas / waves->gpu->clusters[1];
     const double dram = waves->dram * busy * k_tiles;
     cost->multiply += used * peak;
     cost->loads += used * (aligned - peak);
@@ -460,15 +466,16 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         plan->waves = 0;
         plan->workers = tiles * plan->parts;
         tile_add_waves(cost, &cost->cut, &waves, 1, plan->workers,
-                       tile_pieces(k_tiles, plan->parts), columns * c->gather_column);
-        cost->cut += c->gather_start;
+                       tile_pieces(k_tiles, plan->parts), columns * c->gather_column, false);
+        cost->cut += c->gather_start * plan->parts;
         cost->end += end / plan->parts;
     } else if (sharers == 0) {
         plan->waves = tile_pieces(tiles, most);
         plan->workers = tile_pieces(tiles, plan->waves); /* the fewest for this number of waves */
-        tile_add_waves(cost, &cost->end, &waves, plan->waves - 1, plan->workers, k_tiles, end);
+        tile_add_waves(cost, &cost->end, &waves, plan->waves - 1, plan->workers, k_tiles, end,
+                       true);
         tile_add_waves(cost, &cost->end, &waves, 1, tiles - (plan->waves - 1) * plan->workers,
-                       k_tiles, end);
+                       k_tiles, end, false);
         cost->end += kernel->turns == 1 ? 0 : end; /* nothing hides the last one */
     } else {
         /* Where shares don't fit tiles, a worker's share begins in one tile and ends in the next.
@@ -479,7 +486,7 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         plan->form = TILE_CUT;
         plan->waves = tiles / most;
         plan->workers = sharers;
-        tile_add_waves(cost, &cost->end, &waves, plan->waves, most, k_tiles, end);
+        tile_add_waves(cost, &cost->end, &waves, plan->waves, most, k_tiles, end, true);
         /* These are at different k-tiles at any time, and share nothing that the L2 loses. */
         const double lost =
             1 - fmin(1, c->l2_share * gpu->l2_bytes / (2.0 * (shape->m + shape->n) * shape->k));
@@ -489,7 +496,7 @@ static inline void tile_make_plan(tile_plan *plan, const tile_kernel *kernel,
         const tile_waves last_wave = {
             kernel, shape, gpu, c, plan, fit ? dram : fmax(dram, alone / dram_rate), true};
         tile_add_waves(cost, &cost->cut, &last_wave, 1, sharers, share,
-                       (fit ? 1 : 2) * columns * c->part_column);
+                       (fit ? 1 : 2) * columns * c->part_column, false);
         cost->cut += c->sum_start + parts * columns * c->sum_column;
         cost->end += end;
     }

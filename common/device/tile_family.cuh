@@ -11,18 +11,16 @@
     TILE(256, 200, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 192, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 184, BY_ROWS, 1, 2)                                                                  \
-    TILE(256, 176, BY_ROWS, 2, 2)                                                                  \
     TILE(256, 160, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 136, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 128, BY_ROWS, 2, 1)                                                                  \
     TILE(256, 112, BY_ROWS, 1, 2)                                                                  \
     TILE(192, 256, BY_COLUMNS, 2, 1)                                                               \
-    TILE(192, 240, BY_COLUMNS, 1, 2)                                                               \
     TILE(192, 240, BY_COLUMNS, 2, 1)                                                               \
     TILE(192, 240, BY_COLUMNS, 2, 2)                                                               \
     TILE(192, 192, BY_COLUMNS, 1, 2)                                                               \
     TILE(192, 176, BY_COLUMNS, 1, 1)                                                               \
-    TILE(192, 144, BY_COLUMNS, 1, 2)                                                               \
+    TILE(192, 128, BY_COLUMNS, 1, 2)                                                               \
     TILE(128, 256, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 248, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 240, BY_ROWS, 2, 1)                                                                  \
@@ -44,41 +42,43 @@
     TILE(128, 96, BY_ROWS, 1, 1)                                                                   \
     TILE(128, 96, BY_ROWS, 1, 4)                                                                   \
     TILE(128, 96, BY_ROWS, 4, 1)                                                                   \
-    TILE(128, 88, BY_ROWS, 1, 1)                                                                   \
+    TILE(128, 96, BY_ROWS, 4, 2)                                                                   \
     TILE(128, 80, BY_ROWS, 1, 1)                                                                   \
     TILE(128, 80, BY_ROWS, 1, 4)                                                                   \
     TILE(128, 80, BY_ROWS, 2, 4)                                                                   \
     TILE(128, 64, BY_ROWS, 1, 1)                                                                   \
-    TILE(128, 64, BY_ROWS, 2, 4)                                                                   \
     TILE(128, 64, BY_ROWS, 4, 2)                                                                   \
-    TILE(128, 24, BY_ROWS, 1, 1)                                                                   \
     TILE(128, 200, PING_PONG, 1, 1)                                                                \
     TILE(128, 200, PING_PONG, 1, 2)                                                                \
     TILE(128, 192, PING_PONG, 2, 1)                                                                \
     TILE(128, 184, PING_PONG, 1, 2)                                                                \
     TILE(128, 176, PING_PONG, 1, 1)                                                                \
+    TILE(128, 176, PING_PONG, 1, 2)                                                                \
+    TILE(128, 176, PING_PONG, 2, 1)                                                                \
     TILE(128, 160, PING_PONG, 4, 1)                                                                \
     TILE(128, 144, PING_PONG, 1, 1)                                                                \
+    TILE(128, 144, PING_PONG, 2, 1)                                                                \
     TILE(128, 128, PING_PONG, 1, 1)                                                                \
     TILE(128, 128, PING_PONG, 1, 2)                                                                \
-    TILE(128, 96, PING_PONG, 1, 2)                                                                 \
+    TILE(64, 224, ALONE, 1, 1)                                                                     \
+    TILE(64, 192, ALONE, 1, 1)                                                                     \
+    TILE(64, 160, ALONE, 1, 1)                                                                     \
     TILE(64, 128, ALONE, 1, 1)                                                                     \
     TILE(64, 112, ALONE, 1, 1)                                                                     \
     TILE(64, 112, ALONE, 1, 2)                                                                     \
     TILE(64, 112, ALONE, 2, 4)                                                                     \
+    TILE(64, 96, ALONE, 2, 1)                                                                      \
     TILE(64, 96, ALONE, 1, 4)                                                                      \
     TILE(64, 96, ALONE, 2, 4)                                                                      \
     TILE(64, 96, ALONE, 4, 2)                                                                      \
     TILE(64, 80, ALONE, 1, 1)                                                                      \
-    TILE(64, 80, ALONE, 2, 4)                                                                      \
-    TILE(64, 64, ALONE, 2, 4)                                                                      \
-    TILE(64, 48, ALONE, 2, 1)
+    TILE(64, 80, ALONE, 1, 4)                                                                      \
+    TILE(64, 64, ALONE, 2, 1)
 
 // The same, with A and B exchanged: for few rows of A, and where the height fits n better.
 #define EXCHANGED_FAMILY(TILE)                                                                     \
     TILE(256, 200, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 176, BY_ROWS, 2, 1)                                                                  \
-    TILE(256, 176, BY_ROWS, 2, 2)                                                                  \
     TILE(256, 160, BY_ROWS, 1, 1)                                                                  \
     TILE(256, 160, BY_ROWS, 1, 2)                                                                  \
     TILE(256, 160, BY_ROWS, 2, 1)                                                                  \
@@ -89,23 +89,20 @@
     TILE(192, 224, BY_COLUMNS, 1, 2)                                                               \
     TILE(192, 224, BY_COLUMNS, 2, 1)                                                               \
     TILE(192, 208, BY_COLUMNS, 1, 1)                                                               \
-    TILE(192, 208, BY_COLUMNS, 2, 2)                                                               \
     TILE(192, 192, BY_COLUMNS, 2, 1)                                                               \
     TILE(192, 160, BY_COLUMNS, 1, 2)                                                               \
-    TILE(192, 144, BY_COLUMNS, 1, 2)                                                               \
-    TILE(192, 112, BY_COLUMNS, 1, 2)                                                               \
     TILE(128, 248, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 240, BY_ROWS, 1, 2)                                                                  \
     TILE(128, 224, BY_ROWS, 1, 1)                                                                  \
-    TILE(128, 224, BY_ROWS, 4, 2)                                                                  \
+    TILE(128, 224, BY_ROWS, 2, 1)                                                                  \
     TILE(128, 184, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 160, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 160, BY_ROWS, 2, 1)                                                                  \
-    TILE(128, 160, BY_ROWS, 2, 4)                                                                  \
-    TILE(128, 144, BY_ROWS, 2, 2)                                                                  \
     TILE(128, 136, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 128, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 128, BY_ROWS, 1, 4)                                                                  \
+    TILE(128, 128, BY_ROWS, 4, 1)                                                                  \
+    TILE(128, 128, BY_ROWS, 2, 4)                                                                  \
     TILE(128, 120, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 112, BY_ROWS, 1, 1)                                                                  \
     TILE(128, 112, BY_ROWS, 2, 2)                                                                  \
@@ -133,24 +130,27 @@
     TILE(128, 144, PING_PONG, 2, 1)                                                                \
     TILE(128, 144, PING_PONG, 2, 2)                                                                \
     TILE(128, 136, PING_PONG, 1, 1)                                                                \
+    TILE(128, 128, PING_PONG, 2, 1)                                                                \
+    TILE(64, 136, ALONE, 1, 1)                                                                     \
     TILE(64, 128, ALONE, 1, 1)                                                                     \
     TILE(64, 112, ALONE, 1, 1)                                                                     \
-    TILE(64, 112, ALONE, 2, 1)                                                                     \
+    TILE(64, 96, ALONE, 2, 1)                                                                      \
     TILE(64, 96, ALONE, 1, 4)                                                                      \
     TILE(64, 96, ALONE, 2, 2)                                                                      \
     TILE(64, 96, ALONE, 4, 1)                                                                      \
-    TILE(64, 96, ALONE, 4, 2)                                                                      \
     TILE(64, 80, ALONE, 1, 4)                                                                      \
     TILE(64, 80, ALONE, 2, 4)                                                                      \
     TILE(64, 64, ALONE, 1, 1)                                                                      \
+    TILE(64, 64, ALONE, 2, 1)                                                                      \
     TILE(64, 64, ALONE, 1, 4)                                                                      \
     TILE(64, 64, ALONE, 4, 1)                                                                      \
     TILE(64, 56, ALONE, 1, 1)                                                                      \
     TILE(64, 48, ALONE, 1, 2)                                                                      \
     TILE(64, 40, ALONE, 1, 1)                                                                      \
     TILE(64, 32, ALONE, 1, 1)                                                                      \
+    TILE(64, 32, ALONE, 2, 1)                                                                      \
     TILE(64, 32, ALONE, 4, 1)                                                                      \
-    TILE(64, 32, ALONE, 4, 2)                                                                      \
     TILE(64, 24, ALONE, 1, 1)                                                                      \
     TILE(64, 16, ALONE, 1, 1)                                                                      \
+    TILE(64, 16, ALONE, 2, 1)                                                                      \
     TILE(64, 8, ALONE, 1, 1)
