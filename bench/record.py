@@ -111,7 +111,7 @@ RUNS = (
     Run(
         "judged",
         "all of these from another seed: to judge, not to tune by",
-        "--sizes aligned:16,any:16,rows:16,few,odd:16",
+        "--sizes aligned:24,any:24,rows:24,few,odd:24",
         "bench.sweep",
         apart=True,
     ),

@@ -29,7 +29,7 @@ OF_BEST = {"H200": 1.02, "H100": 1.01}  # of cuBLASLt's best at 8192 cubed, by b
 SWEEP_EARLY = (1.00, 1.05, 0.95)
 SWEEP_USUAL = (0.99, 1.01, 0.93)
 
-JUDGES = 16  # the seed of the record judged
+JUDGES = 24  # the seed of the record judged
 FAMILIES = {  # geometric mean, and lowest, of cuBLASLt's best by usual launches
     "aligned": (1.00, 0.90),
     "any": (0.95, 0.80),
