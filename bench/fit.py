@@ -36,7 +36,8 @@ NAME = re.compile(
 CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("latency",)
-STEP, LEAST_STEP = 0.1, 0.004  # of a constant: a share of it
+STEP, LEAST_STEP = 0.3, 0.004  # of a constant: a share of it
+GAIN = 0.999  # of the loss that a search leaves, at least, for another one
 
 
 class Point(ctypes.Structure):
@@ -161,19 +162,22 @@ class Times:
 
 def fit(times, values):
     """The constants that a pattern search finds: each in turn is made a step larger, or smaller, if
-    that helps. Steps that help grow, the others shrink (Hooke and Jeeves, 1961)."""
-    steps = {name: STEP for name in values if name not in KEPT}
-    least = times.loss(values)
-    while max(steps.values()) > LEAST_STEP:
-        for name in [name for name, step in steps.items() if step > LEAST_STEP]:
-            for factor in (1 + steps[name], 1 / (1 + steps[name])):
-                tried = {**values, name: values[name] * factor}
-                loss = times.loss(tried)
-                if loss < least:
-                    values, least = tried, loss
-                    steps[name] *= 2.5
-                    break
-            steps[name] *= 0.6
+    that helps. Steps that help grow, the others shrink (Hooke and Jeeves, 1961). It begins anew with
+    large steps until that gains nothing."""
+    least, before = times.loss(values), math.inf
+    while least < GAIN * before:
+        before = least
+        steps = {name: STEP for name in values if name not in KEPT}
+        while max(steps.values()) > LEAST_STEP:
+            for name in [name for name, step in steps.items() if step > LEAST_STEP]:
+                for factor in (1 + steps[name], 1 / (1 + steps[name])):
+                    tried = {**values, name: values[name] * factor}
+                    loss = times.loss(tried)
+                    if loss < least:
+                        values, least = tried, loss
+                        steps[name] *= 2.5
+                        break
+                steps[name] *= 0.6
     return values
 
 
