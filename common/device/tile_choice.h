@@ -111,9 +111,9 @@ typedef struct tile_constants {
     double blend_dram;    /* ... the SMs and DRAM */
 } tile_constants;
 
-/* Fitted by bench/fit.py to an H200's times of all kernels at 268 shapes of seeds up to 21, from
- * values that earlier times had given; 94 of them are of a family with all of today's kernels. The
- * times are not kept. `latency` is a guess: the times don't say what it is. */
+/* Fitted by bench/fit.py to H200s' times at 268 shapes of seeds up to 21: at 55 of all of today's
+ * kernels, at the others of those that the family had then. The times are not kept. `latency` is a
+ * guess: the times don't say what it is. */
 static const tile_constants TILE_CONSTANTS = {
     .start = 5590,
     .least_k_tile = 50.4,
