@@ -105,9 +105,9 @@ typedef struct tile_constants {
     double gather_start;  /* cycles for a part until the cluster has seen that all are there */
     double gather_column; /* cycles for a column of 64 rows of a part, to shared memory and back */
     double copy_start;    /* cycles of the launch that copies operands to a workspace */
+    double price_byte;    /* cycles that the clock loses for a byte that every SM receives */
     double blend;         /* exponent: how little two limits add if they are close: the tensor cores
                            * and the loads ... */
-    double price_byte;    /* cycles that the clock loses for a byte that every SM receives */
     double blend_dram;    /* ... the SMs and DRAM */
 } tile_constants;
 
@@ -151,8 +151,8 @@ static const tile_constants TILE_CONSTANTS = {
     .gather_start = 660.1,
     .gather_column = 32.08,
     .copy_start = 6007,
-    .blend = 3.084,
     .price_byte = 0.005217,
+    .blend = 3.084,
     .blend_dram = 2.592,
 };
 
