@@ -6,7 +6,7 @@
 
 `measure` times all kernels of a rung that chooses, by build/kernels/kernels (make does not build it
 by itself: make build/kernels/kernels build/kernels/model.so), at shapes in the spelling of make
-ladder. `fit` needs no GPU: in a few minutes it finds constants with which predicted times come
+ladder. `fit` needs no GPU: in a minute or two it finds constants with which predicted times come
 close to measured ones, most of all among the fastest kernels of a shape, prints them as the header
 has them, and says what the choice costs against the fastest kernel: at the shapes that it was fitted
 to, and at those of --judge. With --constants it only judges the header's.
@@ -37,7 +37,7 @@ CLUSTERS = re.compile(r"CTAs that are resident at once:([ \d]+)")
 # What times at hand can't tell apart, or belongs to plans that they have none of, stays.
 KEPT = ("latency",)
 STEP, LEAST_STEP = 0.3, 0.004  # of a constant: a share of it
-GAIN = 0.999  # of the loss that a search leaves, at least, for another one
+GAIN = 0.999  # a search that leaves more of the loss than this share is the last
 
 
 class Point(ctypes.Structure):

@@ -80,14 +80,14 @@ typedef struct tile_constants {
                            * apart, but not of 128 ... */
     double ragged_row;    /* ... or of 16 bytes */
     double sector_bytes;  /* that the L2 delivers to all SMs in a cycle, if the operands' rows are a
-                           * multiple of 32 bytes apart, an L2 sector: of 128, as many as the ports
-                           * take ... */
+                           * multiple of 32 bytes apart, an L2 sector (of 128: only the ports
+                           * limit it) ... */
     double ragged_bytes;  /* ... of 16 bytes: a tile's row begins and ends within a sector */
     double apart_bytes;   /* ... at most, if CTAs that share rows are at different k-tiles */
     double outside_row;   /* cycles of a tile's row outside of the matrix, which TMA fills */
     double dram_share;    /* of DRAM's peak rate that is reached */
     double dram_write;    /* what a byte written to DRAM costs, in bytes read */
-    double write_kept;    /* of the L2: so many bytes of D are written to DRAM later, or never */
+    double write_kept;    /* of the L2: a D of this size costs DRAM nothing during the launch */
     double l2_share;      /* of the L2 that keeps operands from one wave to the next */
     double end_start;     /* cycles of a tile's end at least */
     double end_column;    /* cycles for a column of 64 rows of accumulators, to staging memory */
