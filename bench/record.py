@@ -61,15 +61,16 @@ RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
 RIVALS = [name for name in RIVALS if name[0] != "f"]
 WITH_RIVALS = f"--build build --build build/rivals {BURST}"
 
-FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f0[456]-*.patch"))
-FP8_TRIED = ",".join(["f04", "f05", "f06", *FP8_TRIED])
+SCALED = ["f04", "f05", "f06", "f07"]  # in blocks, as rivals do
+FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f0[4567]-*.patch"))
+FP8_TRIED = ",".join([*SCALED, *FP8_TRIED])
 
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
 PER_TENSOR = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
 FP8 = {
-    **dict.fromkeys(("f01", "f02"), PER_TENSOR),
-    **dict.fromkeys(("f03", "f04", "f05", "f06"), IN_BLOCKS),
+    **dict.fromkeys(("f01", "f02", "f08"), PER_TENSOR),
+    **dict.fromkeys(("f03", *SCALED), IN_BLOCKS),
 }
 
 
@@ -143,7 +144,7 @@ RUNS = (
     Run(
         "f-rivals",
         "other people's kernels with block scales beside our own",
-        f"{WITH_RIVALS} --steps {','.join(['f04', 'f05', 'f06', *RIVALS_OF_FP8])}"
+        f"{WITH_RIVALS} --steps {','.join([*SCALED, *RIVALS_OF_FP8])}"
         f" --sizes {IN_BLOCKS}",
         missing="" if RIVALS_OF_FP8 else "make rivals",
     ),
@@ -153,9 +154,9 @@ RUNS = (
         f"{VARIANTS} {BURST} --steps {FP8_TRIED} --sizes {IN_BLOCKS}",
     ),
     Run(
-        "f01-narrow",
-        "f01 with tiles of 200 columns and of 176",
-        f"{VARIANTS} {BURST} --steps f01,f01-narrow --sizes {PER_TENSOR}",
+        "f08-width",
+        "f01 beside f08, which chooses its tile's width",
+        f"{VARIANTS} {BURST} --steps f01,f08,f08-no-hints --sizes {PER_TENSOR}",
     ),
     Run(
         "choice",

@@ -33,11 +33,12 @@ def heuristic_options(options, heuristics):
 
 
 def search_of(name):
-    """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 each
-    rung, whose sums and scales are its own; later rungs and rivals have f03's block scales."""
+    """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 those
+    that add and scale alike. f08 is as f01; later rungs and rivals have f03's block scales."""
     if name[0] != "f":
         return ""
-    return "f03" if recorded.is_rival(name) or name > "f03" else name
+    rung = "f03" if recorded.is_rival(name) else recorded.rung_of(name)
+    return {"f01": "f01", "f08": "f01", "f02": "f02"}.get(rung, "f03")
 
 
 def command_of(options, entry, json_path, heuristics=None):

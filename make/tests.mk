@@ -9,7 +9,7 @@ DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 # Every standalone file holds its rung's words; these are compiled and run, some of each computation.
-STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f06
+STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f07
 STANDALONE_EMULATED := $(RUNGS:%=$(BUILD)/standalone/emulated/%)
 # v18's choices: a program that prints which kernel v18 takes, and one with a changed model, in which
 # a tile's end takes no longer in ping-pong. The changed model must fail the test.

@@ -355,7 +355,7 @@ def test_cublaslt(folder):
 
 
 def test_searches_of_fp8(folder):
-    """Each rung of FP8 has a search of its own; no one's stands for the ladder."""
+    """Rungs of FP8 share a search if they add and scale alike; no one's stands for the ladder."""
     house = House(folder, f01={"winner": 7}, f02={"winner": 5})
     words = ("--steps", "f01,f02", "--passes", "2")
     house.ladder(*words)
@@ -369,6 +369,9 @@ def test_searches_of_fp8(folder):
     house.add("f04", {"winner": 4})
     house.ladder("--steps", "f03,f04", "--passes", "1")
     same([heuristics_asked(command) for command in house.commands()[-2:]], ["64", "#3"])
+    house.add("f08", {"winner": 8})
+    house.ladder("--steps", "f01,f08", "--passes", "1")
+    same([heuristics_asked(command) for command in house.commands()[-2:]], ["64", "#7"])
 
 
 def test_heuristics_option(folder):

@@ -1,0 +1,254 @@
+// f08, from f01: a width that fills the waves.
+//
+// 4096 x 7168 is 576 of f01's tiles: five waves of 132 SMs, and the last is a third full. In tiles
+// of 176 columns it is 656, five waves that are full. Here the width is a parameter of the kernel,
+// and the host takes the one of two for which waves times columns are fewest. Expected: 7 % over
+// f01 at 4096 x 7168 x 16384, and no change at 8192^3, where it takes f01's width.
+#include "step.h"
+#include "device/launch.cuh"
+#include "device/mbarrier.cuh"
+#include "device/named_barrier.cuh"
+#include "device/registers.cuh"
+#include "device/stmatrix.cuh"
+#include "device/tile_schedule.h"
+#include "device/tma.cuh"
+#include "device/wgmma_e4m3.cuh"
+
+constexpr int BM = 256;
+constexpr int NARROW = 176; // BN of the narrow tile
+constexpr int WIDE = 200;   // of the wide one
+constexpr int BK = 128;
+constexpr int STAGES = 3;
+constexpr int CONSUMERS = 2;
+constexpr int GROUP = 8; // rows of tiles in a group of the schedule
+constexpr int WM = 64;   // rows of a wgmma
+constexpr int MMA_K = 32;
+constexpr int THREADS = (1 + CONSUMERS) * WARPGROUP_THREADS;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int CONSUMER_REGISTERS = 232;
+constexpr int BLOCKS = BM / WM / CONSUMERS; // of WM rows, of each consumer
+enum { STAGING_BARRIER = 1 };               // named barriers, one per consumer
+static_assert(BK * sizeof(e4m3) == SWIZZLE_BYTES,
+              "a row of a tile is one 128-byte row of the swizzle");
+
+template <int BN>
+struct SharedStorage {
+    alignas(1024) e4m3 a[STAGES][BM * BK];
+    alignas(1024) e4m3 b[STAGES][BN * BK];
+    alignas(128) bf16 d[CONSUMERS][WM * BN]; // not swizzled: TMA needs 128 bytes
+    uint64_t full[STAGES];
+    uint64_t empty[STAGES];
+};
+
+// Loads one operand's part of a stage. What the next wave reads again stays in the L2; the rest is
+// evicted first.
+DEVICE void load_operand(e4m3 *tile, const TensorMap *map, int k, int row, uint64_t *full,
+                         bool again) {
+    if (again)
+        tma_load_2d(tile, map, k, row, full);
+    else
+        tma_load_2d_hint(tile, map, k, row, full, evict_first_policy());
+}
+
+// The producer, one thread: loads the tile's operands into the ring, up to STAGES k-tiles ahead.
+template <int BN>
+DEVICE void load_tile(SharedStorage<BN> &smem, const TensorMap *map_a, const TensorMap *map_b,
+                      const scheduled_tile &tile, int k_tiles, int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the consumers: they have read what this stage held.
+        mbarrier_wait(&smem.empty[stage], phase ^ 1);
+        // The consumers wait for these bytes.
+        mbarrier_arrive_expect_tx(&smem.full[stage], sizeof(smem.a[stage]) + sizeof(smem.b[stage]));
+        const int k = k_tile * BK;
+        load_operand(smem.a[stage], map_a, k, tile.at.m * BM, &smem.full[stage], tile.row_again);
+        load_operand(smem.b[stage], map_b, k, tile.at.n * BN, &smem.full[stage], tile.column_again);
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup hands a stage back when its wgmmas have read it. One arrival speaks for all
+// four warps: a wgmma is one operation of the warpgroup, and wgmma_wait waits for the whole of it.
+template <int BN>
+DEVICE void release_stage(SharedStorage<BN> &smem, int stage) {
+    if (threadIdx.x % WARPGROUP_THREADS == 0)
+        mbarrier_arrive(&smem.empty[stage]);
+}
+
+// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+template <int BN>
+DEVICE void multiply_tile(float (&acc)[BLOCKS][BN / 2], SharedStorage<BN> &smem, int consumer,
+                          int k_tiles, int &stage, int &phase) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        // Waits for the producer's loads into this stage.
+        mbarrier_wait(&smem.full[stage], phase);
+        const uint64_t b = matrix_descriptor(smem.b[stage]);
+        wgmma_fence(); // orders earlier accesses to the accumulators before these wgmmas
+        for (int kk = 0; kk < BK; kk += MMA_K)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const int row = (consumer * BLOCKS + block) * WM;
+                const uint64_t a = matrix_descriptor(&smem.a[stage][row * BK]);
+                wgmma_e4m3<BN>(acc[block], advance_k<e4m3>(a, kk), advance_k<e4m3>(b, kk),
+                               k_tile > 0 || kk > 0); // the first one overwrites
+            }
+        wgmma_commit();
+        wgmma_wait<0>(acc);
+        release_stage(smem, stage); // the wgmmas have read the stage
+        stage = (stage + 1) % STAGES;
+        phase ^= stage == 0;
+    }
+}
+
+// A consumer warpgroup: multiplies a block of accumulators by the scales, once for all of k.
+template <int COUNT>
+DEVICE void scale_sums(float (&acc)[COUNT], float scale) {
+    for (float &sum : acc)
+        sum *= scale;
+}
+
+// A consumer warpgroup: writes a block of accumulators to its staging memory; one of its threads
+// then starts the store to D at (row, column). stmatrix takes two 8 x 8 matrices, one below the
+// other, and the two to their right: the first 16 lanes name the rows of the left pair, the others
+// those of the right.
+template <int BN>
+DEVICE void store_tile(SharedStorage<BN> &smem, const TensorMap *map_d, const float (&acc)[BN / 2],
+                       int consumer, int row, int column) {
+    const int warp = threadIdx.x % WARPGROUP_THREADS / WARP_THREADS;
+    const int lane = threadIdx.x % WARP_THREADS;
+    const bool leader = threadIdx.x % WARPGROUP_THREADS == 0;
+    bf16 *staged = &smem.d[consumer][(warp * 16 + lane % 16) * BN];
+
+    if (leader)
+        bulk_wait_read<0>(); // the last store has read the staging memory ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all know
+    for (int j = 0; j + 16 <= BN; j += 16)
+        stmatrix_x4(&staged[j + lane / 16 * 8], &acc[j / 2]);
+    if (BN % 16 > 0)
+        stmatrix_x2(&staged[BN - 8], &acc[(BN - 8) / 2]); // the last 8 columns
+    fence_proxy_async(); // what this thread wrote is seen by TMA ...
+    named_barrier_sync(STAGING_BARRIER + consumer, WARPGROUP_THREADS); // ... and all wrote
+    if (leader) {
+        tma_store_2d_hint(map_d, smem.d[consumer], column, row, evict_first_policy());
+        bulk_commit();
+    }
+}
+
+template <int BN>
+__global__ void __launch_bounds__(THREADS, 1)
+    gemm(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+         const __grid_constant__ TensorMap map_d, const float *scale_a, const float *scale_b,
+         const scheduled_tile *order, int tiles, int k) {
+    SharedStorage<BN> &smem = dynamic_smem<SharedStorage<BN>>();
+    const int warpgroup = warpgroup_index();
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            mbarrier_init(&smem.full[stage], 1);
+            mbarrier_init(&smem.empty[stage], CONSUMERS);
+        }
+        mbarrier_init_fence(); // before any thread or copy uses them
+    }
+    __syncthreads(); // the barriers are ready before anyone arrives on them
+
+    int stage = 0; // of the ring; it continues from tile to tile
+    int phase = 0; // the parity of this pass over the ring
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        for (int i = blockIdx.x; threadIdx.x == 0 && i < tiles; i += gridDim.x) {
+            const scheduled_tile tile = order[i];
+            load_tile(smem, &map_a, &map_b, tile, ceil_div(k, BK), stage, phase);
+        }
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        const int consumer = warpgroup - 1;
+        const float scale = *scale_a * *scale_b;
+        for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
+            const tile_coordinate tile = order[i].at; // read here: multiplying hides the latency
+            float acc[BLOCKS][BN / 2];
+            multiply_tile(acc, smem, consumer, ceil_div(k, BK), stage, phase);
+            for (int block = 0; block < BLOCKS; ++block) {
+                scale_sums(acc[block], scale);
+                store_tile(smem, &map_d, acc[block], consumer,
+                           tile.m * BM + (consumer * BLOCKS + block) * WM, tile.n * BN);
+            }
+        }
+        bulk_wait_read<0>(); // the last store has read the staging memory: the CTA may leave it
+    }
+}
+
+struct State {
+    decltype(&gemm<WIDE>) kernel;
+    size_t smem;
+    TensorMap map_a;
+    TensorMap map_b;
+    TensorMap map_d;
+    scheduled_tile *order; // of tiles, in device memory
+    int tiles;
+    int ctas; // at most one per SM: the fewest that finish in the same number of waves
+};
+
+// The tiles of D in the order of the schedule, in device memory; nullptr if that fails.
+static scheduled_tile *make_order(int tiles_m, int tiles_n, int ctas) {
+    const int tiles = tiles_m * tiles_n;
+    scheduled_tile *order = new scheduled_tile[tiles];
+    for (int i = 0; i < tiles; ++i)
+        order[i].at = grouped_tile(i, tiles_m, tiles_n, GROUP);
+    mark_reuse(order, tiles, ctas);
+    scheduled_tile *uploaded = upload_array(order, tiles);
+    delete[] order;
+    return uploaded;
+}
+
+static int prepare(const problem *p, void **state) {
+    State *made = new State{};
+    *state = made;
+    if (multiprocessor_count(&made->ctas))
+        return 1;
+    const int tiles_m = ceil_div(p->m, BM);
+    // The columns that an SM computes, one tile after the other.
+    const int narrow = ceil_div(tiles_m * ceil_div(p->n, NARROW), made->ctas) * NARROW;
+    const int wide = ceil_div(tiles_m * ceil_div(p->n, WIDE), made->ctas) * WIDE;
+    const int bn = wide <= narrow ? WIDE : NARROW;
+    made->kernel = wide <= narrow ? gemm<WIDE> : gemm<NARROW>;
+    made->smem = wide <= narrow ? sizeof(SharedStorage<WIDE>) : sizeof(SharedStorage<NARROW>);
+    if (make_tensor_map_2d<e4m3>(&made->map_a, p->a, p->m, p->k, BM, BK) ||
+        make_tensor_map_2d<e4m3>(&made->map_b, p->b, p->n, p->k, bn, BK) ||
+        make_tensor_map_2d(&made->map_d, p->d, p->m, p->n, WM, bn, UNSWIZZLED) ||
+        allow_dynamic_smem(made->kernel, made->smem))
+        return 1;
+    const int tiles_n = ceil_div(p->n, bn);
+    made->tiles = tiles_m * tiles_n;
+    made->ctas = balanced_workers(made->tiles, made->ctas);
+    made->order = make_order(tiles_m, tiles_n, made->ctas);
+    return made->order == nullptr;
+}
+
+static int launch(const problem *p, void *state) {
+    const State *made = static_cast<const State *>(state);
+    return launch(made->kernel, dim3(made->ctas), dim3(THREADS), dim3(1), made->smem, p->stream,
+                  made->map_a, made->map_b, made->map_d, p->scale_a, p->scale_b, made->order,
+                  made->tiles, p->k);
+}
+
+static void release(void *state) {
+    release_array(static_cast<State *>(state)->order);
+    delete static_cast<State *>(state);
+}
+
+static const step f08 = {
+    .name = "f08",
+    .idea = "a width that fills the waves",
+    .below = "f01",
+    .computes = GEMM_FP8,
+    .min_compute_capability = 90,
+    .max_compute_capability = 90,
+    .multiple_m = 1,
+    .multiple_n = 8,
+    .multiple_k = 16,
+    .stages = STAGES,
+    .prepare = prepare,
+    .launch = launch,
+    .release = release,
+};
+
+int main(int argc, char **argv) { return step_main(&f08, argc, argv); }
