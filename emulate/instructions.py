@@ -697,15 +697,25 @@ ROWS: list[tuple[str, str, str]] = [
         r"wgmma.mma_async.sync.aligned.m64n(?P<n>\d+)k16.f32.(?P<t>f16|bf16).(?P=t)",
         "d:+f, a:desc, b:desc, accumulate:pred, scale_a:i, scale_b:i, trans_a:i, trans_b:i",
         CORE
-        + "wgmma<{n}, {is_fp16}>(::emulator::Site::current(), {a}, {b}, {accumulate}, {scale_a}, {scale_b}, {trans_a}, "
-        "{trans_b}, {d});",
+        + "wgmma<{n}>(::emulator::Site::current(), {{.fp16 = {is_fp16}}}, {a}, {b}, {accumulate}, {scale_a}, "
+        "{scale_b}, {trans_a}, {trans_b}, {d});",
     ),
     (
         r"wgmma.mma_async.sync.aligned.m64n(?P<n>\d+)k16.f32.(?P<t>f16|bf16).(?P=t)",
         "d:+f, a:v4.b32, b:desc, accumulate:pred, scale_a:i, scale_b:i, trans_b:i",
         CORE
-        + "wgmma<{n}, {is_fp16}>(::emulator::Site::current(), {a}, {b}, {accumulate}, {scale_a}, {scale_b}, 0, {trans_b}, "
-        "{d});",
+        + "wgmma<{n}>(::emulator::Site::current(), {{.fp16 = {is_fp16}}}, {a}, {b}, {accumulate}, {scale_a}, "
+        "{scale_b}, 0, {trans_b}, {d});",
+    ),
+    *(
+        (
+            r"wgmma.mma_async.sync.aligned.m64n(?P<n>\d+)k32.f32.e4m3.e4m3",
+            f"d:+f, a:{a}, b:desc, accumulate:pred, scale_a:i, scale_b:i",
+            CORE
+            + "wgmma<{n}>(::emulator::Site::current(), {{.e4m3 = true}}, {a}, {b}, {accumulate}, {scale_a}, "
+            "{scale_b}, 0, 0, {d});",
+        )
+        for a in ("desc", "v4.b32")
     ),
     (r"wgmma.fence.sync.aligned", "", CORE + "wgmma_fence();"),
     (r"wgmma.commit_group.sync.aligned", "", CORE + "wgmma_commit();"),

@@ -13,7 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from tools import ROOT, case, exit_status, skip
+from test_emulate_ptx import without_macros
+
+from tools import BUILD, ROOT, case, exit_status, skip
 
 from emulate import cuda, ptx
 
@@ -45,6 +47,29 @@ def mistake(kernel: str, policy: str, said: str, *marks: str) -> Run:
     return Run(f"{kernel}, {policy}", arguments, 1, (said, *lines))
 
 
+# f01 is a GEMM of e4m3 with TMA and wgmma. A mistake replaces the first text by the second.
+PLANTED = {
+    "f01": ("", ""),
+    "no_fence": ("        wgmma_fence();", ""),
+    "same_columns": ("advance_k<e4m3>(b, kk)", "b"),
+}
+
+
+def rung(name: str, policies: str, status: int, said: str) -> Run:
+    arguments = f"--policies {policies} build/tests/emulate/{name}.cu -- 264 208 384"
+    return Run(f"{name} of e4m3, {policies}", arguments, status, (said,))
+
+
+def write_rungs() -> None:
+    subprocess.run(["make", "-s", "build/standalone/f01.cu"], cwd=ROOT, check=True)
+    text = without_macros((BUILD / "standalone" / "f01.cu").read_text())
+    folder = BUILD / "tests" / "emulate"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (before, after) in PLANTED.items():
+        assert before in text
+        (folder / f"{name}.cu").write_text(text.replace(before, after))
+
+
 UNKNOWN = f"{PROGRAMS}/unknown.cu"
 RUNS = [
     Run(
@@ -61,6 +86,10 @@ RUNS = [
         Run(f"{kernel}, every policy", f"{COPIES} -- {kernel}", 0, ("^late-loads: ok",))
         for kernel in ("add_one", "by_ptx", "row", "neighbours", "partners")
     ),
+    rung("f01", "late-loads", 0, "264 x 208 x 384 on .*: verified"),
+    rung("f01", "races", 0, "^races: ok"),
+    rung("no_fence", "eager", 1, r"hazard: wgmma without wgmma\.fence"),
+    rung("same_columns", "eager", 1, r"f01 is wrong: D\["),
     mistake("no_init_fence", "eager", r"lifetime: full is .*\[barrier-fence\]", "INIT_FENCE$"),
     mistake("no_wait", "random", "hazard: TMA load overwrites", "WAIT STORE_FENCE"),
     mistake("no_wait", "lazy", r"wait with cp\.async\.bulk\.wait_group\.read first", "READ_WAIT$"),
@@ -199,6 +228,7 @@ def check_other_folder() -> None:
 
 def main() -> int:
     check_rewriting()
+    write_rungs()
     for run in RUNS:
         check_run(run)
     check_other_folder()

@@ -1,4 +1,4 @@
-// The 16-bit formats, fp16 and bf16, as bits, and fp32: conversions as the hardware rounds, to
+// The formats fp16, bf16 and e4m3, as bits, and fp32: conversions as the hardware rounds, to
 // nearest, ties to even. (PTX ISA: cvt.rn.)
 #pragma once
 
@@ -57,6 +57,10 @@ constexpr std::uint16_t bf16_of_float(float value) {
         return CANONICAL_NAN;
     return std::uint16_t(shift_rounded(bits, 16));
 }
+
+// The conversions of e4m3.h, for programs that may use the same names as that file.
+float float_of_e4m3(std::uint8_t e4m3);
+std::uint8_t e4m3_of_float(float value);
 
 } // namespace emulator
 

@@ -60,7 +60,7 @@ void check_start(const MatrixOperand &operand, std::uint64_t descriptor, Site wh
         reject(operand.name, descriptor,
                format("starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
                       "bytes",
-                      operand.start, operand.transposed ? "rows" : "16 columns", pattern),
+                      operand.start, operand.transposed ? "rows" : "32 bytes of K", pattern),
                where);
 }
 
@@ -141,8 +141,14 @@ void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows) {
         for (std::uint32_t chunk = 0; chunk < E4M3_K / SWIZZLE_CHUNK; ++chunk)
             copy_bytes(bits + chunk * SWIZZLE_CHUNK, chunk_at(cta, operand, line, chunk),
                        SWIZZLE_CHUNK);
-        e4m3_read(&rows[line], bits);
+        read_row(&rows[line], bits, operand.negated);
     }
+}
+
+void read_row(e4m3_group *row, std::uint8_t *bytes, bool negated) {
+    for (int i = 0; negated && i < E4M3_K; ++i)
+        bytes[i] ^= 0x80;
+    e4m3_read(row, bytes);
 }
 
 void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,

@@ -57,7 +57,10 @@ std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where);
 void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
                   int column_step);
 
-// The rows of an operand of e4m3, K-major.
+// The rows of an operand of e4m3, K-major; negated if it is to be.
 void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows);
+
+// One of them from its bytes, which it changes.
+void read_row(e4m3_group *row, std::uint8_t *bytes, bool negated);
 
 } // namespace emulator

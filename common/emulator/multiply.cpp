@@ -1,9 +1,14 @@
 #include "emulator/multiply.h"
 
+#include "emulator/half.h"
+
 #include <algorithm>
 #include <iterator>
 
 namespace emulator {
+
+float float_of_e4m3(std::uint8_t e4m3) { return e4m3_to_float(e4m3); }
+std::uint8_t e4m3_of_float(float value) { return e4m3_from_float(value); }
 
 namespace {
 

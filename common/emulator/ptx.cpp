@@ -508,15 +508,15 @@ void check_contiguous(bool is_contiguous, Site where) {
 
 } // namespace
 
-WgmmaForm wgmma_form(int n, bool fp16, bool accumulate, int scale_a, int scale_b, int trans_a,
+WgmmaForm wgmma_form(WgmmaForm form, int n, bool accumulate, int scale_a, int scale_b, int trans_a,
                      int trans_b, Site where) {
-    return {n,
-            accumulate,
-            fp16,
-            is_negated(scale_a, where),
-            is_negated(scale_b, where),
-            trans_a != 0,
-            trans_b != 0};
+    form.n = n;
+    form.accumulate = accumulate;
+    form.negate_a = is_negated(scale_a, where);
+    form.negate_b = is_negated(scale_b, where);
+    form.transposed_a = trans_a != 0;
+    form.transposed_b = trans_b != 0;
+    return form;
 }
 
 void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,

@@ -392,23 +392,23 @@ inline void wgmma_commit(EMULATOR_SITE) { emulator::wgmma_commit(where); }
 inline void wgmma_wait(int pending, EMULATOR_SITE) { emulator::wgmma_wait(pending, where); }
 
 // wgmma.mma_async with A in shared memory, or in registers, and the accumulators one by one.
-// scale: 1 or -1.
+// scale: 1 or -1. `form` says the operands' type.
 void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
            Site where);
 void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const std::uint32_t *a,
            std::uint64_t b, Site where);
-WgmmaForm wgmma_form(int n, bool fp16, bool accumulate, int scale_a, int scale_b, int trans_a,
+WgmmaForm wgmma_form(WgmmaForm form, int n, bool accumulate, int scale_a, int scale_b, int trans_a,
                      int trans_b, Site where);
-template <int N, bool FP16, typename A, typename... Accumulators>
-EMULATOR_INLINE void wgmma(Site where, A a, std::uint64_t b, bool accumulate, int scale_a,
-                           int scale_b, int trans_a, int trans_b, float &first,
+template <int N, typename A, typename... Accumulators>
+EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, A a, std::uint64_t b, bool accumulate,
+                           int scale_a, int scale_b, int trans_a, int trans_b, float &first,
                            Accumulators &...others) {
     static_assert(sizeof...(others) + 1 == N / 2, "wgmma has n / 2 accumulators");
     const float *next = &first;
     bool is_contiguous = true;
     ((is_contiguous &= &others == ++next), ...);
     wgmma(&first, is_contiguous,
-          wgmma_form(N, FP16, accumulate, scale_a, scale_b, trans_a, trans_b, where), a, b, where);
+          wgmma_form(form, N, accumulate, scale_a, scale_b, trans_a, trans_b, where), a, b, where);
 }
 
 } // namespace emulator::ptx

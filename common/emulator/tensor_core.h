@@ -17,9 +17,9 @@ struct Thread;
 void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where);
 
 // The other forms: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
-// e4m3.h. The operands of 16 bits may be MN-major (transposed) and negated; A may be in registers,
-// four of two numbers each, of which none may change until the wgmma is complete (that they don't
-// is not checked: the values are taken now).
+// e4m3.h. Operands may be negated, those of 16 bits also MN-major (transposed); A may be in four
+// registers, of which none may change until the wgmma is complete (that they don't is not checked:
+// the values are taken now).
 struct WgmmaForm {
     int n = 0;
     bool accumulate = false, fp16 = false;

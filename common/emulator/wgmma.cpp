@@ -1,5 +1,6 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
+#include "emulator/copy.h"
 #include "emulator/counts.h"
 #include "emulator/half.h"
 #include "emulator/machine.h"
@@ -85,20 +86,31 @@ MatrixOperand b_of(const Cta &cta, const WgmmaArguments &wgmma, Site where) {
                           {'B', wgmma.n, wgmma.transposed_b, wgmma.fp16, wgmma.negate_b}, where);
 }
 
-// A from registers, to values[row][k]: a thread holds rows 16 (t / 32) + (t % 32) / 4 and that plus
-// 8, columns 2 (t % 4) and the next, and those plus 8. (PTX ISA: wgmma, Register Fragments.)
-void read_registers(const Wgmma &wgmma, float *values) {
+// A from registers, to rows of 32 bytes: a thread holds rows 16 (t / 32) + (t % 32) / 4 and that
+// plus 8, bytes 4 (t % 4) to that plus 3, and those plus 16. (PTX ISA: wgmma, Register Fragments.)
+void gather_registers(const Wgmma &wgmma, void *rows) {
     for (int thread = 0; thread < WARPGROUP_LANES; ++thread)
         for (int i = 0; i < 4; ++i) {
-            const std::uint32_t pair = wgmma.a_registers[std::size_t(thread * 4 + i)];
             const int row = thread / WARP_LANES * 16 + thread % WARP_LANES / 4 + i % 2 * 8;
-            float *to = values + row * MMA_K + thread % 4 * 2 + i / 2 * 8;
-            for (int half = 0; half < 2; ++half) {
-                const std::uint16_t bits = std::uint16_t(pair >> 16 * half);
-                const float value = wgmma.fp16 ? float_of_half(bits) : float_of_bf16(bits);
-                to[half] = wgmma.negate_a ? -value : value;
-            }
+            copy_bytes(static_cast<char *>(rows) + row * 32 + thread % 4 * 4 + i / 2 * 16,
+                       &wgmma.a_registers[std::size_t(thread * 4 + i)], 4);
         }
+}
+
+void read_registers(const Wgmma &wgmma, float *values) {
+    static std::uint16_t bits[WGMMA_M * MMA_K];
+    gather_registers(wgmma, bits);
+    for (int i = 0; i < WGMMA_M * MMA_K; ++i) {
+        const float value = wgmma.fp16 ? float_of_half(bits[i]) : float_of_bf16(bits[i]);
+        values[i] = wgmma.negate_a ? -value : value;
+    }
+}
+
+void read_registers(const Wgmma &wgmma, e4m3_group *rows) {
+    static std::uint8_t bytes[WGMMA_M][E4M3_K];
+    gather_registers(wgmma, bytes);
+    for (int row = 0; row < WGMMA_M; ++row)
+        read_row(&rows[row], bytes[row], wgmma.negate_a);
 }
 
 Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
@@ -136,7 +148,10 @@ MatrixOperand unchanged_b(Cta &cta, const Wgmma &slot) {
 
 void multiply_e4m3(Cta &cta, Wgmma &slot) {
     static e4m3_group a[WGMMA_M], b[WGMMA_LARGEST_N];
-    read_operand(cta, unchanged_a(cta, slot), a);
+    if (slot.a_in_registers)
+        read_registers(slot, a);
+    else
+        read_operand(cta, unchanged_a(cta, slot), a);
     read_operand(cta, unchanged_b(cta, slot), b);
     multiply_fragments(slot.acc, slot.n, slot.accumulate, a, b);
 }

@@ -2,7 +2,10 @@
 // the emulator do, in the forms that they do it in.
 #include "launches.h"
 
+#include "emulator/e4m3.h"
+
 #include <cuda.h>
+#include <cuda_fp8.h>
 
 using Words = std::vector<unsigned>;
 
@@ -512,8 +515,8 @@ std::string matrices() {
 
 // ---------------------------------------------------------------------------- wgmma
 
-// How an operand of 64 (M or N) by 16 (K) lies in shared memory: the swizzle's mode as in
-// CUtensorMapSwizzle, and which dimension is contiguous. (PTX ISA: wgmma, Canonical Layouts.)
+// How an operand of 64 (M or N) by 16 (K) 16-bit elements lies in shared memory: the swizzle's mode
+// as in CUtensorMapSwizzle, and which dimension is contiguous. (PTX ISA: wgmma, Canonical Layouts.)
 struct Layout {
     int swizzle;
     bool mn_major;
@@ -547,21 +550,24 @@ struct Layout {
     }
 };
 
-constexpr int a_value(int m, int k) { return (m * 3 + k * 5) % 11 - 5; }
-constexpr int b_value(int n, int k) { return (n * 7 + k * 2) % 13 - 6; }
-
-template <bool FP16>
-__device__ unsigned short bits_of(int value) {
-    return FP16 ? emulator::half_of_float(float(value)) : emulator::bf16_of_float(float(value));
+// Sums of their products are exact in fp32. With e4m3 operands, wgmma cuts bits off.
+constexpr float a_value(int m, int k) {
+    return float((m * 3 + k * 5) % 11 - 5) * (k % 4 == 0 ? 64.0f : 0x1p-6f);
 }
+constexpr float b_value(int n, int k) { return float((n * 7 + k * 2) % 13 - 6); }
+
+template <typename T>
+constexpr bool IS_E4M3 = std::is_same_v<T, __nv_fp8_e4m3>;
+template <typename T>
+constexpr int K_OF = 32 / sizeof(T); // of one wgmma
 
 #define NAMES                                                                                      \
     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "  \
     "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
 
-template <bool FP16, int TRANS_A, int TRANS_B>
+template <typename T, int TRANS_A, int TRANS_B>
 __device__ void multiply(float (&d)[32], uint64_t a, uint64_t b, int accumulate) {
-    if (FP16)
+    if (std::is_same_v<T, __half>)
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
                      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " NAMES
                      "%32, %33, p, %35, -1, %36, %37;\n}"
@@ -572,6 +578,16 @@ __device__ void multiply(float (&d)[32], uint64_t a, uint64_t b, int accumulate)
                        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
                        "+f"(d[30]), "+f"(d[31])
                      : "l"(a), "l"(b), "r"(accumulate), "n"(-1), "n"(TRANS_A), "n"(TRANS_B));
+    else if (IS_E4M3<T>)
+        asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 " NAMES
+                     "%32, %33, %34, 1, %35;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                       "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+                       "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+                       "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
+                       "+f"(d[30]), "+f"(d[31])
+                     : "l"(a), "l"(b), "r"(accumulate), "n"(-1));
     else
         asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " NAMES
                      "%32, %33, %34, %35, 1, %36, %37;"
@@ -584,31 +600,42 @@ __device__ void multiply(float (&d)[32], uint64_t a, uint64_t b, int accumulate)
                      : "l"(a), "l"(b), "r"(accumulate), "n"(1), "n"(TRANS_A), "n"(TRANS_B));
 }
 
-template <int TRANS_B>
+template <typename T, int TRANS_B>
 __device__ void multiply_registers(float (&d)[32], const unsigned (&a)[4], uint64_t b) {
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " NAMES
-                 "{%32, %33, %34, %35}, %36, p, 1, -1, %37; }"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
-                   "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-                   "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
-                   "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-                   "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-                   "+f"(d[30]), "+f"(d[31])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(TRANS_B));
+    if (IS_E4M3<T>)
+        asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
+                     "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 " NAMES
+                     "{%32, %33, %34, %35}, %36, p, -1, 1; }"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                       "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+                       "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+                       "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
+                       "+f"(d[30]), "+f"(d[31])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    else
+        asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
+                     "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " NAMES
+                     "{%32, %33, %34, %35}, %36, p, 1, -1, %37; }"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                       "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
+                       "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+                       "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
+                       "+f"(d[30]), "+f"(d[31])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(TRANS_B));
 }
 
-// D = A B, then twice that; with A from registers, minus once more.
-template <bool FP16, int TRANS_A, int TRANS_B, bool REGISTERS>
+// D = A B + A B; with REGISTERS D = A B + A B - A B. With e4m3 each A B is subtracted.
+template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS>
 __global__ void warpgroup_product(float *out, Layout layout_a, Layout layout_b) {
     unsigned char *memory = static_cast<unsigned char *>(DYNAMIC);
     unsigned char *other = memory + 8192;
-    for (int i = threadIdx.x; i < 64 * 16; i += 128) {
-        const int mn = i / 16, k = i % 16;
-        *reinterpret_cast<unsigned short *>(memory + layout_a.place(mn, k)) =
-            bits_of<FP16>(a_value(mn, k));
-        *reinterpret_cast<unsigned short *>(other + layout_b.place(mn, k)) =
-            bits_of<FP16>(b_value(mn, k));
+    for (int i = threadIdx.x; i < 64 * K_OF<T>; i += 128) {
+        const int mn = i / K_OF<T>, k = i % K_OF<T>, byte = k * sizeof(T);
+        *reinterpret_cast<T *>(memory + layout_a.place(mn, byte / 2) + byte % 2) =
+            T(a_value(mn, k));
+        *reinterpret_cast<T *>(other + layout_b.place(mn, byte / 2) + byte % 2) = T(b_value(mn, k));
     }
     asm volatile("fence.proxy.async;" ::: "memory");
     __syncthreads();
@@ -617,42 +644,61 @@ __global__ void warpgroup_product(float *out, Layout layout_a, Layout layout_b) 
     for (int i = 0; i < 32; ++i)
         d[i] = 1000;
     const int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+    constexpr int EACH = 4 / sizeof(T);
+    T fragment[4 * EACH];
+    for (int i = 0; i < 4 * EACH; ++i)
+        fragment[i] = T(a_value(row + i / EACH % 2 * 8,
+                                int(threadIdx.x) % 4 * EACH + i / EACH / 2 * 4 * EACH + i % EACH));
     unsigned registers[4];
-    for (int i = 0; i < 4; ++i)
-        registers[i] = bits_of<FP16>(a_value(row + i % 2 * 8, column + i / 2 * 8)) |
-                       unsigned(bits_of<FP16>(a_value(row + i % 2 * 8, column + i / 2 * 8 + 1)))
-                           << 16;
+    memcpy(registers, fragment, sizeof registers);
     asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
-    multiply<FP16, TRANS_A, TRANS_B>(d, a, b, 0);
-    multiply<FP16, TRANS_A, TRANS_B>(d, a, b, 1);
+    multiply<T, TRANS_A, TRANS_B>(d, a, b, 0);
+    multiply<T, TRANS_A, TRANS_B>(d, a, b, 1);
     if (REGISTERS)
-        multiply_registers<TRANS_B>(d, registers, b);
+        multiply_registers<T, TRANS_B>(d, registers, b);
     asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(0) : "memory");
     for (int i = 0; i < 32; ++i)
         out[(row + i % 4 / 2 * 8) * 64 + i / 4 * 8 + column + i % 2] = d[i];
 }
 
-template <bool FP16, int TRANS_A, int TRANS_B, bool REGISTERS>
+// The sum after one wgmma, which adds sign * A B.
+template <typename T>
+float multiply_add(int m, int n, float sum, float sign) {
+    uint8_t bits[2][E4M3_K] = {};
+    float exact = sum;
+    for (int k = 0; k < K_OF<T>; ++k) {
+        bits[0][k] = __nv_cvt_float_to_fp8(a_value(m, k), __NV_SATFINITE, __NV_E4M3);
+        bits[1][k] = __nv_fp8_e4m3(sign * float(__nv_fp8_e4m3(b_value(n, k)))).__x;
+        exact += sign * a_value(m, k) * b_value(n, k);
+    }
+    e4m3_group a, b;
+    e4m3_read(&a, bits[0]);
+    e4m3_read(&b, bits[1]);
+    return IS_E4M3<T> ? e4m3_multiply_add(&a, &b, sum) : exact;
+}
+
+template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS>
 std::string wgmma_of(Layout a, Layout b) {
-    const auto kernel = warpgroup_product<FP16, TRANS_A, TRANS_B, REGISTERS>;
+    const auto kernel = warpgroup_product<T, TRANS_A, TRANS_B, REGISTERS>;
     const std::string why =
         differs(run_on<float>(64 * 64, kernel, {1, 128, 1, 16384}, a, b), [](size_t i) {
             float sum = 0;
-            for (int k = 0; k < 16; ++k)
-                sum += float(a_value(int(i) / 64, k) * b_value(int(i) % 64, k));
-            return sum * (REGISTERS ? 1 : 2);
+            for (int wgmma = 0; wgmma < (REGISTERS ? 3 : 2); ++wgmma)
+                sum = multiply_add<T>(int(i) / 64, int(i) % 64, sum,
+                                      IS_E4M3<T> || wgmma == 2 ? -1 : 1);
+            return sum;
         });
     return why.empty() ? why
                        : "swizzles " + std::to_string(a.swizzle) + ", " +
                              std::to_string(b.swizzle) + ": " + why;
 }
 
-template <bool FP16, int TRANS_A, int TRANS_B, bool REGISTERS = false>
+template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS = false>
 std::string wgmmas() {
     for (int a = 0; a < 4; ++a) {
         const std::string why =
-            wgmma_of<FP16, TRANS_A, TRANS_B, REGISTERS>({a, TRANS_A != 0}, {3 - a, TRANS_B != 0});
+            wgmma_of<T, TRANS_A, TRANS_B, REGISTERS>({a, TRANS_A != 0}, {3 - a, TRANS_B != 0});
         if (!why.empty())
             return why;
     }
@@ -694,12 +740,14 @@ const TestCase CASES[] = {
     {"mma_bf16", mma_bf16},
     {"mma_fp16", mma_fp16},
     {"matrices", matrices},
-    {"wgmma_k_k", wgmmas<false, 0, 0>},
-    {"wgmma_k_mn", wgmmas<false, 0, 1>},
-    {"wgmma_mn_k", wgmmas<true, 1, 0>},
-    {"wgmma_mn_mn", wgmmas<false, 1, 1>},
-    {"wgmma_registers", wgmmas<false, 0, 0, true>},
-    {"wgmma_registers_mn", wgmmas<false, 0, 1, true>},
+    {"wgmma_k_k", wgmmas<__nv_bfloat16, 0, 0>},
+    {"wgmma_k_mn", wgmmas<__nv_bfloat16, 0, 1>},
+    {"wgmma_mn_k", wgmmas<__half, 1, 0>},
+    {"wgmma_mn_mn", wgmmas<__nv_bfloat16, 1, 1>},
+    {"wgmma_registers", wgmmas<__nv_bfloat16, 0, 0, true>},
+    {"wgmma_registers_mn", wgmmas<__nv_bfloat16, 0, 1, true>},
+    {"wgmma_e4m3", wgmmas<__nv_fp8_e4m3, 0, 0>},
+    {"wgmma_e4m3_registers", wgmmas<__nv_fp8_e4m3, 0, 0, true>},
     {"others", others},
 };
 

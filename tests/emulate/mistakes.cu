@@ -110,13 +110,21 @@ __device__ uint64_t descriptor(unsigned address) {
     return (address & 0x3ffff) >> 4 | uint64_t(64) << 32 | uint64_t(1) << 62;
 }
 
+template <bool E4M3 = false>
 __device__ void multiply(float (&d)[8], uint64_t a, uint64_t b) {
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16\n"
-                 "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, 1, 1, 0, 0; }"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
-                   "+f"(d[6]), "+f"(d[7])
-                 : "l"(a), "l"(b));
+    if (E4M3)
+        asm volatile("wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e4m3\n"
+                     "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, 1, 1, 1;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                       "+f"(d[6]), "+f"(d[7])
+                     : "l"(a), "l"(b));
+    else
+        asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0;\n"
+                     "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16\n"
+                     "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, p, 1, 1, 0, 0; }"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
+                       "+f"(d[6]), "+f"(d[7])
+                     : "l"(a), "l"(b));
 }
 
 #define FENCE() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
@@ -126,7 +134,7 @@ __device__ void multiply(float (&d)[8], uint64_t a, uint64_t b) {
 
 enum Missing { ACC_FENCE, PROXY_FENCE, COMMIT_GROUP, WHOLE_WAIT, EARLY_READ, EARLY_WRITE };
 
-template <Missing MISSING>
+template <Missing MISSING, bool E4M3 = false>
 __device__ void product(unsigned *out) {
     unsigned short *tile = static_cast<unsigned short *>(DYNAMIC);
     for (int i = threadIdx.x; i < TILE / 2; i += 128)
@@ -137,7 +145,7 @@ __device__ void product(unsigned *out) {
     float d[8] = {};
     if (MISSING != ACC_FENCE)
         FENCE();
-    multiply(d, descriptor(SHARED(tile)), descriptor(SHARED(tile)));
+    multiply<E4M3>(d, descriptor(SHARED(tile)), descriptor(SHARED(tile)));
     if (MISSING != COMMIT_GROUP)
         COMMIT();
     if (MISSING == EARLY_READ)
@@ -169,6 +177,23 @@ __global__ void read_before_the_wait(unsigned *out) { product<EARLY_READ>(out); 
 
 // report: hazard: [AB] of a wgmma was overwritten
 __global__ void written_before_the_wait(unsigned *out) { product<EARLY_WRITE>(out); }
+
+// report: hazard: wgmma without wgmma_fence
+__global__ void no_wgmma_fence_e4m3(unsigned *out) { product<ACC_FENCE, true>(out); }
+
+// report: hazard: wgmma \(its A\) reads bytes that a thread wrote and never fenced
+__global__ void no_proxy_fence_e4m3(unsigned *out) { product<PROXY_FENCE, true>(out); }
+
+// report: hazard: [AB] of a wgmma was overwritten
+__global__ void written_before_the_wait_e4m3(unsigned *out) { product<EARLY_WRITE, true>(out); }
+
+// report: misuse: wgmma: the descriptor of B, .*its 32 bytes of K are not in the first row
+__global__ void past_the_row_e4m3(unsigned *) {
+    float d[8] = {};
+    FENCE();
+    const uint64_t a = descriptor(SHARED(DYNAMIC));
+    multiply<true>(d, a, a + 112 / 16);
+}
 
 // report: misuse: wgmma: the descriptor of A, .*base offset
 __global__ void with_a_base_offset(unsigned *) {
@@ -318,6 +343,10 @@ const TestCase CASES[] = {
     PLAIN(no_wait, 128),
     PLAIN(read_before_the_wait, 128),
     PLAIN(written_before_the_wait, 128),
+    PLAIN(no_wgmma_fence_e4m3, 128),
+    PLAIN(no_proxy_fence_e4m3, 128),
+    PLAIN(written_before_the_wait_e4m3, 128),
+    PLAIN(past_the_row_e4m3, 128),
     PLAIN(with_a_base_offset, 128),
     WITH_MAP(no_fence_of_the_barrier),
     WITH_MAP(too_few_bytes),
