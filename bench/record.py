@@ -144,8 +144,7 @@ RUNS = (
     Run(
         "f-rivals",
         "other people's kernels with block scales beside our own",
-        f"{WITH_RIVALS} --steps {','.join([*SCALED, *RIVALS_OF_FP8])}"
-        f" --sizes {IN_BLOCKS}",
+        f"{WITH_RIVALS} --steps {','.join([*SCALED, *RIVALS_OF_FP8])} --sizes {IN_BLOCKS}",
         missing="" if RIVALS_OF_FP8 else "make rivals",
     ),
     Run(

@@ -708,6 +708,35 @@ EXERCISES = {
             "The first k-tile's products replace what the sums held.",
         ),
     ),
+    "f07": (
+        Find(
+            "easy",
+            "groups-of-all-columns",
+            "Some tiles of D are missing.",
+            "A group has rows of tiles. What does make_order call tiles_m?",
+        ),
+        Fill(
+            "medium",
+            ("load_tile",),
+            "The producer, one thread: load the k-tiles of A, of B, and of their scales.",
+            "B's scales come in runs of RUN k-tiles, one row for each block of the tile.",
+        ),
+    ),
+    "f08": (
+        Find(
+            "easy",
+            "kernel-of-the-other-width",
+            "It asks for too little shared memory, whichever tile it takes.",
+            "What depends on the width, and is it the same width for all?",
+        ),
+        Predict(
+            "medium",
+            "How many wgmmas does f08 execute for 256 x 1584 x 256 on the emulator's 4 SMs?",
+            f"--m 256 --n 1584 --k 256 {PLAIN}",
+            WGMMAS,
+            "Which width has fewer columns for each SM? A wgmma multiplies all of its tile's columns.",
+        ),
+    ),
     "a01": (
         Find(
             "easy",
