@@ -253,7 +253,7 @@ CHANGED_ON = "2026-11-22T13"
 EARLY_ONLY = frozenset(("v17", "v18"))
 EARLY_ONLY_UNTIL = "2026-11-22T18"
 # No ladder of its whole track on the home GPU has these yet: a run of all rungs may lack them.
-NOT_MEASURED = frozenset(("f03",))
+NOT_MEASURED = frozenset()
 
 
 def whole_track(steps=ROOT / "steps", track="v"):
