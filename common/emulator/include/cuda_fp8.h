@@ -11,10 +11,12 @@ using __nv_fp8_storage_t = unsigned char;
 enum __nv_saturation_t { __NV_SATFINITE = 1 };
 enum __nv_fp8_interpretation_t { __NV_E4M3 };
 
+// The nearest e4m3, ties to even; past 448, 448.
 inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float value, __nv_saturation_t,
                                                 __nv_fp8_interpretation_t) {
     return emulator::e4m3_of_float(value);
 }
+// The same, rounded once.
 inline __nv_fp8_storage_t __nv_cvt_double_to_fp8(double value, __nv_saturation_t,
                                                  __nv_fp8_interpretation_t) {
     return emulator::e4m3_of_float(emulator::narrow_for_rounding(value));
