@@ -21,6 +21,7 @@ from plots import ideas
 from plots.draw import (
     any_shape,
     energy,
+    fp8,
     power,
     records,
     ring,
@@ -34,7 +35,7 @@ from plots.draw import (
 )
 
 PICTURES = (tracks.Ladder, share_and_clock, roofline, sizes, sustained)
-PICTURES += (any_shape, tracks.Shapes("a"), tracks.Shapes("t"), energy, power)
+PICTURES += (any_shape, tracks.Shapes("a"), tracks.Shapes("t"), fp8, energy, power)
 
 
 def draw(pyplot, picture, runs, folder):

@@ -86,6 +86,7 @@ def test_recorded(_):
         "roofline": [s["step"] for s in counters["steps"] if "-" not in s["step"]],
         "ladder-a": track("a", 2),
         "ladder-t": track("t", 2),
+        "fp8": ["f03", "f07"],
         "sizes": ["8192"],
         "sustained": ["cuBLAS"],
         "any-shape": [],
