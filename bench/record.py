@@ -61,8 +61,9 @@ RIVALS_OF_FP8 = [name for name in RIVALS if name[0] == "f"]
 RIVALS = [name for name in RIVALS if name[0] != "f"]
 WITH_RIVALS = f"--build build --build build/rivals {BURST}"
 
-SCALED = ["f04", "f05", "f06", "f07"]  # in blocks, as rivals do
-FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f0[4567]-*.patch"))
+SCALED = ["f04", "f05", "f06", "f07"]  # the rungs with block scales that are timed beside rivals
+FP8_TRIED = sorted(path.stem for path in (BENCH / "variants").glob("f*.patch"))
+FP8_TRIED = [name for name in FP8_TRIED if recorded.rung_of(name) in SCALED]
 FP8_TRIED = ",".join([*SCALED, *FP8_TRIED])
 
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.

@@ -711,7 +711,7 @@ EXERCISES = {
     "f07": (
         Find(
             "easy",
-            "groups-of-all-columns",
+            "tiles-counted-the-other-way-round",
             "Some tiles of D are missing.",
             "A group has rows of tiles. What does make_order call tiles_m?",
         ),
@@ -726,7 +726,7 @@ EXERCISES = {
         Find(
             "easy",
             "kernel-of-the-other-width",
-            "It asks for too little shared memory, whichever tile it takes.",
+            "Where the narrow tile is taken, the kernel gets too little shared memory.",
             "What depends on the width, and is it the same width for all?",
         ),
         Predict(

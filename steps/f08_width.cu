@@ -1,9 +1,9 @@
 // f08, from f01: a width that fills the waves.
 //
 // 4096 x 7168 is 576 of f01's tiles: five waves of 132 SMs, and the last is a third full. In tiles
-// of 176 columns it is 656, five waves that are full. Here the width is a parameter of the kernel,
-// and the host takes the one of two for which waves times columns are fewest. Expected: 7 % over
-// f01 at 4096 x 7168 x 16384, and no change at 8192^3, where it takes f01's width.
+// of 176 columns it is 656, five waves that are all but full. Here the width is a parameter of the
+// kernel, and the host takes the one of two for which waves times columns are fewest. Expected: 7 %
+// over f01 at 4096 x 7168 x 16384, and no change at 8192^3, where it takes f01's width.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"

@@ -10,13 +10,14 @@ from plots.draw.records import Missing, alike
 NAME = "fp8"
 SHAPES = ((4096, 7168, 16384), (4096, 4096, 7168), (4096, 24576, 1536))
 RATIO = "ratio_to_cublaslt"
-APART = "f01, f02 and f08 have one scale for each matrix: another problem."
+UNSCALED = ("f01", "f02", "f08")
+APART = f"{', '.join(UNSCALED)} have one scale for each matrix: another problem."
 OURS, THEIRS = {"color": style.SKY, "label": "rung"}, {**style.HATCHED, "label": "DeepGEMM"}
 
 
 def find(records):
     """{shape: {name: (ladder, ratio)}}: each rung with block scales, and each rival, from the newest
-    run on one kind of GPU that has it beside the best cuBLASLt. The rungs begin with f03."""
+    run on one kind of GPU that has it beside the best cuBLASLt."""
     newest = {shape: {} for shape in SHAPES}
     ladders = [run for run in records.runs if run["kind"] == "ladder"]
     ladders = [run for run in ladders if recorded.tracks(run) == {"f"} and records.home.has(run)]
@@ -25,12 +26,14 @@ def find(records):
         at = newest.get(recorded.shape_of(ladder))
         for rung in recorded.measured(ladder) if at is not None else ():
             name, ratio = rung["step"], rung["timing"].get(RATIO)
-            ours = recorded.rung_of(name) == name and "f03" <= name <= "f07"
-            if ratio and (ours or recorded.is_rival(name)):
+            scaled = name not in UNSCALED and not recorded.is_variant(name)
+            if ratio and scaled:
                 at[name] = ladder, ratio
     if not all(newest.values()):
         command = "python3 -m bench.record --only f-rivals"
-        raise Missing(f"no burst runs of f03 to f07 at {len(SHAPES)} shapes ({command})")
+        raise Missing(
+            f"no burst runs of rungs with block scales at {len(SHAPES)} shapes ({command})"
+        )
     return newest
 
 
