@@ -101,9 +101,14 @@ typedef struct step {
     int (*explain)(const problem *problem);
 
     /* Makes what a launch needs (tensor maps, attributes, schedules); never timed. *state is NULL
-     * before, and may stay so. */
+     * before, and may stay so. What it uploads or clears is ordered before all launches on
+     * problem->stream, of whatever kind that stream is; another stream has to wait for it. */
     int (*prepare)(const problem *problem, void **state);
-    /* Starts the kernel on problem->stream and returns at once. Launched many times per state. */
+    /* Starts the kernel on problem->stream and returns at once. Launched many times per state, but
+     * launches of one state must follow one another, as they do on one stream: kernels may write to
+     * the state (v20, v21, v23 and v24 add up partial sums in it). Products that are to run at the
+     * same time need a state each. After a launch that was aborted or failed, the state holds
+     * anything: release it and prepare another. */
     int (*launch)(const problem *problem, void *state);
     /* Called whenever A and B have new contents, before the next launch; never timed. NULL in all
      * rungs, which read the operands as they are. For programs that need another layout. */

@@ -35,6 +35,8 @@ $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o 
 $(UNIT_GPU): private CFLAGS += $(SANITIZE)
 $(UNIT_GPU): $(ASAN_OBJECTS) $(CU_OBJECTS)
 $(GPU): $(HARNESS)
+# Launches v24, whose main() calls the step_main() of the test.
+$(BUILD)/tests/gpu/test_streams: $(BUILD)/steps/v24.o
 $(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags

@@ -242,7 +242,7 @@ struct State {
 
 // Makes the schedule and the workspace in device memory. If cutting the last wave saves less than
 // it costs, as few CTAs as finish in the same number of waves compute whole tiles.
-static int make_order(State *made, int tiles_m, int tiles_n, int k_tiles) {
+static int make_order(State *made, int tiles_m, int tiles_n, int k_tiles, cudaStream_t stream) {
     const int tiles = tiles_m * tiles_n;
     const int idle = ceil_div(tiles, made->ctas) * made->ctas - tiles; // CTAs in the last wave
     const bool cut = (long long)idle * k_tiles > CUT_COST * made->ctas;
@@ -256,15 +256,17 @@ static int make_order(State *made, int tiles_m, int tiles_n, int k_tiles) {
     made->order = upload_array(work, made->tiles);
     delete[] order;
     delete[] work;
-    return made->order == nullptr || make_zeros(&made->sums, size_t(parts) * CONSUMERS * SUMS) ||
-           make_zeros(&made->arrived, parts * CONSUMERS);
+    return made->order == nullptr ||
+           make_zeros(&made->sums, size_t(parts) * CONSUMERS * SUMS, stream) ||
+           make_zeros(&made->arrived, parts * CONSUMERS, stream);
 }
 
 static int prepare(const problem *p, void **state) {
     State *made = new State{};
     *state = made;
     made->pitch = ceil_div(p->k, ROW_MULTIPLE) * ROW_MULTIPLE;
-    if (made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch))
+    if (made->pitch > p->k &&
+        make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch, p->stream))
         return 1;
     const void *a = made->padded ? made->padded : p->a;
     const void *b = made->padded ? made->padded + size_t(p->m) * made->pitch : p->b;
@@ -277,7 +279,7 @@ static int prepare(const problem *p, void **state) {
         return 1;
     const int tiles_m = ceil_div(p->n, BM);
     const int tiles_n = ceil_div(p->m, BN);
-    return make_order(made, tiles_m, tiles_n, ceil_div(p->k, BK));
+    return make_order(made, tiles_m, tiles_n, ceil_div(p->k, BK), p->stream);
 }
 
 static int launch(const problem *p, void *state) {

@@ -473,7 +473,7 @@ static int explain(const problem *p) {
 // Makes the schedule and the workspace of parts in device memory: as in v18, but of clusters if
 // there are any, and with a last wave that is cut if the plan says so.
 static int make_order(State *made, int tiles_m, int tiles_n, int group, int workers, bool hints,
-                      bool cut) {
+                      bool cut, cudaStream_t stream) {
     Work *work = &made->work;
     const int tiles = tiles_m * tiles_n;
     scheduled_tile *order = new scheduled_tile[tiles];
@@ -491,8 +491,9 @@ static int make_order(State *made, int tiles_m, int tiles_n, int group, int work
     delete[] order;
     delete[] parts;
     if (made->order == nullptr ||
-        make_zeros(&work->sums, size_t(count) * made->kernel->consumers * made->kernel->sums) ||
-        make_zeros(&work->arrived, count * made->kernel->consumers))
+        make_zeros(&work->sums, size_t(count) * made->kernel->consumers * made->kernel->sums,
+                   stream) ||
+        make_zeros(&work->arrived, count * made->kernel->consumers, stream))
         return 1;
     return 0;
 }
@@ -534,7 +535,8 @@ static int prepare(const problem *p, void **state) {
     made->work.n = p->n;
     made->ctas = plan.workers * tile_cluster(&kernel->tile);
     const bool fits_l2 = (double(p->m) + p->n) * p->k * sizeof(bf16) <= gpu.l2_bytes;
-    if ((made->pitch > p->k && make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch)) ||
+    if ((made->pitch > p->k &&
+         make_zeros(&made->padded, (size_t(p->m) + p->n) * made->pitch, p->stream)) ||
         make_maps(made, p, fits_l2) || allow_dynamic_smem(kernel->run, kernel->smem))
         return 1;
     const int tiles_m = ceil_div(p->m, tile_step_m(&kernel->tile)); // of tiles or clusters, in D
@@ -545,7 +547,7 @@ static int prepare(const problem *p, void **state) {
     // Of a single wave nothing is read again by the next, but its CTAs share rows.
     const bool hints = !fits_l2 && plan.tiles > plan.workers;
     return make_order(made, swapped ? tiles_n : tiles_m, swapped ? tiles_m : tiles_n, group,
-                      plan.workers, hints, plan.form == TILE_CUT);
+                      plan.workers, hints, plan.form == TILE_CUT, p->stream);
 }
 
 static int launch(const problem *p, void *state) {

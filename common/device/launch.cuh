@@ -193,31 +193,44 @@ int launch_early(bool early, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
 }
 
 // Copies `count` elements to new device memory and returns its address, or nullptr after printing
-// one line. Free it with release_array.
+// one line. When it returns, the copy has arrived, so launches on any stream may read it. That is
+// why it doesn't use cudaMemcpy: of pageable memory that may return early, and only launches on
+// blocking streams would wait for it. It waits for this copy alone, on a stream of its own. Free
+// the memory with release_array. (CUDA Runtime API: API synchronization behavior.)
 template <typename T>
 T *upload_array(const T *elements, size_t count) {
     const size_t bytes = count * sizeof(T);
     T *uploaded = nullptr;
+    cudaStream_t stream = nullptr;
     if (launch_check(cudaMalloc(&uploaded, bytes), "allocating device memory, bytes",
                      (long long)bytes))
         return nullptr;
-    if (launch_check(cudaMemcpy(uploaded, elements, bytes, cudaMemcpyHostToDevice),
-                     "copying to the device, bytes", (long long)bytes) == 0)
+    const int failed =
+        launch_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                     "making a stream for an upload") ||
+        launch_check(cudaMemcpyAsync(uploaded, elements, bytes, cudaMemcpyHostToDevice, stream),
+                     "copying to the device, bytes", (long long)bytes) ||
+        launch_check(cudaStreamSynchronize(stream), "waiting for a copy to the device, bytes",
+                     (long long)bytes);
+    if (stream != nullptr)
+        cudaStreamDestroy(stream);
+    if (!failed)
         return uploaded;
     cudaFree(uploaded);
     return nullptr;
 }
 
-// Allocates `count` zeroed elements of device memory; none: *zeros is nullptr. Free them with
-// release_array.
+// Allocates `count` zeroed elements of device memory; none: *zeros is nullptr. They are zero for
+// what is enqueued on `stream` from now on, of whatever kind it is: cudaMemset would clear them on
+// the legacy stream, for which a non-blocking stream doesn't wait. Free them with release_array.
 template <typename T>
-int make_zeros(T **zeros, size_t count) {
+int make_zeros(T **zeros, size_t count, cudaStream_t stream) {
     const size_t bytes = count * sizeof(T);
     *zeros = nullptr;
     return count > 0 && (launch_check(cudaMalloc(zeros, bytes), "allocating device memory, bytes",
                                       (long long)bytes) ||
-                         launch_check(cudaMemset(*zeros, 0, bytes), "zeroing device memory, bytes",
-                                      (long long)bytes));
+                         launch_check(cudaMemsetAsync(*zeros, 0, bytes, stream),
+                                      "zeroing device memory, bytes", (long long)bytes));
 }
 
 // Frees what upload_array or make_zeros allocated; nullptr is nothing to free.

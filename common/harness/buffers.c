@@ -12,6 +12,18 @@ void *device_memory(size_t bytes, const char *what) {
     return memory;
 }
 
+/* Copies and fills on the legacy stream may return early, and a non-blocking stream does not wait
+ * for them. (CUDA Runtime API: API synchronization behavior.) */
+static void finish(const char *what) {
+    cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "waiting for %s", what);
+}
+
+void device_upload(void *to, const void *from, size_t bytes) {
+    cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice),
+               "copying %zu bytes to the device", bytes);
+    finish("a copy to the device");
+}
+
 size_t buffer_footprint(size_t bytes) { return bytes + 2 * (size_t)GUARD_BYTES + BUFFER_ALIGNMENT; }
 
 buffer buffer_create(size_t bytes, bool guarded, const char *what) {
@@ -25,6 +37,7 @@ buffer buffer_create(size_t bytes, bool guarded, const char *what) {
                    "writing the guard before %s", what);
         cuda_check(cudaMemset(result.payload + bytes, GUARD_BYTE, GUARD_BYTES),
                    "writing the guard after %s", what);
+        finish("the guards");
     }
     return result;
 }
@@ -37,8 +50,7 @@ void buffer_poison(const buffer *buffer, struct CUstream_st *stream) {
 }
 
 void buffer_upload(const buffer *buffer, const void *from, size_t bytes) {
-    cuda_check(cudaMemcpy(buffer->payload, from, bytes, cudaMemcpyHostToDevice),
-               "copying %zu bytes to the device", bytes);
+    device_upload(buffer->payload, from, bytes);
 }
 
 void buffer_download(const buffer *buffer, void *to, size_t bytes) {

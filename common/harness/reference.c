@@ -37,8 +37,7 @@ static uint64_t *upload_positions(size_t rows, size_t columns) {
     uint64_t *positions = allocate(SAMPLE_COUNT, sizeof *positions);
     uint64_t *on_device = device_memory(bytes, "the sample");
     sample_positions((int)rows, (int)columns, positions);
-    cuda_check(cudaMemcpy(on_device, positions, bytes, cudaMemcpyHostToDevice),
-               "copying the sample's positions to the device");
+    device_upload(on_device, positions, bytes);
     free(positions);
     return on_device;
 }

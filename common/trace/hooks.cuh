@@ -25,7 +25,12 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t *config, void (*kernel)(Param
     const uint32_t grid_size[3] = {grid.x, grid.y, grid.z};
     const uint32_t block_size[3] = {block.x, block.y, block.z};
     const trace_control next = trace_next_launch(grid_size, block_size);
-    const cudaError_t status = cudaMemcpyToSymbol(control, &next, sizeof next);
+    // On the launch's stream, after earlier launches, which read the old one; and done before
+    // `next` goes.
+    cudaError_t status = cudaMemcpyToSymbolAsync(control, &next, sizeof next, 0,
+                                                 cudaMemcpyHostToDevice, config->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(config->stream);
     if (status != cudaSuccess)
         return status;
     return cudaLaunchKernelEx(config, kernel, static_cast<Arguments &&>(arguments)...);

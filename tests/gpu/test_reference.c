@@ -393,9 +393,8 @@ static void large_output(void) {
            (double)found.not_finite);
     expect_opinions(&p, CHECK_EXACT, SAMPLE_COUNT);
     const size_t beside_the_sample = p.elements - 3;
-    cuda_check(cudaMemcpy(p.workload.copy[0].d[CONTENDER_OTHER].payload + 2 * beside_the_sample,
-                          nan_bytes, sizeof nan_bytes, cudaMemcpyHostToDevice),
-               "planting a NaN");
+    device_upload(p.workload.copy[0].d[CONTENDER_OTHER].payload + 2 * beside_the_sample, nan_bytes,
+                  sizeof nan_bytes);
     found = check_d(&p, CHECK_EXACT, CONTENDER_OTHER);
     EXPECT(!verdict_right(&found) && found.not_finite == 1, "%g not finite",
            (double)found.not_finite);

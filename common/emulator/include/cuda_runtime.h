@@ -227,6 +227,11 @@ cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes) {
     return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
 }
 template <typename T>
+cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+    return cudaMemcpyAsync(reinterpret_cast<char *>(&symbol) + offset, from, bytes, kind, stream);
+}
+template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes) {
     return cudaMemcpy(to, &symbol, bytes, cudaMemcpyDeviceToHost);
 }

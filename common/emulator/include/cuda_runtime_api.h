@@ -90,6 +90,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+#define cudaStreamLegacy ((cudaStream_t)0x1)
 
 /* Events: the time between two is that of the CPU. */
 typedef struct CUevent_st *cudaEvent_t;

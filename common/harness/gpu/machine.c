@@ -92,7 +92,9 @@ void device_open(const step *step, int index, device *device) {
     device_check(step, &device->info);
     cuda_check(cudaSetDevice(index), "taking GPU %d", index);
     cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleSpin), "choosing to wait by polling");
-    cuda_check(cudaStreamCreate(&device->stream), "making a stream on GPU %d", index);
+    /* As PyTorch's streams: nothing on the legacy stream is ordered with what runs on it. */
+    cuda_check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking),
+               "making a stream on GPU %d", index);
 }
 
 size_t device_free_bytes(void) {
