@@ -69,6 +69,7 @@ DEVICE void load_tile(SharedStorage &smem, const TensorMap *map_a, const TensorM
 
 // A consumer warp hands a stage back when its wgmmas and its lanes have read it.
 DEVICE void release_stage(SharedStorage &smem, int stage) {
+    fence_proxy_async(); // this lane's reads of scales come before the load that overwrites them
     __syncwarp();
     if (threadIdx.x % WARP_THREADS == 0)
         mbarrier_arrive(&smem.empty[stage]);

@@ -57,9 +57,10 @@ DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int r
                  : "memory");
 }
 
-// Makes the calling thread's earlier ordinary writes to shared memory visible to the async proxy,
-// through which TMA and wgmma read. Every writing thread calls it, then a barrier, then one thread
-// starts the store. (PTX ISA: fence.proxy.async.)
+// Orders the calling thread's earlier ordinary accesses to shared memory before later ones by the
+// async proxy, through which TMA and wgmma access it. Every thread that has written what a TMA
+// store is to read, or has read what a TMA load is to overwrite, calls it; then a barrier or an
+// arrival; then one thread starts the store or the load. (PTX ISA: fence.proxy.async, Async proxy.)
 DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // Starts the store of `tile` to the box at (column, row); what is past the matrix's edge is not
