@@ -382,7 +382,10 @@ def test_heuristics_option(folder):
         result = house.ladder("--heuristics", many, "--passes", "1")
         same([heuristics_asked(command) for command in house.commands()[-2:]], asked)
         same("cublaslt" in house.result() and "heuristics" in house.result(), many != "0")
-    holds(result.stdout, "the best of 1,584 configurations: kernel of number 1")
+    holds(result.stdout, "the best of 1,592 configurations: kernel of number 1")
+    house.add("v01", {"winner": 1, "cut": True})
+    result = house.ladder("--heuristics", "all", "--passes", "1")
+    holds(result.stdout, "the best of 1,592 configurations, not all of which were timed: kernel")
     house.add("v02", {"takes": 2})
     said = house.ladder("--passes", "1", status=1).stderr
     holds(said, "it timed kernel of number 2 beside the rung, not kernel of number 1")

@@ -419,12 +419,14 @@ def tracks(record):
 
 def best_of_cublaslt(ladders):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many; where
-    one tried all, 'the best of 1,584 configurations'."""
+    one tried all, 'the best of 1,592 configurations', the heuristics among them. A list that was
+    cut says so."""
     found = [ladder["heuristics"] for ladder in ladders if "heuristics" in ladder]
     enumerated = any("enumerated" in one for one in found)
-    counts = sorted({one.get("enumerated", 0) or one["returned"] for one in found})
+    counts = sorted({one["returned"] + one.get("enumerated", 0) for one in found})
     words = " to ".join(f"{number:,}" for number in counts[:1] + counts[1:][-1:])
-    return f"the best of {words} {'configurations' if enumerated else 'heuristics'}"
+    cut = ", not all of which were timed" if any(one.get("cut") for one in found) else ""
+    return f"the best of {words} {'configurations' if enumerated else 'heuristics'}{cut}"
 
 
 def spread(values, digits):

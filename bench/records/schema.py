@@ -243,7 +243,12 @@ READ_SOMETIMES = {
     "clock_limits?": nullable({each(LIMITS): number}),
 }
 HEURISTIC = {"number": whole, "name": text, "seconds": positive, "algorithm?": ALGORITHM}
-HEURISTICS = {"asked returned enumerated?": count, "winner": HEURISTIC, "timed": [HEURISTIC, 1]}
+HEURISTICS = {
+    "asked returned enumerated? launched? checked?": count,
+    "cut?": flag,
+    "winner": HEURISTIC,
+    "timed": [HEURISTIC, 1],
+}
 
 
 def program(measure):

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,27 @@ void sleep_seconds(double seconds) {
     const struct timespec time = {(time_t)seconds, (long)(1e9 * fmod(seconds, 1))};
     (void)nanosleep(&time, NULL);
 }
+
+static volatile sig_atomic_t interrupt = 0;
+static struct sigaction before_interrupt;
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupt = 1;
+}
+
+void interrupt_catch(void) {
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    interrupt = 0;
+    if (sigaction(SIGINT, &action, &before_interrupt) != 0) {
+        end_with(STATUS_FAILED, "catching Ctrl-C failed: %s", strerror(errno));
+    }
+}
+
+bool interrupted(void) { return interrupt != 0; }
+
+void interrupt_release(void) { (void)sigaction(SIGINT, &before_interrupt, NULL); }
 
 void progress_begin(progress *progress, const char *what) {
     progress->what = what;

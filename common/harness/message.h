@@ -46,6 +46,12 @@ double monotonic_seconds(void);
 /* Sleeps, unless a signal comes. */
 void sleep_seconds(double seconds);
 
+/* From interrupt_catch() to interrupt_release() the first Ctrl-C is only noted: interrupted() says
+ * so. A second one ends the program as usual. */
+void interrupt_catch(void);
+bool interrupted(void);
+void interrupt_release(void);
+
 /* A phase of known length. On a terminal it shows a line that is rewritten in place, with the time
  * left; otherwise one plain line, and only if the phase takes more than two seconds. */
 typedef struct progress {

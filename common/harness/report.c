@@ -259,7 +259,9 @@ static void print_heuristics(FILE *out, const heuristics *found) {
     fprintf(out, "           number %d of %d: %s", found->winner.number, found->returned,
             found->winner.name);
     if (found->enumerated > 0) {
-        fprintf(out, "; the fastest of them and of %d configurations", found->enumerated);
+        fprintf(out, "; the fastest of %d configurations%s, %d checked",
+                found->returned + found->enumerated, found->cut ? ", not all timed" : "",
+                found->finalists);
     } else if (found->count > 0) {
         fprintf(out, "; the fastest of %d that were timed", found->count);
     }

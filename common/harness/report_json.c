@@ -257,6 +257,13 @@ static void write_heuristics(json *json, const heuristics *found) {
     if (found->enumerated > 0) {
         json_unsigned(json, "enumerated", (uint64_t)found->enumerated);
     }
+    if (found->cut) {
+        json_bool(json, "cut", true);
+    }
+    if (found->timed > 0) {
+        json_unsigned(json, "launched", (uint64_t)found->timed);
+        json_unsigned(json, "checked", (uint64_t)found->finalists);
+    }
     write_heuristic(json, "winner", &found->winner);
     json_array_begin(json, "timed");
     for (int i = 0; i < found->count; ++i) {

@@ -63,10 +63,13 @@ typedef struct heuristic {
 } heuristic;
 
 typedef struct heuristics {
-    int returned;                     /* how many cuBLASLt has, of MOST_HEURISTICS requested */
-    int enumerated;                   /* configurations beside them that take the shape; 0 if they
-                                       * were not looked for */
-    int count;                        /* of those that were timed the fastest ... */
+    int returned;   /* how many cuBLASLt has, of MOST_HEURISTICS requested */
+    int enumerated; /* configurations beside them that take the shape; 0 if they were not looked
+                     * for */
+    bool cut;       /* some configurations were not enumerated, or not timed */
+    int timed;      /* of all of these; 0 if none was */
+    int finalists;  /* that were timed most often, and whose outputs were checked: the first ... */
+    int count;      /* ... of the fastest ... */
     heuristic tried[MOST_HEURISTICS]; /* ... [count] */
     heuristic winner;                 /* what is timed beside the step */
 } heuristics;

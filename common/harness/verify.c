@@ -147,6 +147,16 @@ void verify_before_timing(workload *workload, const options *o, verification *ve
     run_phase(workload, o, PHASE_TIMED, count, family->timed, verification);
 }
 
+bool verify_launch(const workload *workload, const options *o, int who,
+                   const verification *verification) {
+    verdict found = {.checked = 0};
+    buffer_poison(&workload->copy[0].d[who], workload->device->stream);
+    workload_launch(workload, who, 0);
+    device_wait(workload->device, workload->contenders.names[who]);
+    check_outputs(workload, who, 1, timed_kind(workload, o, verification), &found);
+    return verdict_right(&found);
+}
+
 void verify_after_timing(const workload *workload, const options *o, const timing *timing,
                          verification *verification) {
     const enum check_kind kind = timed_kind(workload, o, verification);

@@ -37,6 +37,10 @@ bool verification_right(const verification *verification);
  * every order of events that the machine has, up to the first that makes it wrong. */
 void verify_before_timing(workload *workload, const options *options, verification *verification);
 
+/* Launches one contender, on the inputs of the options; whether its output is right. */
+bool verify_launch(const workload *workload, const options *options, int who,
+                   const verification *verification);
+
 /* Checks every output that a timed launch wrote. The outputs were filled with NaN before. */
 void verify_after_timing(const workload *workload, const options *options, const timing *timing,
                          verification *verification);

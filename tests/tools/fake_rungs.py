@@ -113,7 +113,8 @@ if "--heuristics" in options or "--algorithm" in options:
     timing["heuristics"] = {"asked": 64, "returned": 8 if searched == "all" else 64,
                             "winner": winner, "timed": timed}
     if searched == "all":
-        timing["heuristics"]["enumerated"] = 1584
+        timing["heuristics"].update(enumerated=1584, launched=1592, checked=8)
+        timing["heuristics"].update({"cut": True} if fake("cut") else {})
 if shape["m"] % fake("alone", 1):  # cuBLASLt takes no such shape
     timing = run["timing"] = {key: timing[key] for key in timing if not key.startswith("cublas")}
 if moves:

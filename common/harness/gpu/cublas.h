@@ -41,11 +41,15 @@ bool lt_matmul_takes(lt_matmul *matmul, const problem *problem);
 cublasStatus_t lt_matmul_launch(lt_matmul *matmul, const problem *problem);
 
 /* Times `most` of them at most, or all configurations, each on problems[0], [1], ... [copies - 1]
- * in turn: all of them once, then the fastest few several times more, in turn. Chooses the one with
- * the smallest median, and lists in *found what was tried. Algorithms that cuBLASLt then refuses
- * are left out. The outputs are overwritten. */
+ * in turn. Of many, all are launched once, then the faster half once more, and so on; a Ctrl-C ends
+ * that. Few are sampled once each, then the fastest few several times more, in turn. Lists in
+ * *found what was sampled, the finalists first. Algorithms that cuBLASLt then refuses are left out.
+ * The outputs are overwritten. */
 void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
                       bool enumerates, heuristics *found);
+
+/* Chooses one of those that a search has listed. */
+void lt_matmul_choose(lt_matmul *matmul, const heuristic *chosen);
 
 /* Chooses the algorithm of these digits, runs it once and times nothing. Ends the program if
  * cuBLASLt does not take it for the shape. */

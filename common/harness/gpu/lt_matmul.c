@@ -187,64 +187,33 @@ bool lt_matmul_takes(lt_matmul *matmul, const problem *problem) {
 
 /* ---- every configuration */
 
-/* A library may list more than can be checked. Then the rest is left out: there are limits on
- * configurations and on seconds. */
-enum { MOST_CONFIGURATIONS = 2048, MOST_CUSTOM_OPTIONS = 64 };
-static const double ENUMERATION_SECONDS = 8; /* for tiles and clusters, and again for options */
+/* More are not looked at, should a library claim to have them. */
+enum { MOST_CUSTOM_OPTIONS = 1024 };
 
-typedef struct enumeration {
-    lt_matmul *matmul;
-    uint32_t tiles[CUBLASLT_MATMUL_TILE_END]; /* [tile_count] */
-    size_t tile_count;
-    uint32_t custom_options;
-    double begin;
-    double limit; /* in seconds from then */
-    size_t checks;
-    bool cut; /* something was left out */
-} enumeration;
-
-static bool ended(enumeration *e) {
-    const bool now =
-        e->matmul->count >= MOST_CONFIGURATIONS || monotonic_seconds() - e->begin > e->limit;
-    e->cut = e->cut || now;
-    return now;
-}
-
-/* A configuration that cannot be set does not pass the check either. */
-static void set_tile(cublasLtMatmulAlgo_t *algorithm, uint32_t tile) {
-    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
+/* The algorithm with another tile, cluster and custom option. What cannot be set does not pass the
+ * check either. */
+static cublasLtMatmulAlgo_t configured(cublasLtMatmulAlgo_t algorithm, uint32_t tile,
+                                       uint16_t cluster, uint32_t option) {
+    (void)cublasLtMatmulAlgoConfigSetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
                                                sizeof tile);
-}
-
-static void set_cluster(cublasLtMatmulAlgo_t *algorithm, uint16_t cluster) {
-    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+    (void)cublasLtMatmulAlgoConfigSetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
                                                &cluster, sizeof cluster);
-}
-
-static void set_custom_option(cublasLtMatmulAlgo_t *algorithm, uint32_t option) {
-    (void)cublasLtMatmulAlgoConfigSetAttribute(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
+    (void)cublasLtMatmulAlgoConfigSetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION,
                                                &option, sizeof option);
+    return algorithm;
 }
 
-/* The tiles that an algorithm says it has (0 alone if it says nothing), and its custom options. */
-static void ask_capabilities(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
-    size_t bytes = 0; /* queried first: the second call wants the exact size */
-    uint32_t last = 0;
-    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
-            CUBLAS_STATUS_SUCCESS &&
-        bytes <= sizeof e->tiles &&
-        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, e->tiles, bytes,
-                                          &bytes) == CUBLAS_STATUS_SUCCESS) {
-        e->tile_count = bytes / sizeof *e->tiles;
+static bool equal(const cublasLtMatmulAlgo_t *left, const cublasLtMatmulAlgo_t *right) {
+    return memcmp(left, right, sizeof *left) == 0;
+}
+
+/* Its number among the first `count`; `count` if it is not there. */
+static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm, int count) {
+    int number = 0;
+    while (number < count && !equal(&matmul->algorithms[number], algorithm)) {
+        ++number;
     }
-    if (e->tile_count == 0) {
-        e->tiles[e->tile_count++] = 0;
-    }
-    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
-                                          sizeof last, &bytes) != CUBLAS_STATUS_SUCCESS) {
-        last = 0;
-    }
-    e->custom_options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
+    return number;
 }
 
 static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
@@ -255,75 +224,76 @@ static bool takes_shape(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *alg
            result.workspaceSize <= WORKSPACE_BYTES;
 }
 
-static int find(const lt_matmul *matmul, const cublasLtMatmulAlgo_t *algorithm) {
-    int number = 0;
-    while (number < matmul->count &&
-           memcmp(&matmul->algorithms[number], algorithm, sizeof *algorithm) != 0) {
-        ++number;
+/* Stores the tiles that an algorithm says it has (0 alone if it says nothing), and returns how many
+ * they are. */
+static size_t tiles_of(const cublasLtMatmulAlgo_t *algorithm,
+                       uint32_t tiles[CUBLASLT_MATMUL_TILE_END]) {
+    size_t bytes = 0; /* queried first: the second call wants the exact size */
+    tiles[0] = 0;
+    if (cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, NULL, 0, &bytes) ==
+            CUBLAS_STATUS_SUCCESS &&
+        bytes > 0 && bytes <= CUBLASLT_MATMUL_TILE_END * sizeof *tiles &&
+        cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS, tiles, bytes,
+                                          &bytes) == CUBLAS_STATUS_SUCCESS) {
+        return bytes / sizeof *tiles;
     }
-    return number;
+    return 1;
 }
 
-static void append_if_new(enumeration *e, const cublasLtMatmulAlgo_t *algorithm) {
-    ++e->checks;
-    if (takes_shape(e->matmul, algorithm) && find(e->matmul, algorithm) == e->matmul->count) {
-        append(e->matmul, algorithm);
-    }
+static uint32_t last_custom_option(const cublasLtMatmulAlgo_t *algorithm) {
+    uint32_t last = 0;
+    size_t bytes;
+    return cublasLtMatmulAlgoCapGetAttribute(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &last,
+                                             sizeof last, &bytes) == CUBLAS_STATUS_SUCCESS
+               ? last
+               : 0;
 }
 
-/* What an algorithm is beside its tile and cluster. */
-static cublasLtMatmulAlgo_t rest_of(cublasLtMatmulAlgo_t algorithm) {
-    set_tile(&algorithm, 0);
-    set_cluster(&algorithm, 0);
-    return algorithm;
-}
-
-/* Whether no heuristic before it has the same rest. */
+/* Whether no heuristic before it is the same but for tile, cluster and custom option. */
 static bool is_first_of_kind(const lt_matmul *matmul, int number) {
-    const cublasLtMatmulAlgo_t rest = rest_of(matmul->algorithms[number]);
+    const cublasLtMatmulAlgo_t rest = configured(matmul->algorithms[number], 0, 0, 0);
     bool first = true;
     for (int i = 0; i < number; ++i) {
-        const cublasLtMatmulAlgo_t other = rest_of(matmul->algorithms[i]);
-        first = first && memcmp(&rest, &other, sizeof rest) != 0;
+        const cublasLtMatmulAlgo_t other = configured(matmul->algorithms[i], 0, 0, 0);
+        first = first && !equal(&rest, &other);
     }
     return first;
 }
 
-/* Looks for other configurations of what cuBLASLt has returned, without a split of k. Those that
- * take the shape are numbered on from there. Takes seconds, a limited number of them. (cuBLAS
- * documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
-static void enumerate_configurations(lt_matmul *matmul) {
-    static enumeration e; /* too large for the stack */
-    e = (enumeration){.matmul = matmul, .begin = monotonic_seconds(), .limit = ENUMERATION_SECONDS};
-    if (matmul->heuristics > 0) {
-        ask_capabilities(&e, &matmul->algorithms[0]);
-    }
-    /* All tiles and clusters that go with the rest of a heuristic's configuration ... */
-    for (int i = 0; i < matmul->heuristics; ++i) {
-        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
-        const size_t tiles = is_first_of_kind(matmul, i) ? e.tile_count : 0;
-        for (size_t tile = 0; tile < tiles; ++tile) {
-            set_tile(&algorithm, e.tiles[tile]);
-            for (uint16_t j = 0; j < CUBLASLT_CLUSTER_SHAPE_END && !ended(&e); ++j) {
-                set_cluster(&algorithm, j);
-                append_if_new(&e, &algorithm);
+/* Appends all tiles, clusters and custom options of a heuristic's algorithm that take the shape.
+ * Returns the number of checks. */
+static size_t append_kind(lt_matmul *matmul, int number, bool *cut) {
+    uint32_t tiles[CUBLASLT_MATMUL_TILE_END];
+    const cublasLtMatmulAlgo_t kind = matmul->algorithms[number];
+    const size_t tile_count = tiles_of(&kind, tiles);
+    const uint32_t last = last_custom_option(&kind);
+    const uint32_t options = last < MOST_CUSTOM_OPTIONS ? last + 1 : MOST_CUSTOM_OPTIONS;
+    *cut = *cut || options <= last;
+    for (size_t tile = 0; tile < tile_count; ++tile) {
+        for (uint16_t cluster = 0; cluster < CUBLASLT_CLUSTER_SHAPE_END; ++cluster) {
+            for (uint32_t option = 0; option < options; ++option) {
+                const cublasLtMatmulAlgo_t one = configured(kind, tiles[tile], cluster, option);
+                if (find(matmul, &one, matmul->heuristics) == matmul->heuristics &&
+                    takes_shape(matmul, &one)) {
+                    append(matmul, &one);
+                }
             }
         }
     }
-    /* ... and all custom options of what has been found so far. */
-    const int found = matmul->count;
-    e.limit += ENUMERATION_SECONDS;
-    for (int i = 0; i < found; ++i) {
-        cublasLtMatmulAlgo_t algorithm = matmul->algorithms[i];
-        for (uint32_t j = 0; j < e.custom_options && !ended(&e); ++j) {
-            set_custom_option(&algorithm, j);
-            append_if_new(&e, &algorithm);
-        }
+    return tile_count * CUBLASLT_CLUSTER_SHAPE_END * options;
+}
+
+/* Appends all other configurations of the algorithms that cuBLASLt has returned, whatever their
+ * number. (cuBLAS documentation: cublasLtMatmulAlgoCapGetAttribute, cublasLtMatmulAlgoCheck.) */
+static void enumerate_configurations(lt_matmul *matmul, heuristics *found) {
+    const double begin = monotonic_seconds();
+    size_t checks = 0;
+    for (int i = 0; i < matmul->heuristics; ++i) {
+        checks += is_first_of_kind(matmul, i) ? append_kind(matmul, i, &found->cut) : 0;
     }
-    message("cuBLASLt lists %zu tiles, %d cluster shapes and %u custom options: %zu checks in "
-            "%.1f s, %d configurations%s",
-            e.tile_count, (int)CUBLASLT_CLUSTER_SHAPE_END, (unsigned)e.custom_options, e.checks,
-            monotonic_seconds() - e.begin, matmul->count, e.cut ? "; not all were tried" : "");
+    found->enumerated = matmul->count - matmul->heuristics;
+    message("cuBLASLt takes %d configurations beside its %d heuristics: %zu checks in %.1f s",
+            found->enumerated, found->returned, checks, monotonic_seconds() - begin);
 }
 
 /* ---- one of them */
@@ -434,8 +404,9 @@ static void describe(lt_matmul *matmul, const problem *problem, heuristic *descr
 static const double PAUSE_SECONDS = 0.01;
 enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 static const double LEAST_SECONDS = 0.5e-3;
-/* The fastest of the first pass, if they are this close to the first, are timed this often in all.
- */
+/* More are ranked first: those that are left are sampled. */
+enum { MOST_SAMPLED = 64 };
+/* The fastest, if they are this close to the first, are sampled this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
 static const double CLOSE = 1.1;
 /* Most of hundreds are far from the best: one that is this much slower at its first timed launch is
@@ -452,7 +423,9 @@ typedef struct search {
 
 typedef struct runner {
     int number;
-    double seconds[SAMPLES];
+    int launches;            /* timed in the ranking ... */
+    double ranked;           /* ... and their mean */
+    double seconds[SAMPLES]; /* per launch */
 } runner;
 
 /* Enqueues launches, each on the next copy. False if cuBLASLt refuses the algorithm. */
@@ -496,22 +469,84 @@ static double sample(search *search, int number) {
     return time_launches(search, (size_t)wanted);
 }
 
+static int in_order(double a, double b) { return (a > b) - (a < b); }
+static int by_rank(const void *left, const void *right) {
+    return in_order(((const runner *)left)->ranked, ((const runner *)right)->ranked);
+}
 static int by_first_time(const void *left, const void *right) {
-    const double a = ((const runner *)left)->seconds[0];
-    const double b = ((const runner *)right)->seconds[0];
-    return (a > b) - (a < b);
+    return in_order(((const runner *)left)->seconds[0], ((const runner *)right)->seconds[0]);
 }
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* Times all of them once, then the finalists in turn; chooses the winner. */
-static void run_all(search *search, int most, runner *runners, heuristics *found) {
+/* One more launch of a runner; its first one loads the kernel and is not timed: loading can wait
+ * for a gated stream. */
+static void rank_once(search *search, runner *runner) {
+    search->matmul->chosen = runner->number;
+    const bool runs = runner->launches > 0 || launch(search, 1);
+    const double seconds = runs ? time_launches(search, 1) : NAN;
+    runner->ranked = (runner->ranked * runner->launches + seconds) / (runner->launches + 1);
+    ++runner->launches;
+}
+
+/* Keeps the faster half, at least MOST_SAMPLED of those that are not hopeless, and all heuristics.
+ * Returns how many are left. */
+static int keep_fastest(const search *search, runner *runners, int count) {
+    int ranked = 0;
+    for (int i = 0; i < count; ++i) {
+        if (runners[i].launches > 0 && isfinite(runners[i].ranked)) {
+            runners[ranked++] = runners[i];
+        }
+    }
+    qsort(runners, (size_t)ranked, sizeof *runners, by_rank);
+    const int half = ranked / 2 > MOST_SAMPLED ? ranked / 2 : MOST_SAMPLED;
+    int kept = 0;
+    for (int i = 0; i < ranked; ++i) {
+        if ((i < half && runners[i].ranked <= HOPELESS * runners[0].ranked) ||
+            runners[i].number < search->matmul->heuristics) {
+            runners[kept++] = runners[i];
+        }
+    }
+    return kept;
+}
+
+/* Launches each once, then the faster half once more, and so on until few are left. Every other
+ * time backwards, so that a clock that falls favours none. After a Ctrl-C those that were launched
+ * count. Returns how many are left. */
+static int rank(search *search, runner *runners, int count, heuristics *found) {
+    const int all = count;
+    const double expected = 2.0 * all; /* launches, if half of them go each time */
+    double done = 0;
+    progress progress;
+    progress_begin(&progress, "ranking cuBLASLt's configurations (Ctrl-C ends the ranking)");
+    interrupt_catch();
+    for (bool backwards = false; count > MOST_SAMPLED && !interrupted(); backwards = !backwards) {
+        const int before = count;
+        for (int i = 0; i < count && !interrupted(); ++i) {
+            runner *runner = &runners[backwards ? count - 1 - i : i];
+            found->timed += runner->launches == 0;
+            rank_once(search, runner);
+            progress_update(&progress, fmin(1, ++done / expected));
+        }
+        count = keep_fastest(search, runners, count);
+        if (count == before) {
+            break; /* cuBLASLt returned as many heuristics */
+        }
+    }
+    found->cut = found->cut || found->timed < all;
+    interrupt_release();
+    progress_hide(&progress);
+    return count;
+}
+
+/* Samples all of them once, then the finalists in turn; lists them, the finalists first. */
+static void sample_all(search *search, runner *runners, int most, heuristics *found) {
     int count = 0; /* of those that run: runners[0 ... count - 1], the fastest first */
-    for (int number = 0; number < most; ++number) {
-        runner *next = &runners[count];
-        next->number = number;
-        next->seconds[0] = sample(search, number);
-        count += isfinite(next->seconds[0]) ? 1 : 0;
+    for (int i = 0; i < most; ++i) {
+        runner next = runners[i];
+        next.seconds[0] = sample(search, next.number);
+        runners[count] = next;
+        count += isfinite(next.seconds[0]) ? 1 : 0;
     }
     if (count == 0) {
         end_with(STATUS_FAILED, "cuBLASLt has no algorithm that runs for this shape");
@@ -525,6 +560,7 @@ static void run_all(search *search, int most, runner *runners, heuristics *found
         runner *runner = &runners[i % finalists];
         runner->seconds[1 + i / finalists] = sample(search, runner->number);
     }
+    found->finalists = finalists;
     found->count = smaller(count, MOST_HEURISTICS);
     for (int i = 0; i < found->count; ++i) {
         heuristic *tried = &found->tried[i];
@@ -532,11 +568,7 @@ static void run_all(search *search, int most, runner *runners, heuristics *found
         tried->seconds =
             i < finalists ? median(runners[i].seconds, SAMPLES) : runners[i].seconds[0];
         describe(search->matmul, search->problems[0], tried);
-        if (i == 0 || (i < finalists && tried->seconds < found->winner.seconds)) {
-            found->winner = *tried;
-        }
     }
-    search->matmul->chosen = found->winner.number;
 }
 
 void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t copies, int most,
@@ -545,13 +577,24 @@ void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t 
     take_shape(matmul, problems[0]);
     *found = (heuristics){.returned = matmul->heuristics};
     if (enumerates) {
-        enumerate_configurations(matmul);
-        found->enumerated = matmul->count - matmul->heuristics;
+        enumerate_configurations(matmul, found);
     }
-    const int timed = enumerates ? matmul->count : smaller(most, matmul->heuristics);
-    runner *runners = allocate((size_t)timed, sizeof *runners);
-    run_all(&search, timed, runners, found);
+    int count = enumerates ? matmul->count : smaller(most, matmul->heuristics);
+    runner *runners = allocate((size_t)count, sizeof *runners);
+    for (int i = 0; i < count; ++i) {
+        runners[i].number = i;
+    }
+    if (count > MOST_SAMPLED) {
+        count = rank(&search, runners, count, found);
+    } else {
+        found->timed = count;
+    }
+    sample_all(&search, runners, count, found);
     free(runners);
+}
+
+void lt_matmul_choose(lt_matmul *matmul, const heuristic *chosen) {
+    matmul->chosen = chosen->number;
 }
 
 void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digits,
@@ -566,7 +609,7 @@ void lt_matmul_take(lt_matmul *matmul, const problem *problem, const char *digit
     memcpy(&algorithm, bytes, sizeof algorithm);
     take_shape(matmul, problem);
     *found = (heuristics){.returned = matmul->heuristics, .winner = {.seconds = NAN}};
-    matmul->chosen = find(matmul, &algorithm);
+    matmul->chosen = find(matmul, &algorithm, matmul->count);
     if (matmul->chosen == matmul->count && !takes_shape(matmul, &algorithm)) {
         end_with(STATUS_FAILED, "--algorithm: cuBLASLt does not take it for m=%d n=%d k=%d",
                  problem->m, problem->n, problem->k);

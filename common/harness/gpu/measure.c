@@ -20,8 +20,32 @@ static work work_of(const workload *workload, const options *o) {
                                       .of_8_bits = arithmetic->operands == NUMBER_E4M3};
 }
 
+/* The fastest of the finalists is what is timed beside the step, if its output is right: that of
+ * each is checked as every contender's. */
+static void choose_winner(const workload *workload, const options *o,
+                          const verification *verification, lt_matmul *matmul, heuristics *found) {
+    const heuristic *winner = NULL;
+    for (int i = 0; i < found->finalists; ++i) {
+        const heuristic *finalist = &found->tried[i];
+        lt_matmul_choose(matmul, finalist);
+        if (!verify_launch(workload, o, CONTENDER_HEURISTIC, verification)) {
+            message("cuBLASLt's algorithm %d, %s, is left out: its output is wrong",
+                    finalist->number, finalist->name);
+        } else if (winner == NULL || finalist->seconds < winner->seconds) {
+            winner = finalist;
+        }
+    }
+    if (winner == NULL) {
+        end_with(STATUS_FAILED, "none of cuBLASLt's %d fastest algorithms computes the right D",
+                 found->finalists);
+    }
+    found->winner = *winner;
+    lt_matmul_choose(matmul, winner);
+}
+
 /* Decides which of cuBLASLt's algorithms is timed beside the step. */
-static void choose_heuristic(const workload *workload, const options *o, heuristics *found) {
+static void choose_heuristic(const workload *workload, const options *o,
+                             const verification *verification, heuristics *found) {
     lt_matmul *matmul = cublas_matmul(workload->second_opinion[CONTENDER_HEURISTIC]);
     const problem **problems = allocate(workload->copies, sizeof *problems);
     for (size_t i = 0; i < workload->copies; ++i) {
@@ -31,6 +55,7 @@ static void choose_heuristic(const workload *workload, const options *o, heurist
         lt_matmul_take(matmul, problems[0], o->algorithm, found);
     } else {
         lt_matmul_search(matmul, problems, workload->copies, o->heuristics, o->enumerates, found);
+        choose_winner(workload, o, verification, matmul, found);
     }
     free(problems);
 }
@@ -56,7 +81,7 @@ void machine_measure(workload *workload, const options *options, verification *v
         /* The search counts as what cuBLASLt did before its first launch; without one that is not
          * known. */
         const double begin = monotonic_seconds();
-        choose_heuristic(workload, options, &timing.heuristics);
+        choose_heuristic(workload, options, verification, &timing.heuristics);
         timing.before_seconds[CONTENDER_HEURISTIC] +=
             options->algorithm != NULL ? NAN : monotonic_seconds() - begin;
     }

@@ -1,9 +1,6 @@
 #include "harness/timing.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <string.h>
 
 #include "harness/gpu/clocks.h"
 #include "harness/gpu/meter.h"
@@ -16,13 +13,6 @@ static const double SUSTAINED_WARM_UP_SECONDS = 0.3;
  * follows the power with a delay. After one second it still reads low. */
 static const double SUSTAINED_FIRST_WARM_UP_SECONDS = 3.0;
 enum { CALIBRATION_LAUNCHES = 3 };
-
-static volatile sig_atomic_t interrupted = 0;
-
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    interrupted = 1;
-}
 
 /* What all rounds share. */
 typedef struct session {
@@ -170,9 +160,6 @@ void timing_run(const device *device, const options *options, size_t copies, wor
                 const contenders *contenders, timing *timing) {
     const size_t rounds = (size_t)options->rounds;
     session session = {device, contenders, timing, copies, false};
-    /* SA_RESETHAND: the second Ctrl-C ends the program as usual. */
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction previous;
     progress progress;
     timing->contenders = contenders->set;
     timing->protocol = options->protocol;
@@ -181,16 +168,12 @@ void timing_run(const device *device, const options *options, size_t copies, wor
     for (int i = 0; i < CONTENDERS * MEASURES; ++i) {
         timing->samples[i / MEASURES].of[i % MEASURES] = allocate(rounds, sizeof(double));
     }
-    sigemptyset(&action.sa_mask);
-    interrupted = 0;
-    if (sigaction(SIGINT, &action, &previous) != 0) {
-        end_with(STATUS_FAILED, "catching Ctrl-C failed: %s", strerror(errno));
-    }
+    interrupt_catch();
     timing->launches = timing->protocol == PROTOCOL_BURST  ? burst_launches(&session)
                        : timing->protocol == PROTOCOL_CALL ? CALLS_PER_ROUND
                                                            : 0;
     progress_begin(&progress, "timing (Ctrl-C ends it after the round)");
-    while (timing->rounds < rounds && !interrupted) {
+    while (timing->rounds < rounds && !interrupted()) {
         run_round(&session, (size_t)options->turn);
         progress_update(&progress, (double)timing->rounds / (double)rounds);
     }
@@ -200,5 +183,5 @@ void timing_run(const device *device, const options *options, size_t copies, wor
         end_with(STATUS_FAILED,
                  "interrupted before the first timed round was done: there is nothing to report");
     }
-    sigaction(SIGINT, &previous, NULL);
+    interrupt_release();
 }
