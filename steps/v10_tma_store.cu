@@ -4,8 +4,8 @@
 // their stores are issued. Now a tile is first staged in shared memory and leaves by TMA stores of
 // whole rows, while the consumers already multiply the next tile. Each consumer stages and stores
 // its own rows, half of the columns at a time: staging all columns would cost the ring a stage. Any
-// shape works now, since TMA clips at the matrix's edges, which stores by threads do not. Expected:
-// +1 % over v09.
+// m works now, and n and k that are multiples of 8, since TMA clips at the matrix's edges, which
+// stores by threads do not. Expected: +1 % over v09.
 #include "step.h"
 #include "device/launch.cuh"
 #include "device/mbarrier.cuh"

@@ -81,7 +81,7 @@ DEVICE void skip_stages(int k_tiles, int &stage, int &phase) {
     stage = (stage + k_tiles) % STAGES;
 }
 
-// A consumer warpgroup: multiplies what the ring holds into its rows of the tile.
+// A consumer warpgroup: multiplies what the ring holds for its tile.
 DEVICE void multiply_tile(float (&acc)[BLOCKS][MMA_N / 2], SharedStorage &smem, int consumer,
                           int k_tiles, int &stage, int &phase) {
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {

@@ -46,8 +46,8 @@ def check_trace(path):
 
 
 def check_svg(headline):
-    """plots/ladder.svg names every rung and was drawn from the headline run."""
-    ladder = recorded.load_ladder(headline)
+    """plots/ladder.svg names every rung of the climb and was drawn from the headline run."""
+    ladder = recorded.climb(recorded.load_ladder(headline))
     text = (PLOTS / "ladder.svg").read_text(encoding="utf-8")
     wanted = [f"{ladder['date'][:10]}, commit {ladder['commit']}", ladder["gpu"]["name"]]
     wanted += [f">{name}<" for name in recorded.all_names(ladder)]

@@ -386,7 +386,10 @@ def test_readme_table(folder):
     house = House(folder, v01={"speed": 0.5}, v02={"exit": 1, "stderr": "a|b"})
     house.ladder(status=1)
     readme = house.folder / "README.md"
-    readme.write_text("top\n<!-- results:begin -->\nold\n<!-- results:end -->\nend\n")
+    markers = (
+        f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("picture", "results")
+    )
+    readme.write_text("".join(["top\n", *markers, "end\n"]))
     command = [*README_TABLE, "--readme", readme, "--results", house.out]
     same(run(*command, "--check").returncode, 1)
     holds(readme.read_text(), "old")
@@ -394,6 +397,7 @@ def test_readme_table(folder):
     text = readme.read_text()
     row = "| v01 | idea of v01 | 0 ±1 | 0.500 ±.001 |"
     holds(text, "top\n", row, "a\\|b", "Fake GPU 1, CUDA")
+    holds(text, 'alt="TFLOPS at 256³, Fake GPU 1: v01 0, cuBLAS 1, cuBLASLt')
     require(text.endswith("<!-- results:end -->\nend\n"), text)
     house.out.write_text('{"kind": "step"}')
     result = run(*command)

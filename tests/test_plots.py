@@ -76,13 +76,13 @@ def shows(picture, runs, folder, names, words=(), never=()):
 
 def test_recorded(_):
     """All pictures of recorded runs are drawn, labelled and titled."""
-    from plots.draw import records
+    from plots.draw import records, share_and_clock
 
     _, folder, output = drawn()
     counters = records.load().counters(USUAL)
     names = {
-        "ladder": track("v"),
-        "share-and-clock": track("v"),
+        "ladder": recorded.all_names(recorded.climb(headline())),
+        "share-and-clock": recorded.all_names(share_and_clock.find(records.load())),
         "roofline": [s["step"] for s in counters["steps"] if "-" not in s["step"]],
         "ladder-a": track("a", 2),
         "ladder-t": track("t", 2),
@@ -290,20 +290,15 @@ def without_ratios(ladder):
 
 
 def test_ladder(folder):
-    """The ladder: a failed rung is labelled, the best cuBLASLt is a line, and ratios have a panel."""
+    """The ladder: v01 to v17 alone, a failed rung is labelled, and the best cuBLASLt is a line."""
     from plots.draw import share_and_clock, tracks
 
     run_of = headline()
     run_of["cublaslt"] = like(run_of, 1.025)["cublas"]
-    top = tracks.top_ratios([run_of])
-    lower = [f"v{number:02}" for number in (*range(1, 7), 19, 20, 21)]  # v19 on: for other shapes
-    same([name for _, name, _ in top], [name for name in track("v") if name not in lower])
-    ratios = [f"{ratio['median']:.3f}" for _, _, ratio in top]
     best = f"best cuBLASLt, median: {run_of['cublaslt']['tflops']['median']:.0f} TFLOPS"
-    words = [best, "v01 to v06", "lower"]
-    same(shows(tracks.Ladder, records_of(run_of), folder, [*track("v"), *ratios], words), [])
-    runs = records_of(without_ratios(run_of))
-    shows(tracks.Ladder, runs, folder, track("v"), [best], ["v01 to v06"])
+    shown = recorded.all_names(recorded.climb(run_of))
+    same(shown, [f"v{number:02}" for number in range(1, 18)])
+    same(shows(tracks.Ladder, records_of(run_of), folder, shown, [best], ["v18"]), [])
     run_of["rungs"][1] = {"step": "v02", "failed": "exit 1", "passes": []}
     run_of["rungs"][3]["timing"]["step"].update(tensor_core_share=None, sm_clock_ghz=None)
     runs = records_of(run_of, chosen=True)
@@ -324,6 +319,17 @@ def test_changes(folder):
     figure = share_and_clock.draw(import_pyplot(), run_of, None)
     figure.draw_without_rendering()
     same(pictures.overlaps(figure.axes[2].texts, 0), [])
+
+
+def test_adds_up(_):
+    """Share and clock are of a run whose speed is their product: none with a slow launch."""
+    from plots.draw import records, share_and_clock
+
+    clean = copy.deepcopy(share_and_clock.find(records.load()))
+    slow = copy.deepcopy(clean)
+    slow["rungs"][6]["timing"]["step"]["sm_clock_ghz"] *= 0.97
+    same([share_and_clock.adds_up(one) for one in (clean, slow)], [True, False])
+    same(share_and_clock.find(records_of(clean, slow)), clean)
 
 
 def test_sustained(folder):
@@ -496,7 +502,7 @@ def test_power(folder):
 
 
 def test_other_gpu(folder):
-    """The ladder and the sizes show the home GPU, and the ratios of the others and of all cards."""
+    """The ladder and the sizes show the home GPU, and the sizes the ratios of the others."""
     from plots.draw import sizes, tracks
 
     h100 = {"name": "NVIDIA H100 80GB HBM3", "card": "cccccccc", "memory_bytes": 80 * 10**9}
@@ -505,14 +511,9 @@ def test_other_gpu(folder):
         like(headline(), ratio=ratio, gpu={**h200, "card": card})
         for card, ratio in (("a", 1), ("b", 0.97))
     ]
-    ratios = [run["rungs"][-1]["timing"]["ratio_to_cublaslt"]["median"] for run in cards]
-    names = [f"{recorded.median(ratios):.3f}"]
-    words = ["NVIDIA H200, 700 W: bf16 GEMM", "H200, 2 cards:", "of several cards: the median"]
-    # A panel needs a ratio near 1.
     far = like(headline(), ratio=0.5, gpu=h100)
-    shows(tracks.Ladder, records_of(far, *cards), folder, names, words, ["H100:"])
-    words = ["H100:", "H100 is NVIDIA H100 80GB HBM3, 700 W"]
-    shows(tracks.Ladder, records_of(like(headline(), gpu=h100), *cards), folder, [], words)
+    words = ["NVIDIA H200, 700 W: bf16 GEMM"]
+    shows(tracks.Ladder, records_of(far, *cards), folder, [], words, ["H100"])
     runs = [like(run, size=size) for size in SIZES for run in (cards[0], far)]
     same([run["gpu"]["name"] for run in sizes.find(records_of(*runs))], ["NVIDIA H200"] * 3)
     words = ["H200: of cuBLASLt,", "H100: of cuBLASLt,"]

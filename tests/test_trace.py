@@ -163,6 +163,15 @@ def options_of_a_trace(folder):
     require(not (Path(folder) / "none").exists(), "a refused run left something behind")
 
 
+def alike_in_turn(folder):
+    """Of one run after another, with --runs, each is traced from the beginning."""
+    runs = Path(folder) / "runs"
+    runs.write_text("--policy\tlazy\n" * 3)
+    result = fake_rungs.run(PROGRAMS / "v07", "--runs", runs)
+    said = re.findall("^traced .*", result.stdout, re.MULTILINE)
+    same((result.returncode, len(said), len(set(said))), (0, 3, 1))
+
+
 def less_than_all(folder):
     """--fills keeps the first fills, whole; where the room ends the trace ends for all warps; what is
     left out is counted."""
@@ -330,6 +339,7 @@ TESTS = [
     *map(whole, RUNS),
     names_and_lines,
     options_of_a_trace,
+    alike_in_turn,
     less_than_all,
     damaged,
     gpu_record,

@@ -43,6 +43,7 @@ TRACES = ROOT / "bench" / "traces"
 HEADLINE_SIZE = 8192
 HEADLINE_PROTOCOL = "burst"
 TOP = "v16"  # the fastest rung at that size
+LAST = "v17"  # the last one that is for that size; those above it are for others
 # A list, and an object, of numbers and nulls alone.
 FIGURES = re.compile(r"\[\n([-+.,eE0-9nul\s]+)\n\s*\]")
 NAMED_FIGURES = re.compile(r'\{\n((?:\s*"\w+": (?:[-+.eE0-9]+|null),?\n)+)\s*\}')
@@ -277,6 +278,11 @@ def is_headline(ladder, steps=ROOT / "steps"):
         return False
     there = {*names, *whole_track(steps)}
     return names == [name for name in rung_names(steps) if name in there]
+
+
+def climb(ladder):
+    """A ladder of the v track with the rungs that are for its size alone."""
+    return {**ladder, "rungs": [rung for rung in ladder["rungs"] if rung["step"] <= LAST]}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from bench import rungs
 from bench.records import recorded
 from book.pages import changes, highlight, measured, ring, search
 from book.pages.prose import Renderer, paragraphs
-from notes.tools import readme_table
+from notes.tools import readme_table, shapes_table
 
 TRACKS = {"v": "Hopper", "a": "Ampere", "t": "TMA", "f": "FP8"}
 STYLE = "style.css"
@@ -30,7 +30,7 @@ PICTURES_OF = {  # each track, below its table
     "v": ("share-and-clock", "roofline", "sizes", "sustained"),
     "a": ("ladder-a",),
     "t": ("ladder-t",),
-    "f": (),
+    "f": ("fp8",),
 }
 PICTURE = re.compile(r'<img src="[./]*plots/([\w-]+)\.png"[^>]* (alt="[^"]*")')
 READ_FIRST = ("notes/start-here.md", "notes/the-climb.md")
@@ -305,13 +305,13 @@ class Site:
             text = readme_table.block(recorded.load_rungs(path) if path else None, steps)
         else:
             text = readme_table.track_block(steps, letter)
-        said = {}  # by the pages that show it
+        said, shown = {}, ""  # by the pages that show it
         for path in self.files("notes", "*.md"):
             said.update(PICTURE.findall(self.read(path)))
         for name in PICTURES_OF[letter]:
             if name in said and self.is_file(f"plots/{name}.svg"):
-                text += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
-        return text
+                shown += f'\n\n<img src="plots/{name}.svg" {said[name]}>'
+        return shown if text == shapes_table.NOTHING and shown else text + shown
 
     def idea_places(self):
         """The pages that are about an idea."""

@@ -99,11 +99,12 @@ static bool run_shapes(program *program, const options *o) {
     return run_shape(program, o, false, count > 0 ? text : NULL);
 }
 
-static options parse(const program *program, int argc, char **argv) {
+/* where: "", or which line of --runs has these arguments. */
+static options parse(const program *program, int argc, char **argv, const char *where) {
     options options;
     char error[ERROR_SIZE];
     if (options_parse(argc, argv, &program->rules, &options, error, sizeof error) != 0) {
-        end_with(STATUS_USAGE, "%s (--help says more)", error);
+        end_with(STATUS_USAGE, "%s%s (--help says more)", where, error);
     }
     return options;
 }
@@ -122,6 +123,30 @@ static bool run(program *program, const options *o) {
     return run_shapes(program, o);
 }
 
+/* The options of a line of --runs, with tabs between them. Ends the program if it has none, or one
+ * that is of no single run. */
+static options parse_line(const program *program, int number, char *line) {
+    char *argv[MOST_WORDS + 2] = {NULL};
+    char where[32];
+    int argc = 1;
+    snprintf(where, sizeof where, "--runs, line %d: ", number);
+    for (char *word = strtok(line, "\t\n"); word != NULL; word = strtok(NULL, "\t\n")) {
+        if (argc > MOST_WORDS) {
+            end_with(STATUS_USAGE, "%smore than %d words", where, MOST_WORDS);
+        }
+        argv[argc++] = word;
+    }
+    if (argc == 1) {
+        end_with(STATUS_USAGE, "%sno options", where);
+    }
+    const options options = parse(program, argc, argv, where);
+    if (options.help || options.runs != NULL) {
+        end_with(STATUS_USAGE, "%s%s belongs on the command line", where,
+                 options.help ? "--help" : "--runs");
+    }
+    return options;
+}
+
 /* A run for each line of the file, in one process: CUDA and cuBLAS start once. */
 static bool run_lines(program *program, const char *path) {
     char *line = NULL;
@@ -131,14 +156,9 @@ static bool run_lines(program *program, const char *path) {
     if (file == NULL) {
         end_with(STATUS_USAGE, "--runs: cannot read '%s': %s", path, strerror(errno));
     }
-    while (right && !program->interrupted && getline(&line, &room, file) > 0) {
-        char *argv[MOST_WORDS + 1] = {NULL};
-        int argc = 1;
-        for (char *word = strtok(line, "\t\n"); word != NULL && argc < MOST_WORDS;
-             word = strtok(NULL, "\t\n")) {
-            argv[argc++] = word;
-        }
-        const options o = parse(program, argc, argv);
+    for (int number = 1; right && !program->interrupted && getline(&line, &room, file) > 0;
+         ++number) {
+        const options o = parse_line(program, number, line);
         right = run(program, &o);
     }
     free(line);
@@ -149,7 +169,7 @@ static bool run_lines(program *program, const char *path) {
 int step_main(const step *step, int argc, char **argv) {
     program program = {.step = step, .rules = machine_option_rules(step)};
     message_prefix(step->name);
-    const options options = parse(&program, argc, argv);
+    const options options = parse(&program, argc, argv, "");
     if (options.help) {
         options_print_help(stdout, step, &program.rules);
         return output_end(STATUS_VERIFIED);

@@ -29,7 +29,7 @@ HEADS = {
     "joules": "energy",
     "l2_bytes": "L2 to SMs",
     "sm_bytes": "arrives at SMs",
-    "dram_bytes": "DRAM",
+    "dram_bytes": "DRAM read + written",
     "dram_read_bytes": "DRAM read",
     "dram_written_bytes": "DRAM written",
     "bank_conflicts": "bank conflicts",

@@ -99,6 +99,7 @@ def of_times(ladder, timed):
         "watts": (timed["watts"], "power"),
         "joules": (timed["joules"], "energy"),
         "before_seconds": (timed.get("before_seconds"), "time"),
+        "l2_size": (ladder["gpu"].get("l2_bytes"), "bytes"),
         **{f"limited.{why}": (share, "share") for why, share in limits.items()},
     }
     return {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Fills the results in the README and in notes/results.md, between markers, from recorded ladders.
 
-`results` (of the README) is the v track: without --results the newest finished burst run at 8192 x 8192 x 8192 in
-bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other GPUs.
+`results` and `picture` (of the README) are the v track: without --results the newest finished burst run at
+8192 x 8192 x 8192 in bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other
+GPUs; the picture's alternative text has its rates.
 The other markers may stand in either: `ampere` and `tma` are the newest runs of the a and t tracks at
 some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
 shapes_table.py. --check writes nothing and exits 1 if the README says anything else.
@@ -18,11 +19,13 @@ from pathlib import Path
 
 from bench import markdown, process, rungs
 from bench.records import recorded
+from bench.records.vocabulary import CONTENDERS
 from notes.tools import readings, shapes_table
 from notes.tools.shapes_table import optional  # noqa: F401 (the book's tables find it here)
 
 NOTHING = "No run is recorded yet. `make ladder` measures one on your GPU."
 APART = {"a": "a01", "t": "t01"}  # what computes something else than the rest of its track
+BESIDE = ("cublas", "cublaslt")  # whose lines are in the picture
 
 
 def linked(rows, steps):
@@ -76,11 +79,18 @@ def cards_words(ladders):
     return f"{words}."
 
 
-LADDER_PICTURE = (  # what it says
-    "TFLOPS of every rung at 8192³: the bars climb from v01 to v07, which reaches cuBLAS, and then rise "
-    "slowly to v16. Below, each rung's ratio to the best of cuBLASLt, on an H200 and on an H100: v16 to "
-    "v18 and v22 to v24 are above 1 on both"
-)
+def picture(ladder):
+    """The picture of the v track, with its rates in words; nothing if nothing is recorded."""
+    if ladder is None:
+        return ""
+    rates = {
+        rung["step"]: rung["timing"]["step"] for rung in recorded.measured(recorded.climb(ladder))
+    }
+    rates |= {CONTENDERS[name].title: ladder[name] for name in BESIDE if name in ladder}
+    said = ", ".join(f"{name} {rate['tflops']['median']:.0f}" for name, rate in rates.items())
+    size = shapes_table.title(recorded.shape_of(ladder))
+    words = f"TFLOPS at {size}, {markdown.plain(ladder['gpu']['name'])}: {said}"
+    return f'<img src="plots/ladder.png" width="900" alt="{words}">'
 
 
 def block(ladder, steps, folder=recorded.RESULTS):
@@ -92,8 +102,7 @@ def block(ladder, steps, folder=recorded.RESULTS):
     runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
     said = shapes_table.caption({recorded.shape_of(ladder): runs})
     said += "".join(map(cards_words, runs.values()))
-    picture = f'<img src="plots/ladder.png" width="900" alt="{LADDER_PICTURE}">'
-    return "\n".join([*table(ladder, steps, runs), "", said, "", picture])
+    return "\n".join([*table(ladder, steps, runs), "", said])
 
 
 def captioned(rows, caption, words=2):
@@ -136,7 +145,8 @@ def fill(readme, steps, results):
     """The README with all of its tables filled."""
     path = results or recorded.newest_headline()
     ladder = recorded.load_rungs(path) if path else None
-    makers = {"results": lambda steps: block(ladder, steps), **BLOCKS}
+    own = {"picture": lambda _: picture(ladder), "results": lambda steps: block(ladder, steps)}
+    makers = {**own, **BLOCKS}
     there = [name for name in makers if f"<!-- {name}:" in readme]
     if not there:
         raise ValueError("has no <!-- results:begin --> nor another marker of a table")

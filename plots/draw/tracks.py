@@ -1,13 +1,11 @@
 """The rungs of a track as bars, beside what they are compared with.
 
-The v track: TFLOPS at one size, how far up does it go? Below it the top of the ladder by its ratio to
-the best cuBLASLt. The a track in TFLOPS and the t track in GB/s at several shapes, one panel each:
+The v track: TFLOPS at one size, how far up does it go? The a track in TFLOPS and the t track in GB/s at several shapes, one panel each:
 what did each idea bring, and does it everywhere?
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from bench.records import recorded
@@ -15,11 +13,6 @@ from notes.tools import readme_table, shapes_table
 from plots.draw import bars, style
 from plots.draw.records import Missing, alike
 
-TOP = 0.95  # of the best cuBLASLt: from the first rung with so much on, the bars look alike
-LEAST = 0.9  # of it: a rung with less is for other shapes, and has no point
-POINT = {"marker": "o", "color": style.BLUE, "linestyle": "none", "capsize": 4, "linewidth": 1.2}
-RATIO = "ratio to the best cuBLASLt in the same run: median and 10th to 90th percentile"
-SEVERAL = "of several cards: the median of their medians, and from the lowest to the highest"
 WITHOUT = {  # the rungs without a bar
     "a": "a01 has no bar: it computes D = αAB + βC with fp32 sums, another problem.",
     "t": "t01 has no bar: it adds one to each element, and transposes nothing.",
@@ -61,40 +54,6 @@ def highs_of(ladder):
 # --- the v track ------------------------------------------------------------------------------
 
 
-def top_ratios(ladders):
-    """[(place, name, ratio to the best cuBLASLt of the same run)], over the cards of one GPU, of the
-    rungs from the first with TOP of it on, but for those below LEAST; none if it is not recorded."""
-    there = []
-    for place, name in enumerate(recorded.all_names(ladders[0])):
-        ratio = recorded.over_cards(ladders, name, lambda timing: timing.get("ratio_to_cublaslt"))
-        if ratio and ratio["median"] >= (LEAST if there else TOP):
-            there.append((place, name, ratio))
-    return there
-
-
-def ratio_panel(axes, ladders, ratios, limits):
-    """The top of the ladder on one GPU, over its cards: points, as there is no 0."""
-    for x, _, ratio in ratios:
-        spread = bars.spread_of(ratio)
-        axes.errorbar(x, ratio["median"], yerr=spread, label=RATIO, zorder=4, **POINT)
-        how = {"fontsize": min(9, bars.label_size(ladders[0])), "bbox": style.CLEAR, "zorder": 5}
-        style.note(axes, f"{ratio['median']:.3f}", (x, ratio["high"]), (0, 4), **how)
-    axes.axhline(1, zorder=3, **style.SECOND)
-    axes.set_ylim(*limits)
-    axes.grid(axis="y")
-    cards = f", {len(ladders)} cards" if len(ladders) > 1 else ""
-    axes.set_ylabel(f"{recorded.short_name(ladders[0]['gpu'])}{cards}:\nof cuBLASLt")
-    if ratios[0][0] > 2:
-        first, *_, last = recorded.all_names(ladders[0])[: ratios[0][0]]
-        words = f"{first} to {last}\nare lower"
-        axes.text(0, 1, words, va="center", fontsize=10, bbox=style.CLEAR, zorder=5)
-    shown = [x for x, *_ in ratios]
-    apart = [x for x in range(shown[0], shown[-1]) if x not in shown]
-    if apart:
-        middle, how = sum(apart) / len(apart), {"ha": "center", "va": "center", "zorder": 5}
-        axes.text(middle, 1, "lower", fontsize=10, bbox=style.CLEAR, **how)
-
-
 class Ladder:
     """The picture of the v track, for plot.py."""
 
@@ -102,8 +61,9 @@ class Ladder:
 
     @staticmethod
     def find(records):
-        """The headline run."""
-        return records.headline()
+        """The headline run, of it the rungs that are for its size; all of a chosen one."""
+        ladder = records.headline()
+        return ladder if records.chosen else recorded.climb(ladder)
 
     @staticmethod
     def notes(ladder):
@@ -116,28 +76,13 @@ class Ladder:
     def draw(pyplot, ladder, records):
         """The whole figure."""
         lines = lines_of(ladder, records)
-        below = [(ladders, top_ratios(ladders)) for ladders in records.beside(ladder).values()]
-        below = [(ladders, ratios) for ladders, ratios in below if ratios]
-        height = 5.9 + 1.5 * len(below) if below else 5.4
-        figure, panels = style.stack(pyplot, height, (2.4, *[1] * len(below)), 0.03)
+        figure, axes = style.figure_of(pyplot, 4.4)
         for y, words, _, how in lines:
-            panels[0].axhline(y, zorder=3, label=words, **how)
+            axes.axhline(y, zorder=3, label=words, **how)
         top = 1.06 * max(highs_of(ladder) + [line[0] for line in lines])
-        bars.rungs(panels[0], ladder, recorded.PRODUCTS, top, size=bars.label_size(ladder))
-        panels[0].set_ylabel("TFLOPS")
-        points = [ratio for _, ratios in below for _, _, ratio in ratios]
-        low, high = (
-            edge([1, *(r[key] for r in points)]) for edge, key in ((min, "low"), (max, "high"))
-        )
-        limits = math.floor(100 * low) / 100 - 0.003, math.ceil(100 * high) / 100 + 0.006
-        for axes, (ladders, ratios) in zip(panels[1:], below):
-            panels[0].tick_params(axis="x", labelbottom=True)
-            ratio_panel(axes, ladders, ratios, limits)
-        panels[-1].set_xlabel("step")
-        shown = [one for ladders, _ in below for one in ladders] or [ladder]
-        more = style.other_gpus(shown)
-        more += [SEVERAL] * any(len(ladders) > 1 for ladders, _ in below)
-        style.frame(figure, style.what(ladder), style.details(*shown), more=more)
+        bars.rungs(axes, ladder, recorded.PRODUCTS, top, size=bars.label_size(ladder))
+        axes.set_ylabel("TFLOPS")
+        style.frame(figure, style.what(ladder), style.details(ladder))
         return figure
 
 

@@ -83,8 +83,7 @@ static void add_last_touches(trace *trace, size_t number) {
     }
 }
 
-/* What the launch has recorded. A kernel that calls no traced function has nothing to show.
- * */
+/* What the launch has recorded. A kernel that calls no traced function has nothing to show. */
 static void download(const buffer *warps, const buffer *events, trace *trace) {
     const size_t count = trace_warps(trace);
     uint32_t most = 0;
@@ -103,7 +102,9 @@ static void download(const buffer *warps, const buffer *events, trace *trace) {
 void machine_measure(workload *workload, const options *options, verification *verification,
                      report *report) {
     static trace trace;
-    trace.capacity = (uint32_t)options->events;
+    free(trace.event); /* of the run before, with --runs */
+    free(trace.operation);
+    trace = (struct trace){.capacity = (uint32_t)options->events};
     const size_t most = (size_t)TRACE_MOST_WARPS * trace.capacity;
     const buffer warps = buffer_create(sizeof trace.warp, false, "the traced warps");
     const buffer events = buffer_create(most * sizeof *trace.event, false, "the trace's events");

@@ -22,8 +22,7 @@ NARROW = 4  # columns: the numbers of waves that have fewer are staggered
 STAGGER = 0.12
 READ = {"facecolor": style.BLUE, "linewidth": 0}
 
-MEBIBYTE = 1 << 20
-CAPACITIES = [mebibytes * MEBIBYTE for mebibytes in range(2, 162, 2)]  # more than A or B of 8192²
+CAPACITIES = [mebibytes << 20 for mebibytes in range(2, 162, 2)]  # more than A or B of 8192²
 COUNTER = "dram__bytes_read.sum"
 MODELLED = {
     "v05": "v05: column by column",
@@ -255,17 +254,17 @@ def draw_least(axes, found):
 
 def draw_curves(axes, found):
     """Bytes from DRAM against the size of the L2."""
-    sizes = [capacity / MEBIBYTE for capacity in found["capacities"]]
+    sizes = [1e-6 * capacity for capacity in found["capacities"]]
     for i, (rung, words) in enumerate(MODELLED.items()):
         values = [1e-9 * value for value in found["orders"][rung]["dram_reads"]]
         how = {"linewidth": 2, "markersize": 6, "markevery": (2 * i, EACH), **LINES[rung]}
         axes.plot(sizes, values, label=words, **how)
     draw_least(axes, found)
-    here = found["l2_bytes"] / MEBIBYTE
+    here = 1e-6 * found["l2_bytes"]
     axes.axvline(here, color="0.45", linewidth=1.2)
-    axes.text(here + 1.5, 1.75, f"{found['gpu']}:\n{here:.0f} MiB", va="top", fontsize=10)
+    axes.text(here + 1.5, 1.75, f"{found['gpu']}:\n{here:.1f} MB", va="top", fontsize=10)
     axes.set_xlim(0, sizes[-1])
-    axes.set_xlabel("size of the L2, MiB")
+    axes.set_xlabel("size of the L2, MB")
     axes.set_ylabel("GB read from DRAM")
     axes.set_title("by the model", fontsize=11)
     axes.grid()

@@ -164,7 +164,7 @@ def draw_strips(axes, found):
                 cells.cell(axes, x, top, count, 1, **look)
                 x += count
             there = sum(value * count for value, count in runs) / steps
-            text = f"L2 of {capacity >> 20} MiB: {100 * there:.0f} % found"
+            text = f"L2 of {1e-6 * capacity:.1f} MB: {100 * there:.0f} % found"
             how = {"bbox": {**style.CLEAR, "alpha": 0.85}, "zorder": 6, "va": "center"}
             cells.label(axes, steps / 2, top + 0.5, text, **how)
 
@@ -174,13 +174,13 @@ def draw_waves(pyplot, found):
     figure, (matrix, strips) = style.figure_of(pyplot, 5.6, 1, 2, width_ratios=(1, 1.25))
     draw_matrix(matrix, found)
     draw_strips(strips, found)
-    half = found["l2_bytes"][1] >> 20
+    half = 1e-6 * found["l2_bytes"][1]
     style.frame(
         figure,
         "What a wave finds in the L2: the rows of A that the wave before it read last",
         "plain green: found in the L2; hatched: read from DRAM; by a model that evicts the least "
         "recently used",
-        more=[f"{half} MiB: if the L2 keeps each line in both of its halves ({found['gpu']})"],
+        more=[f"{half:.1f} MB: if the L2 keeps each line in both of its halves ({found['gpu']})"],
     )
     return figure
 
