@@ -385,6 +385,20 @@ def beside_in(ladder, ladders, kind=rungs_only):
     return {gpu: list(cards.values()) for gpu, cards in found.items()}
 
 
+def headlines(ladder, ladders, steps=ROOT / "steps"):
+    """The same of a headline run, and of each other GPU its own newest one: not every change is
+    measured on all GPUs."""
+    there, found = home_of(ladders), beside_in(ladder, ladders)
+    others = {}
+    for other in ladders:
+        if other["gpu"]["name"] != ladder["gpu"]["name"] and is_headline(other, steps):
+            others.setdefault(other["gpu"]["name"], []).append(other)
+    for gpu, runs in others.items():
+        newest_run = max(runs, key=precedence(runs, there))
+        found[gpu] = beside_in(newest_run, ladders)[gpu]
+    return found
+
+
 def over_cards(ladders, name, read):
     """What read(timing) finds of a rung in the ladders of several cards: the median of their medians,
     the lowest and the highest, and `worst`, the lowest median. None if no card has it."""
@@ -425,14 +439,20 @@ def tracks(record):
 
 def best_of_cublaslt(ladders):
     """'the best of 8 heuristics', or 'of 6 to 8' where not each of the ladders found as many; where
-    one tried all, 'the best of 1,592 configurations', the heuristics among them. A list that was
-    cut says so."""
+    one tried all, 'the best of 11,448 configurations', the heuristics among them. A list that was
+    cut says so: by Ctrl-C, or at 2,048, where it ended before `launched` was recorded."""
     found = [ladder["heuristics"] for ladder in ladders if "heuristics" in ladder]
-    enumerated = any("enumerated" in one for one in found)
-    counts = sorted({one["returned"] + one.get("enumerated", 0) for one in found})
+    enumerated = [one for one in found if "enumerated" in one]
+    counts = sorted({configurations(one) for one in found})
     words = " to ".join(f"{number:,}" for number in counts[:1] + counts[1:][-1:])
-    cut = ", not all of which were timed" if any(one.get("cut") for one in found) else ""
-    return f"the best of {words} {'configurations' if enumerated else 'heuristics'}{cut}"
+    cut = any(one.get("cut") or "launched" not in one for one in enumerated)
+    kind = "configurations" if enumerated else "heuristics"
+    return f"the best of {words} {kind}{' (a list that was cut)' if cut else ''}"
+
+
+def configurations(found):
+    """How many of cuBLASLt's algorithms a search timed."""
+    return found.get("launched") or found["returned"] + found.get("enumerated", 0)
 
 
 def spread(values, digits):

@@ -50,6 +50,7 @@ ALLOWED = {  # kind of record: what may be selected of it
 
 AGAINST = "against"  # its rung, or of a rung the one below
 RATIO = "ratio"  # to the track's usual contender; ratio_to_cublaslt to another
+CONFIGURATIONS = "configurations"  # of cuBLASLt, among which its best was looked for
 EARLY_RATIO = "early_ratio"  # the early launch's, to cuBLAS
 RATES = {"tflops": "rate", "gb_per_s": "throughput"}
 SECTOR_BYTES = 32
@@ -121,6 +122,8 @@ def of_ladder(ladder, request):
     """A figure of times, or of who is faster: paired, but for two contenders."""
     subject, figure = request.subject, request.figure
     timing, measure = timing_of(ladder, subject), recorded.measure_of(ladder)
+    if figure == CONFIGURATIONS:
+        return Quantity(recorded.configurations(known(ladder.get("heuristics"), figure)), "count")
     key = measure.ratio if figure == RATIO else figure
     if key.startswith(RATIO) and subject in CONTENDERS:
         other = timing_of(ladder, key.removeprefix(f"{RATIO}_to_"))

@@ -2,7 +2,7 @@
 """Fills the results in the README and in notes/results.md, between markers, from recorded ladders.
 
 `results` and `picture` (of the README) are the v track: without --results the newest finished burst run at
-8192 x 8192 x 8192 in bench/results on the home GPU (recorded.home_of), beside it the ratios of that commit on other
+8192 x 8192 x 8192 in bench/results on the home GPU (recorded.home_of), beside it the newest ratios on other
 GPUs; the picture's alternative text has its rates.
 The other markers may stand in either: `ampere` and `tma` are the newest runs of the a and t tracks at
 some shapes, with tables of their own for a01 and t01; `sizes`, `calls` and `rivals` are those of
@@ -43,6 +43,14 @@ def awaited(name, names):
     return name in recorded.NOT_MEASURED and name not in names and name[0] == names[0][0]
 
 
+def searched(runs):
+    """Among how many cuBLASLt's best was looked for, on each GPU."""
+    first, *others = (recorded.best_of_cublaslt(ladders) for ladders in runs.values())
+    names = [recorded.short_name(ladders[0]["gpu"]) for ladders in runs.values()][1:]
+    different = [f"{name}: {words}" for name, words in zip(names, others) if words != first]
+    return "; ".join([first, *different])
+
+
 def table(ladder, steps, runs):
     """Rates and ratios, with cuBLAS below the rungs, and the best of cuBLASLt if it was timed."""
     ratios = shapes_table.ratio_columns({recorded.shape_of(ladder): runs})
@@ -60,6 +68,8 @@ def table(ladder, steps, runs):
     for row in rows:
         if row[0] in waiting:
             row[1] = f"{waiting[row[0]].idea} (not measured yet)"
+        if row[0] == CONTENDERS["cublaslt"].name:
+            row[1] = searched(runs)
     return markdown.table(linked(rows, steps))
 
 
@@ -97,7 +107,7 @@ def block(ladder, steps, folder=recorded.RESULTS):
     """Everything between the markers, as one text."""
     if ladder is None:
         return NOTHING
-    runs = recorded.beside_in(ladder, [one for _, one in recorded.all_ladders(folder)])
+    runs = recorded.headlines(ladder, [one for _, one in recorded.all_ladders(folder)])
     names = recorded.all_names(ladder)
     runs = {gpu: them for gpu, them in runs.items() if recorded.all_names(them[0]) == names}
     said = shapes_table.caption({recorded.shape_of(ladder): runs})
