@@ -47,6 +47,9 @@ enum { SCALE_BLOCK = 128 };
  * never overflows an int. */
 enum { LARGEST_DIMENSION = 1 << 30 };
 
+/* m * n is at most this, so that an int counts the tiles of D, of whatever size. */
+#define LARGEST_OUTPUT (1LL << 38)
+
 /* One problem: the operands in device memory, 16-byte aligned, and their shape in elements. */
 typedef struct problem {
     const void *a;        /* [m][k]; without k, [m][n] */

@@ -474,7 +474,8 @@ static int query_gpu(tile_gpu *gpu) {
 }
 
 // The model's plans for a product, at most `wanted`, the fastest first; only those of the kernel
-// that the problem names, if it names one. 0 after printing a line: the GPU can't be asked.
+// that the problem names, if it names one. 0 after printing a line: the GPU can't be asked, or it
+// holds no cluster of that kernel.
 static int make_plans(tile_plan *plans, int wanted, const problem *p, tile_gpu *gpu) {
     tile_kernel tiles[KERNEL_COUNT];
     const tile_shape shape = {p->m, p->n, p->k};

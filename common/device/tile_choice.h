@@ -524,7 +524,8 @@ static inline int tile_rank(tile_plan *plans, int found, int wanted, const tile_
  * there are. A kernel has a number for each of a rung's forms, the first one, two or three: over
  * all numbers, from 1 on, if `number` is 0, else of that one alone, which keeps whole tiles, and
  * has their number, if they can't be cut. TMA takes rows that are multiples of 16 bytes apart;
- * others are copied. None of a cluster that doesn't fit on the GPU. */
+ * others are copied. None of a cluster that doesn't fit on the GPU: 0 after printing a line, if a
+ * kernel of such a cluster is named. */
 static inline int tile_choose(tile_plan *plans, int wanted, const tile_kernel *kernels, int count,
                               int forms, int number, const tile_shape *shape, const tile_gpu *gpu,
                               const tile_constants *c) {
@@ -543,6 +544,9 @@ static inline int tile_choose(tile_plan *plans, int wanted, const tile_kernel *k
         if (form == plan.form || number > 0)
             found = tile_rank(plans, found, wanted, &plan);
     }
+    if (found == 0)
+        fprintf(stderr, "kernel %d takes clusters of %d CTAs, and none fits on this GPU\n", number,
+                tile_cluster(&kernels[first / forms]));
     return found;
 }
 

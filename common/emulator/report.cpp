@@ -4,6 +4,7 @@
 #include "emulator/policy.h"
 #include "emulator/strictness.h"
 
+#include <cctype>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -34,6 +35,11 @@ std::string who_runs() {
     return who;
 }
 
+// Whether a name goes on with it: a longer one, or a file's.
+bool goes_on(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/';
+}
+
 // The rungs' functions by the names that PTX has for what they do.
 std::string in_ptx(std::string text) {
     static constexpr const char *NAMES[][2] = {{"bulk_wait_read", "cp.async.bulk.wait_group.read"},
@@ -45,8 +51,11 @@ std::string in_ptx(std::string text) {
                                                {"wgmma_commit", "wgmma.commit_group"},
                                                {"wait_for_launch_before", "griddepcontrol.wait"}};
     for (const auto &[name, instruction] : NAMES)
-        for (std::size_t at; (at = text.find(name)) != std::string::npos;)
-            text.replace(at, std::strlen(name), instruction);
+        for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at) {
+            const std::size_t end = at + std::strlen(name);
+            if ((at == 0 || !goes_on(text[at - 1])) && !goes_on(text.c_str()[end]))
+                text.replace(at, end - at, instruction);
+        }
     return text;
 }
 

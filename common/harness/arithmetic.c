@@ -248,6 +248,10 @@ int shape_check(const step *step, int m, int n, int k, char *error, size_t size)
         (rule.k != 0 && check_dimension(step, 'k', k, rule.k, largest_k, error, size) != 0)) {
         return 1;
     }
+    if ((long long)m * n > LARGEST_OUTPUT) {
+        snprintf(error, size, "m=%d n=%d: D may have at most %lld elements", m, n, LARGEST_OUTPUT);
+        return 1;
+    }
     if (step->computes == GEMM_BF16 && random_integer_range(k, EXACT_INTEGER_LIMIT) == 0) {
         snprintf(error, size,
                  "k=%d is more than %d: the sums of the exact check would not fit in fp32", k,

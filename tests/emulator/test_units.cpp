@@ -6,6 +6,7 @@
 #include "emulator/cp_async.h"
 #include "emulator/half.h"
 #include "emulator/runtime.h"
+#include "emulator/strictness.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 
@@ -335,7 +336,22 @@ static void formats_rounding() {
     }
 }
 
+// Whole words become PTX's; files and longer names stay as they are.
+static void names_of_ptx() {
+    const Outcome outcome = outcome_of([] {
+        translated_program = true;
+        warn(Mistake::RACE, "load issued at wgmma_wait.cu:7: my_bulk_wait() is no wgmma_wait",
+             {{"bulk_wait_read<0> first (bulk_wait)", "", 0}});
+    });
+    const std::string wanted =
+        "emulator: race: load issued at wgmma_wait.cu:7: my_bulk_wait() is no "
+        "wgmma.wait_group\n  cp.async.bulk.wait_group.read<0> first "
+        "(cp.async.bulk.wait_group)\n";
+    EXPECT(outcome.report.rfind(wanted, 0) == 0, "%s", outcome.report.c_str());
+}
+
 int main() {
+    run_case("reports of translated programs: instructions of PTX", names_of_ptx);
     run_case("stmatrix: a write that its lane has to fence", stmatrix_proxy);
     run_case("tensor map: its arguments", map_arguments);
     run_case("TMA: a tensor of three dimensions", three_dimensions);

@@ -85,7 +85,7 @@ static const run RUNS[] = {
      "480 of 480 differ; first at [0][0]: got 0xffffffff"},
     {NULL, &TRANSPOSE, ALL_ZERO_LATER, "--m 12 --n 40 --policy eager", WRONG,
      "WRONG      exact: 480 of"},
-    {NULL, &TRANSPOSE, NONE, "--m 1048576 --n 1048576", USAGE, "m=1048576 n=1048576 needs"},
+    {NULL, &TRANSPOSE, NONE, "--m 524288 --n 524288", USAGE, "m=524288 n=524288 needs"},
     {NULL, &ADD_ONE, NONE, "--m 1 --n 4 --policy eager", RIGHT, "bits exact: 4 of 4 equal"},
     {NULL, &ADD_ONE, NONE, "--m 3 --n 400 --policy eager", RIGHT, "1200 of 1200 equal"},
     {NULL, &ADD_ONE, WRONG_ELEMENT, "--m 3 --n 8", WRONG, "first at [2][7]: got 0x"},
@@ -94,6 +94,7 @@ static const run RUNS[] = {
     {NULL, &CHOOSES, NONE, "--m 128 --k 64 --explain", RIGHT, "128 x 1024 x 64\n|!equal|!problem"},
     {NULL, &CHOOSES, NONE, "--size 128 --explain", WRONG, "128 x 128 x 128\n|!equal"},
     {NULL, &CHOOSES, NONE, "--size 100 --explain", USAGE, "not a multiple of 64"},
+    {NULL, &CHOOSES, NONE, "--m 2000000 --n 2000000 --explain", USAGE, "D may have at most"},
     {"--help", &BF16, NONE, "--help", RIGHT, "v98: the second opinion|--policy NAME|!--protocol"},
     {.name = NULL},
 };

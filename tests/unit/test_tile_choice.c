@@ -2,6 +2,7 @@
  * few choices that are known to be right; and its own time. */
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device/tile_choice.h"
 #include "test.h"
@@ -302,6 +303,21 @@ static void ranks(void) {
     EXPECT(tile_choose(all, FORMS * KERNELS, FAMILY, KERNELS, 1, 0, &SHAPES[4], &small,
                        &TILE_CONSTANTS) == KERNELS - 1,
            "a kernel whose cluster doesn't fit");
+    char said[128] = "";
+    FILE *file = tmpfile();
+    const int errors = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    EXPECT(tile_choose(all, 1, FAMILY, KERNELS, 1, EIGHT + 1, &SHAPES[4], &small,
+                       &TILE_CONSTANTS) == 0,
+           "the same, named");
+    fflush(stderr);
+    dup2(errors, STDERR_FILENO);
+    close(errors);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+    EXPECT(strcmp(said, "kernel 9 takes clusters of 8 CTAs, and none fits on this GPU\n") == 0,
+           "it says: %s", said);
 }
 
 /* ---- the program that asks */
