@@ -114,19 +114,6 @@ double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
     return (double)of_an_element * (double)m * (double)n;
 }
 
-static int smaller(int a, int b) { return a < b ? a : b; }
-
-/* All sums of e4m3 are taken to be cut off by tensor cores; those of the step from promotion to
- * promotion. */
-static rounding rounding_of_e4m3(const arithmetic *arithmetic, int k, bool own) {
-    const bool promoted = own && arithmetic->promotion > 0;
-    const int k_of_a_sum = promoted ? smaller(arithmetic->promotion, k) : k;
-    return (rounding){.output = arithmetic->output,
-                      .to_fp32 = (double)k + 2, /* and the products with scales */
-                      .wgmmas = (k_of_a_sum + E4M3_K - 1) / E4M3_K,
-                      .modelled = own};
-}
-
 size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k) {
     const size_t blocks = ((size_t)k + SCALE_BLOCK - 1) / SCALE_BLOCK;
     return !arithmetic->scaled ? 0 : arithmetic->block_scales ? blocks * (size_t)m : 1;
@@ -141,11 +128,11 @@ rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own) {
     /* alpha's product with the sum, beta's with c, and the sum of the two. */
     enum { ROUNDINGS_WITH_C = 3 };
     const bool fp16_sums = own && arithmetic->fp16_sums;
-    if (arithmetic->scaled) {
-        return rounding_of_e4m3(arithmetic, k, own);
+    if (arithmetic->scaled) { /* a sum of each wgmma, and the products with scales */
+        return (rounding){arithmetic->output, (k + E4M3_K - 1) / E4M3_K + 2, 0, true, own};
     }
     return (rounding){arithmetic->output, (double)k + (arithmetic->takes_c ? ROUNDINGS_WITH_C : 0),
-                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0, 0, false};
+                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0, false, false};
 }
 
 /* |value| in sixteenths, or -1 if it is no whole number of them, or too many. */

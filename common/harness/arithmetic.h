@@ -79,7 +79,7 @@ arithmetic arithmetic_of(const step *step);
 double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n);
 
 /* How a correct result may be rounded: the step's own, or that of what it is compared with, whose
- * sums are fp32 or, of FP8, unknown. */
+ * sums are fp32 or, of FP8, promoted at unknown places. */
 rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own);
 
 /* Columns of B's block scales. */
