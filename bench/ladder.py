@@ -27,10 +27,11 @@ import os
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from bench import gpu_users, process, rung_run, selection, shapes, tables
+from bench import gpu_users, process, rung_run, rungs, selection, shapes, tables
 from bench.process import CannotRun, DoesNotTake, RungFailed
 from bench.progress import Progress
 from bench.record_file import RecordFile
@@ -90,6 +91,14 @@ def print_plan(options, tasks):
         print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
     where = options.out or recorded.RESULTS / f"<gpu>-{name_words(tasks)}-<date>.json"
     print(f"{len(plan)} runs, then {where}")
+
+
+def parts_of(task):
+    """The task, or two: FP8's rungs with block scales have another mode of cuBLASLt beside them."""
+    parts = {}
+    for program in task.programs:
+        parts.setdefault(rungs.scales_blocks(program[0]), []).append(program)
+    return [replace(task, programs=programs) for programs in parts.values()]
 
 
 # --- the runs -------------------------------------------------------------------------------
@@ -251,6 +260,7 @@ def ladder_main(arguments):
         return 0
     protocols = BOTH if options.protocol == "both" else (options.protocol,)
     tasks = selection.make_tasks(options, protocols, first=selection.FIRST_RUNGS)
+    tasks = [part for task in tasks for part in parts_of(task)]
     if options.dry_run:
         print_plan(options, tasks)
         return 0

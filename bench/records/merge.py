@@ -106,12 +106,13 @@ def others(measure, problem, good):
 
 def combine_ladder(task, collected, stopped):
     """The record of a ladder, or None if no rung has a result."""
-    options, measure = task.options, task.options.measure
+    options = task.options
     rungs = combine_all(collected)
     good = [rung for rung in rungs if "failed" not in rung]
     if not good:
         return None
     first = collected.runs[good[0]["step"]][0]
+    measure = recorded.measure_of(first)
     problem, searched = identity(first)["problem"], list(collected.heuristics.values())
     return {
         "date": collected.date,

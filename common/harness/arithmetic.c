@@ -13,11 +13,26 @@ enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };
 
-static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
-                                          {CONTENDER_OTHER, "cuBLAS", "cublas"},
-                                          {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
-                                          {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
-                               .peer = CONTENDER_OTHER,
+static const rival OF_PRODUCTS[] = {{CONTENDER_EARLY, "early", "early"},
+                                    {CONTENDER_OTHER, "cuBLAS", "cublas"},
+                                    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
+                                    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                                    {CONTENDER_STEP, NULL, NULL}};
+
+/* Of FP8 those that cuBLASLt's modes are. */
+static const rival OF_FP8[] = {{CONTENDER_OTHER, "accurate", "cublaslt_accurate"},
+                               {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast"},
+                               {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                               {CONTENDER_STEP, NULL, NULL}};
+static const rival OF_BLOCK_SCALES[] = {{CONTENDER_OTHER, "blocks", "cublaslt_block_scales"},
+                                        {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                                        {CONTENDER_STEP, NULL, NULL}};
+
+static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy"},
+                                 {CONTENDER_OTHER, "second", "second_opinion"},
+                                 {CONTENDER_STEP, NULL, NULL}};
+
+static const family PRODUCT = {.peer = CONTENDER_OTHER,
                                .host = "the host product",
                                .host_key = "host_product",
                                .timed_key = "bounded",
@@ -29,24 +44,7 @@ static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
                                .exact = CHECK_EXACT,
                                .timed = CHECK_BOUNDED};
 
-static const family PRODUCT_FP8 = {.rivals = {{CONTENDER_OTHER, "accurate", "cublas"},
-                                              {CONTENDER_NARROW_SUMS, "fast", "cublas_fast_sums"},
-                                              {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
-                                   .peer = CONTENDER_OTHER,
-                                   .host = "the host product",
-                                   .host_key = "host_product",
-                                   .timed_key = "bounded",
-                                   .unit = "TFLOPS",
-                                   .rate_key = "tflops",
-                                   .share_key = "tensor_core_share",
-                                   .launch = "GEMM",
-                                   .exact_inputs = INPUTS_INTEGERS,
-                                   .exact = CHECK_EXACT,
-                                   .timed = CHECK_BOUNDED};
-
-static const family MOVE = {.rivals = {{CONTENDER_COPY, "copy", "device_copy"},
-                                       {CONTENDER_OTHER, "second", "second_opinion"}},
-                            .peer = CONTENDER_COPY,
+static const family MOVE = {.peer = CONTENDER_COPY,
                             .host = "the host loop",
                             .host_key = "host_loop",
                             .timed_key = "timed_inputs",
@@ -94,7 +92,7 @@ static const arithmetic ARITHMETICS[] = {
                   .operands = NUMBER_E4M3,
                   .output = NUMBER_BF16,
                   .scaled = true,
-                  .family = &PRODUCT_FP8},
+                  .family = &PRODUCT},
 };
 
 arithmetic arithmetic_of(const step *step) {
@@ -105,6 +103,10 @@ arithmetic arithmetic_of(const step *step) {
     result.fp16_sums = result.fp16_sums && step->fp16_sums;
     result.block_scales = result.scaled && step->block_scales;
     result.promotion = result.scaled ? step->promotion : 0;
+    result.rivals = result.block_scales ? OF_BLOCK_SCALES
+                    : result.scaled     ? OF_FP8
+                    : result.moves      ? OF_MOVES
+                                        : OF_PRODUCTS;
     return result;
 }
 

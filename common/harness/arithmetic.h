@@ -46,7 +46,6 @@ typedef struct rival {
 
 /* What differs between the products and the computations that move words. */
 typedef struct family {
-    rival rivals[5];             /* in the order in which they are reported */
     enum contender_role peer;    /* the one whose share of the peak and power are printed too */
     const char *host, *host_key; /* the second opinion on the emulator */
     const char *timed_key;       /* what was found on the inputs that are timed */
@@ -70,6 +69,7 @@ typedef struct arithmetic {
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
     const family *family;
+    const rival *rivals; /* in the order in which they are reported */
 } arithmetic;
 
 /* Of the step. */

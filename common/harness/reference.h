@@ -223,7 +223,7 @@ typedef struct second_opinion second_opinion;
 
 /* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
  * this machine has none of the kind. */
-const char *second_opinion_name(enum computation computes, int contender);
+const char *second_opinion_name(const step *step, int contender);
 
 /* It must have a name. */
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);

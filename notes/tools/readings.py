@@ -231,9 +231,6 @@ def whole_track(track):
     return frozenset(recorded.whole_track(track=track)) - set(APART)
 
 
-rungs_today = cache(rungs.find)
-
-
 def good_names(record):
     """What has a result in a ladder or in counters."""
     return {entry["step"] for entry in recorded.entries(record) if "failed" not in entry}
@@ -241,7 +238,7 @@ def good_names(record):
 
 def compares(record, name):
     """Whether a ladder has the rung beside the one that it grows from, as both are today."""
-    below = rungs_today()[name].below
+    below = rungs.today()[name].below
     pairs = {(pair["upper"], pair["lower"]) for pair in record["neighbours"]}
     return (name, below) in pairs and not recorded.is_outdated(record, below)
 
@@ -252,7 +249,7 @@ def fits(record, place, requests, shown=None):
     they grow from, and no variants or rivals unasked."""
     names = {one.name for one in requests if one.name}
     contenders = {one.subject for one in requests if not one.name}
-    against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs_today()}
+    against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs.today()}
     timed = place.kind == "ladder"
     return (
         recorded.shape_of(record) == place.shape

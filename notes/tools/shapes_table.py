@@ -253,8 +253,7 @@ def table(names, folder=recorded.RESULTS):
     """Some programs at several shapes: the rows of cells and the caption; None and what to say if
     nothing is recorded."""
     track = "".join({name[0] for name in names})
-    measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
-
+    measure = shapes.measure_of_track(track)
     runs = find(names, SHAPES[measure], track=track, folder=folder)
     if not runs:
         return None, NOTHING

@@ -154,9 +154,8 @@ struct second_opinion {
     arithmetic arithmetic;
 };
 
-const char *second_opinion_name(enum computation computes, int contender) {
-    return contender == CONTENDER_OTHER ? arithmetic_of(&(step){.computes = computes}).family->host
-                                        : NULL;
+const char *second_opinion_name(const step *step, int contender) {
+    return contender == CONTENDER_OTHER ? arithmetic_of(step).family->host : NULL;
 }
 
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
