@@ -146,20 +146,20 @@ def test_tracks(folder):
 
 
 def test_modes_of_fp8(folder):
-    """Rungs with block scales are a ladder of their own, beside another mode of cuBLASLt. Records from
-    when these modes had the names of cuBLAS are read as if they had today's."""
-    house = House(folder, f01={}, f02={}, f03={"block_scales": True, "speed": 2.0})
+    """Rungs that add and scale alike are a ladder of their own, beside their mode of cuBLASLt. Records
+    from when these modes had the names of cuBLAS are read as if they had today's."""
+    house = House(folder, f01={}, f02={}, f03={"block_scales": True, "speed": 2.0}, f08={})
     result = house.ladder("--track", "f", "--passes", "1")
-    one, blocks = recorded.ladders_in(recorded.load_record(house.out))
-    same([recorded.all_names(ladder) for ladder in (one, blocks)], [["f01", "f02"], ["f03"]])
+    ladders = fast, accurate, blocks = recorded.ladders_in(recorded.load_record(house.out))
+    same([recorded.all_names(one) for one in ladders], [["f01", "f08"], ["f02"], ["f03"]])
     close(blocks["rungs"][0]["timing"]["ratio_to_cublaslt_block_scales"]["median"], 2)
-    close(one["rungs"][1]["timing"]["ratio_to_cublaslt_fast"]["median"], 1 / 1.1)
+    close(fast["rungs"][1]["timing"]["ratio_to_cublaslt_fast"]["median"], 1 / 1.1)
     holds(result.stdout, "of cuBLASLt (block scales)", "of cuBLASLt (accurate)")
-    require("cublas" not in one and "cublaslt_fast" not in blocks, "of other modes")
+    require("cublas" not in accurate and "cublaslt_fast" not in blocks, "of other modes")
     text = re.sub("cublaslt_(accurate|block_scales)", "cublas", house.out.read_text())
     text = text.replace("cublaslt_fast", "cublas_fast_sums")
     house.out.write_text(text)
-    same(recorded.ladders_in(recorded.load_record(house.out)), [one, blocks])
+    same(recorded.ladders_in(recorded.load_record(house.out)), list(ladders))
     house.out.write_text(text.replace("cublas_fast_sums", "cublas_fast"))
     refused("cublas_fast: is no field", recorded.load_record, house.out)
 

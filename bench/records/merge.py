@@ -113,7 +113,7 @@ def combine_ladder(task, collected, stopped):
         return None
     first = collected.runs[good[0]["step"]][0]
     measure = recorded.measure_of(first)
-    problem, searched = identity(first)["problem"], list(collected.heuristics.values())
+    problem, searched = identity(first)["problem"], collected.heuristics
     return {
         "date": collected.date,
         "protocol": options.protocol,
@@ -122,7 +122,7 @@ def combine_ladder(task, collected, stopped):
         "rounds": options.rounds,
         "interrupted": stopped and collected.unfinished(options.passes),
         **others(measure, problem, good),
-        **({"heuristics": searched[0]} if len(searched) == 1 else {}),
+        **({"heuristics": searched} if searched else {}),
         **({"gated": first["timing"]["gated"]} if "gated" in first["timing"] else {}),
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],

@@ -42,6 +42,7 @@ HEADS = {
     "emulator.mbarrier_waits_blocked": "of them blocked",
     "emulator.extra_wavefronts": "bank conflicts, emulated",
     "ratio_to_early": "early / usual time",
+    "algorithms": "algorithms",
     **{name: name for name in ("time", "wavefronts", "instructions")},
 }
 UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}

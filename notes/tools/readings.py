@@ -51,6 +51,7 @@ ALLOWED = {  # kind of record: what may be selected of it
 AGAINST = "against"  # its rung, or of a rung the one below
 RATIO = "ratio"  # to the track's usual contender; ratio_to_cublaslt to another
 EARLY_RATIO = "early_ratio"  # the early launch's, to cuBLAS
+ALGORITHMS = "algorithms"  # of cuBLASLt, of which its best is the best
 RATES = {"tflops": "rate", "gb_per_s": "throughput"}
 SECTOR_BYTES = 32
 COUNTED = {  # sums of ncu's metrics, scaled
@@ -120,6 +121,9 @@ def of_ladder(ladder, request):
     """A figure of times, or of who is faster: paired, but for two contenders."""
     subject, figure = request.subject, request.figure
     timing, measure = timing_of(ladder, subject), recorded.measure_of(ladder)
+    if figure == ALGORITHMS:
+        found = known(subject == "cublaslt" and ladder.get("heuristics") or None, figure)
+        return Quantity(found.get("enumerated") or found["returned"], "count")
     key = measure.ratio if figure == RATIO else figure
     if key.startswith(RATIO) and subject in CONTENDERS:
         other = timing_of(ladder, key.removeprefix(f"{RATIO}_to_"))
