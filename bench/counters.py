@@ -169,7 +169,7 @@ def count(options, name, path, folder):
     launches = under_ncu(options.ncu, kernels, options.metrics, command, options.timeout)
     run = rung_run.written(json_path, lambda run: rung_run.check_run(options, name, run))
     record = {"step": name, "idea": run["idea"], **counters_of(launches, of_cublas=False)}
-    if options.measure is recorded.PRODUCTS:  # a plain copy is no kernel that could be counted
+    if options.measure is not recorded.MOVES:  # a plain copy is no kernel that could be counted
         record["cublas"] = counters_of(launches, of_cublas=True)
     return run, record
 

@@ -27,6 +27,7 @@ import os
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -82,14 +83,21 @@ def print_plan(options, tasks):
     for entry in plan:
         if len(tasks) > 1 and entry.task is not last:
             print(entry.task.title)
-        search = entry.task, rung_run.search_of(entry.name)
-        found = {"winner": {"algorithm": "<the fastest>"}} if search in searched else None
-        searched.add(search)
+        found = {"winner": {"algorithm": "<the fastest>"}} if entry.task in searched else None
+        searched.add(entry.task)
         last = entry.task
         words = rung_run.command_of(last.options, entry, "<temporary file>", found)
         print(f"pass {entry.index + 1}:", " ".join(shlex.quote(word) for word in words))
     where = options.out or recorded.RESULTS / f"<gpu>-{name_words(tasks)}-<date>.json"
     print(f"{len(plan)} runs, then {where}")
+
+
+def parts_of(task):
+    """The task, or several: FP8's rungs are beside the mode of cuBLASLt that adds and scales alike."""
+    parts = {}
+    for program in task.programs:
+        parts.setdefault(rung_run.search_of(program[0]), []).append(program)
+    return [replace(task, programs=programs) for programs in parts.values()]
 
 
 # --- the runs -------------------------------------------------------------------------------
@@ -103,7 +111,7 @@ class Collected:
         self.runs = {name: [] for name, _ in task.programs}
         self.failures = {}
         self.not_taken = {}
-        self.heuristics = {}  # what each search among cuBLASLt's algorithms found
+        self.heuristics = None  # what the search among cuBLASLt's algorithms found
 
     def without(self, name):
         """True if no more runs of that rung are of use."""
@@ -142,7 +150,7 @@ class Ladders:
                 self.progress.note(f"WARNING: {gpu_users.described(one)} uses the GPU too")
         of_task = self.ladders.setdefault(entry.task, Collected(entry.task))
         options = entry.task.options
-        found = of_task.heuristics.get(rung_run.search_of(entry.name))
+        found = of_task.heuristics
         return rung_run.command_of(options, entry, self.json_path(entry), found)
 
     def finish(self, entry, running):
@@ -150,7 +158,7 @@ class Ladders:
         of a single track ends it all."""
         task, name = entry.task, entry.name
         collected = self.ladders[task]
-        found = collected.heuristics.get(rung_run.search_of(name))
+        found = collected.heuristics
         check = partial(rung_run.check_timed, task.options, name, heuristics=found)
         try:
             run = rung_run.result_of(name, running, self.json_path(entry), check)
@@ -179,9 +187,7 @@ class Ladders:
         known = [one for runs in collected.runs.values() for one in runs]
         merge.require_same((known or [run])[0], run)
         collected.runs[run["step"]].append(run)
-        if "heuristics" in run["timing"]:
-            search = rung_run.search_of(run["step"])
-            collected.heuristics.setdefault(search, run["timing"]["heuristics"])
+        collected.heuristics = collected.heuristics or run["timing"].get("heuristics")
 
     def measure(self):
         """Runs all of them; what is finished stays also after a Ctrl-C. Mismatch if nothing was."""
@@ -251,6 +257,7 @@ def ladder_main(arguments):
         return 0
     protocols = BOTH if options.protocol == "both" else (options.protocol,)
     tasks = selection.make_tasks(options, protocols, first=selection.FIRST_RUNGS)
+    tasks = [part for task in tasks for part in parts_of(task)]
     if options.dry_run:
         print_plan(options, tasks)
         return 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-KINDS = "rung|variants|shapes|sweep|figures|hazard|agreement|energy|sources"
+KINDS = "rung|variants|shapes|sweep|figures|hazard|agreement|energy|quantised|fp8|sources"
 END = "<!-- end -->"
 DASH = "–"  # in a cell without a figure
 # What is not text: a block, a table of the README (whose body is written by someone else), or code.

@@ -69,6 +69,7 @@ FP8_TRIED = ",".join([*SCALED, *FP8_TRIED])
 # Each rung alone: cuBLASLt's time and best for one say nothing of the others.
 PER_TENSOR = "8192,4096x7168x16384"
 IN_BLOCKS = "4096x7168x16384,4096x4096x7168,4096x24576x1536"
+NARROW = "4096x2112x7168,4096x576x7168,64x7168x16384,16x7168x2048"
 FP8 = {
     **dict.fromkeys(("f01", "f02", "f08"), PER_TENSOR),
     **dict.fromkeys(("f03", *SCALED), IN_BLOCKS),
@@ -141,6 +142,11 @@ RUNS = (
         )
         for name in FP8
         for protocol, options in (("burst", BURST), ("sustained", SUSTAINED))
+    ),
+    Run(
+        "f-shapes",
+        "the upper rungs of FP8 at shapes of models, each beside cuBLASLt's best in its mode",
+        f"{BURST} --check sample --steps f02,f07,f08 --sizes {IN_BLOCKS},{NARROW}",
     ),
     Run(
         "f-rivals",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 
-from bench import process
+from bench import process, rungs
 from bench.process import CannotRun, DoesNotTake, RungFailed
 from bench.records import figures, recorded, schema
+from bench.records.vocabulary import MEASURES
+
+OTHERS = {measure.other for measure in MEASURES}
 
 
 def words_of(program, pairs):
@@ -34,11 +37,9 @@ def heuristic_options(options, heuristics):
 
 def search_of(name):
     """Which programs time what one search among cuBLASLt's algorithms found: all, but of FP8 those
-    that add and scale alike. f08 is as f01; later rungs and rivals have f03's block scales."""
-    if name[0] != "f":
-        return ""
-    rung = "f03" if recorded.is_rival(name) else recorded.rung_of(name)
-    return {"f01": "f01", "f08": "f01", "f02": "f02"}.get(rung, "f03")
+    that add and scale alike."""
+    rung = rungs.today().get(recorded.rung_of(name))
+    return rungs.scales_blocks(name), rung is None or rung.promotes or name[0] != "f"
 
 
 def command_of(options, entry, json_path, heuristics=None):
@@ -99,10 +100,10 @@ def check_timed(options, name, run, heuristics):
     """The same of a timed run, of whose ladder an earlier one has found these heuristics, or None.
     DoesNotTake if there was nothing that it could be timed beside."""
     timing = run.get("timing") if isinstance(run, dict) else None
-    if isinstance(timing, dict) and "step" in timing and options.measure.other not in timing:
+    if isinstance(timing, dict) and "step" in timing and OTHERS.isdisjoint(timing):
         raise DoesNotTake("cuBLASLt does not take this shape: there is nothing to compare it with")
     check_run(options, name, run, schema.TIMED)
-    timing, measure = run["timing"], options.measure
+    timing, measure = run["timing"], recorded.measure_of(run)
     if timing["protocol"] != options.protocol:
         raise ValueError("timed by another protocol")
     for contender in ("step", *measure.contenders(timing)):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from bench.records.vocabulary import TRACKS, name_order
+from bench.records.vocabulary import TRACKS, name_order, rung_of
 
 STEPS = Path(__file__).resolve().parent.parent / "steps"
 
@@ -19,6 +20,8 @@ class Rung:
     path: Path
     idea: str
     below: str | None  # the rung that it grows from; None for the first of a track
+    block_scales: bool  # of FP8
+    promotes: bool  # the same
 
 
 def field(text, name):
@@ -37,6 +40,17 @@ def find(steps=STEPS):
     for name in sorted(paths, key=name_order):
         text = paths[name].read_text(encoding="utf-8")
         below = field(text, "below") or numbered_below[name[0]]
-        found[name] = Rung(name, paths[name], field(text, "idea") or "", below)
+        block_scales, promotes = (f"    .{one} = " in text for one in ("block_scales", "promotion"))
+        idea = field(text, "idea") or ""
+        found[name] = Rung(name, paths[name], idea, below, block_scales, promotes)
         numbered_below[name[0]] = name
     return found
+
+
+today = cache(find)
+
+
+def scales_blocks(name):
+    """Whether a program of FP8 has block scales; rivals do."""
+    rung = today().get(rung_of(name))
+    return rung.block_scales if rung else name[0] == "f"

@@ -8,7 +8,7 @@ from decimal import Context, Decimal, localcontext
 from functools import cache
 
 from bench.process import UsageError
-from bench.records.vocabulary import MOVES, MOVING, PRODUCTS
+from bench.records.vocabulary import FP8, MOVES, MOVING, PRODUCTS
 
 DEFAULT_SIZE = 8192
 DEFAULT_MOVED_SIZE = 32768
@@ -109,7 +109,7 @@ def drawn(family, seed, count):
 
 def measure_of_track(track):
     """What is measured of a track's rungs."""
-    return MOVES if track == MOVING else PRODUCTS
+    return {MOVING: MOVES, "f": FP8}.get(track, PRODUCTS)
 
 
 def named(word, moves):

@@ -115,7 +115,8 @@ def print_ladder(ladder):
 def glance(ladder, name):
     """A rung's median ratio; of cuBLASLt how much faster its best is than cuBLAS's choice."""
     if name == "cuBLASLt" and "cublaslt" in ladder:
-        rates = [ladder[one]["tflops"]["median"] for one in ("cublaslt", "cublas")]
+        other = recorded.measure_of(ladder).other
+        rates = [ladder[one]["tflops"]["median"] for one in ("cublaslt", other)]
         return f"{rates[0] / rates[1]:.3f}"
     if name not in recorded.all_names(ladder):
         return "-"
@@ -130,11 +131,11 @@ def print_at_a_glance(ladders):
     groups = {}
     for ladder in ladders:
         computation = ladder["problem"]["computation"]
-        groups.setdefault((computation, ladder["protocol"]), []).append(ladder)
-    for (computation, protocol), group in groups.items():
+        other = recorded.measure_of(ladder).other_name
+        groups.setdefault((computation, ladder["protocol"], other), []).append(ladder)
+    for (computation, protocol, other), group in groups.items():
         if len(group) == 1:
             continue
-        other = recorded.measure_of(group[0]).other_name
         print(f"\n{computation}, {protocol}: median ratio to {other}")
         names = {name for ladder in group for name in recorded.all_names(ladder)}
         rows = sorted(names, key=recorded.name_order)

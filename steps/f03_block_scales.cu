@@ -1,7 +1,7 @@
 // f03: a scale for each block of 128.
 //
-// One large number makes the scale of a whole matrix too coarse for the others. So each 128
-// elements of a row of A have a scale, and each 128 x 128 of B. A promotion covers just such a
+// What is 30,000 times smaller than a matrix's largest number loses bits: e4m3's range is short. So
+// 128 elements of a row of A have a scale, and each 128 x 128 of B. A promotion covers just such a
 // block: it multiplies the sums by both scales as it adds them, so an addition becomes an fma. A
 // consumer loads the scales before it waits for the k-tile, and needs them after its wgmmas. The
 // tile's columns lie in up to three blocks of B. Expected: 4 % slower than f02.

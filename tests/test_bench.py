@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import statistics
@@ -21,7 +22,18 @@ ROOT = Path(__file__).resolve().parent.parent
 README_TABLE = [sys.executable, "-m", "notes.tools.readme_table"]
 NOTES_TABLES = [sys.executable, "-m", "notes.tools.notes_tables"]
 
-from tools.fake_rungs import SIZE, House, close, holds, require, run, run_cases, same, tests_in
+from tools.fake_rungs import (
+    SIZE,
+    House,
+    close,
+    holds,
+    refused,
+    require,
+    run,
+    run_cases,
+    same,
+    tests_in,
+)
 
 from bench.records import recorded
 from notes.tools import readme_table, shapes_table
@@ -131,6 +143,25 @@ def test_tracks(folder):
     close(ladder["rungs"][2]["timing"]["ratio_to_cublas"]["median"], 4)
     close(ladder["rungs"][2]["timing"]["ratio_to_cublas_fp16_sums"]["median"], 2)
     close(ladder["cublas_fp16_sums"]["tensor_core_share"], 1.0)
+
+
+def test_modes_of_fp8(folder):
+    """Rungs that add and scale alike are a ladder of their own, beside their mode of cuBLASLt. Records
+    from when these modes had the names of cuBLAS are read as if they had today's."""
+    house = House(folder, f01={}, f02={}, f03={"block_scales": True, "speed": 2.0}, f08={})
+    result = house.ladder("--track", "f", "--passes", "1")
+    ladders = fast, accurate, blocks = recorded.ladders_in(recorded.load_record(house.out))
+    same([recorded.all_names(one) for one in ladders], [["f01", "f08"], ["f02"], ["f03"]])
+    close(blocks["rungs"][0]["timing"]["ratio_to_cublaslt_block_scales"]["median"], 2)
+    close(fast["rungs"][1]["timing"]["ratio_to_cublaslt_fast"]["median"], 1 / 1.1)
+    holds(result.stdout, "of cuBLASLt (block scales)", "of cuBLASLt (accurate)")
+    require("cublas" not in accurate and "cublaslt_fast" not in blocks, "of other modes")
+    text = re.sub("cublaslt_(accurate|block_scales)", "cublas", house.out.read_text())
+    text = text.replace("cublaslt_fast", "cublas_fast_sums")
+    house.out.write_text(text)
+    same(recorded.ladders_in(recorded.load_record(house.out)), list(ladders))
+    house.out.write_text(text.replace("cublas_fast_sums", "cublas_fast"))
+    refused("cublas_fast: is no field", recorded.load_record, house.out)
 
 
 def test_moves(folder):

@@ -125,6 +125,7 @@ BLOCKS = {  # what is in them
     "variants @1234567": "Not recorded yet.",
     "shapes a01": "TFLOPS, burst: medians",
     "sweep v99 1": "Not recorded yet.",
+    "quantised 5 1000 100000": "| 100,000 | 12.6 |",
     "sources": "Nothing recorded",
 }
 NO_BLOCKS = {
@@ -142,6 +143,7 @@ NO_BLOCKS = {
     "sweep": ("", "v18", "18 1", "v18 one", "v18 1 best"),
     "agreement": ("v07",),
     "energy": ("joules v14", "budget"),
+    "quantised": ("", "5 x"),
     "sources": ("of this",),
 }
 BROKEN = (

@@ -93,7 +93,8 @@ def title(ladder):
 
 def key_of(ladder):
     """What two ladders must share to be compared."""
-    return {**ladder["problem"], "protocol": ladder["protocol"]}
+    beside = recorded.measure_of(ladder).other
+    return {**ladder["problem"], "protocol": ladder["protocol"], "beside": beside}
 
 
 def outcomes(ladder):

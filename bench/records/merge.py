@@ -106,13 +106,14 @@ def others(measure, problem, good):
 
 def combine_ladder(task, collected, stopped):
     """The record of a ladder, or None if no rung has a result."""
-    options, measure = task.options, task.options.measure
+    options = task.options
     rungs = combine_all(collected)
     good = [rung for rung in rungs if "failed" not in rung]
     if not good:
         return None
     first = collected.runs[good[0]["step"]][0]
-    problem, searched = identity(first)["problem"], list(collected.heuristics.values())
+    measure = recorded.measure_of(first)
+    problem, searched = identity(first)["problem"], collected.heuristics
     return {
         "date": collected.date,
         "protocol": options.protocol,
@@ -121,7 +122,7 @@ def combine_ladder(task, collected, stopped):
         "rounds": options.rounds,
         "interrupted": stopped and collected.unfinished(options.passes),
         **others(measure, problem, good),
-        **({"heuristics": searched[0]} if len(searched) == 1 else {}),
+        **({"heuristics": searched} if searched else {}),
         **({"gated": first["timing"]["gated"]} if "gated" in first["timing"] else {}),
         "rungs": rungs,
         "does_not_take": [{"step": n, "why": why} for n, why in collected.not_taken.items()],

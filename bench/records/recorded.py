@@ -28,6 +28,7 @@ from bench.records.vocabulary import (  # noqa: F401 (the same)
     PRODUCTS,
     PROTOCOLS,
     TRACKS,
+    as_named_today,
     is_rival,
     is_variant,
     measure_of,
@@ -145,6 +146,8 @@ def check(record):
 def load_checked(path, _changed):
     """The record in that file, which was changed at that time. ValueError if it isn't right."""
     record = parse(Path(path).read_text(encoding="utf-8"))
+    if isinstance(record, dict) and isinstance(record.get("ladders"), list):
+        record["ladders"] = [as_named_today(one) for one in record["ladders"]]
     check(record)
     return record
 

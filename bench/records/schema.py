@@ -14,6 +14,7 @@ import time
 from bench.records.vocabulary import (
     EARLY,
     LIMITS,
+    MEASURES,
     MOVES,
     MOVING,
     NAME,
@@ -115,7 +116,7 @@ def failed_or(name, form):
 
 def by_measure(make):
     """A form for each measure; a record's problem says which it is."""
-    forms = {measure: make(measure) for measure in (PRODUCTS, MOVES)}
+    forms = {measure: make(measure) for measure in MEASURES}
 
     def check(value, where):
         fits(value, {"problem": {...: anything}, ...: anything}, where)
@@ -182,8 +183,8 @@ date = that(is_date, "a date that there was, such as 2026-01-31T12:00:00Z")
 # --- what all kinds have in common ----------------------------------------------------------
 
 PHASES = ("exact", "bounded", "timed_inputs", "after_timing")
-OPINIONS = ("host_product", "host_loop", PRODUCTS.other, *PRODUCTS.besides)
-OPINIONS += (MOVES.other, *MOVES.besides)
+OPINIONS = {"host_product", "host_loop"}
+OPINIONS.update(name for measure in MEASURES for name in (measure.other, *measure.besides))
 PHASE = {"checked": count, "wrong": 0, "integer_range?": count}
 PHASE["max_error_over_bound?"] = within_bound
 # The root of the mean square of the errors, over that of D: of FP8, from when the programs wrote it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 TRACKS = "vatf"
@@ -30,9 +30,9 @@ CONTENDERS = {
     "cublas": Contender("v", "cuBLAS", "its default, fp32 sums", "cuBLAS"),
     "cublaslt": Contender("v", "cuBLASLt", "the best", "cuBLASLt's best"),
     "cublas_fp16_sums": Contender("a", "cuBLAS", "fp16 sums", "cuBLAS, fp16 sums"),
-    "cublas_fast_sums": Contender(
-        "f", "cuBLASLt", "fast accumulation", "cuBLASLt, fast accumulation"
-    ),
+    "cublaslt_accurate": Contender("f", "cuBLASLt", "accurate", "cuBLASLt (accurate)"),
+    "cublaslt_fast": Contender("f", "cuBLASLt", "fast accumulation", "cuBLASLt (fast)"),
+    "cublaslt_block_scales": Contender("f", "cuBLASLt", "block scales", "cuBLASLt (block scales)"),
     "device_copy": Contender("t", "copy", "cudaMemcpyAsync, device to device", "device copy"),
     "second_opinion": Contender("t", "other", "the second opinion", "the second opinion"),
 }
@@ -87,8 +87,10 @@ PRODUCTS = Measure(
     units=1e12,
     share="tensor_core_share",
     other="cublas",
-    besides=("cublas_fp16_sums", "cublas_fast_sums", "cublaslt"),
+    besides=("cublas_fp16_sums", "cublaslt"),
 )
+FP8 = replace(PRODUCTS, other="cublaslt_accurate", besides=("cublaslt_fast", "cublaslt"))
+BLOCK_SCALES = replace(PRODUCTS, other="cublaslt_block_scales", besides=("cublaslt",))
 MOVES = Measure(
     dimensions="mn",
     work="bytes",
@@ -99,6 +101,7 @@ MOVES = Measure(
     other="device_copy",
     besides=("second_opinion",),
 )
+MEASURES = (PRODUCTS, FP8, BLOCK_SCALES, MOVES)
 
 
 def ratio_to(contender):
@@ -107,8 +110,30 @@ def ratio_to(contender):
 
 
 def measure_of(record):
-    """The measure of a recorded run, ladder or file of counters: there is no k where words move."""
-    return PRODUCTS if "k" in record["problem"] else MOVES
+    """The measure of a recorded run, ladder or file of counters: there is no k where words move.
+    FP8's block scales are known by whom they are beside."""
+    problem = record["problem"]
+    if problem.get("computation") == "gemm_fp8":
+        return BLOCK_SCALES if BLOCK_SCALES.other in record.get("timing", record) else FP8
+    return PRODUCTS if "k" in problem else MOVES
+
+
+def renamed(value, names):
+    """A part of a record with other names for some contenders, and for the ratios to them."""
+    if isinstance(value, list):
+        return [renamed(one, names) for one in value]
+    if not isinstance(value, dict):
+        return value
+    names = {**names, **{ratio_to(old): ratio_to(new) for old, new in names.items()}}
+    return {names.get(key, key): renamed(one, names) for key, one in value.items()}
+
+
+def as_named_today(ladder):
+    """A ladder of FP8 from when cuBLASLt's modes had the names of cuBLAS; any other as it is."""
+    if ladder.get("problem", {}).get("computation") != "gemm_fp8" or "cublas" not in ladder:
+        return ladder
+    other = FP8.other if "cublas_fast_sums" in ladder else BLOCK_SCALES.other
+    return renamed(ladder, {"cublas": other, "cublas_fast_sums": "cublaslt_fast"})
 
 
 def shape_of(record):

@@ -13,11 +13,26 @@ enum { PARTS_OF_ONE = 16, MOST_PARTS = 256 };
 
 enum { C_RANGE = 4 };
 
-static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
-                                          {CONTENDER_OTHER, "cuBLAS", "cublas"},
-                                          {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
-                                          {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
-                               .peer = CONTENDER_OTHER,
+static const rival OF_PRODUCTS[] = {{CONTENDER_EARLY, "early", "early"},
+                                    {CONTENDER_OTHER, "cuBLAS", "cublas"},
+                                    {CONTENDER_NARROW_SUMS, "cuBLAS 16", "cublas_fp16_sums"},
+                                    {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                                    {CONTENDER_STEP, NULL, NULL}};
+
+/* Of FP8 those that cuBLASLt's modes are. */
+static const rival OF_FP8[] = {{CONTENDER_OTHER, "accurate", "cublaslt_accurate"},
+                               {CONTENDER_NARROW_SUMS, "fast", "cublaslt_fast"},
+                               {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                               {CONTENDER_STEP, NULL, NULL}};
+static const rival OF_BLOCK_SCALES[] = {{CONTENDER_OTHER, "blocks", "cublaslt_block_scales"},
+                                        {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"},
+                                        {CONTENDER_STEP, NULL, NULL}};
+
+static const rival OF_MOVES[] = {{CONTENDER_COPY, "copy", "device_copy"},
+                                 {CONTENDER_OTHER, "second", "second_opinion"},
+                                 {CONTENDER_STEP, NULL, NULL}};
+
+static const family PRODUCT = {.peer = CONTENDER_OTHER,
                                .host = "the host product",
                                .host_key = "host_product",
                                .timed_key = "bounded",
@@ -29,24 +44,7 @@ static const family PRODUCT = {.rivals = {{CONTENDER_EARLY, "early", "early"},
                                .exact = CHECK_EXACT,
                                .timed = CHECK_BOUNDED};
 
-static const family PRODUCT_FP8 = {.rivals = {{CONTENDER_OTHER, "accurate", "cublas"},
-                                              {CONTENDER_NARROW_SUMS, "fast", "cublas_fast_sums"},
-                                              {CONTENDER_HEURISTIC, "cuBLASLt", "cublaslt"}},
-                                   .peer = CONTENDER_OTHER,
-                                   .host = "the host product",
-                                   .host_key = "host_product",
-                                   .timed_key = "bounded",
-                                   .unit = "TFLOPS",
-                                   .rate_key = "tflops",
-                                   .share_key = "tensor_core_share",
-                                   .launch = "GEMM",
-                                   .exact_inputs = INPUTS_INTEGERS,
-                                   .exact = CHECK_EXACT,
-                                   .timed = CHECK_BOUNDED};
-
-static const family MOVE = {.rivals = {{CONTENDER_COPY, "copy", "device_copy"},
-                                       {CONTENDER_OTHER, "second", "second_opinion"}},
-                            .peer = CONTENDER_COPY,
+static const family MOVE = {.peer = CONTENDER_COPY,
                             .host = "the host loop",
                             .host_key = "host_loop",
                             .timed_key = "timed_inputs",
@@ -94,7 +92,7 @@ static const arithmetic ARITHMETICS[] = {
                   .operands = NUMBER_E4M3,
                   .output = NUMBER_BF16,
                   .scaled = true,
-                  .family = &PRODUCT_FP8},
+                  .family = &PRODUCT},
 };
 
 arithmetic arithmetic_of(const step *step) {
@@ -105,6 +103,10 @@ arithmetic arithmetic_of(const step *step) {
     result.fp16_sums = result.fp16_sums && step->fp16_sums;
     result.block_scales = result.scaled && step->block_scales;
     result.promotion = result.scaled ? step->promotion : 0;
+    result.rivals = result.block_scales ? OF_BLOCK_SCALES
+                    : result.scaled     ? OF_FP8
+                    : result.moves      ? OF_MOVES
+                                        : OF_PRODUCTS;
     return result;
 }
 
@@ -112,19 +114,6 @@ double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n) {
     const size_t of_an_element =
         number_bytes(arithmetic->operands) + number_bytes(arithmetic->output);
     return (double)of_an_element * (double)m * (double)n;
-}
-
-static int smaller(int a, int b) { return a < b ? a : b; }
-
-/* All sums of e4m3 are taken to be cut off by tensor cores; those of the step from promotion to
- * promotion. */
-static rounding rounding_of_e4m3(const arithmetic *arithmetic, int k, bool own) {
-    const bool promoted = own && arithmetic->promotion > 0;
-    const int k_of_a_sum = promoted ? smaller(arithmetic->promotion, k) : k;
-    return (rounding){.output = arithmetic->output,
-                      .to_fp32 = (double)k + 2, /* and the products with scales */
-                      .wgmmas = (k_of_a_sum + E4M3_K - 1) / E4M3_K,
-                      .modelled = own};
 }
 
 size_t arithmetic_scales_of_a(const arithmetic *arithmetic, int m, int k) {
@@ -141,11 +130,11 @@ rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own) {
     /* alpha's product with the sum, beta's with c, and the sum of the two. */
     enum { ROUNDINGS_WITH_C = 3 };
     const bool fp16_sums = own && arithmetic->fp16_sums;
-    if (arithmetic->scaled) {
-        return rounding_of_e4m3(arithmetic, k, own);
+    if (arithmetic->scaled) { /* a sum of each wgmma, and the products with scales */
+        return (rounding){arithmetic->output, (k + E4M3_K - 1) / E4M3_K + 2, 0, true, own};
     }
     return (rounding){arithmetic->output, (double)k + (arithmetic->takes_c ? ROUNDINGS_WITH_C : 0),
-                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0, 0, false};
+                      fp16_sums ? (k + FP16_SUM_GROUP - 1) / FP16_SUM_GROUP : 0, false, false};
 }
 
 /* |value| in sixteenths, or -1 if it is no whole number of them, or too many. */

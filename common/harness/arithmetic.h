@@ -46,7 +46,6 @@ typedef struct rival {
 
 /* What differs between the products and the computations that move words. */
 typedef struct family {
-    rival rivals[5];             /* in the order in which they are reported */
     enum contender_role peer;    /* the one whose share of the peak and power are printed too */
     const char *host, *host_key; /* the second opinion on the emulator */
     const char *timed_key;       /* what was found on the inputs that are timed */
@@ -70,6 +69,7 @@ typedef struct arithmetic {
                            * neither B nor k, and the memory's speed is what counts */
     bool transposes;      /* D is [n][m]; only with moves */
     const family *family;
+    const rival *rivals; /* in the order in which they are reported */
 } arithmetic;
 
 /* Of the step. */
@@ -79,7 +79,7 @@ arithmetic arithmetic_of(const step *step);
 double arithmetic_moved_bytes(const arithmetic *arithmetic, int m, int n);
 
 /* How a correct result may be rounded: the step's own, or that of what it is compared with, whose
- * sums are fp32 or, of FP8, unknown. */
+ * sums are fp32 or, of FP8, promoted at unknown places. */
 rounding arithmetic_rounding(const arithmetic *arithmetic, int k, bool own);
 
 /* Columns of B's block scales. */

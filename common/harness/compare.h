@@ -20,10 +20,10 @@ enum { FP16_SUM_GROUP = 8 };
 /* What is rounded on the way to a correct output. */
 typedef struct rounding {
     enum number output;
-    double to_fp32; /* roundings to fp32 in one element: k additions, and what C needs */
+    double to_fp32; /* roundings to fp32 in one element: additions, and what C or scales need */
     int to_fp16;    /* roundings of the sum to fp16; 0 with fp32 sums */
-    int wgmmas;     /* of e4m3 in a sum of the tensor cores; 0 of other formats */
-    bool modelled;  /* with wgmmas: the sums are in the order that the reference has */
+    bool of_e4m3;   /* the tensor cores' sums are cut off ... */
+    bool modelled;  /* ... just where the reference has it */
 } rounding;
 
 /* One element of the reference. */
@@ -31,8 +31,7 @@ typedef struct expected {
     double value;    /* the exact result */
     float magnitude; /* the sum of all |a||b|; with C: times |alpha|, and |beta||c| added */
     float partials;  /* the sum of |partial sum| after every FP16_SUM_GROUP products, in the order
-                      * of k; 0 with fp32 sums. Of e4m3 the sum of what may be the largest term of
-                      * each wgmma, times its scales */
+                      * of k; 0 with fp32 sums. Of e4m3 how much the tensor cores may cut off */
     float modelled;  /* of e4m3: what tensor cores give that add as e4m3.h says */
 } expected;
 
@@ -62,10 +61,7 @@ HOST_DEVICE static inline double rounding_error(enum number format, double magni
  * (1 + 2^-11)^n. This holds for sums in the order of k alone, which is how tensor cores are fed. A
  * bound for every order (k roundings of up to sum |a||b|) would let anything pass.
  *
- * e4m3: a wgmma cuts off each of 33 terms, and the sum, by less than 2^-13 of the power of two
- * below the largest term, L in e4m3.h's terms: of 34 L 2^-13 in all. As above, errors grow by as
- * much in each wgmma that is left until the promotion. Where the order of k is not known, L may be
- * all of the sum of |a||b|: a bound that says little.
+ * e4m3: see e4m3_cuts in reference.h. A wgmma's sum is added in fp32 at most once.
  *
  * The output: rounding moves what is rounded, which may itself be off by sum_error. */
 HOST_DEVICE static inline double error_bound(const rounding *rounding, const expected *expected) {
@@ -74,12 +70,7 @@ HOST_DEVICE static inline double error_bound(const rounding *rounding, const exp
         sum_error += 0x1p-11 * (double)expected->partials + rounding->to_fp16 * 0x1p-25;
         sum_error *= exp(rounding->to_fp16 * 0x1p-11);
     }
-    if (rounding->wgmmas > 0) {
-        const double cut = (E4M3_K + 2) * 0x1p-13;
-        sum_error += cut * exp(rounding->wgmmas * cut) *
-                     (rounding->modelled ? (double)expected->partials
-                                         : rounding->wgmmas * (double)expected->magnitude);
-    }
+    sum_error += rounding->of_e4m3 ? (double)expected->partials : 0;
     return rounding_error(rounding->output, fabs(expected->value) + sum_error) + sum_error;
 }
 

@@ -14,9 +14,10 @@ enum inputs {
     INPUTS_UNIFORM,  /* [-1, 1) before rounding to the operands' format */
     INPUTS_INTEGERS, /* whole numbers in [-range, range] */
     INPUTS_BITS,     /* words with any bits, for computations that move them */
-    INPUTS_SCALES,   /* of scales alone, [0.5, 2) with 8 bits, so that the product of a scale and an
-                        e4m3 number is a number of fp32 */
-    INPUTS_POWERS    /* of scales in the exact check: 0.5, 1 or 2 */
+    INPUTS_SCALES, /* of scales alone, [2^-20, 2^4), each power of two as likely, with all 24 bits.
+                      Sums of products with two of them are 0 or from 2^-58 to 2^46: normal numbers
+                      of fp32 and bf16 */
+    INPUTS_POWERS  /* of scales in the exact check: 0.5, 1 or 2 */
 };
 
 /* A, B and C, the places that are checked, and the places where a sparse operand is not zero are
@@ -92,7 +93,8 @@ typedef struct recipe {
 HOST_DEVICE static inline float random_element(const recipe *recipe, uint64_t index) {
     const uint64_t bits = random_bits(recipe->seed, recipe->stream, index);
     if (recipe->inputs == INPUTS_SCALES) {
-        return (float)(128 + (bits >> 32) % 384) * 0x1p-8f;
+        const uint32_t digits = (uint32_t)bits >> 8 | UINT32_C(1) << 23;
+        return ldexpf((float)digits, (int)((bits >> 32) * 24 >> 32) - 20 - 23);
     }
     if (recipe->inputs == INPUTS_POWERS) {
         return ldexpf(1, random_integer(bits, 1));

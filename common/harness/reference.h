@@ -80,9 +80,55 @@ HOST_DEVICE static inline float scale_of_both(const arithmetic *arithmetic, cons
     return scale_of_a(arithmetic, problem, row, j) * scale_of_b(arithmetic, problem, column, j);
 }
 
-/* A lower limit for the largest term of a wgmma of e4m3, before scales: a subnormal number counts
- * with the exponent of 2^-6, and the other factor is at most 448. */
-#define E4M3_LEAST_TERM (0x1p-6 * (double)E4M3_LARGEST)
+/* How much tensor cores cut off from one element's sums, wherever they are promoted.
+ *
+ * By e4m3.h's model a wgmma cuts off each of its 32 products, its addend and its sum by less than
+ * u = 2^-13 of the largest of these terms, or of the power of two below it. The addend, and the
+ * sum, is that of some neighbouring products, since the last promotion or since the part of a split
+ * k began: it is the difference of two of the exact partial sums so far, and at most what these
+ * span. So one bound holds for every interval of promotion and every split of k into parts, which
+ * is all that is known of cuBLASLt's algorithms. Block scales begin anew with each block, since a
+ * sum must end where its scale does.
+ *
+ * Addend and sum are cut towards zero, always: they lose up to 2u in each wgmma. A product has
+ * either sign as often, so what products lose is a random walk, with a standard deviation of
+ * sqrt(32 / 3 * sum of u^2) at most, of which ten are allowed. Adding up 32u, as if all had one
+ * sign, would let zeros pass from k = 8192 on. What was lost before makes later sums differ from
+ * the exact ones: by the last factor. */
+typedef struct e4m3_cuts {
+    double sum, low, high; /* exact: of the products so far, and the least and largest of these */
+    double units, squares; /* of u, and of its square, times the scales */
+    int wgmmas;
+} e4m3_cuts;
+
+/* Adds those of one wgmma. */
+HOST_DEVICE static inline void e4m3_cuts_of_wgmma(e4m3_cuts *cuts, const e4m3_group *a,
+                                                  const e4m3_group *b, double scale) {
+    int exponent = 2 * E4M3_ZERO;
+    for (int j = 0; j < E4M3_K; ++j) {
+        const int of_product = a->exponent[j] + b->exponent[j];
+        exponent = of_product > exponent ? of_product : exponent;
+        cuts->sum += (double)a->value[j] * (double)b->value[j];
+    }
+    cuts->low = fmin(cuts->low, cuts->sum);
+    cuts->high = fmax(cuts->high, cuts->sum);
+    const double unit = fmax(e4m3_power_of_2(exponent), cuts->high - cuts->low) * 0x1p-13 * scale;
+    cuts->units += unit;
+    cuts->squares += unit * unit;
+    ++cuts->wgmmas;
+}
+
+/* Of these sums of units and of their squares. */
+HOST_DEVICE static inline double e4m3_cut(double units, double squares) {
+    const double products = E4M3_K;
+    return 2 * units + fmin(products * units, 6 * sqrt(products * squares));
+}
+
+/* Of all wgmmas. */
+HOST_DEVICE static inline double e4m3_cuts_in_all(const e4m3_cuts *cuts) {
+    const double relative = e4m3_cut(cuts->wgmmas, cuts->wgmmas) * 0x1p-13;
+    return e4m3_cut(cuts->units, cuts->squares) * (1 + relative);
+}
 
 /* Elements i to i + 31 of a row of k elements of e4m3; zeros past its end, with which TMA fills a
  * tile. */
@@ -103,36 +149,33 @@ HOST_DEVICE static inline e4m3_group reference_group(const void *row, size_t i, 
 }
 
 /* Element `position` of GEMM_FP8 as tensor cores make it that add as e4m3.h says, not rounded to
- * bf16 yet. *terms: what may be the largest term of each wgmma, times its scales, added up. */
+ * bf16 yet. *cut: how much they may cut off from it. */
 HOST_DEVICE static inline float reference_modelled(const arithmetic *arithmetic,
                                                    const problem *problem, size_t position,
-                                                   double *terms) {
+                                                   double *cut) {
     const size_t row = position / (size_t)problem->n;
     const size_t column = position % (size_t)problem->n;
     const size_t k = (size_t)problem->k;
     const size_t interval = arithmetic->promotion > 0 ? (size_t)arithmetic->promotion : k;
     const uint8_t *a = (const uint8_t *)problem->a + row * k;
     const uint8_t *b = (const uint8_t *)problem->b + column * k;
+    e4m3_cuts cuts = {0, 0, 0, 0, 0, 0};
     float sum = 0;
-    *terms = 0;
     for (size_t first = 0; first < k; first += interval) {
         const float scale = scale_of_both(arithmetic, problem, row, column, first);
         float part = 0;
-        double exact = 0;
+        if (arithmetic->block_scales) {
+            cuts.sum = cuts.low = cuts.high = 0;
+        }
         for (size_t i = first; i < first + interval && i < k; i += E4M3_K) {
             const e4m3_group of_a = reference_group(a, i, k);
             const e4m3_group of_b = reference_group(b, i, k);
-            double largest = fmax(fabs(exact), E4M3_LEAST_TERM);
-            for (int j = 0; j < E4M3_K; ++j) {
-                const double product = (double)of_a.value[j] * (double)of_b.value[j];
-                largest = fmax(largest, fabs(product));
-                exact += product;
-            }
-            *terms += fmax(largest, fabs(exact)) * (double)scale;
+            e4m3_cuts_of_wgmma(&cuts, &of_a, &of_b, (double)scale);
             part = e4m3_multiply_add(&of_a, &of_b, part);
         }
         sum = arithmetic->block_scales ? fmaf(part, scale, sum) : sum + part;
     }
+    *cut = e4m3_cuts_in_all(&cuts);
     return arithmetic->block_scales ? sum
                                     : sum * scale_of_both(arithmetic, problem, row, column, 0);
 }
@@ -180,7 +223,7 @@ typedef struct second_opinion second_opinion;
 
 /* What the contender (not CONTENDER_STEP) is called in the output: "cuBLAS". NULL if
  * this machine has none of the kind. */
-const char *second_opinion_name(enum computation computes, int contender);
+const char *second_opinion_name(const step *step, int contender);
 
 /* It must have a name. */
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream);

@@ -307,7 +307,7 @@ static void print_timing(FILE *out, const report *report) {
         summary = timing_summarize(timing, family->peer, report->device);
     }
     print_time(out, "time", report, &step);
-    for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
+    for (const rival *rival = arithmetic.rivals; rival->who != CONTENDER_STEP; ++rival) {
         if (has_contender(timing->contenders, rival->who)) {
             print_rival(out, report, rival);
         }

@@ -124,6 +124,8 @@ static void write_verdict(json *json, const char *key, const report *report,
 
 static const family *family_of(const report *report) { return arithmetic_of(report->step).family; }
 
+static const rival *rivals_of(const report *report) { return arithmetic_of(report->step).rivals; }
+
 static void write_opinion(json *json, const report *report, const rival *rival) {
     const bool emulated = report->device->emulated;
     const bool other = rival->who == CONTENDER_OTHER;
@@ -162,7 +164,7 @@ static void write_verification(json *json, const report *report) {
     write_digest(json, verification);
     write_verdict(json, "exact", report, PHASE_EXACT);
     write_verdict(json, family->timed_key, report, PHASE_TIMED);
-    for (const rival *rival = family->rivals; rival->who != CONTENDER_STEP; ++rival) {
+    for (const rival *rival = rivals_of(report); rival->who != CONTENDER_STEP; ++rival) {
         /* Nothing is recorded of an early launch but its times. */
         if (has_contender(verification->contenders, rival->who) && rival->who != CONTENDER_EARLY) {
             write_opinion(json, report, rival);
@@ -296,7 +298,7 @@ static void write_timing(json *json, const report *report) {
         json_double(json, "flop", timing->work.flop);
     }
     write_contender(json, "step", report, CONTENDER_STEP);
-    for (const rival *rival = family_of(report)->rivals; rival->who != CONTENDER_STEP; ++rival) {
+    for (const rival *rival = rivals_of(report); rival->who != CONTENDER_STEP; ++rival) {
         if (has_contender(timing->contenders, rival->who)) {
             write_contender(json, rival->key, report, rival->who);
             write_ratio(json, report, rival);

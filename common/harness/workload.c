@@ -72,7 +72,6 @@ static void refuse(const workload *workload, const options *o, double needed, do
 /* The contenders that the options and the computation request, without those that this machine
  * lacks. */
 static contender_set choose_contenders(const workload *workload, const options *o) {
-    const enum computation computes = workload->step->computes;
     const bool times = o->protocol != PROTOCOL_NONE && !workload->device->info.emulated;
     const bool wanted[CONTENDERS] = {
         [CONTENDER_NARROW_SUMS] =
@@ -84,7 +83,7 @@ static contender_set choose_contenders(const workload *workload, const options *
     };
     contender_set set = STEP_AND_OTHER;
     for (int who = CONTENDER_OTHER + 1; who < CONTENDERS; ++who) {
-        if (wanted[who] && (is_step(who) || second_opinion_name(computes, who) != NULL)) {
+        if (wanted[who] && (is_step(who) || second_opinion_name(workload->step, who) != NULL)) {
             set |= 1U << who;
         }
     }
@@ -111,7 +110,6 @@ void workload_launch(const void *context, int who, size_t copy) {
 }
 
 static void open_contenders(workload *workload, contender_set set) {
-    const enum computation computes = workload->step->computes;
     contenders *contenders = &workload->contenders;
     *contenders = (struct contenders){set, {NULL}, workload_launch, workload};
     snprintf(workload->early_name, sizeof workload->early_name, "%s launched early",
@@ -121,7 +119,7 @@ static void open_contenders(workload *workload, contender_set set) {
     for (int who = 0; who < CONTENDERS; ++who) {
         const double begin = monotonic_seconds();
         if (has_contender(set, who) && !is_step(who)) {
-            contenders->names[who] = second_opinion_name(computes, who);
+            contenders->names[who] = second_opinion_name(workload->step, who);
             workload->second_opinion[who] =
                 second_opinion_open(workload->step, who, workload->device->stream);
             workload->before_seconds[who] = monotonic_seconds() - begin;

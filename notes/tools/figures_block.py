@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench import rungs
+from bench import rungs, shapes
 from bench.markdown import DASH, table
 from bench.records import recorded
-from bench.records.vocabulary import CONTENDERS
+from bench.records.vocabulary import BLOCK_SCALES, CONTENDERS
 from notes.tools import quantities, readings
 from notes.tools.quantities import ExpressionError, NotMeasured
 from notes.tools.readings import Request
@@ -42,6 +42,7 @@ HEADS = {
     "emulator.mbarrier_waits_blocked": "of them blocked",
     "emulator.extra_wavefronts": "bank conflicts, emulated",
     "ratio_to_early": "early / usual time",
+    "algorithms": "algorithms",
     **{name: name for name in ("time", "wavefronts", "instructions")},
 }
 UNIT_HEADS = {"million": "10⁶", "million cycles": "10⁶ cycles"}
@@ -49,7 +50,6 @@ NOTHING = "Not measured yet."
 DIGITS = 2  # that the least number of a column has at least
 MOST_DECIMALS = 4
 OF_A_RUNG = "time {rate} ratio share clock cycles=million watts joules l2_bytes dram_bytes"
-RATE_OF_A_RUNG = {recorded.PRODUCTS: "tflops=.1", recorded.MOVES: "gb_per_s"}
 
 
 def answers_of(requests, library, missing, ways=(lambda one: one.subject, lambda one: one)):
@@ -118,12 +118,19 @@ def title(program):
     return f"`{program}`" if recorded.is_variant(program) else program
 
 
-def head_of(name, unit, words, moves):
+def measure_of(who):
+    """What is measured of these programs."""
+    name = next((one for one in who if recorded.NAME.fullmatch(one)), "v01")
+    return BLOCK_SCALES if rungs.scales_blocks(name) else shapes.measure_of_track(name[0])
+
+
+def head_of(name, unit, words, measure):
     """The heading of a column."""
+    moves = measure is recorded.MOVES
     head = HEADS.get(name, f"`{name}`")
     if name.startswith(readings.RATIO) and name not in HEADS:
-        usual = "device_copy" if moves else "cublas"
-        head = f"of {title(name.removeprefix(readings.RATIO).removeprefix('_to_') or usual)}"
+        other = name.removeprefix(readings.RATIO).removeprefix("_to_") or measure.other
+        head = f"of {title(other)}"
     if name == "share":
         head = "memory share" if moves else "tensor-core share"
     if unit in UNIT_HEADS:
@@ -154,7 +161,7 @@ def lines_of(library, groups, who, words, usual=False):
     figures = [name for name, _ in named]
     values = [row for one in groups for row in rows_of(who, figures, one, library, missing)]
     quotients = ["/" in one for one in who] * len(groups)
-    moves = any(one[0] == recorded.MOVING for one in who)
+    measure = measure_of("/".join(who).split("/"))
     columns = []
     if len(groups) > 1:
         columns.append(
@@ -174,7 +181,7 @@ def lines_of(library, groups, who, words, usual=False):
             if quotient:
                 texts[place] = quantities.write_as(column[place], ["gain"])
         if any(text != DASH for text in texts):
-            columns.append([head_of(name, unit, form, moves), *texts])
+            columns.append([head_of(name, unit, form, measure), *texts])
         elif not usual:
             raise ExpressionError(f"no program here has '{name}' (notes/writing-a-note.md)")
     if len(groups) > 1 and len(who) > 1 and len(columns) == first + 1:
@@ -216,10 +223,10 @@ def rung_block(library, words):
     readings.answer([usual], library)  # or say what is missing
     if not any(map(readings.SHAPE.fullmatch, selectors)):
         selectors += ("x".join(map(str, readings.place_of(usual).shape)),)
-    measure = recorded.MOVES if name[0] == recorded.MOVING else recorded.PRODUCTS
+    measure = measure_of([name])
     rung = rungs.find().get(name)
     below = rung.below if rung else recorded.rung_of(name)
     apart = set(readings.APART) - {name}
     who = dict.fromkeys(one for one in (below, name, measure.other) if one and one not in apart)
-    columns = OF_A_RUNG.format(rate=RATE_OF_A_RUNG[measure])
+    columns = OF_A_RUNG.format(rate="gb_per_s" if measure is recorded.MOVES else "tflops=.1")
     return lines_of(library, [selectors], list(who), columns.split(), usual=True)

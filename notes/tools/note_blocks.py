@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from statistics import NormalDist
 
 from bench.energy import budget
 from bench.markdown import DASH, plain, table
@@ -174,6 +176,40 @@ def energy_block(library, words):
         return [f"No table: {error}."]
 
 
+def fp8_block(library, words):
+    """The upper rungs of FP8 at several shapes, after the sentence that says where they lose."""
+    if words:
+        raise usage(words, "fp8")
+    rows, where, caption = shapes_table.fp8(library.folder)
+    return [where, "", *table(rows, 1), "", caption]
+
+
+# --- what e4m3 can hold ---------------------------------------------------------------------
+
+NORMALS = 16384  # of N(0,1): the middles of intervals as likely
+
+
+def as_e4m3(number):
+    """The nearest number of e4m3; magnitudes above 448 become 448."""
+    _, exponent = math.frexp(number)  # |number| < 2^exponent
+    step = 2.0 ** (max(exponent - 1, -6) - 3)
+    return max(-448, min(round(number / step) * step, 448))
+
+
+def quantised_block(_library, words):
+    """What numbers from N(0,1) lose if one scale brings them and a large one into e4m3's range."""
+    if not words or not all(map(str.isdigit, words)):
+        raise usage(words, "quantised 5 1000")
+    normals = [NormalDist().inv_cdf((i + 0.5) / NORMALS) for i in range(NORMALS)]
+    rows = [["largest number, standard deviations", "error of the others, %, root mean square"]]
+    for word in words:
+        scale = int(word) / 448
+        errors = [as_e4m3(number / scale) * scale - number for number in normals]
+        percent = 100 * math.hypot(*errors) / math.hypot(*normals)
+        rows.append([f"{int(word):,}", f"{percent:.3g}"])
+    return table(rows, 0)
+
+
 # --- where figures are from -----------------------------------------------------------------
 
 
@@ -193,6 +229,8 @@ BLOCKS = {
     "hazard": hazard_block,
     "agreement": agreement_block,
     "energy": energy_block,
+    "quantised": quantised_block,
+    "fp8": fp8_block,
     "sources": sources_block,
 }
 

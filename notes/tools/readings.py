@@ -50,8 +50,8 @@ ALLOWED = {  # kind of record: what may be selected of it
 
 AGAINST = "against"  # its rung, or of a rung the one below
 RATIO = "ratio"  # to the track's usual contender; ratio_to_cublaslt to another
-CONFIGURATIONS = "configurations"  # of cuBLASLt, among which its best was looked for
 EARLY_RATIO = "early_ratio"  # the early launch's, to cuBLAS
+ALGORITHMS = "algorithms"  # of cuBLASLt, of which its best is the best
 RATES = {"tflops": "rate", "gb_per_s": "throughput"}
 SECTOR_BYTES = 32
 COUNTED = {  # sums of ncu's metrics, scaled
@@ -122,8 +122,9 @@ def of_ladder(ladder, request):
     """A figure of times, or of who is faster: paired, but for two contenders."""
     subject, figure = request.subject, request.figure
     timing, measure = timing_of(ladder, subject), recorded.measure_of(ladder)
-    if figure == CONFIGURATIONS:
-        return Quantity(recorded.configurations(known(ladder.get("heuristics"), figure)), "count")
+    if figure == ALGORITHMS:
+        found = known(subject == "cublaslt" and ladder.get("heuristics") or None, figure)
+        return Quantity(recorded.configurations(found), "count")
     key = measure.ratio if figure == RATIO else figure
     if key.startswith(RATIO) and subject in CONTENDERS:
         other = timing_of(ladder, key.removeprefix(f"{RATIO}_to_"))
@@ -235,9 +236,6 @@ def whole_track(track):
     return frozenset(recorded.whole_track(track=track)) - set(APART)
 
 
-rungs_today = cache(rungs.find)
-
-
 def good_names(record):
     """What has a result in a ladder or in counters."""
     return {entry["step"] for entry in recorded.entries(record) if "failed" not in entry}
@@ -245,7 +243,7 @@ def good_names(record):
 
 def compares(record, name):
     """Whether a ladder has the rung beside the one that it grows from, as both are today."""
-    below = rungs_today()[name].below
+    below = rungs.today()[name].below
     pairs = {(pair["upper"], pair["lower"]) for pair in record["neighbours"]}
     return (name, below) in pairs and not recorded.is_outdated(record, below)
 
@@ -256,7 +254,7 @@ def fits(record, place, requests, shown=None):
     they grow from, and no variants or rivals unasked."""
     names = {one.name for one in requests if one.name}
     contenders = {one.subject for one in requests if not one.name}
-    against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs_today()}
+    against = {one.name for one in requests if one.figure == AGAINST and one.name in rungs.today()}
     timed = place.kind == "ladder"
     return (
         recorded.shape_of(record) == place.shape

@@ -253,8 +253,7 @@ def table(names, folder=recorded.RESULTS):
     """Some programs at several shapes: the rows of cells and the caption; None and what to say if
     nothing is recorded."""
     track = "".join({name[0] for name in names})
-    measure = recorded.MOVES if track == recorded.MOVING else recorded.PRODUCTS
-
+    measure = shapes.measure_of_track(track)
     runs = find(names, SHAPES[measure], track=track, folder=folder)
     if not runs:
         return None, NOTHING
@@ -269,6 +268,41 @@ def table(names, folder=recorded.RESULTS):
     unit = measure.unit + " read and written" * (measure is recorded.MOVES)
     found = rows(["program", "idea"], ladders, names, columns)
     return found, f"{unit}, burst: medians; {SPREAD} {origins(runs)}"
+
+
+MANY_ALGORITHMS = readings.Request("cublaslt", readings.ALGORITHMS)
+MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
+
+
+def fp8(folder=recorded.RESULTS):
+    """The upper rungs of FP8 at every shape, beside cuBLASLt's best in the same mode: the rows, where
+    they are slower, and the caption."""
+    ladders = [one for _, one in recorded.all_ladders(folder) if recorded.tracks(one) == {"f"}]
+    shapes_of_all = {recorded.shape_of(one) for one in ladders}
+    how = {"track": "f", "kind": lambda ladder: "heuristics" in ladder, "folder": folder}
+    found, counts, shown = [["m x n x k"]], [], {}
+    for name, mode in MODES.items():
+        found[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
+        tried = set()
+        for shape, of_gpu in find([name], shapes_of_all, **how).items():
+            gpu, (ladder, *_) = next(iter(of_gpu.items()))
+            shown[shape, name] = {gpu: [ladder]}
+            tried.add(readings.of_ladder(ladder, MANY_ALGORITHMS).value)
+        few_to_many = dict.fromkeys(f"{many:,}" for many in sorted(tried)[:1] + sorted(tried)[-1:])
+        counts.append(f"{' to '.join(few_to_many)} ({mode})")
+    lost = []
+    for shape in sorted({shape for shape, _ in shown}, reverse=True):
+        found.append([title(shape)])
+        for name in MODES:
+            of_gpu = shown.get((shape, name), {"": []})
+            rate, ratio = (
+                cell(*of_gpu.values(), name, key) for key in ("tflops", "ratio_to_cublaslt")
+            )
+            found[-1] += [rate.removesuffix(" TFLOPS"), ratio]
+            lost += [f"{name} at {title(shape)} ({ratio})"] * (ratio != DASH and float(ratio) < 1)
+    where = f"Slower than {CUBLASLT}: {', '.join(lost) or 'at no recorded shape'}."
+    words = f"{CUBLASLT} is the fastest of its algorithms: of {', '.join(counts)}."
+    return found, where, f"{words} {origins(shown, lambda key: f'{key[1]} at {title(key[0])}')}"
 
 
 # --- several GPUs side by side ----------------------------------------------------------------

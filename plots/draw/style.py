@@ -203,7 +203,7 @@ def tensor_peak(records, ladder):
 
 def peak_of(records, ladder):
     """The most that this GPU could do, in the unit of the rungs, or None."""
-    if recorded.measure_of(ladder) is recorded.PRODUCTS:
+    if recorded.measure_of(ladder) is not recorded.MOVES:
         return (tensor_peak(records, ladder) or (None,))[0]
     memory = records.memory_peak(ladder["gpu"])
     return 1e-9 * memory if memory else None
@@ -211,7 +211,7 @@ def peak_of(records, ladder):
 
 def peak_words(records, ladder):
     """What the peak line is, for the legend."""
-    if recorded.measure_of(ladder) is not recorded.PRODUCTS:
+    if recorded.measure_of(ladder) is recorded.MOVES:
         return "memory's peak by clock and bus width"
     kind = computation(ladder).partition(" ")[0]
     peak, clock = tensor_peak(records, ladder)

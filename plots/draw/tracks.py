@@ -147,7 +147,7 @@ class Shapes:
         for axes, ladder, of_ladder in zip(panels[0], ladders, lines):
             panel(axes, ladder, of_ladder, 1.08 * max(highs))
         measure = recorded.measure_of(ladders[0])
-        unit = measure.unit if measure is recorded.PRODUCTS else f"{measure.unit} read and written"
+        unit = f"{measure.unit} read and written" if measure is recorded.MOVES else measure.unit
         panels[0][0].set_ylabel(unit)
         title = style.what(ladders[0], shape=len(ladders) == 1)
         style.frame(figure, title, style.details(*ladders), more=[WITHOUT[self.track]])

@@ -89,7 +89,8 @@ static void compute_on_host(product *p) {
         for (size_t j = 0; j < k; ++j) {
             const double product = (double)number_read(arithmetic->operands, a, i / n * k + j) *
                                    (double)number_read(arithmetic->operands, b, i % n * k + j) *
-                                   (double)scale_of_both(arithmetic, &problem, i / n, i % n, j);
+                                   (double)scale_of_a(arithmetic, &problem, i / n, j) *
+                                   (double)scale_of_b(arithmetic, &problem, i % n, j);
             p->values[i] += product;
             p->magnitudes[i] += fabs(product);
             p->partials[i] += (j + 1) % FP16_SUM_GROUP == 0 || j + 1 == k ? fabs(p->values[i]) : 0;

@@ -55,7 +55,9 @@ if fake("crash"):
 if fake("exit"):
     sys.exit(fake("exit"))
 protocol, rounds = options.get("--protocol"), int(options.get("--rounds", 0))
-moves = NAME.startswith("t")
+moves, of_fp8 = NAME.startswith("t"), NAME.startswith("f")
+other = "cublaslt_block_scales" if fake("block_scales") else "cublaslt_accurate"
+other = "device_copy" if moves else other if of_fp8 else "cublas"
 shape = {key: int(options.get("--" + key, 256)) for key in ("mn" if moves else "mnk")}
 assert not moves or ("--k" not in options and options["--check"] == "full"), options
 flop = 8 if moves else 2  # or bytes
@@ -77,14 +79,15 @@ def contender(factor, noise=0):
 
 timing = {"protocol": protocol, "interrupted": False, "launches_per_round": 4, "bytes" if moves else "flop": flop,
           "step": contender(fake("speed", 1.0), fake("noise", 0)),
-          "device_copy" if moves else "cublas": contender(1.0)}
+          other: contender(1.0)}
 run = {
     "schema": 1, "kind": "step", "step": NAME, "idea": fake("idea", "idea of " + NAME),
     "commit": fake("commit", "abc1234"), "date": "2026-01-01T00:00:00Z",
     "gpu": {"name": fake("gpu", "Fake GPU 1"), "compute_capability": "9.0", "sms": 10,
             "power_limit_watts": 700.0, "driver": "1", "cuda": "13.0", "cublas": "13.1.0",
             "card": fake("card", "0a1b2c3d"), "memory_bytes": fake("memory_bytes", 80 * 2**30)},
-    "problem": {"computation": "transpose_fp32" if moves else "gemm_bf16", "copies": 2, **shape,
+    "problem": {"computation": "transpose_fp32" if moves else "gemm_fp8" if of_fp8 else "gemm_bf16",
+                "copies": 2, **shape,
                 "inputs": options["--inputs"], "seed": int(options["--seed"])},
     "verification": {"verified": fake("verified", True) and call != fake("wrong_in_call"),
                      "check": options["--check"],
@@ -97,6 +100,8 @@ if "fp16_sums" in BEHAVIOUR:
     run["fp16_sums"] = fake("fp16_sums")
 if fake("fp16_sums"):
     timing["cublas_fp16_sums"] = contender(2.0)
+if other == "cublaslt_accurate":
+    timing["cublaslt_fast"] = contender(1.1)
 if protocol == "burst":
     timing["gated"] = True
 if fake("early"):

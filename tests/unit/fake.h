@@ -33,7 +33,7 @@ enum { FIRST_LAUNCHES = 3 };
 
 static inline int prepare(const problem *problem, void **state) {
     const bool fp16 =
-        subject->fp16_sums && second_opinion_name(subject->computes, CONTENDER_NARROW_SUMS) != NULL;
+        subject->fp16_sums && second_opinion_name(subject, CONTENDER_NARROW_SUMS) != NULL;
     *state = second_opinion_open(subject, fp16 ? CONTENDER_NARROW_SUMS : CONTENDER_OTHER,
                                  problem->stream);
     return 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../device/e4m3_integers.h"
 #include "harness/reference.h"
 #include "test.h"
 
@@ -207,12 +208,17 @@ static void scales(void) {
     EXPECT(arithmetic_scales_of_a(&blocks, M, K) == K_BLOCKS * M, "of A");
     EXPECT(arithmetic_scales_of_b(&blocks, N, K) == N_BLOCKS * COLUMNS, "of B");
     EXPECT(arithmetic_scales_of_a(&one, M, K) == 1 && arithmetic_scales_of_b(&one, N, K) == 1, "1");
+    unsigned powers = 0;
+    int rounded = 0;
     for (uint64_t i = 0; i < 1000; ++i) {
         const recipe recipe = {.inputs = INPUTS_SCALES, .seed = i};
         const float scale = random_element(&recipe, i);
-        EXPECT(scale >= 0.5f && scale < 2 && scale * 256 == floorf(scale * 256), "%a",
-               (double)scale);
+        EXPECT(scale >= 0x1p-20f && scale < 0x1p4f, "%a", (double)scale);
+        powers |= 1U << (ilogbf(scale) + 20);
+        rounded += number_round(NUMBER_BF16, scale) == scale;
     }
+    EXPECT(powers == (1U << 24) - 1 && rounded < 50, "powers of two %#x, %d of few digits", powers,
+           rounded);
 }
 
 /* The reference of every element on the emulator, whose memory is the host's. */
@@ -250,6 +256,101 @@ static void modelled(void) {
         }
         EXPECT(lost > 300, "%s: only %d sums lost something", STEPS[s]->name, lost);
         reference_destroy(&reference);
+    }
+}
+
+/* One row of A, and SUMS of B. */
+enum { MOST_K = 16384, SUMS = 48 };
+
+typedef struct long_sums {
+    _Alignas(16) uint8_t a[MOST_K];
+    _Alignas(16) uint8_t b[SUMS * MOST_K];
+    float scale_a[MOST_K / SCALE_BLOCK], scale_b[MOST_K / SCALE_BLOCK];
+    problem problem;
+} long_sums;
+
+static void make_long_sums(long_sums *made, int k) {
+    void *const all[] = {made->a, made->b, made->scale_a, made->scale_b};
+    const size_t counts[] = {MOST_K, SUMS * MOST_K, MOST_K / SCALE_BLOCK, MOST_K / SCALE_BLOCK};
+    for (int i = 0; i < 4; ++i) {
+        const recipe recipe = {.inputs = i < 2 ? INPUTS_NORMAL : INPUTS_SCALES,
+                               .seed = (uint64_t)k,
+                               .stream = (uint64_t)i};
+        for (size_t j = 0; j < counts[i]; ++j) {
+            operand_write(all[i], i < 2 ? NUMBER_E4M3 : NUMBER_FP32, &recipe, j);
+        }
+    }
+    made->problem = (problem){.a = made->a,
+                              .b = made->b,
+                              .scale_a = made->scale_a,
+                              .scale_b = made->scale_b,
+                              .m = 1,
+                              .n = SUMS,
+                              .k = k};
+}
+
+/* The exact sum of products `first` to `end` - 1 of a column, and of their magnitudes. */
+static double part_of_sum(const arithmetic *arithmetic, const problem *problem, size_t column,
+                          size_t first, size_t end, double *magnitude) {
+    const uint8_t *a = problem->a;
+    const uint8_t *b = (const uint8_t *)problem->b + column * (size_t)problem->k;
+    double sum = 0;
+    for (size_t j = first; j < end; ++j) {
+        const double scale = (double)scale_of_a(arithmetic, problem, 0, j) *
+                             (double)scale_of_b(arithmetic, problem, column, j);
+        const double product = (double)e4m3_to_float(a[j]) * (double)e4m3_to_float(b[j]) * scale;
+        sum += product;
+        *magnitude += fabs(product);
+    }
+    return sum;
+}
+
+/* What another library may give passes, promoted at any interval or k split into parts; zeros do
+ * not, nor do sums without one k-tile, or with one twice. */
+static void others_are_bounded(void) {
+    static long_sums made;
+    const step *const steps[] = {&PLAIN, &BLOCKS};
+    for (int k = 512; k <= MOST_K; k *= 2) {
+        make_long_sums(&made, k);
+        for (int s = 0; s < 2; ++s) {
+            arithmetic arithmetic = arithmetic_of(steps[s]);
+            const rounding rounding = arithmetic_rounding(&arithmetic, k, false);
+            int zeros = 0;
+            int without = 0;
+            int twice = 0;
+            for (size_t i = 0; i < SUMS; ++i) {
+                expected expected = {0, 0, 0, 0};
+                double magnitude = 0;
+                double cut;
+                expected.value =
+                    part_of_sum(&arithmetic, &made.problem, i, 0, (size_t)k, &magnitude);
+                expected.magnitude = (float)magnitude;
+                for (int promotion = E4M3_K; promotion <= (s == 0 ? k : SCALE_BLOCK);
+                     promotion *= 2) {
+                    arithmetic.promotion = promotion;
+                    const float output = number_round(
+                        NUMBER_BF16, reference_modelled(&arithmetic, &made.problem, i, &cut));
+                    expected.partials = (float)cut;
+                    const comparison result = compare_bounded(&rounding, output, &expected);
+                    EXPECT(result.right, "k=%d, promoted every %d: %g, not %g", k, promotion,
+                           (double)output, expected.value);
+                }
+                zeros += !compare_bounded(&rounding, 0, &expected).right;
+                for (size_t tile = 0; tile < (size_t)k; tile += SCALE_BLOCK) {
+                    const double part = part_of_sum(&arithmetic, &made.problem, i, tile,
+                                                    tile + SCALE_BLOCK, &magnitude);
+                    without +=
+                        !compare_bounded(&rounding, (float)(expected.value - part), &expected)
+                             .right;
+                    twice += !compare_bounded(&rounding, (float)(expected.value + part), &expected)
+                                  .right;
+                }
+            }
+            EXPECT(zeros > SUMS / 2 && without > 0 && twice > 0,
+                   "k=%d, %s: of %d zeros are refused %d times, sums without a k-tile %d times, "
+                   "with one twice %d times",
+                   k, steps[s]->name, SUMS, zeros, without, twice);
+        }
     }
 }
 
@@ -326,13 +427,13 @@ static void promotion_helps(void) {
 
 static void nan_reaches_the_output(void) {
     static operands made;
-    double terms;
+    double cut;
     make_operands(&made, INPUTS_NORMAL);
     made.a[K + 700] = 0xff;
     for (size_t s = 0; s < sizeof STEPS / sizeof *STEPS; ++s) {
         const arithmetic arithmetic = arithmetic_of(STEPS[s]);
-        EXPECT(isnan(reference_modelled(&arithmetic, &made.problem, N + 5, &terms)), "row 1");
-        EXPECT(!isnan(reference_modelled(&arithmetic, &made.problem, N - 1, &terms)), "row 0");
+        EXPECT(isnan(reference_modelled(&arithmetic, &made.problem, N + 5, &cut)), "row 1");
+        EXPECT(!isnan(reference_modelled(&arithmetic, &made.problem, N - 1, &cut)), "row 0");
     }
 }
 
@@ -340,8 +441,7 @@ static void nan_reaches_the_output(void) {
 
 static const char *recorded; /* a file that tests/device/test_e4m3.cu wrote */
 
-static bool read_operand(FILE *file, e4m3_group *group) {
-    uint8_t bits[E4M3_K];
+static bool read_operand(FILE *file, uint8_t bits[E4M3_K], e4m3_group *group) {
     unsigned byte;
     for (int i = 0; i < E4M3_K; ++i) {
         if (fscanf(file, "%2x", &byte) != 1) {
@@ -355,17 +455,19 @@ static bool read_operand(FILE *file, e4m3_group *group) {
 
 static void as_recorded(void) {
     FILE *file = fopen(recorded, "r");
+    uint8_t bits[2][E4M3_K];
     e4m3_group a;
     e4m3_group b;
     unsigned addend;
     unsigned sum;
     int vectors = 0;
-    while (file != NULL && read_operand(file, &a) && read_operand(file, &b) &&
+    while (file != NULL && read_operand(file, bits[0], &a) && read_operand(file, bits[1], &b) &&
            fscanf(file, "%x %x", &addend, &sum) == 2) {
-        const uint32_t bits = addend;
         float value;
-        memcpy(&value, &bits, sizeof value);
+        memcpy(&value, &addend, sizeof value);
         ++vectors;
+        EXPECT(integers_multiply_add(bits[0], bits[1], addend) == sum, "integers, line %d",
+               vectors);
         EXPECT(word(e4m3_multiply_add(&a, &b, value)) == sum, "line %d", vectors);
     }
     EXPECT(vectors > 0, "%s has no vectors", recorded);
@@ -397,6 +499,7 @@ static const struct {
     {"e4m3: integers of the exact check", exact_integers},
     {"e4m3: scales, and where they are", scales},
     {"e4m3: the model and its bound", modelled},
+    {"e4m3: other libraries' sums, and wrong ones", others_are_bounded},
     {"e4m3: exact inputs", exact},
     {"e4m3: promotion makes errors smaller", promotion_helps},
     {"e4m3: a NaN reaches the output", nan_reaches_the_output},

@@ -21,6 +21,7 @@ static const step V07 = {.name = "v07", .idea = "raw mbarrier", .computes = GEMM
 static const step A06 = {.name = "a06", .computes = GEMM_FP16, .fp16_sums = true};
 static const step A01 = {.name = "a01", .computes = ADDMM_FP16};
 static const step T02 = {.name = "t02", .idea = "a transpose", .computes = TRANSPOSE_FP32};
+static const step F02 = {.name = "f02", .computes = GEMM_FP8, .promotion = 128};
 static const step F03 = {
     .name = "f03", .computes = GEMM_FP8, .promotion = 128, .block_scales = true};
 static double seconds[] = {1e-3, 1e-3};
@@ -64,7 +65,7 @@ static const char *const PRODUCTS[CONTENDERS] = {[CONTENDER_OTHER] = "cuBLAS",
                                                  [CONTENDER_NARROW_SUMS] = "cuBLAS with fp16 sums",
                                                  [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
 static const char *const FP8[CONTENDERS] = {
-    [CONTENDER_OTHER] = "cuBLASLt", [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
+    [CONTENDER_OTHER] = "cuBLASLt (block scales)", [CONTENDER_HEURISTIC] = "cuBLASLt's best"};
 static const char *const MOVERS[CONTENDERS] = {
     [CONTENDER_OTHER] = "cublasSgeam", [CONTENDER_COPY] = "the device copy"};
 static const char *const HOST[CONTENDERS] = {[CONTENDER_OTHER] = "the host product"};
@@ -163,6 +164,14 @@ static void of_8_bits(void) {
     run.names = FP8;
     result.verdicts[PHASE_TIMED][CONTENDER_STEP].relative_error = 0.00125;
     result.verdicts[PHASE_TIMED][CONTENDER_OTHER].relative_error = 0.5;
+}
+
+static void of_one_scale(void) {
+    static const char *const names[CONTENDERS] = {
+        [CONTENDER_OTHER] = "cuBLASLt (accurate)", [CONTENDER_NARROW_SUMS] = "cuBLASLt (fast)"};
+    run.step = &F02;
+    run.names = names;
+    add_contender(CONTENDER_NARROW_SUMS);
 }
 
 static void refused(void) {
@@ -298,20 +307,25 @@ static const row ROWS[] = {
       "!fp16_sums"}},
     {"the errors of FP8, printed and in the JSON",
      of_8_bits,
-     {"error      0.125 % of D, root mean square; cuBLASLt 50 %\n",
+     {"error      0.125 % of D, root mean square; cuBLASLt (block scales) 50 %\n",
       "\"max_error_over_bound\": 0.25,\n      \"relative_error\": 0.00125\n",
-      "\"after_timing_wrong\": 0,\n      \"relative_error\": 0.5\n", "!without "}},
+      "\"after_timing_wrong\": 0,\n      \"relative_error\": 0.5\n", "!without ",
+      "\"cublaslt_block_scales\": {", "\"ratio_to_cublaslt_block_scales\": {", "!\"cublas\": {"}},
+    {"the modes of FP8 with one scale",
+     of_one_scale,
+     {"ratio      2.000 of cuBLASLt (accurate)", "ratio      0.500 of cuBLASLt (fast)",
+      "\"cublaslt_accurate\": {", "\"ratio_to_cublaslt_fast\": {", "!\"cublas\": {"}},
     {"a shape that cuBLASLt does not take",
      refused,
-     {"without    cuBLASLt, cuBLASLt's best: cuBLASLt does not take this shape with a scale of "
-      "each "
-      "block\n",
+     {"without    cuBLASLt (block scales), cuBLASLt's best: cuBLASLt does not take this shape with "
+      "a "
+      "scale of each block\n",
       "of the bound; nothing beside it; guards intact;",
       "error      0.125 % of D, root mean square\n", "time       1 ms  800.0 TFLOPS",
       "of the tensor-core peak's cycles   clock 1.500 GHz\n", "\"relative_error\": 0.00125",
-      "\"step\": {\n      \"seconds\"", "!\"cublas\": {", "!ratio"}},
-    {"its power", refused_sustained, {"power      0 W, 0.002 J per GEMM\n", "!\"cublas\": {"}},
-    {"its calls", refused_calls, {"before     prepare 0 ms\n", "!\"cublas\": {"}},
+      "\"step\": {\n      \"seconds\"", "!\"cublaslt", "!ratio"}},
+    {"its power", refused_sustained, {"power      0 W, 0.002 J per GEMM\n", "!\"cublaslt"}},
+    {"its calls", refused_calls, {"before     prepare 0 ms\n", "!\"cublaslt"}},
     {"the lines of what moves words",
      moved,
      {"problem    m=128 n=256, fp32, transposed\n",

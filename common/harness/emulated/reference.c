@@ -12,17 +12,17 @@
  * registers. */
 enum { COLUMNS = 8, PARTS = 16, SAMPLES_BETWEEN_UPDATES = 1024 };
 
-/* A or B in fp32, times its scales, so that a loop over it has no format to look at. The scales
- * that the harness makes leave the products exact. The caller frees it. */
-static float *widened(const arithmetic *arithmetic, const problem *problem, bool is_b) {
+/* A or B in fp64, times its scales, which is exact, so that a loop over it has no format to look
+ * at. The caller frees it. */
+static double *widened(const arithmetic *arithmetic, const problem *problem, bool is_b) {
     const size_t rows = (size_t)(is_b ? problem->n : problem->m);
     const size_t k = (size_t)problem->k;
-    float *copy = allocate(rows * k, sizeof *copy);
+    double *copy = allocate(rows * k, sizeof *copy);
     for (size_t row = 0; row < rows; ++row) {
         for (size_t j = 0; j < k; ++j) {
             const size_t i = row * k + j;
-            copy[i] = number_read(arithmetic->operands, is_b ? problem->b : problem->a, i) *
-                      (is_b ? scale_of_b : scale_of_a)(arithmetic, problem, row, j);
+            copy[i] = (double)number_read(arithmetic->operands, is_b ? problem->b : problem->a, i) *
+                      (double)(is_b ? scale_of_b : scale_of_a)(arithmetic, problem, row, j);
         }
     }
     return copy;
@@ -33,9 +33,9 @@ typedef struct sums {
     double value[COLUMNS], magnitude[COLUMNS], partials[COLUMNS];
 } sums;
 
-/* The operands in fp32, and [k] numbers of COLUMNS rows of B. */
+/* The operands in fp64, and [k] numbers of COLUMNS rows of B. */
 typedef struct operands {
-    float *a, *b;
+    double *a, *b;
     double (*panel)[COLUMNS];
 } operands;
 
@@ -44,19 +44,18 @@ typedef struct operands {
 static void fill_panel(const operands *operands, size_t k, size_t first, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         for (size_t j = 0; j < k; ++j) {
-            operands->panel[j][i] = (double)operands->b[(first + i) * k + j];
+            operands->panel[j][i] = operands->b[(first + i) * k + j];
         }
     }
 }
 
 /* The sums of a row of A and all columns of the panel, in the order of k. */
-static sums row_by_panel(const float *row, double (*panel)[COLUMNS], size_t k) {
+static sums row_by_panel(const double *row, double (*panel)[COLUMNS], size_t k) {
     sums sums = {{0}, {0}, {0}};
     for (size_t j = 0; j < k; ++j) {
-        const double factor = (double)row[j];
 #pragma GCC unroll COLUMNS
         for (int i = 0; i < COLUMNS; ++i) {
-            const double product = factor * panel[j][i];
+            const double product = row[j] * panel[j][i];
             sums.value[i] += product;
             sums.magnitude[i] += fabs(product);
         }
@@ -87,10 +86,10 @@ static void write_element(const reference *reference, const problem *problem, co
         reference->partials[to] = rounded_up(sums->partials[i]);
     }
     if (reference->modelled != NULL) {
-        double terms;
+        double cut;
         reference->modelled[to] =
-            reference_modelled(&reference->arithmetic, problem, position, &terms);
-        reference->partials[to] = rounded_up(terms);
+            reference_modelled(&reference->arithmetic, problem, position, &cut);
+        reference->partials[to] = rounded_up(cut);
     }
 }
 
@@ -155,9 +154,8 @@ struct second_opinion {
     arithmetic arithmetic;
 };
 
-const char *second_opinion_name(enum computation computes, int contender) {
-    return contender == CONTENDER_OTHER ? arithmetic_of(&(step){.computes = computes}).family->host
-                                        : NULL;
+const char *second_opinion_name(const step *step, int contender) {
+    return contender == CONTENDER_OTHER ? arithmetic_of(step).family->host : NULL;
 }
 
 second_opinion *second_opinion_open(const step *step, int contender, struct CUstream_st *stream) {
@@ -176,18 +174,18 @@ bool second_opinion_takes(second_opinion *opinion, const problem *problem) {
 
 void second_opinion_close(second_opinion *opinion) { free(opinion); }
 
-static float dot_product(const float *a, const float *b, int k) {
+static float dot_product(const double *a, const double *b, int k) {
     float sums[PARTS] = {0}; /* each of every PARTS-th product */
     float sum = 0;
     int i = 0;
     for (; i + PARTS <= k; i += PARTS) {
 #pragma GCC unroll PARTS
         for (int part = 0; part < PARTS; ++part) {
-            sums[part] += a[i + part] * b[i + part];
+            sums[part] += (float)(a[i + part] * b[i + part]);
         }
     }
     for (; i < k; ++i) {
-        sum += a[i] * b[i];
+        sum += (float)(a[i] * b[i]);
     }
     for (int part = 0; part < PARTS; ++part) {
         sum += sums[part];
@@ -206,8 +204,8 @@ static float with_c(const problem *problem, size_t position, float sum) {
 static void multiply(const arithmetic *arithmetic, const problem *problem) {
     const size_t n = (size_t)problem->n;
     const size_t k = (size_t)problem->k;
-    float *a = widened(arithmetic, problem, false);
-    float *b = widened(arithmetic, problem, true);
+    double *a = widened(arithmetic, problem, false);
+    double *b = widened(arithmetic, problem, true);
     progress progress;
     progress_begin(&progress, "computing the host product");
     for (size_t row = 0; row < (size_t)problem->m; ++row) {

@@ -14,19 +14,21 @@ struct second_opinion {
     lt_matmul *matmul; /* of ADDMM_FP16, GEMM_FP8 and CONTENDER_HEURISTIC */
 };
 
-const char *second_opinion_name(enum computation computes, int contender) {
-    static const char *const OTHERS[] = {
-        [GEMM_BF16] = "cuBLAS",           [GEMM_FP16] = "cuBLAS",
-        [ADDMM_FP16] = "cuBLAS",          [ADD_ONE_INT32] = "a plain kernel",
-        [TRANSPOSE_FP32] = "cublasSgeam", [GEMM_FP8] = "cuBLASLt"};
+const char *second_opinion_name(const step *step, int contender) {
+    const char *const OTHERS[] = {[GEMM_BF16] = "cuBLAS",
+                                  [GEMM_FP16] = "cuBLAS",
+                                  [ADDMM_FP16] = "cuBLAS",
+                                  [ADD_ONE_INT32] = "a plain kernel",
+                                  [TRANSPOSE_FP32] = "cublasSgeam",
+                                  [GEMM_FP8] = step->block_scales ? "cuBLASLt (block scales)"
+                                                                  : "cuBLASLt (accurate)"};
+    const enum computation computes = step->computes;
     const bool moves = computes == ADD_ONE_INT32 || computes == TRANSPOSE_FP32;
     switch (contender) {
     case CONTENDER_OTHER:
         return OTHERS[computes];
     case CONTENDER_NARROW_SUMS:
-        return moves                  ? NULL
-               : computes == GEMM_FP8 ? "cuBLASLt with fast accumulation"
-                                      : "cuBLAS with fp16 sums";
+        return moves ? NULL : computes == GEMM_FP8 ? "cuBLASLt (fast)" : "cuBLAS with fp16 sums";
     case CONTENDER_COPY:
         return moves ? "the device copy" : NULL;
     case CONTENDER_HEURISTIC:

@@ -180,16 +180,15 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* What e4m3.h makes of each element, and its largest terms: one element per thread; no tiles. */
+/* What e4m3.h makes of each element, and cuts off: one element per thread; no tiles. */
 __global__ void __launch_bounds__(THREADS)
     model_e4m3(reference reference, problem problem, size_t first, size_t end) {
     const size_t stride = (size_t)gridDim.x * THREADS;
     for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
         const size_t position = reference.positions == nullptr ? i : reference.positions[i];
-        double terms;
-        reference.modelled[i] =
-            reference_modelled(&reference.arithmetic, &problem, position, &terms);
-        reference.partials[i] = __double2float_ru(terms);
+        double cut;
+        reference.modelled[i] = reference_modelled(&reference.arithmetic, &problem, position, &cut);
+        reference.partials[i] = __double2float_ru(cut);
     }
 }
 
