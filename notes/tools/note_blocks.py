@@ -178,9 +178,10 @@ def energy_block(library, words):
 
 def fp8_block(library, words):
     """The upper rungs of FP8 at several shapes, after the sentence that says where they lose."""
-    if words:
-        raise usage(words, "fp8")
-    rows, where, caption = shapes_table.fp8(library.folder)
+    gpu = words[0].removeprefix("@") if words else None
+    if len(words) > 1 or words[:1] == [gpu]:
+        raise usage(words, "fp8 @h100")
+    rows, where, caption = shapes_table.fp8(library.folder, gpu)
     return [where, "", *table(rows, 1), "", caption]
 
 

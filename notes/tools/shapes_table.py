@@ -144,9 +144,12 @@ def sources(records):
 # --- which runs -----------------------------------------------------------------------------
 
 
-def find(names, shapes, protocol="burst", track="v", kind=None, folder=recorded.RESULTS):
+def find(
+    names, shapes, protocol="burst", track="v", kind=None, folder=recorded.RESULTS, gpu=None
+):
     """The runs of all of `names` at each shape at which there are any: of other GPUs and cards
-    those of the same commit. `kind` says of a ladder whether it may be shown."""
+    those of the same commit. `gpu` is the first, if it isn't the home GPU. `kind` says of a ladder
+    whether it may be shown."""
     library = readings.Library(folder)
     requests = [readings.Request(name, "time") for name in names]
     runs = {}
@@ -157,7 +160,7 @@ def find(names, shapes, protocol="burst", track="v", kind=None, folder=recorded.
 
     for shape in shapes:
         with contextlib.suppress(ExpressionError):
-            place = readings.Place("ladder", track, shape, protocol)
+            place = readings.Place("ladder", track, shape, protocol, gpu=gpu)
             ladder = library.find(place, requests, shown)
             runs[shape] = recorded.beside_in(ladder, library.all_of("ladder"), shown)
     return runs
@@ -274,12 +277,13 @@ MANY_ALGORITHMS = readings.Request("cublaslt", readings.ALGORITHMS)
 MODES = {"f08": "fast", "f07": "block scales", "f02": "accurate"}  # of cuBLASLt
 
 
-def fp8(folder=recorded.RESULTS):
+def fp8(folder=recorded.RESULTS, gpu=None):
     """The upper rungs of FP8 at every shape, beside cuBLASLt's best in the same mode: the rows, where
     they are slower, and the caption."""
     ladders = [one for _, one in recorded.all_ladders(folder) if recorded.tracks(one) == {"f"}]
     shapes_of_all = {recorded.shape_of(one) for one in ladders}
     how = {"track": "f", "kind": lambda ladder: "heuristics" in ladder, "folder": folder}
+    how["gpu"] = gpu
     found, counts, shown = [["m x n x k"]], [], {}
     for name, mode in MODES.items():
         found[0] += [f"{name}, TFLOPS", f"of {CUBLASLT} ({mode})"]
