@@ -13,6 +13,7 @@
 #   FAST_CU, THUNDERKITTENS, CUTLASS, DEEPGEMM, CUTE_GEMM   the clones that `rivals` builds from
 #   RESULTS=... what `plots` draws: one recorded file, or two separated by a comma
 #   ARGS="..."  options for the program or script that the verb runs
+#   STRICT=1    a compiler's warning is an error, and so is a tool that `test` lacks, as in CI
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   GPU_DEVICES the GPU's device file, if it is not /dev/nvidia* or /dev/dxg
 #   COMMIT      the commit that the programs report, if git is not available

@@ -92,8 +92,8 @@ DEVICE void store_row(fp16 *staging, const Sums (&acc)[WN / MMA_N], fp16 *d, int
 // Where the copies are: they run through the k-tiles of all of the CTA's tiles of D.
 template <int BN, int STAGES>
 struct Ahead {
-    TileChunks<BM, BK, THREADS> chunks_a;
-    TileChunks<BN, BK, THREADS> chunks_b;
+    TileChunks<BM, BK, THREADS> chunks_a{}; // zeros, should a CTA have no tile: it reads nothing
+    TileChunks<BN, BK, THREADS> chunks_b{};
     int index = blockIdx.x; // of the tile of D
     int k_tile = 0;
     int stage = 0;

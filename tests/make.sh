@@ -84,6 +84,18 @@ for bad in 99 0 007 foo v v7x % 'v%' '7 8' -1 7.; do
     refuses "make step N='$bad' is refused" 'no rung'
 done
 
+# The second run compiles anew what the first has built.
+mkdir $work/warns
+echo 'static int unused(int m) { return 0; }' >$work/warns/v01_warns.cu
+while read -r strict expected option name; do
+    run STEPS=$work/warns BUILD=$work/warned STRICT="$strict" $work/warned/emulated/v01.o
+    [[ $status -eq $expected ]] && grep -qF "[$option]" $work/err
+    is "$name" "exit status $status; see $work/err" test $? -eq 0
+done <<EOF
+0 0 -Wunused-function a warning stops no reader
+1 2 -Werror=unused-function a warning stops STRICT=1
+EOF
+
 # Dry runs with an nvcc that is none, in a build directory of their own: what it was built with is
 # written there.
 planned() {
