@@ -12,15 +12,16 @@
 # (tests/gpu/) runs alone, at the end.
 #
 # A test prints one line per case, `ok - NAME`, `not ok - NAME: why` or `skip - NAME: why`, and
-# exits non-zero if a case failed. One that crashes, runs out of time, prints no case or exits
-# non-zero without saying why counts as one failed case more. Exit status 77 without a case is one
-# skipped case. What each test printed is in build/tests/logs/. The report says how long each took, while
-# others ran beside it.
+# exits non-zero if a case failed, 77 if it could run none. One that crashes, runs out of time, prints
+# fewer cases than tests/cases.txt says (unless all are skipped) or exits non-zero without saying why
+# counts as one failed case more. Under STRICT=1, as in CI, what is skipped has failed, unless it needs
+# a GPU, or nvcc where there is none. What each test printed is in build/tests/logs/. The report says
+# how long each took, while others ran beside it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-# What make exports must not reach the make that a test calls.
-unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS EMULATE TRACK SIZES PROTOCOL OLD NEW RESULTS
+# What make exports must not reach the make that a test calls, nor another policy or card its programs.
+unset "${!EMULATOR_@}" MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL N V ARGS EMULATE TRACK SIZES PROTOCOL OLD NEW RESULTS
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 # The driver maps memory where the address sanitizer keeps a gap; 99 sets its exit status apart.
 export ASAN_OPTIONS=protect_shadow_gap=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
@@ -62,6 +63,13 @@ list_tests() {
 have_nvcc() {
     command -v nvcc >/dev/null || [[ -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]
 }
+may_lack='(an? )?(NVIDIA )?GPU|gcc 12' # under STRICT=1
+have_nvcc || may_lack+='|nvcc'
+
+# least_of TEST: how many cases it prints at least.
+least_of() {
+    awk -v test="${1#build/}" '$2 == test { least = $1 } END { print least + 0 ? least : 1 }' tests/cases.txt
+}
 
 log_of() {
     local name=${1#build/}
@@ -70,12 +78,12 @@ log_of() {
 
 # run_one TEST: runs it, and turns everything that can go wrong into a line of its log.
 run_one() {
-    local test=$1 log status command began=$SECONDS
+    local test=$1 log status command ran skipped began=$SECONDS
     log=$(log_of "$test")
     if [[ ! -e $test ]]; then
         case $(have_nvcc || echo none):$test in
         none:build/tests/unit-gpu/* | none:build/tests/gpu/* | none:*-gpu)
-            echo "skip - $test: building it needs the CUDA Toolkit" ;;
+            echo "skip - $test: building it needs nvcc" ;;
         *) echo "not ok - $test: it was not built; make says why" ;;
         esac >"$log"
         return
@@ -93,18 +101,20 @@ run_one() {
     trap "kill $! 2>/dev/null" INT TERM
     wait $!
     status=$?
+    ran=$(grep -cE '^(not )?ok - ' "$log") skipped=$(grep -c '^skip - ' "$log")
     # What is added here begins a line even if the log does not end with a newline.
     if [[ $status -eq 124 || $status -eq 137 ]]; then
         printf '\nnot ok - %s: killed after %s s, or for memory\n' "$test" "$LIMIT" >>"$log"
     elif [[ $status -gt 128 ]]; then
         printf '\nnot ok - %s: died of signal %s\n' "$test" $((status - 128)) >>"$log"
-    elif [[ $status -eq 77 ]] && ! grep -qE '^(not ok|ok|skip) - ' "$log"; then
-        printf '\nskip - %s: %s\n' "$test" "$(tail -n 1 "$log")" >>"$log"
+    elif [[ $status -eq 77 && $ran -eq 0 && $test != *-emulated ]]; then
+        [[ $skipped -gt 0 ]] || printf '\nskip - %s: %s\n' "$test" "$(tail -n 1 "$log")" >>"$log"
     elif [[ $status -ne 0 ]] && { [[ $status -ne 1 ]] || ! grep -q '^not ok - ' "$log"; }; then
         printf '\nnot ok - %s: exit status %s\n' "$test" "$status" >>"$log"
-    elif ! grep -qE '^(not ok|ok|skip) - ' "$log"; then
-        printf '\nnot ok - %s: it printed no case\n' "$test" >>"$log"
+    elif [[ $((ran + skipped)) -lt $(least_of "$test") ]] && [[ $ran -gt 0 || $skipped -eq 0 ]]; then
+        printf '\nnot ok - %s: %d cases are fewer than tests/cases.txt says\n' "$test" $((ran + skipped)) >>"$log"
     fi
+    [[ ${STRICT:-} != 1 ]] || sed -i -E "/(needs|no) ($may_lack)/! s/^skip - /not ok - skipped under STRICT=1: /" "$log"
     echo $((SECONDS - began)) >"${log%.log}.seconds"
 }
 
@@ -151,5 +161,12 @@ run_all 1 "${gpu_tests[@]}" &
 run_all "$jobs" "${host_tests[@]}" # the GPU's are one of these jobs
 run_all 1 "${timed_tests[@]}"
 for test in "${host_tests[@]}" "${gpu_tests[@]}" "${timed_tests[@]}"; do report "$test"; done
+if [[ $# -eq 0 ]]; then
+    # Without words: the table is of the tests that there are.
+    while read -r test; do
+        echo "not ok - $test: either tests/cases.txt or the test is missing"
+        failed=$((failed + 1))
+    done < <(comm -3 <(list_tests | sed 's|^build/||' | sort) <(awk '/^[0-9]/ { print $2 }' tests/cases.txt | sort) | tr -d '\t')
+fi
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/tests/summary
 [[ $failed -eq 0 && $passed -gt 0 ]]

@@ -10,15 +10,18 @@ check() {
 }
 
 bin=build/venv/bin
-if make -s build/venv/tests.stamp >/dev/null 2>&1; then
+packages tests
+status=$?
+if [[ $status -eq 0 ]]; then
     mapfile -t sources < <(find steps common bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
         -o -name '*.cuh' -o -name '*.cpp' | sort)
     check "clang-format of ${#sources[@]} sources" $bin/clang-format --dry-run --Werror "${sources[@]}"
     check "ruff check" $bin/ruff check --quiet .
     check "ruff format" $bin/ruff format --quiet --check .
+elif [[ $status -eq 77 ]]; then
+    skip "clang-format, ruff" "there is no network to install them from"
 else
-    skip clang-format "tests/requirements.txt could not be installed"
-    skip ruff "tests/requirements.txt could not be installed"
+    not_ok "clang-format, ruff" "tests/requirements.txt could not be installed: see build/venv/tests.log"
 fi
 
 if command -v shellcheck >/dev/null; then

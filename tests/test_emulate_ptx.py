@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools import BUILD, ROOT, case, exit_status, in_parallel
+from tools.emulated import rungs
 
 sys.path.insert(0, str(ROOT))
 from emulate import instructions, ptx
@@ -272,7 +273,10 @@ def without_macros(text: str) -> str:
 
 def check_standalone() -> str:
     """The rungs' own PTX, as make standalone writes it, is all known."""
-    for source in sorted((BUILD / "standalone").glob("*.cu")):
+    for rung in rungs():
+        source = BUILD / "standalone" / f"{rung}.cu"
+        if not source.exists():
+            return f"{source} was not written"
         try:
             ptx.translate(without_macros(source.read_text()), source.name)
         except ptx.Unknown as error:
@@ -395,10 +399,14 @@ def main() -> int:
     texts.update((name, (PROGRAMS / f"{name}.cu").read_text()) for name in ("kernels", "mistakes"))
     programs = dict(zip(texts, in_parallel(lambda item: build(*item), texts.items())))
     check_ones(programs["ones"])
-    kernels = listed(programs["kernels"])
+    kernels, mistakes = (listed(programs[name]) for name in ("kernels", "mistakes"))
+    written = re.findall(r'^    \{"(\w+)", ', texts["kernels"], re.MULTILINE)
+    case("all kernels are listed", "" if kernels and kernels == written else f"listed: {kernels}")
     for kernel, why in in_parallel(lambda k: check_kernel(programs["kernels"], k), kernels):
         case(f"kernel: {kernel}", why)
     wanted = mistakes_in(texts["mistakes"])
+    why = ", ".join({*wanted} ^ {*mistakes}) if mistakes else "none is listed"
+    case("every mistake says what is to be reported", why)
     check = lambda item: check_mistake(programs["mistakes"], *item)
     for kernel, why in in_parallel(check, wanted.items()):
         case(f"reported: {kernel}", why)

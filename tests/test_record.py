@@ -12,7 +12,9 @@ import io
 import os
 import re
 import sys
+import time
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = (sys.executable, "-m", "bench.record")
@@ -62,13 +64,22 @@ def endings(_folder):
 
 def deadline(folder):
     """At the deadline a run is interrupted, may write what it has, and the next is not begun."""
-    written = Path(folder, "written")
+    begun, written = Path(folder, "begun"), Path(folder, "written")
     text = (
         "import time, pathlib\n"
-        "try:\n    time.sleep(60)\n"
+        f"try:\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
         f"except KeyboardInterrupt:\n    pathlib.Path({str(written)!r}).write_text('half')\n"
     )
-    ended = outcome([Fake("slow", "a fake", text), ends_with("next", 0)], record.SECONDS_TO_END + 2)
+    stop = record.process.stop
+
+    def stop_once_begun(program, seconds):  # on a loaded machine that may be after the deadline
+        while not begun.exists() and program.poll() is None:
+            time.sleep(0.01)
+        stop(program, seconds)
+
+    runs = [Fake("slow", "a fake", text), ends_with("next", 0)]
+    with mock.patch.object(record.process, "stop", stop_once_begun):
+        ended = outcome(runs, record.SECONDS_TO_END + 2)
     same(ended, {"slow": "no time left", "next": "no time left"})
     require(written.exists(), "the interrupted run did not write")
 

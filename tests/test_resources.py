@@ -80,7 +80,7 @@ def test_build(folder):
     build = ROOT / "build"
     names = [path.name.partition("_")[0] for path in (ROOT / "steps").glob("*.cu")]
     if not all((build / "steps" / f"{name}.ptxas.log").exists() for name in names):
-        raise Skipped("the rungs are not built with nvcc")
+        raise Skipped("needs nvcc")
     result = check(build)
     if "nothing is recorded with CUDA" in result.stderr:
         raise Skipped(result.stderr.strip())

@@ -343,7 +343,8 @@ const std::vector<MistakeCase> MISTAKES = {
     {"a deadlock names who waits where", "deadlock", "nothing is in flight", 2, 64, block_some,
      "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64 threads have arrived\n    "
      "tests/emulator/test_core.cpp:"},
-    {"a deadlock names CTAs that exited", "deadlock", "", 2, 64, block_some, "CTA 1 has exited"},
+    {"a deadlock names CTAs that exited", "deadlock", "nothing is in flight", 2, 64, block_some,
+     "CTA 1 has exited"},
     {"a CTA must not exit before a peer's use behind the arrival", "lifetime",
      "CTA 0 exits while a peer", 2, 2,
      [] { // the barrier does not wait for it

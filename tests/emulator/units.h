@@ -77,13 +77,13 @@ inline Outcome outcome_of(const std::function<void()> &kernels) {
 }
 
 // Expects the kernels to end the program with a report whose first line has this kind of mistake
-// and these words, and that has `note` somewhere.
+// and these words, which are never none, and that has `note` somewhere.
 inline void expect_mistake(const char *kind, const char *words,
                            const std::function<void()> &kernels, const char *note = "") {
     const Outcome outcome = outcome_of(kernels);
     const std::string first = outcome.report.substr(0, outcome.report.find('\n'));
     const bool named = first.find(std::string(": ") + kind + ": ") != std::string::npos &&
-                       first.find(words) != std::string::npos &&
+                       *words != '\0' && first.find(words) != std::string::npos &&
                        outcome.report.find(note) != std::string::npos;
     EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\" with \"%s\": %s",
            outcome.status, kind, words, note, outcome.report.c_str());

@@ -40,6 +40,14 @@ finish() {
     exit
 }
 
+# packages FOLDER: installs what its requirements.txt lists; 77 if no index could be reached.
+packages() {
+    local log=build/venv/$1.log
+    make -s "build/venv/$1.stamp" >&2 && return
+    grep -q 'connection broken by' "$log" && grep -q 'No matching distribution found' "$log" && return 77
+    return 1
+}
+
 # Where nvcc is, as the Makefile finds it; false if it is nowhere.
 find_nvcc() {
     command -v nvcc && return

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import skip
+from tools import case, exit_status, skip
 from tools.cases import require, run_cases, same, tests_in
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +21,7 @@ WIDTH = 1440  # pixels; GitHub shows 900
 MOST_BYTES = 150_000
 SHOWN_WIDTH = 900  # pixels, of a picture on GitHub
 LEAST_PIXELS = 8.7  # of a text there: 7 points
+CANNOT_RUN_HERE = 77
 MOST_COVERED = 0.15  # of a text by another one
 
 
@@ -151,11 +152,17 @@ def check_picture(path, names=(), words=(), never=()):
 def run_tests(subject, module, folder="plots", needs="matplotlib"):
     """The tests of a module, in their order, with the libraries in that folder's requirements.txt;
     returns the exit status."""
-    command = ["make", "-s", f"build/venv/{folder}.stamp"]
+    command = ["bash", "-c", f". tests/tools/cases.sh; packages {folder}"]
     made = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, timeout=900)
     if made.returncode == 0 and Path(sys.prefix).resolve() != VENV.resolve():
         os.execv(PYTHON, [str(PYTHON), module["__file__"]])
+    if made.returncode not in (0, CANNOT_RUN_HERE):
+        case(
+            subject,
+            f"{folder}/requirements.txt could not be installed: see build/venv/{folder}.log",
+        )
+        return exit_status()
     if importlib.util.find_spec(needs) is None:
-        skip(subject, f"{folder}/requirements.txt could not be installed")
+        skip(subject, "there is no network to install its packages from")
         return 0
     return run_cases(subject, tests_in(module))

@@ -1,5 +1,5 @@
 /* The smallest test frame: each case prints one line, "ok - NAME", "not ok - NAME: why" or
- * "skip - NAME: why"; the program exits non-zero if any case failed. */
+ * "skip - NAME: why"; the program exits 1 if any case failed, 77 if none ran. */
 #ifndef GEMM_LADDER_TESTS_UNIT_TEST_H
 #define GEMM_LADDER_TESTS_UNIT_TEST_H
 
@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 typedef struct test_state {
+    int cases; /* that ran */
     int failed_cases;
     int failed_here; /* expectations of the case that runs */
     char why[768];   /* the first of them */
@@ -42,6 +43,7 @@ __attribute__((format(printf, 3, 4))) static inline void fail_case(int line, con
 
 static inline void run_case(const char *name, void (*body)(void)) {
     test.failed_here = 0;
+    ++test.cases;
     body();
     if (test.failed_here == 0) {
         printf("ok - %s\n", name);
@@ -64,6 +66,6 @@ static inline void skip_case(const char *name, const char *why) {
 }
 
 /* The exit status of the program. */
-static inline int test_result(void) { return test.failed_cases == 0 ? 0 : 1; }
+static inline int test_result(void) { return test.failed_cases > 0 ? 1 : test.cases > 0 ? 0 : 77; }
 
 #endif
