@@ -16,6 +16,7 @@ sys.path.append(str(ROOT))
 os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
 
 JOBS = os.cpu_count() or 2
+FULL = os.environ.get("FULL") == "1"  # all runs; CI's
 failed_cases = 0
 
 
