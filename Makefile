@@ -15,6 +15,7 @@
 #   ARGS="..."  options for the program or script that the verb runs
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   GPU_DEVICES the GPU's device file, if it is not /dev/nvidia* or /dev/dxg
+#   FULL=1      `test` runs all that CI runs: CONTRIBUTING.md says what is left out without it
 #   COMMIT      the commit that the programs report, if git is not available
 
 HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
@@ -130,7 +131,7 @@ include make/rungs.mk make/emulator.mk make/exercises.mk make/tests.mk make/link
 
 # ---------------------------------------------------------------- verbs
 
-.PHONY: $(VERBS) rungs probes choices test-programs
+.PHONY: $(VERBS) rungs probes choices test-programs by-nvcc
 
 help:
 	@printf '%s\n' \
