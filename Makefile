@@ -163,7 +163,7 @@ help:
 	  '                     RESULTS=a.json,b.json compares two runs, in build/plots/' \
 	  'make notes           fill the tables of notes/ and the README from the recorded results' \
 	  'make book            make static web pages of it all: build/book/index.html' \
-	  'make test            run every test that this machine can run' \
+	  'make test            run every test that this machine can run; with FULL=1 at length, as CI does' \
 	  'make sass N=7        show the machine code (SASS) of rung 7' \
 	  'make resources N=7   show its registers, shared memory, stack and spills' \
 	  'make sanitize N=7    run it under compute-sanitizer' \
