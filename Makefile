@@ -16,6 +16,7 @@
 #   STRICT=1    a compiler's warning is an error, and so is a tool that `test` lacks, as in CI
 #   CUDA_HOME   where the CUDA Toolkit is, if its nvcc is not on PATH
 #   GPU_DEVICES the GPU's device file, if it is not /dev/nvidia* or /dev/dxg
+#   FULL=1      `test` runs all that CI runs: CONTRIBUTING.md says what is left out without it
 #   COMMIT      the commit that the programs report, if git is not available
 
 HERE := $(realpath $(dir $(lastword $(MAKEFILE_LIST))))
@@ -131,7 +132,7 @@ include make/rungs.mk make/emulator.mk make/exercises.mk make/tests.mk make/link
 
 # ---------------------------------------------------------------- verbs
 
-.PHONY: $(VERBS) rungs probes choices test-programs
+.PHONY: $(VERBS) rungs probes choices test-programs by-nvcc
 
 help:
 	@printf '%s\n' \
@@ -163,7 +164,7 @@ help:
 	  '                     RESULTS=a.json,b.json compares two runs, in build/plots/' \
 	  'make notes           fill the tables of notes/ and the README from the recorded results' \
 	  'make book            make static web pages of it all: build/book/index.html' \
-	  'make test            run every test that this machine can run' \
+	  'make test            run every test that this machine can run; with FULL=1 at length, as CI does' \
 	  'make sass N=7        show the machine code (SASS) of rung 7' \
 	  'make resources N=7   show its registers, shared memory, stack and spills' \
 	  'make sanitize N=7    run it under compute-sanitizer' \

@@ -38,16 +38,16 @@ $(BUILD)/commit.o: $(BUILD)/commit.c
 
 # $(call compile_rung,SOURCE,MORE FLAGS). $* begins with the rung.
 compile_rung = $(NVCC) $(call arch_of,$*) $(2) $(NVCCFLAGS) $(PTXAS) -c $(1) -o $@
-$(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags
-	$(call nvcc,$<,$(call compile_rung,$<,$(DEPS) -MT $@))
-# A family of tiles in PTX is the emulator's sample of it, which has each way to share the work.
-PTX_SAMPLE := $(BUILD)/ptx/sample/device/tile_family.cuh
-$(PTX_SAMPLE): common/emulator/device/tile_family.cuh
-	@mkdir -p $(@D)
-	$(Q)cp $< $@
-$(PTX): $(BUILD)/ptx/%.ptx: $$(call source_of,$$*) $(PTX_SAMPLE) $(BUILD)/flags
-	$(call nvcc,-ptx $<,$(NVCC) -arch=compute_$(if $(filter a%,$*),80,90$(if $(filter v% f%,$*),a)) \
-	    -I$(BUILD)/ptx/sample $(NVCCFLAGS) $(DEPS) -MT $@ -ptx $< -o $@)
+# With the object comes the PTX of the oldest GPU that the rung is for. Where one is missing, both are made.
+KEPT = $(BUILD)/ptx/$*-kept
+$(PROGRAMS:%=%.o): $(BUILD)/steps/%.o: $$(call source_of,$$*) $(BUILD)/flags \
+    $$(if $$(wildcard $(BUILD)/ptx/$$*.ptx),,always)
+	@mkdir -p $(KEPT)
+	$(call nvcc,$<,$(call compile_rung,$<,$(DEPS) -MT $@ --keep --keep-dir $(KEPT)))
+	$(Q)mv $(KEPT)/*$(if $(filter a%,$*),80,$(if $(filter t%,$*),90)).ptx $(BUILD)/ptx/$*.ptx; \
+	touch $(BUILD)/ptx/$*.ptx; rm -r $(KEPT)
+$(PTX): $(BUILD)/ptx/%.ptx: $(BUILD)/steps/%.o ;
+.PHONY: always
 
 # A traced rung is the rung's source after a header that replaces the functions that it calls. The four
 # warps of a warpgroup do the same work: one of them is traced.

@@ -21,14 +21,28 @@ QUICK_TURNS := /double end =/s| \* kernel\.turns||
 TESTED_TRACES := v04 v07 v12 v16 a02 a05 t08
 EMULATED_TRACES := $(TESTED_TRACES) v15 v18
 
+# What nvcc builds for the tests alone is built if a file that it is made of differs from the commit
+# where the branch left origin's, or from HEAD where there is no origin; and always with FULL=1, without
+# git, and where a GPU can run it. `make by-nvcc` tells the tests, which skip the rest.
+WHOLE := $(or $(filter 1,$(FULL)),$(GPU_DEVICES),$(if $(HEAD),,no git))
+CHANGED := $(if $(WHOLE),,$(if $(call requested,test test-programs by-nvcc),$(shell git ls-files -o \
+    --exclude-standard; git diff --name-only $$(git merge-base HEAD origin/HEAD 2>/dev/null || echo HEAD))))
+# $(call touched,PROGRAMS,MORE FILES)
+touched = $(if $(WHOLE)$(filter common/step.h common/device/% make/rungs.mk make/tools.mk $(2),\
+    $(CHANGED)),$(1),$(foreach p,$(1),$(if $(filter bench/variants/$(notdir $p).patch \
+    steps/$(firstword $(subst -, ,$(notdir $p)))_%,$(CHANGED)),$p)))
+BY_NVCC := $(if $(NVCC),$(PROGRAMS) $(call touched,$(VARIANTS)) \
+    $(call touched,$(STANDALONE_TRIED:%=$(BUILD)/standalone/%),standalone/%) \
+    $(call touched,$(TESTED_TRACES:%=$(BUILD)/trace/steps/%),common/trace/%))
+by-nvcc: ; @echo $(BY_NVCC)
+
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
-test-programs: $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(EMULATED_PROGRAMS) \
-    $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
+test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) \
+    $(EMULATED_PROGRAMS) $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
-    $(if $(NVCC),$(PROGRAMS) $(VARIANTS) $(ENERGY) $(STANDALONE_TRIED:%=$(BUILD)/standalone/%) $(PTX) $(UNIT_GPU) $(GPU) $(DEVICE_CU) \
-    $(TESTED_TRACES:%=$(BUILD)/trace/steps/%))
+    $(BY_NVCC) $(if $(NVCC),$(ENERGY) $(PTX) $(UNIT_GPU) $(GPU))
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)
 	$(Q)$(CXX) $(SANITIZE) -o $@ $@.o $(filter %.o %.a,$^) -lm

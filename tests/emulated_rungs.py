@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Every rung on the emulator: right, and without a report, in every order that is legal.
 
-At shapes that take a rung to its edges, each runs under all fixed policies, under random ones, and
-under ThreadSanitizer; and gives the same bits in each order. SEEDS=200 tries that many seeds for each
-rung. Prints one line per case; exits 1 if any failed.
+Each runs as `make step` runs it. At shapes that take a rung to its edges, each runs under all fixed
+policies and under random ones, and gives the same bits in each order; under ThreadSanitizer where its
+CTAs have one or two tiles, in each form; with FULL=1 at all these shapes. SEEDS=200 tries that many
+seeds for each rung. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import BUILD, case, emulated, exit_status, in_parallel, skip
+from tools import BUILD, FULL, case, emulated, exit_status, in_parallel, skip
 from tools.emulated import NO_RACE_DETECTOR, SEVERAL_TILES, Outcome, Shape
 
 SEEDS = int(os.environ.get("SEEDS", "10"))
@@ -25,14 +27,17 @@ SCALARS = (("--beta", "0"), ("--alpha", "0"), ("--alpha", "0", "--beta", "0"))
 SMALLEST = {"a": ("8.6",), "t": ("12.0",)}
 # Sums of integers are exact in any order: bits are compared of other inputs.
 NORMAL = ("--inputs", "normal", "--seed", "1")
+# Where the race detector looks without FULL: each form of a kernel at work.
+FORMS = re.compile(rf"{SEVERAL_TILES}|.* in (parts|a cluster)")
+LEAST_RUNS = 900  # of all rungs, without those of the race detector
 
 
 @dataclass(frozen=True)
 class Run:
     rung: str
     edge: str  # what the shape is chosen for
-    shape: Shape
-    policy: str
+    shape: Shape | None  # none: the rung runs as `make step` runs it
+    policy: str = ""
     seed: int = 0
     races: bool = False
     options: tuple[str, ...] = ()
@@ -44,6 +49,8 @@ class Run:
 
     @property
     def name(self) -> str:
+        if self.shape is None:
+            return f"{self.rung}, {self.edge}"
         how = " ".join([*self.options, *emulated.policy_options(self.policy, self.seed)])
         how += ", race detector" if self.races else ""
         how += f", on {self.card}" if self.card else ""
@@ -55,6 +62,8 @@ class Run:
         return RECORDS / f"{self.rung}-{self.shape}-{self.policy}.json".replace(" ", "")
 
     def outcome(self) -> Outcome:
+        if self.shape is None:
+            return emulated.run(self.program, ())
         words = [*emulated.arguments(self.shape, self.policy, self.seed), *self.options]
         if self.options == NORMAL or (self.policy == "all" and not self.options and not self.card):
             words += ["--json", str(self.record)]
@@ -63,7 +72,7 @@ class Run:
 
 def runs_of(rung: str) -> list[Run]:
     """All but the seeds."""
-    source, runs = emulated.source_of(rung), []
+    source, runs = emulated.source_of(rung), [Run(rung, "make step", None)]
     for edge, shape in emulated.shapes(source).items():
         # A run with normal inputs checks integers as well. The t track rounds nothing.
         normal = NORMAL if edge == SEVERAL_TILES and rung[0] != "t" else ()
@@ -79,7 +88,11 @@ def runs_of(rung: str) -> list[Run]:
             runs.append(Run(rung, edge, shape, "all", card=card))
             if edge == SEVERAL_TILES:
                 runs.append(Run(rung, edge, shape, "eager", races=True, card=card))
-    return runs
+    return runs if FULL else [run for run in runs if not run.races or is_form(run)]
+
+
+def is_form(run: Run) -> bool:
+    return bool(FORMS.fullmatch(run.edge)) and not run.options and not run.card
 
 
 def seeds_of(rung: str) -> list[Run]:
@@ -106,15 +119,19 @@ def expected_counts(shape: Shape, kernel: emulated.Kernel) -> dict[str, int]:
     return {"tma_loads": tiles * k_tiles * 2, "mbarrier_arrivals": tiles * arrivals}
 
 
-def check_choice(run: Run) -> None:
-    """A rung that chooses among kernels chooses each of them at one of the shapes."""
+def check_choice(run: Run) -> int:
+    """A rung that chooses among kernels chooses each of them at one of the shapes. How many of them
+    were looked at."""
+    seen = 0
     for kernel in emulated.kernels(emulated.source_of(run.rung)):
         if run.shape == emulated.CHOSEN_AT[kernel]:
+            seen += 1
             expected = expected_counts(run.shape, kernel)
             found = {name: recorded(run, "emulator", "counts", name) for name in expected}
             why = f"{found}, not {expected}: give emulated.CHOSEN_AT another shape"
             name = f"{run.rung}, {run.shape}: the tiles are {kernel[0]} x {kernel[1]}, {kernel[2]} at a time"
             case(name, "" if found == expected else why)
+    return seen
 
 
 def check_bits(run: Run, other: Run) -> None:
@@ -141,11 +158,17 @@ def main() -> int:
     for rung, those in seeds.items():
         failed = "; ".join(f"{run.name}: {outcomes[run]}" for run in those if outcomes[run].kind)
         case(f"{rung}: no false alarm under {SEEDS} random seeds", failed)
+    seen = 0
     for run in runs:
         if run.policy == "all" and not run.card:
-            check_choice(run)
+            seen += check_choice(run)
         elif run.policy == "random":
             check_bits(runs[runs.index(run) - 1], run)
+    why = "" if seen == len(emulated.CHOSEN_AT) else f"{seen} are"
+    case("every kernel of emulated.CHOSEN_AT is chosen", why)
+    counted = sum(not run.races for run in everything)
+    why = "" if counted >= LEAST_RUNS else f"{counted}, not {LEAST_RUNS}"
+    case("all rungs and their edges were found", why)
     return exit_status()
 
 

@@ -25,7 +25,8 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
-from tools import BUILD, JOBS, ROOT, case, emulated, exit_status, have_nvcc, in_parallel, skip, tool
+from tools import UNTOUCHED, by_nvcc, case, emulated, exit_status, in_parallel, skip, tool
+from tools.emulated import BUILD, JOBS, ROOT
 
 LIMIT = 300  # seconds for one program
 AT_ONCE = min(JOBS, 8)  # rungs: most of a case is the start of a process
@@ -266,7 +267,8 @@ def judge(kind: str, rung: str) -> Iterator[tuple[Callable, str, str]]:
     if not cases:
         return
     if not (BUILD / folder / rung).exists():
-        lacking = (case, "it was not built") if have_nvcc() else (skip, "needs nvcc, and a GPU")
+        due = f"build/{folder}/{rung}" in by_nvcc()
+        lacking = (case, "it was not built") if due else (skip, UNTOUCHED)
         yield lacking[0], f"{rung} {what}", lacking[1]
         return
     if kind == "sanitize" and not SANITIZER:

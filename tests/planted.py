@@ -3,9 +3,10 @@
 
     planted.py [--table] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
-The run of a user, `make step`, has to find each, unless bugs.txt says why not. Then the race detector
-has to, or each of some random policies; luck is not enough, unless bugs.txt says so. The race detector
-also runs where bugs.txt says that it must find it by itself.
+The run of a user, `make step`, has to find each, unless bugs.txt says why not: then, and of what is
+harmless, that run is made with FULL=1 only. Then the race detector has to, or each of some random
+policies; luck is not enough, unless bugs.txt says so. The race detector also runs where bugs.txt says
+that it must find it by itself.
 
 Without a WORD a bug that many rungs can have is planted in two of them; with --table in all.
 
@@ -26,8 +27,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from tools import BUILD, JOBS, ROOT, case, emulated, exit_status, in_parallel, planted_reports, skip
-from tools.emulated import FIXED_POLICIES, NO_RACE_DETECTOR, NOTHING
+from tools import FULL, case, emulated, exit_status, in_parallel, planted_reports, skip
+from tools.emulated import BUILD, FIXED_POLICIES, JOBS, NO_RACE_DETECTOR, NOTHING, ROOT
 from tools.planted_bugs import (
     Bug,
     Misfit,
@@ -212,13 +213,14 @@ class Findings:
         self.kinds[how], self.texts[how] = outcome.kind, outcome.text
 
     def run_counting(self, thorough: bool) -> None:
-        """The default run; the policy of the recorded report, or all fixed ones; and the seeds, or
-        only where the default run finds nothing."""
-        self.run(STEP)
+        """The default run, if there is something for it to find; the policy of the recorded report,
+        or all fixed ones; and the seeds, or only where the default run finds nothing."""
+        if thorough or FULL or not (self.pair.bug.harmless or self.pair.bug.not_by_default):
+            self.run(STEP)
         recorded = (planted_reports.of_pair(self.pair) or {}).get("policy")
         for policy in FIXED_POLICIES if thorough else (recorded,) if recorded else ():
             self.run(policy)
-        for seed in SEEDS if thorough or not self.kinds[STEP] else ():
+        for seed in SEEDS if thorough or not self.kinds.get(STEP) else ():
             self.run(seed)
 
     def of(self, runs) -> dict[str, str]:
@@ -227,7 +229,7 @@ class Findings:
 
     def needs_race(self) -> bool:
         bug = self.pair.bug
-        return bug.harmless or bug.must_race or not self.kinds[STEP]
+        return bug.harmless or bug.must_race or not self.kinds.get(STEP)
 
     def unexpected(self) -> str:
         """What no run of this pair should have found."""
@@ -241,10 +243,10 @@ class Findings:
         bug, race, seeds = self.pair.bug, self.kinds.get(RACE), self.of(SEEDS)
         if bug.must_race and race != "race" and not self.beyond_this_compiler():
             return "the race detector did not find it"
-        if not self.kinds[STEP] and not bug.not_by_default:
+        if not self.kinds.get(STEP) and not bug.not_by_default:
             return "the default run does not find it, and bugs.txt does not say why"
         enough = any if bug.some_seeds else all
-        if self.kinds[STEP] or race or (seeds and enough(seeds.values())):
+        if self.kinds.get(STEP) or race or (seeds and enough(seeds.values())):
             return ""
         quiet = ", ".join(seed for seed, kind in seeds.items() if not kind)
         return f"found by no default run, nor the race detector, nor {quiet}"

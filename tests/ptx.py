@@ -29,7 +29,7 @@ TABLE = [
     ("v01", "fp32 multiply-adds", r"fma\.rn\.f32"),
     ("v02-", "wgmma", r"wgmma\.mma_async\.sync\.aligned"),
     ("v02 v18-", "wgmma m64n64k16", r"wgmma\S*\.m64n64k16\.f32\.bf16\.bf16"),
-    ("v03-v04 v18", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
+    ("v03-v04 v18 v22-", "wgmma m64n128k16", r"wgmma\S*\.m64n128k16\.f32\.bf16\.bf16"),
     ("v05-v14 v18 v22-", "wgmma m64n256k16", r"wgmma\S*\.m64n256k16\.f32\.bf16\.bf16"),
     ("v02- t01-", "2-D TMA loads", r"cp\.async\.bulk\.tensor\.2d\.shared::c\w+\.global"),
     ("v02- t01-", "expect_tx", r"mbarrier\.arrive\.expect_tx"),

@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tools import emulated
+from tools import UNTOUCHED, by_nvcc, emulated, have_nvcc
 from tools.emulated import BUILD, ROOT, Shape, case, skip
 from tools.emulated import STANDALONE_TRIED as TRIED
 
@@ -227,20 +227,21 @@ def check_log(name: str) -> str:
 
 
 def test_nvcc(rungs: dict[str, Path]) -> None:
-    home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-    if not shutil.which("nvcc") and not (home / "bin" / "nvcc").exists():
-        for name in TRIED:
-            skip(f"{name}.cu is compiled by nvcc alone", "needs nvcc")
+    tried = [name for name in TRIED if f"build/standalone/{name}" in by_nvcc()]
+    for name in TRIED:
+        if name not in tried:
+            skip(f"{name}.cu is compiled by nvcc alone", UNTOUCHED)
+    if not have_nvcc():
         skip("a standalone file with a spill or a warning is refused", "needs nvcc")
         return
     said = "cannot run here: it needs an NVIDIA GPU of compute capability .*, but none was found"
     no_gpu = ((), {"CUDA_VISIBLE_DEVICES": "-1"})
-    for name in TRIED:
+    for name in tried:
         case(f"{name}.cu is compiled by nvcc alone, without warnings and spills", check_log(name))
     test_runs(
         [
             Run(f"{n} ends with 77 without a GPU", FILES / n, CANNOT_RUN, f"^{n} {said}", *no_gpu)
-            for n in TRIED
+            for n in tried
         ]
     )
     make(*(plant(rungs, *planted, FILES) for planted, _ in REFUSED))

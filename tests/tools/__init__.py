@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -16,6 +18,7 @@ sys.path.append(str(ROOT))
 os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
 
 JOBS = os.cpu_count() or 2
+FULL = os.environ.get("FULL") == "1"  # all runs; CI's
 failed_cases = 0
 
 
@@ -51,3 +54,14 @@ def tool(name: str) -> str | None:
 
 def have_nvcc() -> bool:
     return tool("nvcc") is not None
+
+
+@cache
+def by_nvcc() -> list[str]:
+    """The programs that nvcc has to have built here: make/tests.mk."""
+    command = ["make", "-s", "by-nvcc"]
+    made = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return made.stdout.split()
+
+
+UNTOUCHED = "it needs nvcc, and is built if it was touched or with FULL=1"
