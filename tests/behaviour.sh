@@ -53,6 +53,7 @@ emulated:*      | --protocol burst ; --rounds 3 ; --device 0 ; --seed x
 *:v!(21|23|24)  | --n 4100
 *:a0[!1]        | --n 4100
 *:f*            | --n 4100 ; --k 4104
+*:a0[3-6]       | --m 256 --n 8 --k 8388616
 *:v0*           | --m 8 ; --m 4104 ; --n 8 ; --n 4104 ; --k 8 ; --k 4104
 # alpha and beta are those of a01 alone.
 *:!(a01)        | --alpha 1 ; --beta=0

@@ -36,7 +36,10 @@ LINK = re.compile(r"\]\((rungs|ideas)/([\w-]+)\.md\)")
 
 MOST_FIGURES = 6  # in the sentences of a page
 OF_THE_STORY = 20  # it goes through all rungs
-TYPED = re.compile(r"(?<![\w.,])[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])")
+TYPED = re.compile(  # a rate, or what was gained
+    r"(?<![\w.,])(?<!Expected: )(?:[0-9][0-9.,]*[ \n]?(?:TFLOPS|GB/s|GHz|W|J)(?![\w/])"
+    r"|[+−][0-9][0-9.,]*\s%|[0-9][0-9.,]*\s%\s(?:faster|slower))"
+)
 OF_DATASHEETS = ("700 W", "989 TFLOPS")  # the power limit and the peak
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 PREDICTION = re.compile(r"^(#+) Prediction$.*?(?=^(?!\1#)#+ |\Z)", re.DOTALL | re.MULTILINE)
@@ -77,8 +80,8 @@ def wrong_with_idea(prose):
 
 
 def wrong_figures(prose, most, may_type):
-    """Figures that are too many, or that only a table may show, or measured rates that are typed,
-    but for code and predictions."""
+    """Figures that are too many, or that only a table may show, or measured rates and gains that
+    are typed, but for code and predictions."""
     named = [match["expression"] for match in markdown.FIGURE.finditer(prose) if not match["code"]]
     wrong = [text for text in named if OF_TABLES.search(text)]
     if len(named) > most:

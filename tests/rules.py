@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What the design asks of the tree, as far as a search can tell: the folders of the house and the
 arrows between them (steps -> common; bench runs rungs and records; plots, notes and book read
-records), what a rung must not hold, and that the emulator's device headers offer what those of
-common/device do, and nothing else. Prints one line per case; exits 1 if any failed.
+records), what a rung must not hold, that the emulator's device headers offer what those of
+common/device do, and nothing else, and that the faults of tests/planted/faults.txt still fit. Prints
+one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import tools
-from tools import ROOT, exit_status, skip
+from tools import ROOT, exit_status, faults, skip
 
 FOLDERS = {".ci", "bench", "book", "common", "emulate", "exercises", "make", "notes", "plots"}
 FOLDERS |= {"standalone", "steps", "tests"}
@@ -79,6 +80,7 @@ FORBIDDEN = {
     "code for one build alone": r"^ *# *(if|ifdef|ifndef|else|elif)\b",
     "words of what runs it": r"[Ee]mulat",
 }
+MAKES = "upload_array|make_zeros"  # arrays in device memory
 # The emulator's own headers of the toolkit's names.
 TOOLKIT = "|".join(path.name for path in (ROOT / "common/emulator/include").iterdir())
 CUDA = rf"(?! *<({TOOLKIT})>) *[<\"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)"
@@ -214,6 +216,11 @@ def check_rung(path: Path) -> None:
         case(f"{rung} holds no {what}", lines_with(expression, [path]))
     main = f"int main(int argc, char **argv) {{ return step_main(&{rung}, argc, argv); }}"
     case(f"{rung} has a main of one line", [] if main in text.splitlines() else [f"not {main}"])
+    arrays = [len(re.findall(rf"\b({names})\(", text)) for names in (MAKES, "release_array")]
+    case(
+        f"{rung} frees what it makes",
+        [] if arrays[0] == arrays[1] else [f"{arrays[0]} arrays are made, {arrays[1]} freed"],
+    )
     case(f"{rung} has a header comment", [] if text.startswith("//") else [text.splitlines()[0]])
 
 
@@ -306,6 +313,7 @@ def main() -> int:
         case(f"{name_of(header)}: every function has a comment", undocumented(header))
     check_shadows()
     check_sample()
+    case(faults.FITS, faults.misfits())
     for path in files("make/*"):
         first = text_of(path).partition("\n")[0]
         purpose = re.match(r"# \w+ \w+ ", first)

@@ -73,6 +73,17 @@ def test_regression(folder):
     require("v01 at" not in said, said)
 
 
+def test_doubtful(folder):
+    """A slower rung whose interval holds 1 is a regression too, to be measured again."""
+    compare(
+        ladder(folder, "old", v01={"noise": 0.1}),
+        ladder(folder, "new", v01={"noise": 0.1, "speed": 0.98}),
+        "REGRESSION; but 1 lies in the interval: measure again",
+        "REGRESSION over 1 %: v01 at 256x256x256 burst: 0.9800 of what it was",
+        status=1,
+    )
+
+
 def test_lost(folder):
     """A rung that has no result any more is a regression; one that is new or gone is told."""
     rungs = {"v01": {}, "v02": {}, "v03": {}, "v04": {}, "v06": {"exit": 1}}

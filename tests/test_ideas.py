@@ -449,6 +449,8 @@ def test_committed(_):
         for look in (texts_of, styles_of):
             fresh, old = look(svg_of(drawn() / name)), look(svg_of(PICTURES / name))
             require(fresh == old, f"{name}.svg shows something else ('make plots')")
+        moved = pictures.moved(svg_of(drawn() / name), svg_of(PICTURES / name))
+        require(not moved, f"{name}.svg is drawn otherwise ('make plots')")
         old = json.loads((PICTURES / f"{name}.json").read_text(encoding="utf-8"))
         require(shown_in(name) == old, f"{name}.json is of other code ('make plots')")
         check_picture(PICTURES / f"{name}.png")

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 from tools import stored
 from tools.fake_rungs import (
+    SIZE,
     House,
     close,
     holds,
@@ -409,7 +410,8 @@ def test_protocols(folder):
     step = house.result()["rungs"][0]["timing"]["step"]
     close(step["before_seconds"], 0.008)
     same((step["sm_clock_ghz"], step["tensor_core_share"], step["watts"]), (None,) * 3)
-    holds(result.stdout, "a call", "before", "early launch over usual")
+    microseconds = 2e-6 * SIZE**3 / step["tflops"]["median"]
+    holds(result.stdout, f"{microseconds:.2f} µs", "a call", "before", "early launch over usual")
     require("clock" not in result.stdout, result.stdout)
 
 

@@ -351,6 +351,22 @@ static const std::vector<MistakeCase> MISTAKES = {
          mbarrier_arrive(barrier(), 0, here());
          mbarrier_wait_token(barrier(), token, here());
      }},
+    {"mbarrier: a phase that a thread waits for and misses", "hazard", "went on by 2 phases", 1, 2,
+     [] {
+         if (thread_number() == 0)
+             make_barrier(0, 1);
+         syncthreads(here());
+         if (thread_number() == 1) // which goes on first
+             mbarrier_wait_parity(barrier(), 0, here());
+         for (int i = 0; i < 2 && thread_number() == 0; ++i)
+             mbarrier_arrive(barrier(), 0, here());
+     }},
+    {"mbarrier: more arrivals than a phase still takes", "misuse", "more arrivals", 1, 1,
+     [] {
+         make_barrier(0, 2);
+         mbarrier_arrive(place(), 1, 0, here());
+         mbarrier_arrive(place(), 2, 0, here());
+     }},
     {"mbarrier: a phase without arrivals", "misuse", "1 to 1048575 arrivals, not 0", 1, 1,
      [] { make_barrier(0, 0); }},
     {"mbarrier: used after its bytes were overwritten", "lifetime",

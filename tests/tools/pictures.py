@@ -56,6 +56,12 @@ def same_again(folder, *options):
     same(differ, [])
 
 
+def moved(fresh, old):
+    """Whether two SVGs have other places for what they draw; the last digits may differ."""
+    found = [[float(one) for one in re.findall(r"-?\d+\.\d+", svg)] for svg in (fresh, old)]
+    return len(found[0]) != len(found[1]) or any(abs(a - b) > 0.5 for a, b in zip(*found))
+
+
 def suffixed(names):
     """The files of pictures."""
     return [f"{name}.{kind}" for name in names for kind in ("png", "svg")]

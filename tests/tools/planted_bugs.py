@@ -30,6 +30,27 @@ class Misfit(Exception):
     """The list of bugs is wrong, or does not fit a rung."""
 
 
+def places_of(hunks: list[Hunk], text: str) -> list[int]:
+    """Where each hunk begins in the text's lines; its lines must occur there once."""
+    lines, found = text.splitlines(), []
+    for hunk in hunks:
+        before = side(hunk, "-")
+        last = len(lines) - len(before)
+        at = [i for i in range(last + 1) if lines[i : i + len(before)] == before]
+        if len(at) != 1:
+            raise Misfit(f"{len(at)} places where one was expected: {before[0].strip()} ...")
+        found += at
+    return found
+
+
+def changed(hunks: list[Hunk], text: str) -> str:
+    """The text with the hunks' changes."""
+    lines = text.splitlines()
+    for place, hunk in sorted(zip(places_of(hunks, text), hunks), reverse=True):
+        lines[place : place + len(side(hunk, "-"))] = side(hunk, "+")
+    return "\n".join(lines) + "\n"
+
+
 @dataclass
 class Bug:
     name: str
@@ -119,24 +140,12 @@ class Pair:
 
     @cached_property
     def places(self) -> list[int]:
-        """Where each hunk begins in the rung's lines; its lines must occur there once."""
-        lines, found = emulated.source_of(self.rung).splitlines(), []
-        for hunk in self.hunks:
-            before = side(hunk, "-")
-            last = len(lines) - len(before)
-            at = [i for i in range(last + 1) if lines[i : i + len(before)] == before]
-            if len(at) != 1:
-                raise Misfit(f"{len(at)} places where one was expected: {before[0].strip()} ...")
-            found += at
-        return found
+        return places_of(self.hunks, emulated.source_of(self.rung))
 
     @property
     def source(self) -> str:
         """The changed rung."""
-        lines = emulated.source_of(self.rung).splitlines()
-        for place, hunk in sorted(zip(self.places, self.hunks), reverse=True):
-            lines[place : place + len(side(hunk, "-"))] = side(hunk, "+")
-        return "\n".join(lines) + "\n"
+        return changed(self.hunks, emulated.source_of(self.rung))
 
     @property
     def gone(self) -> set[int]:

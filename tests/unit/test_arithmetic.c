@@ -154,6 +154,8 @@ static void computations(void) {
     EXPECT(arithmetic_rounding(&sums, 4, true).to_fp16 == 1, "less than one group");
     EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp16 == 0, "fp32 sums");
     EXPECT(arithmetic_rounding(&sums, 4096, false).to_fp32 == 4096, "fp32 sums");
+    const arithmetic with_c = arithmetic_of(&addmm);
+    EXPECT(arithmetic_rounding(&with_c, 4096, true).to_fp32 == 4096 + 3, "alpha, beta and C");
 }
 
 static void integer_range(void) {

@@ -187,8 +187,8 @@ static void refused(void) {
 static void refused_sustained(void) {
     refused();
     times.protocol = PROTOCOL_SUSTAINED;
-    times.samples[CONTENDER_STEP].of[WATTS] = times.samples[CONTENDER_STEP].of[JOULES] =
-        cublas_seconds;
+    times.samples[CONTENDER_STEP].of[WATTS] = cublas_seconds;
+    times.samples[CONTENDER_STEP].of[JOULES] = half_seconds;
 }
 
 static void refused_calls(void) {
@@ -324,7 +324,10 @@ static const row ROWS[] = {
       "error      0.125 % of D, root mean square\n", "time       1 ms  800.0 TFLOPS",
       "of the tensor-core peak's cycles   clock 1.500 GHz\n", "\"relative_error\": 0.00125",
       "\"step\": {\n      \"seconds\"", "!\"cublaslt", "!ratio"}},
-    {"its power", refused_sustained, {"power      0 W, 0.002 J per GEMM\n", "!\"cublaslt"}},
+    {"its power",
+     refused_sustained,
+     {"power      0 W, 0.0005 J per GEMM\n", "\"watts\": 0.002", "\"joules\": 0.0005",
+      "!\"cublaslt"}},
     {"its calls", refused_calls, {"before     prepare 0 ms\n", "!\"cublaslt"}},
     {"the lines of what moves words",
      moved,

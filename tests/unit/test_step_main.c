@@ -2,6 +2,8 @@
  * plain functions of the host. */
 #include "fake.h"
 
+#include "harness/buffers.h"
+
 static const step BF16 = {FAKE,
                           .computes = GEMM_BF16,
                           .min_compute_capability = 90,
@@ -51,6 +53,11 @@ static const run RUNS[] = {
     {NULL, &BF16, NAN_ELEMENT, "--size 64", WRONG, "got nan"},
     {NULL, &BF16, UNWRITTEN, "--size 64", WRONG, "4096 of 4096 differ"},
     {NULL, &BF16, REFUSES, "--size 64", WRONG, "refuses to launch"},
+    /* In the middle of D, which is none of the sample. */
+    {NULL, &ANY_ROW, NAN_ELEMENT, "--m 513 --n 512 --k 8 --policy eager --check sample", WRONG,
+     "1 elements were never written, or are NaN or infinite; first at [256][256]"},
+    {"a default run ends at the first shape that is wrong", &BF16, WRONG_ELEMENT, "", WRONG,
+     "problem    m=64 n=64 k=64|!m=256"},
     /* One bit of an fp32, far within the bound, under one of the policies. */
     {"two launches that differ in one bit", &ADDMM, NONE, UNEVEN "--alpha 0.3", RIGHT, "bounded"},
     {NULL, &ADDMM, LAST_BIT_LATER, UNEVEN "--alpha 0.3", WRONG,
@@ -107,6 +114,32 @@ static void json(void) {
                 "\"timing\": null");
 }
 
+/* What a launch writes beside D is found. */
+static void guards(void) {
+    char text[96];
+    const buffer d = buffer_create(6, true, "D");
+    EXPECT(buffer_guards_intact(&d, text, sizeof text), "%s", text);
+    d.payload[6] = 0;
+    EXPECT(!buffer_guards_intact(&d, text, sizeof text) && strstr(text, "byte 1 after"), "%s",
+           text);
+    d.payload[6] = GUARD_BYTE;
+    d.payload[-2] = 0;
+    EXPECT(!buffer_guards_intact(&d, text, sizeof text) && strstr(text, "byte 2 before"), "%s",
+           text);
+    buffer_destroy(&d);
+}
+
+/* Other inputs, and so other bits. */
+static void seeds(void) {
+    char digest[2][32] = {"", ""};
+    for (int i = 0; i < 2; ++i) {
+        expect_file(&BF16, i == 0 ? "--size 64 --policy lazy" : "--size 64 --policy lazy --seed 2",
+                    RIGHT, "verified", "\"digest\": \"0x");
+        snprintf(digest[i], sizeof digest[i], "%.28s", strstr(recorded, "\"digest\""));
+    }
+    EXPECT(strcmp(digest[0], digest[1]) != 0, "both give %s", digest[0]);
+}
+
 /* Up to the first whose result is wrong, or that is refused. */
 static void several_runs(void) {
     expect_lines(&BF16, NONE, "--size\t64\t--policy\tlazy\n--m\t64\t--n=128\t--k\t64\n", RIGHT,
@@ -153,6 +186,8 @@ int main(void) {
     run_all("emulated program", RUNS, NULL);
     run_case("emulated program: alpha, beta and C", addmm);
     run_case("emulated program: JSON", json);
+    run_case("emulated program: guard bands", guards);
+    run_case("emulated program: each seed gives other inputs", seeds);
     run_case("emulated program: several runs", several_runs);
     run_case("emulated program: output that cannot be written", unprintable);
     return test_result();
