@@ -80,8 +80,7 @@ DEVICE void release_stage(SharedStorage &smem, int stage) {
 struct ScalePlaces {
     const float *a; // [k-tile][m]
     const float *b; // [block][columns]
-    int m;
-    int columns;
+    int m, columns;
     int row;    // of A, the thread's first
     int column; // of the tile, its first
 };

@@ -526,12 +526,10 @@ static int make_order(State *made, int tiles_m, int tiles_n, int group, int work
         work->first[worker] = loads_of(&parts[worker]);
     delete[] order;
     delete[] parts;
-    if (made->order == nullptr ||
-        make_zeros(&work->sums, size_t(count) * made->kernel->consumers * made->kernel->sums,
-                   stream) ||
-        make_zeros(&work->arrived, count * made->kernel->consumers, stream))
-        return 1;
-    return 0;
+    return made->order == nullptr ||
+           make_zeros(&work->sums, size_t(count) * made->kernel->consumers * made->kernel->sums,
+                      stream) ||
+           make_zeros(&work->arrived, count * made->kernel->consumers, stream);
 }
 
 // Makes the tensor maps: of A and B as they are, or padded; exchanged if the kernel is.

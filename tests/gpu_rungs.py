@@ -272,7 +272,7 @@ def judge(kind: str, rung: str) -> Iterator[tuple[Callable, str, str]]:
         yield lacking[0], f"{rung} {what}", lacking[1]
         return
     if kind == "sanitize" and not SANITIZER:
-        yield skip, f"{rung} {what}", "needs the CUDA Toolkit"
+        yield skip, f"{rung} {what}", "it needs a GPU and compute-sanitizer"
         return
     for name, command, wrong in cases:
         result = run(command)

@@ -144,9 +144,7 @@ def sources(records):
 # --- which runs -----------------------------------------------------------------------------
 
 
-def find(
-    names, shapes, protocol="burst", track="v", kind=None, folder=recorded.RESULTS, gpu=None
-):
+def find(names, shapes, protocol="burst", track="v", kind=None, folder=recorded.RESULTS, gpu=None):
     """The runs of all of `names` at each shape at which there are any: of other GPUs and cards
     those of the same commit. `gpu` is the first, if it isn't the home GPU. `kind` says of a ladder
     whether it may be shown."""
@@ -257,7 +255,7 @@ def table(names, folder=recorded.RESULTS):
     nothing is recorded."""
     track = "".join({name[0] for name in names})
     measure = shapes.measure_of_track(track)
-    runs = find(names, SHAPES[measure], track=track, folder=folder)
+    runs = find(names, SHAPES.get(measure, ()), track=track, folder=folder)
     if not runs:
         return None, NOTHING
     gpus = gpus_of(runs)
