@@ -404,8 +404,10 @@ static void describe(lt_matmul *matmul, const problem *problem, heuristic *descr
 static const double PAUSE_SECONDS = 0.01;
 enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 static const double LEAST_SECONDS = 0.5e-3;
-/* More are ranked first: those that are left are sampled. */
-enum { MOST_SAMPLED = 64 };
+/* More are ranked first, by single launches; those that are left are sampled. The chip idles for
+ * this many launches' time between two, so that power limits none of them more than another. One
+ * launch can still be slow by chance: many are left, and the fastest launch of each counts. */
+enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
 static const double CLOSE = 1.1;
@@ -423,8 +425,7 @@ typedef struct search {
 
 typedef struct runner {
     int number;
-    int launches;            /* timed in the ranking ... */
-    double ranked;           /* ... and their mean */
+    double ranked;           /* seconds of its fastest launch in the ranking; 0: not launched */
     double seconds[SAMPLES]; /* per launch */
 } runner;
 
@@ -483,18 +484,17 @@ static int smaller(int a, int b) { return a < b ? a : b; }
  * for a gated stream. */
 static void rank_once(search *search, runner *runner) {
     search->matmul->chosen = runner->number;
-    const bool runs = runner->launches > 0 || launch(search, 1);
-    const double seconds = runs ? time_launches(search, 1) : NAN;
-    runner->ranked = (runner->ranked * runner->launches + seconds) / (runner->launches + 1);
-    ++runner->launches;
+    const bool first = runner->ranked == 0;
+    const double seconds = !first || launch(search, 1) ? time_launches(search, 1) : NAN;
+    runner->ranked = first ? seconds : fmin(runner->ranked, seconds);
+    sleep_seconds(IDLE_LAUNCHES * (isfinite(seconds) ? seconds : 0));
 }
 
-/* Keeps the faster half, at least MOST_SAMPLED of those that are not hopeless, and all heuristics.
- * Returns how many are left. */
+/* Keeps the faster half, at least MOST_SAMPLED, and all heuristics. Returns how many are left. */
 static int keep_fastest(const search *search, runner *runners, int count) {
     int ranked = 0;
     for (int i = 0; i < count; ++i) {
-        if (runners[i].launches > 0 && isfinite(runners[i].ranked)) {
+        if (runners[i].ranked > 0) { /* launched, and not NAN */
             runners[ranked++] = runners[i];
         }
     }
@@ -502,8 +502,7 @@ static int keep_fastest(const search *search, runner *runners, int count) {
     const int half = ranked / 2 > MOST_SAMPLED ? ranked / 2 : MOST_SAMPLED;
     int kept = 0;
     for (int i = 0; i < ranked; ++i) {
-        if ((i < half && runners[i].ranked <= HOPELESS * runners[0].ranked) ||
-            runners[i].number < search->matmul->heuristics) {
+        if (i < half || runners[i].number < search->matmul->heuristics) {
             runners[kept++] = runners[i];
         }
     }
@@ -524,7 +523,7 @@ static int rank(search *search, runner *runners, int count, heuristics *found) {
         const int before = count;
         for (int i = 0; i < count && !interrupted(); ++i) {
             runner *runner = &runners[backwards ? count - 1 - i : i];
-            found->timed += runner->launches == 0;
+            found->timed += runner->ranked == 0;
             rank_once(search, runner);
             progress_update(&progress, fmin(1, ++done / expected));
         }
