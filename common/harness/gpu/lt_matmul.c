@@ -13,6 +13,7 @@
 #include "harness/buffers.h"
 #include "harness/gpu/clocks.h"
 #include "harness/message.h"
+#include "harness/ranking.h"
 
 /* What cuBLAS's documentation recommends for Hopper. */
 static const size_t WORKSPACE_BYTES = (size_t)32 << 20;
@@ -404,9 +405,8 @@ static void describe(lt_matmul *matmul, const problem *problem, heuristic *descr
 static const double PAUSE_SECONDS = 0.01;
 enum { LEAST_LAUNCHES = 4, MOST_LAUNCHES = 128 };
 static const double LEAST_SECONDS = 0.5e-3;
-/* More are ranked first, by single launches; those that are left are sampled. The chip idles for
- * this many launches' time between two, so that power limits none of them more than another. One
- * launch can still be slow by chance: many are left, and the fastest launch of each counts. */
+/* More are ranked first, by single launches; those that are left are sampled. Between two the chip
+ * idles for this many launches' time, so that power limits none of them more than another. */
 enum { MOST_SAMPLED = 256, IDLE_LAUNCHES = 2 };
 /* The fastest, if they are this close to the first, are sampled this often in all. */
 enum { FINALISTS = 8, SAMPLES = 5 };
@@ -425,7 +425,6 @@ typedef struct search {
 
 typedef struct runner {
     int number;
-    double ranked;           /* seconds of its fastest launch in the ranking; 0: not launched */
     double seconds[SAMPLES]; /* per launch */
 } runner;
 
@@ -471,71 +470,38 @@ static double sample(search *search, int number) {
 }
 
 static int in_order(double a, double b) { return (a > b) - (a < b); }
-static int by_rank(const void *left, const void *right) {
-    return in_order(((const runner *)left)->ranked, ((const runner *)right)->ranked);
-}
 static int by_first_time(const void *left, const void *right) {
     return in_order(((const runner *)left)->seconds[0], ((const runner *)right)->seconds[0]);
 }
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* One more launch of a runner; its first one loads the kernel and is not timed: loading can wait
- * for a gated stream. */
-static void rank_once(search *search, runner *runner) {
-    search->matmul->chosen = runner->number;
-    const bool first = runner->ranked == 0;
+/* Seconds of one more launch. The very first one loads the kernel and is not timed, since loading
+ * can wait for a gated stream; it takes so long that the chip idles anyway. */
+static double launch_ranked(void *context, int number, bool first) {
+    search *search = context;
+    search->matmul->chosen = number;
     const double seconds = !first || launch(search, 1) ? time_launches(search, 1) : NAN;
-    runner->ranked = first ? seconds : fmin(runner->ranked, seconds);
-    sleep_seconds(IDLE_LAUNCHES * (isfinite(seconds) ? seconds : 0));
+    if (!first && isfinite(seconds)) {
+        sleep_seconds(IDLE_LAUNCHES * seconds);
+    }
+    return seconds;
 }
 
-/* Keeps the faster half, at least MOST_SAMPLED, and all heuristics. Returns how many are left. */
-static int keep_fastest(const search *search, runner *runners, int count) {
-    int ranked = 0;
+/* Ranks all of them, and stores those to be sampled. Returns how many they are. */
+static int rank_all(search *search, runner *runners, int count, heuristics *found) {
+    ranked *all = allocate((size_t)count, sizeof *all);
     for (int i = 0; i < count; ++i) {
-        if (runners[i].ranked > 0) { /* launched, and not NAN */
-            runners[ranked++] = runners[i];
-        }
+        all[i].number = i;
     }
-    qsort(runners, (size_t)ranked, sizeof *runners, by_rank);
-    const int half = ranked / 2 > MOST_SAMPLED ? ranked / 2 : MOST_SAMPLED;
-    int kept = 0;
-    for (int i = 0; i < ranked; ++i) {
-        if (i < half || runners[i].number < search->matmul->heuristics) {
-            runners[kept++] = runners[i];
-        }
+    const int left = rank_by_halving(all, count, MOST_SAMPLED, search->matmul->heuristics,
+                                     launch_ranked, search, &found->timed);
+    for (int i = 0; i < left; ++i) {
+        runners[i].number = all[i].number;
     }
-    return kept;
-}
-
-/* Launches each once, then the faster half once more, and so on until few are left. Every other
- * time backwards, so that a clock that falls favours none. After a Ctrl-C those that were launched
- * count. Returns how many are left. */
-static int rank(search *search, runner *runners, int count, heuristics *found) {
-    const int all = count;
-    const double expected = 2.0 * all; /* launches, if half of them go each time */
-    double done = 0;
-    progress progress;
-    progress_begin(&progress, "ranking cuBLASLt's configurations (Ctrl-C ends the ranking)");
-    interrupt_catch();
-    for (bool backwards = false; count > MOST_SAMPLED && !interrupted(); backwards = !backwards) {
-        const int before = count;
-        for (int i = 0; i < count && !interrupted(); ++i) {
-            runner *runner = &runners[backwards ? count - 1 - i : i];
-            found->timed += runner->ranked == 0;
-            rank_once(search, runner);
-            progress_update(&progress, fmin(1, ++done / expected));
-        }
-        count = keep_fastest(search, runners, count);
-        if (count == before) {
-            break; /* cuBLASLt returned as many heuristics */
-        }
-    }
-    found->cut = found->cut || found->timed < all;
-    interrupt_release();
-    progress_hide(&progress);
-    return count;
+    free(all);
+    found->cut = found->cut || found->timed < count;
+    return left;
 }
 
 /* Samples all of them once, then the finalists in turn; lists them, the finalists first. */
@@ -584,7 +550,7 @@ void lt_matmul_search(lt_matmul *matmul, const problem *const *problems, size_t 
         runners[i].number = i;
     }
     if (count > MOST_SAMPLED) {
-        count = rank(&search, runners, count, found);
+        count = rank_all(&search, runners, count, found);
     } else {
         found->timed = count;
     }
