@@ -294,7 +294,7 @@ def test_sweep(folder):
 def test_sweep_interrupted(folder):
     """A Ctrl-C keeps the points that are finished."""
     house = SweepHouse(folder, v18={"sleep_in_call": 2})
-    result = house.interrupted(3, signal.SIGINT, "--steps", "18")
+    result = house.interrupted(3, signal.SIGINT, "--steps", "18", points=2)
     same((result.returncode, house.left_over()), (130, []))
     record = recorded.load_record(house.out)
     same((record["interrupted"], len(record["points"])), (True, 2))

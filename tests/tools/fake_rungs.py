@@ -181,12 +181,18 @@ class House:
         require("Traceback" not in result.stderr, result.stderr)
         return result
 
-    def interrupted(self, calls, number, *more):
-        """Starts it, and sends that signal when so many fake rungs were started: its result."""
+    def kept_points(self):
+        """How many points the record of an unfinished sweep holds."""
+        partial = self.out.with_name(f"{self.out.name}.partial")
+        return len(json.loads(partial.read_text())["points"]) if partial.exists() else 0
+
+    def interrupted(self, calls, number, *more, points=0):
+        """Starts it, and sends that signal when that many fake rungs were started and that many points
+        of a sweep are kept: its result."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         began = time.monotonic()
         with subprocess.Popen(self.command(*more), **pipes) as process:
-            while len(self.calls()) < calls:
+            while len(self.calls()) < calls or (points and self.kept_points() < points):
                 require(time.monotonic() < began + 60, "the ladder did not get that far")
                 time.sleep(0.02)
             process.send_signal(number)
