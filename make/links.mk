@@ -1,5 +1,5 @@
 # How sources for the emulator become objects, and objects become libraries and programs.
-$(HARNESS) $(EMULATOR) $(EMULATOR_RACES) $(EMULATED_HARNESS):
+$(HARNESS) $(EMULATOR) $(EMULATED_HARNESS):
 	$(Q)rm -f $@; ar rcs $@ $^
 $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY) $(FIT): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
@@ -11,11 +11,8 @@ $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o $(ENERGY_TEST)-kernels.o: $(BU
 	$(call run,c++ $(SOURCE)$(if $(findstring /trace/,$@), (traced)),$(CXX) $(KERNEL_FLAGS) $(ALL_DEPS) \
 	    -x c++ -c $(SOURCE) -o $@)
 
-# One object of a rung makes two programs. In this one the emulator observes the loads and stores: it
-# counts bank conflicts and bytes and checks addresses. In build/races/ ThreadSanitizer observes them.
+# The emulator observes a program's loads and stores: it finds races, counts bank conflicts and bytes,
+# and checks addresses.
 # -no-pie: fixed addresses, so that addr2line finds the lines of a report's addresses.
 $(KERNELS) $(RUNG_PROBES): $(EMULATED_HARNESS) $(EMULATOR) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -no-pie -o $@ $(filter %.o,$^) $(filter %.a,$^) -lm)
-$(RACE_PROGRAMS) $(EXERCISED_RACES) $(PLANTED:%=$(BUILD)/races/%): $(BUILD)/races/%: $(BUILD)/emulated/%.o \
-    $(EMULATED_HARNESS) $(EMULATOR_RACES) $(BUILD)/commit.o
-	$(call run,link $@,$(CXX) -fsanitize=thread -o $@ $^ -lm)

@@ -41,7 +41,7 @@ by-nvcc: ; @echo $(BY_NVCC)
 LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
 test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) \
     $(EMULATED_PROGRAMS) $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
-    $(if $(LIBTSAN),$(RACE_PROGRAMS)) $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
+    $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
     $(BY_NVCC) $(if $(NVCC),$(ENERGY) $(PTX) $(UNIT_GPU) $(GPU))
 $(UNIT): $(BUILD)/%: %.c $(EMULATED_ASAN_OBJECTS) $(EMULATOR) $(BUILD)/commit.o $(BUILD)/emulated-flags
 	$(call run,cc -fsanitize $<,$(CC) $(CFLAGS) $(SANITIZE) $(EMULATOR_INCLUDE) $(ALL_DEPS) -MT $@ -c $< -o $@.o)

@@ -14,7 +14,7 @@ missing = $(error $(1) was not found on PATH or under CUDA_HOME ($(CUDA_HOME)): 
     12.8 or later (https://developer.nvidia.com/cuda-downloads), or say where it is with CUDA_HOME=)
 need_nvcc = $(if $(NVCC),,$(call missing,nvcc))
 need_gpu = $(if $(GPU_DEVICES),,$(error no GPU was found (/dev/nvidia0, /dev/dxg), and this verb needs one; \
-    step, races, trace and ladder run on a CPU with EMULATE=1))
+    step, trace and ladder run on a CPU with EMULATE=1))
 need_python = $(if $(shell command -v $(PYTHON)),,$(error $(PYTHON) was not found: install Python 3.9 \
     or later, or name it with PYTHON=))
 need_gcc = $(if $(shell command -v $(CC)),,$(error $(CC) was not found: install gcc, or name it with CC=))

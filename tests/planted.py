@@ -4,9 +4,8 @@
     planted.py [--table] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
 The run of a user, `make step`, has to find each, unless bugs.txt says why not: then, and of what is
-harmless, that run is made with FULL=1 only. Then the race detector has to, or each of some random
-policies; luck is not enough, unless bugs.txt says so. The race detector also runs where bugs.txt says
-that it must find it by itself.
+harmless, that run is made with FULL=1 only. Then each of some random policies has to; luck is not
+enough, unless bugs.txt says so.
 
 Without a WORD a bug that many rungs can have is planted in two of them; with --table in all.
 
@@ -27,8 +26,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from tools import FULL, case, emulated, exit_status, in_parallel, planted_reports, skip
-from tools.emulated import BUILD, FIXED_POLICIES, JOBS, NO_RACE_DETECTOR, NOTHING, ROOT
+from tools import FULL, case, emulated, exit_status, in_parallel, planted_reports
+from tools.emulated import BUILD, FIXED_POLICIES, JOBS, NOTHING, ROOT
 from tools.planted_bugs import (
     Bug,
     Misfit,
@@ -57,10 +56,9 @@ MOST_COPIES = 8  # in a program; with more of them, processors would idle at the
 NOTE = ROOT / "notes" / "planted-bugs.md"
 WHOLE = ROOT / "tests" / "planted" / "table.md"
 # Runs of a copy. The first is the run of a user, at several shapes; the others are at one.
-STEP, RACE = "make step", "race detector"
-MISSES = "GCC 13 and later miss some"  # what the race detector says of itself
+STEP = "make step"
 SEEDS = [f"seed {number}" for number in range(1, 9)]
-OTHERS = {"random": SEEDS, RACE: [RACE]}
+OTHERS = {"random": SEEDS}
 
 
 # ---------------------------------------------------------------- what is planted where
@@ -175,10 +173,10 @@ def programs_of(pairs: list[Pair]) -> list[tuple[str, str, list[Pair]]]:
     return programs
 
 
-def build(which: str, names: list[str]) -> None:
+def build(names: list[str]) -> None:
     """Builds the programs; what does not build is missed when it is to run."""
-    targets = [f"build/{which}/planted/{name}" for name in dict.fromkeys(names)]
-    log = COPIES / f"{which}.make.log"
+    targets = [f"build/emulated/planted/{name}" for name in dict.fromkeys(names)]
+    log = COPIES / "make.log"
     with log.open("w") as file:
         command = ["make", "-k", f"-j{JOBS}", *targets]
         made = subprocess.run(command, cwd=ROOT, stdout=file, stderr=file, check=False)
@@ -199,15 +197,15 @@ class Findings:
     texts: dict[str, str] = field(default_factory=dict)  # what was said, by run
 
     def run(self, how: str) -> None:
-        """`how` is a fixed policy, or one of STEP, SEEDS and RACE."""
-        program = BUILD / ("races" if how == RACE else "emulated") / "planted" / self.program
+        """`how` is a fixed policy, or one of STEP and SEEDS."""
+        program = BUILD / "emulated" / "planted" / self.program
         words = [self.pair.name]
         if how != STEP:
             # More k-tiles than stages, and CTAs with several tiles: every barrier is used again;
             # unless the bug names another edge.
             shapes = emulated.shapes(emulated.source_of(self.pair.rung), FAMILY)
             shape = shapes[self.pair.bug.edge]
-            policy = "random" if how in SEEDS else "eager" if how == RACE else how
+            policy = "random" if how in SEEDS else how
             words += emulated.arguments(shape, policy, SEEDS.index(how) + 1 if how in SEEDS else 0)
         outcome = emulated.run(program, words, self.pair.bug.card)
         self.kinds[how], self.texts[how] = outcome.kind, outcome.text
@@ -227,43 +225,28 @@ class Findings:
         """The kinds found by those of these runs that were made."""
         return {how: self.kinds[how] for how in runs if how in self.kinds}
 
-    def needs_race(self) -> bool:
-        bug = self.pair.bug
-        return bug.harmless or bug.must_race or not self.kinds.get(STEP)
-
     def unexpected(self) -> str:
         """What no run of this pair should have found."""
-        allowed = {NOTHING, *self.pair.bug.kinds, *(() if self.pair.bug.harmless else ("race",))}
+        allowed = {NOTHING, *self.pair.bug.kinds}
         return "; ".join(
             f"{kind} ({how})" for how, kind in self.kinds.items() if kind not in allowed
         )
 
     def missed(self) -> str:
         """Why the bug does not count as found."""
-        bug, race, seeds = self.pair.bug, self.kinds.get(RACE), self.of(SEEDS)
-        if bug.must_race and race != "race" and not self.beyond_this_compiler():
-            return "the race detector did not find it"
+        bug, seeds = self.pair.bug, self.of(SEEDS)
         if not self.kinds.get(STEP) and not bug.not_by_default:
             return "the default run does not find it, and bugs.txt does not say why"
         enough = any if bug.some_seeds else all
-        if self.kinds.get(STEP) or race or (seeds and enough(seeds.values())):
+        if self.kinds.get(STEP) or (seeds and enough(seeds.values())):
             return ""
         quiet = ", ".join(seed for seed, kind in seeds.items() if not kind)
-        return f"found by no default run, nor the race detector, nor {quiet}"
-
-    def beyond_this_compiler(self) -> bool:
-        """Whether the race detector was needed, and says that it misses what gcc 12's finds."""
-        return self.pair.bug.must_race and not self.kinds[RACE] and MISSES in self.texts[RACE]
+        return f"found by no default run, nor {quiet}"
 
     def report(self) -> None:
         harmless = self.pair.bug.harmless
         name = f"{self.pair.name} {'runs without a report' if harmless else 'is found'}"
-        if RACE not in self.kinds and self.needs_race():
-            skip(name, NO_RACE_DETECTOR)
-        elif RACE in self.kinds and self.beyond_this_compiler() and not self.missed():
-            skip(name, "the race detector needs gcc 12's ThreadSanitizer to find it")
-        else:
-            case(name, self.unexpected() or ("" if harmless else self.missed()))
+        case(name, self.unexpected() or ("" if harmless else self.missed()))
         recorded = planted_reports.of_pair(self.pair)
         if recorded is not None:
             fixed = self.of(FIXED_POLICIES)
@@ -279,12 +262,8 @@ def judge(pairs: list[Pair], thorough: bool) -> list[Findings]:
         write(PROGRAMS / f"{name}.cu", source_of(rung, copies))
     names = {pair.name: name for name, _, copies in programs for pair in copies}
     findings = [Findings(pair, names[pair.name]) for pair in pairs]
-    build("emulated", [found.program for found in findings])
+    build([found.program for found in findings])
     list(in_parallel(lambda found: found.run_counting(thorough), findings))
-    if emulated.has_race_detector():
-        racing = [found for found in findings if thorough or found.needs_race()]
-        build("races", [found.program for found in racing])
-        list(in_parallel(lambda found: found.run(RACE), racing))
     return findings
 
 
@@ -297,8 +276,7 @@ has to report each. Written by `python3 tests/planted.py --table` from the list 
 [bugs.txt](../tests/planted/bugs.txt).
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
-policies {policies}, under {seeds} random seeds, and
-under the race detector. [The whole table](../tests/planted/table.md) says what each mistake is, in
+policies {policies} and under {seeds} random seeds. [The whole table](../tests/planted/table.md) says what each mistake is, in
 which rungs, how it is reported, and which runs noticed nothing.
 
 {summary}.
@@ -371,8 +349,6 @@ def summary(findings: list[Findings]) -> str:
     for policy in FIXED_POLICIES:
         if all(policy in found.kinds for found in planted):
             parts.append(f"{policy} finds {sum(bool(found.kinds[policy]) for found in planted)}")
-    asked = [found.kinds[RACE] for found in planted if RACE in found.kinds]
-    parts.append(f"the race detector {sum(map(bool, asked))} of {len(asked)}")
     parts.append(f"{sum(bool(found.missed()) for found in planted)} missed")
     return "; ".join(parts)
 
@@ -405,8 +381,7 @@ def main() -> int:
     findings = judge(chosen, thorough)
     if options.reports:
         for found in findings:
-            kinds = {**found.of(FIXED_POLICIES), RACE: found.kinds.get(RACE)}
-            record = planted_reports.record_of(found.pair, kinds, found.texts)
+            record = planted_reports.record_of(found.pair, found.of(FIXED_POLICIES), found.texts)
             planted_reports.write(found.pair, record)
     for found in findings:
         found.report()

@@ -4,7 +4,6 @@
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
 #include "emulator/global_writes.h"
-#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/tensor_core.h"
 
@@ -21,6 +20,7 @@ struct Access {
     std::size_t bytes;
     bool is_write;
     std::uintptr_t pc;
+    Strength strength;
 };
 
 const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
@@ -52,8 +52,7 @@ void shared_access(Thread &thread, const Access &access) {
         bank_access(thread, first + static_cast<std::uint32_t>(done),
                     static_cast<int>(std::min(WIDEST, access.bytes - done)), access.is_write,
                     access.pc);
-    if (access.is_write)
-        shared.wrote(thread, first, access.bytes, access.pc);
+    access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
 }
 
 // What no thread may do: touch the shared memory of another CTA through a plain pointer, or memory
@@ -73,7 +72,7 @@ void check_not_shared(const Access &access) {
 
 // Reads may be of what no earlier launch writes, as a table that the host has made.
 void check_write_after_launch_before(const Thread &thread, const Access &access) {
-    if (!launch_order::is_after())
+    if (!order::is_after_launch_before())
         fail(Mistake::HAZARD,
              "a thread writes global memory in a kernel that was launched early, and neither has "
              "waited for the launch before, which may still use that memory, nor comes after a "
@@ -92,10 +91,8 @@ bool global_access(const Thread &thread, const Access &access) {
     if (access.is_write) {
         check_write_after_launch_before(thread, access);
         output_written(thread, access.address, access.bytes, access.pc);
-        scopes_written(thread, access.address, access.bytes, access.pc);
-    } else {
-        scopes_read(thread, access.address, access.bytes, access.pc);
     }
+    access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
     (access.is_write ? counts.global_written_bytes : counts.global_read_bytes) += access.bytes;
     return true;
 }
@@ -116,13 +113,18 @@ void thread_access(Thread &thread, const Access &access) {
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
     } else if (!global_access(thread, access)) {
         check_not_shared(access);
+        if (fiber_stack_of(access.address) < 0) // a __device__ variable
+            access_global(access.address, access.bytes,
+                          {access.is_write, access.pc, access.strength});
     }
 }
 
 // What the compiler's calls end in; `pc` is their return address.
-void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
+void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc,
+                  Strength strength = Strength::WEAK) {
     if (current != nullptr && bytes > 0)
-        thread_access(*current, {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc)});
+        thread_access(*current,
+                      {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc), strength});
 }
 
 } // namespace
@@ -137,6 +139,7 @@ void accesses_reset() {
 // ---------------------------------------------------------------------------- the compiler's calls
 
 using emulator::plain_access;
+using emulator::Strength;
 
 extern "C" {
 
@@ -147,17 +150,17 @@ void __tsan_vptr_update(void **, void *) {}
 void __tsan_vptr_read(void **) {}
 
 // The calls of one form and size, and those for ranges. The return address is that of the access.
-#define ACCESS(form, bytes, is_write)                                                              \
+#define ACCESS(form, bytes, is_write, strength)                                                              \
     void __tsan_##form##bytes(void *p) {                                                           \
-        plain_access(p, bytes, is_write, __builtin_return_address(0));                             \
+        plain_access(p, bytes, is_write, __builtin_return_address(0), strength);                   \
     }
 #define ACCESSES(bytes)                                                                            \
-    ACCESS(read, bytes, false)                                                                     \
-    ACCESS(write, bytes, true)                                                                     \
-    ACCESS(unaligned_read, bytes, false)                                                           \
-    ACCESS(unaligned_write, bytes, true)                                                           \
-    ACCESS(volatile_read, bytes, false)                                                            \
-    ACCESS(volatile_write, bytes, true)
+    ACCESS(read, bytes, false, Strength::WEAK)                                                                     \
+    ACCESS(write, bytes, true, Strength::WEAK)                                                                     \
+    ACCESS(unaligned_read, bytes, false, Strength::WEAK)                                                           \
+    ACCESS(unaligned_write, bytes, true, Strength::WEAK)                                                           \
+    ACCESS(volatile_read, bytes, false, Strength::VOLATILE)                                                            \
+    ACCESS(volatile_write, bytes, true, Strength::VOLATILE)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)

@@ -1,7 +1,7 @@
 // The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
 #pragma once
 
-#include "emulator/races.h"
+#include "emulator/order.h"
 #include "emulator/site.h"
 #include "emulator/tensor_core.h"
 #include "emulator/wait_queue.h"
@@ -39,13 +39,12 @@ struct WgmmaArguments : WgmmaForm {
     bool a_in_registers = false;
 };
 struct Wgmma : WgmmaArguments {
-    std::uint64_t a_held = 0, b_held = 0;   // fingerprints of the operands when it was issued
     std::vector<std::uint32_t> a_registers; // four of each thread
     int arrived = 0;
     float *acc[128] = {};
     Site site{};       // of the first to call it
     int waited_by = 0; // threads that know it to be complete
-    races::Token done; // from the callers to the operation, and from there to the threads that wait
+    order::Carrier called, done; // from the callers to the operation, and from it to those that wait
 };
 
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
@@ -55,7 +54,7 @@ struct Warpgroup {
     std::uint64_t first = 0; // number of slots.front()
     std::deque<Wgmma> slots;
     std::uint64_t executed = 0;
-    races::Token last; // the `done` of the last one executed
+    std::uint32_t agent = order::NO_AGENT; // of all: they complete one after the other
     WaitQueue waiting;
 };
 

@@ -33,8 +33,7 @@ void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
 }
 
 void end_phase(Phases &phases) {
-    phases.arrived = 0;
-    ++phases.phase;
+    phases.next();
     phases.waiting.wake_all();
 }
 
@@ -45,7 +44,7 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
     ++counts.barrier_waits;
     counts.barrier_waits_blocked += !passed();
     wait_until(phases.waiting, passed, where, describe);
-    races::acquire(phases.carrier(phase));
+    order::acquire(phases.carrier(phase));
     schedule_point();
 }
 
@@ -94,7 +93,13 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where) {
              {note_at(thread, where, "arrived here"),
               note_at(barrier.site, "the first thread of the phase arrived here")});
     }
-    races::release(barrier.carrier(barrier.phase));
+    if (barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1)))
+        fail(Mistake::HAZARD,
+             format("barrier %d: a thread arrives that is not ordered after the phase before: in "
+                    "another order it counts for that phase",
+                    id),
+             {note_at(thread, where, "arrived here")});
+    order::release(barrier.carrier(barrier.phase));
     ++barrier.arrived;
     complete_if_full(cta, barrier, &thread);
 }
@@ -155,7 +160,7 @@ void cluster_arrive(Site where, bool relaxed, bool aligned) {
              "arrived again here");
     schedule_point();
     if (!relaxed)
-        races::release(cluster.carrier(cluster.phase));
+        order::release(cluster.carrier(cluster.phase));
     ++thread.cluster_arrivals;
     ++cluster.arrived;
     complete_cluster_if_full(cluster, &thread);
@@ -176,10 +181,6 @@ void cluster_wait(Site where, bool aligned) {
         return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
                       cluster.unfinished);
     });
-    // PTX ISA, fence.mbarrier_init: relaxed arrivals suffice after it. The detector doesn't tell
-    // mbarriers from other memory: what the initialising thread wrote before counts as ordered,
-    // too.
-    races::acquire(cluster.initialised.carrier());
 }
 
 void barriers_thread_exits(Cta &cta) {

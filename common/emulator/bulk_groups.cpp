@@ -27,7 +27,7 @@ struct Store {
     bool has_read = false;
 };
 
-// The box as it is in the async view now.
+// The box as it is now.
 std::vector<unsigned char> read_source(const Store &store) {
     SharedMemory &shared = store.thread->cta->shared;
     std::vector<unsigned char> bytes(store.box.bytes());
@@ -35,115 +35,40 @@ std::vector<unsigned char> read_source(const Store &store) {
         unsigned char *to = bytes.data() + row.offset;
         walk_pieces(store.box, store.tile, row.offset,
                     [&](std::uint32_t offset, std::uint32_t at, std::uint32_t count) {
-                        copy_bytes(to + at, shared.async(offset, count), count);
+                        copy_bytes(to + at, shared.generic(offset, count), count);
                     });
     });
     return bytes;
 }
 
-// The offset in shared memory of the first byte that has changed.
-std::uint32_t offset_of_change(const Store &store, const std::vector<unsigned char> &now) {
-    const auto changed = std::mismatch(now.begin(), now.end(), store.source.begin()).first;
-    const std::uint32_t place = static_cast<std::uint32_t>(changed - now.begin());
-    std::uint32_t found = store.tile;
-    walk_rows(store.box, [&](const BoxRow &row) {
-        walk_pieces(store.box, store.tile, row.offset,
-                    [&](std::uint32_t offset, std::uint32_t at, std::uint32_t count) {
-                        if (row.offset + at <= place && place < row.offset + at + count)
-                            found = offset + place - row.offset - at;
-                    });
-    });
-    return found;
-}
-
-// Between the start of a store and its read no thread may write the source. A write without a fence
-// is found by its record, a fenced one by the changed bytes.
-void check_untouched(const Store &store) {
-    SharedMemory &shared = store.thread->cta->shared;
-    shared.check_published(store.tile, store.box.bytes(), "TMA store", store.site);
-    const std::vector<unsigned char> now = read_source(store);
-    if (now == store.source)
-        return;
-    std::vector<Note> notes = {note_at(*store.thread, store.site, "started the store here")};
-    for (Note &writer : shared.last_writer(offset_of_change(store, now), 1))
-        notes.push_back(std::move(writer));
-    fail(Mistake::HAZARD,
-         "the source of a TMA store was overwritten before the store had read it: wait with "
-         "bulk_wait_read first",
-         notes);
-}
-
 void read_shared(Store &store) {
-    check_untouched(store);
-    races::read(store.thread->cta->shared.generic(store.tile, store.box.bytes()),
-                store.box.bytes());
+    access_shared(*store.thread->cta, store.tile, store.box.bytes(), {false, store.site});
+    store.source = read_source(store);
     store.has_read = true;
     BulkGroup &group = store.thread->bulk.at(store.group);
     --group.unread;
-    races::release(group.read.carrier());
+    order::release_own(group.read);
     store.thread->bulk.waiting.wake_all();
 }
 
 void write_global(const Store &store) {
     BulkGroup &group = store.thread->bulk.at(store.group);
-    races::acquire(group.read.carrier()); // a store writes what it has read
+    order::acquire(group.read); // a store writes what it has read
     walk_rows(store.box, [&](const BoxRow &row) {
         if (row.inside == 0)
             return;
-        races::write(row.global, row.inside);
+        access_global(row.global, row.inside, {true, store.site});
         copy_bytes(row.global, store.source.data() + row.offset + row.skipped, row.inside);
         output_written(*store.thread, row.global, row.inside, store.site);
     });
     --group.unwritten;
-    races::release(group.wrote.carrier());
+    order::release_own(group.wrote);
     store.thread->bulk.waiting.wake_all();
 }
 
-Written written_by(const Box &box, Site where) {
-    Written written{{}, where};
-    walk_rows(box, [&](const BoxRow &row) {
-        if (row.inside > 0)
-            written.rows.push_back({row.global, row.global + row.inside});
-    });
-    std::sort(written.rows.begin(), written.rows.end(),
-              [](const Written::Row &a, const Written::Row &b) { return a.begin < b.begin; });
-    return written;
-}
-
-bool overlap(const Written &one, const Written &other) {
-    auto row = one.rows.begin();
-    for (const Written::Row &with : other.rows) {
-        while (row != one.rows.end() && row->end <= with.begin)
-            ++row;
-        if (row != one.rows.end() && row->begin < with.end)
-            return true;
-    }
-    return false;
-}
-
-// Only a thread's waits for their writes order its stores.
-void check_ordered(const Groups<BulkGroup> &groups, const Written &written) {
-    const auto check = [&](const BulkGroup &group) {
-        for (const Written &before : group.written)
-            if (overlap(before, written))
-                fail(Mistake::HAZARD,
-                     "a TMA store writes what an earlier one of the same thread writes, and "
-                     "nothing orders the two: wait with bulk_wait first (bulk_wait_read is too "
-                     "early)",
-                     {note_at(*current, written.site, "started the store here"),
-                      note_at(*current, before.site, "started the earlier one here")});
-    };
-    for (const BulkGroup &group : groups.committed)
-        check(group);
-    check(groups.open);
-}
-
 void join_group(BulkGroup &group, Site where) {
-    if (group.stores++ == 0) {
+    if (group.stores++ == 0)
         group.site = where;
-        group.read = races::Token::make();
-        group.wrote = races::Token::make();
-    }
     ++group.unread;
     ++group.unwritten;
 }
@@ -174,15 +99,10 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     const auto store = std::make_shared<Store>();
     store->box = checked_box(map, at, "TMA store", where);
     store->tile = checked_tile(tile, store->box, "TMA store", where);
-    self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
     store->thread = &self;
     store->group = self.bulk.number();
     store->site = where;
-    store->source = read_source(*store);
-    const Written written = written_by(store->box, where);
-    check_ordered(self.bulk, written);
     join_group(self.bulk.open, where);
-    self.bulk.open.written.push_back(written);
     ++counts.tma_stores;
     counts.tma_written_bytes += store->box.bytes_inside();
     submit_part(

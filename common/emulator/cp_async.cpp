@@ -5,7 +5,6 @@
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
 #include "emulator/operations.h"
-#include "emulator/global_writes.h"
 
 namespace emulator {
 
@@ -28,17 +27,16 @@ void happen(const Copy &copy) {
     SharedMemory &shared = copy.thread->cta->shared;
     unsigned char bytes[MOST_BYTES] = {};
     if (copy.source_bytes > 0) {
-        races::read(copy.from, copy.source_bytes);
+        access_global(copy.from, copy.source_bytes, {false, copy.site});
         for (std::size_t i = 0; i < copy.source_bytes; ++i)
             bytes[i] = static_cast<const unsigned char *>(copy.from)[i];
     }
     unsigned char *to = shared.generic(copy.to, copy.bytes);
-    races::write(to, copy.bytes);
+    access_shared(*copy.thread->cta, copy.to, copy.bytes, {true, copy.site});
     copy_bytes(to, bytes, copy.bytes);
-    shared.wrote(*copy.thread, copy.to, copy.bytes, copy.site);
     CopyGroup &group = copy.thread->copies.at(copy.group);
     --group.unlanded;
-    races::release(group.done.carrier());
+    order::release_own(group.done);
     copy.thread->copies.waiting.wake_all();
 }
 
@@ -62,7 +60,15 @@ void check_arguments(const void *shared, const void *global, int bytes, int sour
     if (source_bytes == 0)
         return;
     check_global(global, std::size_t(source_bytes), "cp.async", where);
-    scopes_read(*current, global, std::size_t(source_bytes), where);
+}
+
+// A number for a group's copies: that of a group which the thread has waited for.
+std::uint32_t take_agent(Thread &thread) {
+    if (thread.copy_agents.empty())
+        return order::new_agent();
+    const std::uint32_t agent = thread.copy_agents.back();
+    thread.copy_agents.pop_back();
+    return agent;
 }
 
 } // namespace
@@ -75,15 +81,19 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
     const Copy copy{
         &self, groups.number(), to, global, std::size_t(bytes), std::size_t(source_bytes), where};
     self.cta->shared.generic(to, copy.bytes); // fails if it is not inside
-    if (groups.open.unlanded++ == 0 && groups.open.done.carrier() == nullptr)
-        groups.open.done = races::Token::make();
+    ++groups.open.unlanded;
+    if (groups.open.agent == order::NO_AGENT)
+        groups.open.agent = take_agent(self);
     counts.copied_bytes += std::uint64_t(source_bytes);
     submit({.kind = OperationKind::COPY,
             .cta = self.cta,
             .issuer = &self,
             .site = where,
             .name = "cp.async",
-            .complete = [copy] { happen(copy); }});
+            .complete = [copy] { happen(copy); },
+            .agent = groups.open.agent,
+            .tile = to,
+            .bytes = std::uint32_t(bytes)});
 }
 
 void cp_async_commit(Site) { current->copies.commit(); }
@@ -100,6 +110,9 @@ void cp_async_wait(int pending, Site where) {
             return format("cp_async_wait<%d>: %d copies have not landed", pending, missing());
         });
     groups.acquire(covered, &CopyGroup::done);
+    for (std::size_t i = 0; i < covered; ++i)
+        if (groups.committed[i].agent != order::NO_AGENT)
+            current->copy_agents.push_back(groups.committed[i].agent);
     groups.forget(covered);
 }
 

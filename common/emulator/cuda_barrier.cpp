@@ -19,10 +19,9 @@ void land(Thread &thread, std::uint32_t to, const void *from, std::size_t bytes,
           MbarrierRef arrival) {
     SharedMemory &shared = thread.cta->shared;
     unsigned char *place = shared.generic(to, bytes);
-    races::read(from, bytes);
-    races::write(place, bytes);
+    access_global(from, bytes, {false, where});
+    access_shared(*thread.cta, to, bytes, {true, where});
     copy_bytes(place, from, bytes);
-    shared.wrote(thread, to, bytes, where);
     Barrier &barrier = whole_barrier(arrival, where);
     --barrier.pending;
     store_barrier(barrier);
@@ -56,7 +55,9 @@ void memcpy_async(void *to, const void *from, std::size_t bytes, std::uint64_t *
             .issuer = &self,
             .site = where,
             .name = "memcpy_async",
-            .complete = [=, &self] { land(self, offset, from, bytes, where, place); }});
+            .complete = [=, &self] { land(self, offset, from, bytes, where, place); },
+            .tile = offset,
+            .bytes = std::uint32_t(bytes)});
 }
 
 } // namespace emulator

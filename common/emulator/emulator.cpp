@@ -5,7 +5,6 @@
 #include "emulator/machine.h"
 #include "emulator/global_writes.h"
 #include "emulator/policy.h"
-#include "emulator/races.h"
 #include "emulator/report.h"
 
 #include <algorithm>
@@ -37,11 +36,15 @@ void emulator_watch_output(const void *begin, size_t bytes) {
     emulator::output_watch(begin, bytes);
 }
 
+void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
+    emulator::order::begin_on(stream, false);
+    emulator::access_global(begin, bytes, {true, emulator::Site{}});
+    emulator::order::end_on(stream);
+}
+
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {
     emulator::on_progress(progress);
 }
-
-bool emulator_detects_races(void) { return emulator::races::detecting(); }
 
 void emulator_get_counts(emulator_counts *c) {
     const double samples = static_cast<double>(std::max<uint64_t>(counts.ring_ahead_samples, 1));

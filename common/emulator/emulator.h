@@ -27,12 +27,12 @@ void emulator_report_prefix(const char *prefix);
 /* From now on a launch that writes an element of [begin, begin + bytes) twice is a mistake. */
 void emulator_watch_output(const void *begin, size_t bytes);
 
+/* The host has written these bytes of global memory itself, in place of a kernel on the stream. */
+void emulator_wrote(const void *begin, size_t bytes, const void *stream);
+
 /* Called now and then while a kernel runs, with the part of the grid that is done, 0 to 1, and the
  * tensor-core multiply-adds so far. NULL: none. */
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds));
-
-/* Whether this program was linked with ThreadSanitizer. */
-bool emulator_detects_races(void);
 
 /* What the last launch did, in numbers that do not depend on the machine it was emulated on. */
 typedef struct emulator_counts {

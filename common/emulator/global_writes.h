@@ -22,18 +22,4 @@ void output_launch();
 void output_written(const Thread &thread, const void *address, std::size_t bytes,
                     const Origin &where);
 
-// Which writes of global memory a thread of another CTA of the cluster may rely on: those from
-// before a barrier of the cluster that it has waited for. An arrival on a peer's mbarrier is a
-// release at the scope of the arriving CTA, so it publishes nothing to the peer.
-// A cluster begins: it has written nothing.
-void scopes_begin();
-
-// The thread writes global memory, by a plain access.
-void scopes_written(const Thread &thread, const void *address, std::size_t bytes,
-                    std::uintptr_t pc);
-
-// The thread reads it, by a copy that it starts or by a plain access. HAZARD if a thread of another
-// CTA of the cluster wrote it, with no barrier of the cluster between.
-void scopes_read(const Thread &thread, const void *address, std::size_t bytes, const Origin &where);
-
 } // namespace emulator

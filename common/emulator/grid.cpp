@@ -3,7 +3,6 @@
 #include "emulator/accesses.h"
 #include "emulator/barriers.h"
 #include "emulator/counts.h"
-#include "emulator/launch_order.h"
 #include "emulator/mbarrier.h"
 #include "emulator/operations.h"
 #include "emulator/strictness.h"
@@ -22,7 +21,6 @@ Counts counts{};
 namespace {
 
 const std::function<void()> *kernel_body = nullptr;
-char launch_carrier; // what happened before the launch is ordered before every thread
 
 // The place of element `index` in a box, x fastest.
 uint3 place_in(const dim3 &box, unsigned index) {
@@ -33,19 +31,15 @@ int stack_of(const Thread &thread) {
     return thread.cta->rank * static_cast<int>(thread.cta->threads.size()) + thread.number;
 }
 
-void check_peer_done(const Cta &cta, const PeerUse &use) {
-    if (use.thread == nullptr || use.phase < cta.cluster->phase)
-        return;
-    fail_unless_allowed(
-        "cluster-exit", Mistake::LIFETIME,
-        format("CTA %d exits while a peer may still use its shared memory", cta.rank),
-        {note_at(*use.thread, use.site, "used it here, with no cluster barrier since")});
-}
-
-void check_peers_done(const Cta &cta) {
-    check_peer_done(cta, cta.peer_use);
-    for (const auto &[barrier, signal] : cta.peer_signals)
-        check_peer_done(cta, signal.use);
+// Some thread of the CTA has to be after every use.
+void check_peers_done(Cta &cta) {
+    for (const auto &[agent, use] : cta.peer_uses)
+        if (!order::covers(cta.exits, use.epoch))
+            fail_unless_allowed(
+                "cluster-exit", Mistake::LIFETIME,
+                format("CTA %d exits while a peer may still use its shared memory", cta.rank),
+                {note_at(use.site, order::name_of(use.epoch) +
+                                       " used it here, and nothing orders the exit after that")});
 }
 
 void check_operations_done(const Cta &cta) {
@@ -65,6 +59,8 @@ void exit_thread() {
     tma_thread_exits(thread);
     tensor_core_thread_exits(thread);
     thread.finished = true;
+    if (cta.cluster->ctas.size() > 1)
+        order::release(cta.exits);
     --cta.unfinished;
     --cta.cluster->unfinished;
     warp_thread_exits(thread);
@@ -73,12 +69,10 @@ void exit_thread() {
         check_operations_done(cta);
         check_peers_done(cta);
     }
-    races::release(current_cluster);
 }
 
 // The first function on a thread's stack.
 void run_thread() {
-    races::acquire(&launch_carrier);
     (*kernel_body)();
     exit_thread();
     leave_for_good();
@@ -88,10 +82,9 @@ void make_thread(Cta &cta, Thread &thread, int number, const dim3 &block) {
     thread.cta = &cta;
     thread.number = number;
     thread.index = place_in(block, static_cast<unsigned>(number));
-    thread.context = races::create({number, cta.rank});
+    thread.context = order::make_thread(number, cta.rank, static_cast<int>(volume(block)));
     const int stack = stack_of(thread);
     fiber_create(thread.fiber, stack, run_thread);
-    races::forget(fiber_stack_begin(stack), FIBER_STACK); // another cluster's variables
     make_runnable(thread);
 }
 
@@ -121,7 +114,6 @@ void make_cluster(Cluster &cluster, int index, int count, const Grid &grid) {
     const uint3 place = place_in(clusters, static_cast<unsigned>(index));
     cluster.index = index;
     cluster.count = count;
-    cluster.early = grid.early;
     for (unsigned rank = 0; rank < volume(size); ++rank) {
         const uint3 in_cluster = place_in(size, rank);
         const uint3 block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
@@ -135,8 +127,6 @@ void make_cluster(Cluster &cluster, int index, int count, const Grid &grid) {
 void destroy_cluster(Cluster &cluster) {
     mbarrier_forget_all();
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
-        for (Thread &thread : cta->threads)
-            races::destroy(thread.context);
         for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
             accesses_warp_met(*cta, static_cast<int>(warp));
         cta->shared.destroy();
@@ -146,15 +136,14 @@ void destroy_cluster(Cluster &cluster) {
 void run_cluster(int index, int count, const Grid &grid) {
     Cluster cluster;
     current_cluster = &cluster;
-    launch_order::begin(grid.early);
-    scopes_begin();
+    order::begin_cluster(index, count, static_cast<int>(volume(grid.cluster) * volume(grid.block)));
     make_cluster(cluster, index, count, grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
     counts.threads += static_cast<std::uint64_t>(cluster.unfinished);
     run_threads(cluster);
     complete_all();
-    races::acquire(&cluster);
+    order::end_cluster();
     destroy_cluster(cluster);
     current_cluster = nullptr;
 }
@@ -171,10 +160,11 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     blockDim = grid.block;
     gridDim = grid.grid;
     fiber_stacks_reserve(static_cast<int>(volume(grid.cluster) * volume(grid.block)));
-    races::release(&launch_carrier);
+    order::begin_on(grid.stream, grid.early);
     const int count = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
     for (int i = 0; i < count; ++i) // a GPU may end them in any order
         run_cluster(policy().thread == Pick::NEWEST ? count - 1 - i : i, count, grid);
+    order::end_on(grid.stream);
     kernel_body = nullptr;
 }
 

@@ -2,7 +2,7 @@
 // and bulk stores (tma.h).
 #pragma once
 
-#include "emulator/races.h"
+#include "emulator/order.h"
 #include "emulator/site.h"
 #include "emulator/wait_queue.h"
 
@@ -42,10 +42,9 @@ struct Groups {
         return sum;
     }
     // The thread acquires what the groups have released.
-    void acquire(std::size_t covered, races::Token Group::*token) const {
+    void acquire(std::size_t covered, order::Carrier Group::*carrier) {
         for (std::size_t i = 0; i < covered; ++i)
-            if ((committed[i].*token).carrier() != nullptr)
-                races::acquire((committed[i].*token).carrier());
+            order::acquire(committed[i].*carrier);
     }
     void forget(std::size_t covered) {
         committed.erase(committed.begin(), committed.begin() + static_cast<long>(covered));
@@ -54,27 +53,18 @@ struct Groups {
 };
 
 struct CopyGroup {
-    int unlanded = 0;  // copies that have not happened yet
-    races::Token done; // released by each copy
-};
-
-// Where a store writes: the rows of its box, by their addresses.
-struct Written {
-    struct Row {
-        const unsigned char *begin, *end;
-    };
-    std::vector<Row> rows;
-    Site site; // of the store
+    int unlanded = 0;                      // copies that have not happened yet
+    order::Carrier done;                   // released by each copy
+    std::uint32_t agent = order::NO_AGENT; // of all of them: they are waited for together
 };
 
 struct BulkGroup {
     int stores = 0;
-    int unread = 0;     // stores that still have to read shared memory
-    int unwritten = 0;  // stores that still have to write global memory
-    Site site{};        // of the first store
-    races::Token read;  // released when a store has read
-    races::Token wrote; // and when it has written
-    std::vector<Written> written;
+    int unread = 0;       // stores that still have to read shared memory
+    int unwritten = 0;    // stores that still have to write global memory
+    Site site{};          // of the first store
+    order::Carrier read;  // released when a store has read
+    order::Carrier wrote; // and when it has written
 };
 
 } // namespace emulator

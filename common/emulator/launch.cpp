@@ -2,7 +2,6 @@
 // kernel calls of the runtime.
 #include "emulator/card.h"
 #include "emulator/global_memory.h"
-#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
 #include "emulator/runtime.h"
@@ -100,6 +99,7 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     grid.cluster = cluster;
     grid.dynamic_shared = config.dynamicSmemBytes;
     grid.early = is_early(config);
+    grid.stream = config.stream;
     if (!translated_program && (grid.cluster.y != 1 || grid.cluster.z != 1))
         fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
     forget_static_shared();
@@ -137,14 +137,13 @@ int cluster_ctas() { return int(current_cluster->ctas.size()); }
 
 void wait_for_launch_before() {
     schedule_point();
-    launch_order::waited();
+    order::waited_for_launch_before();
 }
 
 void fence_proxy_async(Site) {
     schedule_point();
-    current->cta->shared.publish(*current);
-    if (translated_program)
-        fence_initialised_mbarriers();
+    for (const Space space : {Space::SHARED, Space::GLOBAL})
+        order::fence_proxy(space, !translated_program);
 }
 
 template <typename T>
@@ -152,14 +151,13 @@ T atomic_add(T *address, T value, Site where) {
     schedule_point();
     SharedMemory &shared = current->cta->shared;
     const bool in_shared = shared.contains(address);
-    if (!in_shared) {
+    if (!in_shared)
         check_global(address, sizeof(T), "atomicAdd", where);
-        races::tell_clusters_apart();
-    }
+    access_memory(address, sizeof(T), {true, where, Strength::ATOMIC, Scope::GPU});
+    order::atomic_read(address, Scope::GPU, true);
+    order::atomic_write(address, Scope::GPU, false, true);
     const T old = *address;
     *address = old + value;
-    if (in_shared)
-        shared.wrote(*current, shared.offset_of(address), sizeof(T), where);
     return old;
 }
 
@@ -169,9 +167,9 @@ template unsigned long long atomic_add(unsigned long long *, unsigned long long,
 template float atomic_add(float *, float, Site);
 
 int count_arrival(int *counter, Site where) {
-    races::acquire(counter);
+    order::atomic_read(counter, Scope::GPU, true);
     const int before = atomic_add(counter, 1, where);
-    races::release(counter);
+    order::atomic_write(counter, Scope::GPU, true, true);
     return before;
 }
 

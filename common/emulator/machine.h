@@ -12,7 +12,8 @@
 #include "emulator/groups.h"
 #include "emulator/bank_conflicts.h"
 #include "emulator/policy.h"
-#include "emulator/races.h"
+#include "emulator/cells.h"
+#include "emulator/order.h"
 #include "emulator/report.h"
 #include "emulator/shared_memory.h"
 #include "emulator/wait_queue.h"
@@ -52,8 +53,7 @@ struct Thread {
     int number = 0; // in its CTA, x fastest
     uint3 index{};  // threadIdx
     Fiber fiber;
-    races::Context *context = nullptr;
-    bool after_launch_before = false; // launch_order.h
+    std::unique_ptr<order::Context> context;
     bool finished = false;
     Wait wait;                          // meaningful while it waits
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
@@ -65,6 +65,7 @@ struct Thread {
     AccumulatorState accumulators;      // accumulators.h
     Groups<BulkGroup> bulk;             // groups.h
     Groups<CopyGroup> copies;
+    std::vector<std::uint32_t> copy_agents; // of groups that it has waited for
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
@@ -77,10 +78,16 @@ struct Phases {
     std::uint64_t phase = 0;
     WaitQueue waiting;
 
-    // What carries order from the threads that arrive in a phase to those that leave it, an address
-    // in the counter. Two consecutive phases need two.
-    void *carrier(std::uint64_t of_phase) {
-        return reinterpret_cast<char *>(&phase) + of_phase % 2;
+    // What carries order from the threads that arrive in a phase to those that leave it. Two
+    // consecutive phases need two.
+    order::Carrier carriers[2];
+
+    order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase % 2]; }
+    // The phase is complete.
+    void next() {
+        arrived = 0;
+        ++phase;
+        carrier(phase).clear();
     }
 };
 
@@ -114,18 +121,10 @@ struct AlignedCalls {
     std::vector<Call> calls; // that some lane has not executed yet
 };
 
-// The last use of a CTA's shared memory by a thread of another CTA.
+// The last use of a CTA's shared memory by an agent of another CTA.
 struct PeerUse {
-    const Thread *thread = nullptr; // nullptr: there was none
-    std::uint64_t phase = 0;        // of the cluster barrier that comes after the use
+    order::Epoch epoch;
     Site site{};
-};
-
-// The same of a use that completes on an mbarrier of the CTA, in this phase: once a thread of the
-// CTA has waited for the phase, the CTA may exit. Noted in translated programs alone.
-struct PeerSignal {
-    PeerUse use;
-    std::uint64_t phase = 0;
 };
 
 struct Cta {
@@ -141,9 +140,10 @@ struct Cta {
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;
-    PeerUse peer_use;
-    std::map<std::uint32_t, PeerSignal> peer_signals; // by the barrier's offset
-    std::vector<const void *> acquired_maps;          // by fence.proxy.tensormap
+    SharedCells cells;
+    std::map<std::uint32_t, PeerUse> peer_uses; // by agent
+    order::Carrier exits;                       // what the threads knew that have exited
+    std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
 
     bool exited() const { return unfinished == 0; }
 };
@@ -151,11 +151,9 @@ struct Cta {
 // The CTAs that run together, and the barrier between them: barrier.cluster.
 struct Cluster : Phases {
     std::vector<std::unique_ptr<Cta>> ctas;
-    int index = 0;                                   // in the grid
-    int count = 0;                                   // of clusters in the grid
-    bool early = false;                              // the previous launch may still run
-    int unfinished = 0;                              // threads
-    races::Token initialised = races::Token::make(); // from fence.mbarrier_init to a phase's end
+    int index = 0;      // in the grid
+    int count = 0;      // of clusters in the grid
+    int unfinished = 0; // threads
 };
 
 // Threads, CTAs or clusters of a launch.
@@ -166,6 +164,7 @@ struct Grid {
     dim3 grid, block, cluster;
     std::size_t dynamic_shared = 0; // bytes
     bool early = false;             // it may begin while the previous launch still runs
+    const void *stream = nullptr;
 };
 
 // Runs the kernel over the whole grid, cluster after cluster, each thread calling body().
@@ -229,9 +228,8 @@ inline void schedule_point() {
 // poll.
 void let_others_run();
 
-// The current thread is about to use the shared memory of another CTA of the cluster: `cta` must
-// not exit before a cluster barrier that comes after this (else LIFETIME, found when it exits).
-// Nothing is noted for the thread's own CTA.
+// The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
+// after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, Site where);
 
 // The function to which run_grid reports its progress, about ten times a second: the part of the

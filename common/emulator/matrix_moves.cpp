@@ -76,11 +76,8 @@ void store_all(void **arguments) {
             element(matrix, lane, 0, first.transposed) = std::uint16_t(packed);
             element(matrix, lane, 1, first.transposed) = std::uint16_t(packed >> 16);
         }
-        for (int row = 0; row < ROWS; ++row) {
+        for (int row = 0; row < ROWS; ++row)
             copy_bytes(row_of(arguments, i, row), matrix[row], ROW_BYTES);
-            const Move &move = move_of(arguments, i * ROWS + row);
-            move.thread->cta->shared.wrote(*move.thread, move.row, ROW_BYTES, move.site);
-        }
     }
 }
 
@@ -110,11 +107,7 @@ void move_together(Move &move, const void *row, bool is_write, void (*work)(void
                  format("%s: the row at shared address 0x%x is not 16-byte aligned", name, address),
                  {note_at(*move.thread, move.site, "passed it here")});
         move.row = address - SHARED_BASE;
-        void *bytes = move.thread->cta->shared.generic(move.row, ROW_BYTES);
-        if (is_write)
-            races::write(bytes, ROW_BYTES, move.site);
-        else
-            races::read(bytes, ROW_BYTES, move.site);
+        access_shared(*move.thread->cta, move.row, ROW_BYTES, {is_write, move.site});
     }
     warp_together(name, WHOLE_WARP, &move, work, false, move.site);
 }

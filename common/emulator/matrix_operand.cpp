@@ -80,13 +80,11 @@ void check_inside(const Cta &cta, const MatrixOperand &operand, std::uint64_t de
                where);
 }
 
-// Shared memory as the async proxy sees it, at a chunk.
+// Shared memory at a chunk.
 const unsigned char *chunk_at(Cta &cta, const MatrixOperand &operand, std::uint32_t line,
                               std::uint32_t chunk) {
     const std::uint32_t offset = operand.address(line, chunk) - SHARED_BASE;
-    if (races::detecting())
-        races::read(cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
-    return reinterpret_cast<const unsigned char *>(cta.shared.async(offset, SWIZZLE_CHUNK));
+    return cta.shared.generic(offset, SWIZZLE_CHUNK);
 }
 
 template <float FLOAT_OF(std::uint16_t)>
@@ -120,19 +118,13 @@ MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, const Ope
     return operand;
 }
 
-std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where) {
-    const char *reader = operand.name == 'A' ? "wgmma (its A)" : "wgmma (its B)";
-    std::uint64_t fingerprint = 0;
+void access_operand(Cta &cta, const MatrixOperand &operand, Site where) {
+    static std::vector<std::uint32_t> offsets;
+    offsets.clear();
     for (std::uint32_t line = 0; line < operand.lines; ++line)
-        for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk) {
-            const std::uint32_t offset = operand.address(line, chunk) - SHARED_BASE;
-            cta.shared.check_published(offset, SWIZZLE_CHUNK, reader, where);
-            std::uint64_t words[2];
-            copy_bytes(words, cta.shared.async(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
-            for (const std::uint64_t word : words)
-                fingerprint = std::rotl(fingerprint ^ word, 29) * 0x9e3779b97f4a7c15;
-        }
-    return fingerprint;
+        for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk)
+            offsets.push_back(operand.address(line, chunk) - SHARED_BASE);
+    access_shared_chunks(cta, offsets, {false, where});
 }
 
 void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows) {

@@ -48,9 +48,8 @@ struct MatrixOperand : OperandForm {
 MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, const OperandForm &form,
                              Site where);
 
-// Fails with HAZARD if a generic write to the operand has not been published. Returns a fingerprint
-// of what the operand holds, by which a later change is noticed.
-std::uint64_t check_operand(Cta &cta, const MatrixOperand &operand, Site where);
+// The wgmma that runs reads the operand (cells.h).
+void access_operand(Cta &cta, const MatrixOperand &operand, Site where);
 
 // Widens the operand to fp32, and negates it if it is to be: element (row, column) goes to
 // values[row * row_step + column * column_step].

@@ -31,6 +31,7 @@ void complete_phase_if_done(Barrier &barrier) {
         ++barrier.phase;
         barrier.pending = barrier.expected;
         barrier.announced = 0;
+        barrier.order[barrier.phase & 1].clear();
         barrier.waiting.wake_all();
     }
     store_barrier(barrier);
@@ -62,7 +63,15 @@ std::uint64_t arrive(Barrier &barrier, int count, int bytes, Site where) {
                     mbarrier_name(barrier.place).c_str(), barrier.expected),
              notes_of(barrier, where, "arrived"));
     const std::uint64_t phase = barrier.phase;
-    races::release(barrier.order[phase & 1].carrier());
+    if (phase > 0 && !order::is_after(barrier.order[(phase - 1) & 1]))
+        fail(Mistake::HAZARD,
+             mbarrier_name(barrier.place) +
+                 ": a thread arrives that is not ordered after the phase before: in another order "
+                 "it counts for that phase",
+             notes_of(barrier, where, "arrived"));
+    // By default an arrival is a release of .cta scope, which for a peer orders shared memory alone.
+    const bool is_remote = barrier.place.cta != current->cta;
+    order::release(barrier.order[phase & 1], Scope::SYS, is_remote);
     ++counts.mbarrier_arrivals;
     barrier.pending -= count;
     complete_phase_if_done(barrier);
@@ -127,13 +136,7 @@ void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
                     mbarrier_name(barrier.place).c_str(),
                     static_cast<unsigned long long>(barrier.phase - phase)),
              notes_of(barrier, where, "waited"));
-    races::acquire(barrier.order[phase & 1].carrier());
-    auto &signals = barrier.place.cta->peer_signals;
-    if (!signals.empty()) {
-        const auto signal = signals.find(barrier.place.offset);
-        if (signal != signals.end() && signal->second.phase <= phase)
-            signals.erase(signal);
-    }
+    order::acquire(barrier.order[phase & 1]);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
 }
@@ -164,19 +167,20 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
     made->initialiser = current;
     made->expected = made->pending = arrivals;
     name_barrier(*made);
-    races::write(barrier, sizeof *barrier, where);
+    access_shared(*place.cta, place.offset, sizeof *barrier, {true, where});
+    made->init = order::epoch_now();
     store_barrier(*made);
     barriers_of(*place.cta).by_offset[place.offset] = std::move(made);
 }
 
-void fence_initialised_mbarriers() {
-    for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
-        barrier->fenced |= barrier->initialiser == current;
-}
-
+// The object is ready for the async proxy, and for threads after the cluster's next barrier even if
+// that is relaxed. (PTX ISA: fence.mbarrier_init.)
 void mbarrier_init_fence(Site) {
-    fence_initialised_mbarriers();
-    races::release(current->cta->cluster->initialised.carrier());
+    for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
+        if (barrier->initialiser == current && !barrier->init.async) {
+            barrier->init.async = true;
+            barrier->ready_in = current->cluster_arrivals;
+        }
     schedule_point();
 }
 
@@ -207,7 +211,6 @@ void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
 
 void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
     Barrier &barrier = usable_barrier(place, where);
-    races::release(barrier.order[barrier.phase & 1].carrier());
     add_bytes(barrier, -bytes, where, "completed bytes");
     complete_phase_if_done(barrier);
     schedule_point();
@@ -315,7 +318,10 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes) {
     Barrier *barrier = find_barrier(place);
     const Site where = barrier != nullptr ? barrier->init_site : Site{};
     Barrier &completed = whole_barrier(place, where);
-    races::release(completed.order[completed.phase & 1].carrier());
+    // Also of what came before the copy's issue, which by the letter only the issuer's arrival
+    // releases: who waits knows that the issue has happened.
+    order::release(completed.order[completed.phase & 1], Scope::SYS,
+                   order::running().who.cta != place.cta->rank);
     add_bytes(completed, -bytes, where, "bytes landed");
     complete_phase_if_done(completed);
 }

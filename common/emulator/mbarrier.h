@@ -25,10 +25,6 @@ void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where);
 // fence.mbarrier_init.release.cluster: what the current thread initialised is ready to be used.
 void mbarrier_init_fence(Site where);
 
-// The same for the barriers alone, without an order for the race detector: a fence of the async
-// proxy, with which some programs make do.
-void fence_initialised_mbarriers();
-
 // mbarrier.arrive with an optional announcement of bytes (expect_tx, done first); on the own CTA.
 // Returns the phase arrived in, as a token for mbarrier_wait_token. Counts schedule points.
 std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where);
@@ -61,7 +57,7 @@ bool mbarrier_poll_token(MbarrierRef barrier, std::uint64_t token, Poll how, Sit
 MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
 
 // A copy announces that it completes on this barrier (counts how far the ring runs ahead), and
-// later that `bytes` of it have landed. The latter may complete a phase; it releases (races.h) to
+// later that `bytes` of it have landed. The latter may complete a phase; it releases to
 // the threads that wait for it.
 void mbarrier_copy_issued(MbarrierRef barrier);
 void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);

@@ -104,12 +104,11 @@ Barrier &whole_barrier(MbarrierRef place, Site where) {
     if (*word_of(place) != packed(*barrier))
         fail(Mistake::LIFETIME, mbarrier_name(place) + " is used after its bytes were overwritten",
              notes_of(*barrier, where, "used it"));
-    races::read(word_of(place), sizeof(std::uint64_t), where);
     return *barrier;
 }
 
 void check_fenced(const Barrier &barrier, Site where, const char *did) {
-    if (barrier.fenced)
+    if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
         return;
     const char *why = barrier.by_ptx || translated_program
                           ? " is initialised but not yet fenced for the async proxy "
@@ -120,20 +119,28 @@ void check_fenced(const Barrier &barrier, Site where, const char *did) {
                         notes_of(barrier, where, did));
 }
 
-Barrier &usable_barrier(MbarrierRef place, Site where) {
-    Barrier &barrier = whole_barrier(place, where);
-    if (current != barrier.initialiser && !barrier.by_ptx && !translated_program)
-        check_fenced(barrier, where, "used it");
-    return barrier;
+namespace {
+
+// The initialisation has to come before a thread's use.
+void check_initialised_before(const Barrier &barrier, Site where) {
+    const bool is_relaxed = barrier.init.async && current->cluster_waits > barrier.ready_in;
+    if (order::is_before(barrier.init, Space::SHARED) || is_relaxed)
+        return;
+    fail(Mistake::LIFETIME,
+         mbarrier_name(barrier.place) + " is used, and nothing orders its initialisation before",
+         notes_of(barrier, where, "used it"));
 }
 
-void completes_on(MbarrierRef place, const PeerUse &before) {
-    Cta &cta = *place.cta;
-    const Barrier *barrier = find_barrier(place);
-    if (!translated_program || &cta == current->cta || barrier == nullptr)
-        return;
-    cta.peer_signals[place.offset] = {cta.peer_use, barrier->phase};
-    cta.peer_use = before;
+} // namespace
+
+Barrier &usable_barrier(MbarrierRef place, Site where) {
+    Barrier &barrier = whole_barrier(place, where);
+    if (current == barrier.initialiser)
+        return barrier;
+    if (!barrier.by_ptx && !translated_program)
+        check_fenced(barrier, where, "used it");
+    check_initialised_before(barrier, where);
+    return barrier;
 }
 
 std::string mbarrier_name(MbarrierRef place) {

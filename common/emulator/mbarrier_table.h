@@ -4,7 +4,7 @@
 
 #include "emulator/machine.h"
 #include "emulator/mbarrier.h"
-#include "emulator/races.h"
+#include "emulator/order.h"
 #include "emulator/wait_queue.h"
 
 #include <cstdint>
@@ -43,7 +43,8 @@ struct Barrier {
     Site init_site{};
     BarrierName name;
     const Thread *initialiser = nullptr;
-    bool fenced = false;
+    order::Epoch init;               // async once fence.mbarrier_init has followed
+    std::uint64_t ready_in = 0;      // the phase of the cluster's barrier that came after that fence
     bool by_ptx =
         false;        // initialised by inline PTX: the manual's rules, not the rungs' stricter ones
     int expected = 0; // arrivals of a phase
@@ -52,7 +53,7 @@ struct Barrier {
     int announced = 0; // bytes of this phase
     std::uint64_t phase = 0;
     WaitQueue waiting;
-    races::Token order[2] = {races::Token::make(), races::Token::make()}; // even, odd phases
+    order::Carrier order[2]; // even, odd phases
     bool in_ring = false;
     std::vector<CopiesAhead> ahead;
 };
@@ -85,10 +86,6 @@ Barrier &whole_barrier(MbarrierRef place, Site where);
 // not written for the emulator fence.proxy.async will do for copies, and threads need neither: what
 // orders them is enough. `did` says what the thread did.
 void check_fenced(const Barrier &barrier, Site where, const char *did);
-
-// The current thread's use of a peer's shared memory, which was just noted after `before`,
-// completes on this barrier of the peer.
-void completes_on(MbarrierRef barrier, const PeerUse &before);
 
 // The barrier, if the current thread may use it; else fails with LIFETIME.
 Barrier &usable_barrier(MbarrierRef place, Site where);

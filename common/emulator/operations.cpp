@@ -1,6 +1,5 @@
 #include "emulator/operations.h"
 
-#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/steps.h"
 
@@ -41,24 +40,18 @@ bool is_favoured(const Operation &operation) {
 }
 
 // Makes an operation happen, maybe in the middle of what a thread does. It is ordered after what
-// its issuer did before, and before the end of the cluster, whose carrier is the cluster's address;
-// nothing else orders it.
+// its issuer did before; nothing else orders it.
 void complete(const Operation &operation) {
     Thread *interrupted = std::exchange(current, nullptr);
-    races::Context *before = races::running();
-    const Thread &issuer = *operation.issuer;
-    races::Context *own =
-        races::create({issuer.number, issuer.cta->rank, operation.name, operation.site});
-    races::enter(own);
-    launch_order::operation_begins();
-    races::acquire(operation.issued.carrier());
+    order::Context &before = order::running();
+    order::enter(*operation.context);
     in_progress = &operation;
     operation.complete();
     in_progress = nullptr;
     tell_operation(operation);
-    races::release(current_cluster);
-    races::enter(before);
-    races::destroy(own);
+    if (operation.agent == order::NO_AGENT)
+        order::end_operation(*operation.context);
+    order::enter(before);
     current = interrupted;
 }
 
@@ -131,8 +124,10 @@ bool completes_now(const Operation &operation) {
 } // namespace
 
 void submit(Operation operation) {
-    operation.issued = races::Token::make();
-    races::release(operation.issued.carrier());
+    const Thread &issuer = *operation.issuer;
+    operation.context = order::make_operation(
+        order::running(), {issuer.number, issuer.cta->rank, operation.name, operation.site},
+        operation.kind != OperationKind::COPY, operation.agent);
     start_operation(operation);
     if (completes_now(operation))
         complete(operation);
@@ -196,6 +191,14 @@ const Operation *pending_on(const Cta &cta) {
             if (one.operation.cta == &cta)
                 return &one.operation;
     }
+    return nullptr;
+}
+
+const Operation *pending_write(const Cta &cta, std::uint32_t offset) {
+    for (const OperationKind kind : {OperationKind::LOAD, OperationKind::COPY})
+        for (const Pending &one : pending_of(kind))
+            if (one.operation.cta == &cta && offset - one.operation.tile < one.operation.bytes)
+                return &one.operation;
     return nullptr;
 }
 

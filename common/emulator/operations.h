@@ -2,7 +2,7 @@
 #pragma once
 
 #include "emulator/policy.h"
-#include "emulator/races.h"
+#include "emulator/order.h"
 #include "emulator/report.h"
 
 #include <functional>
@@ -12,9 +12,9 @@ namespace emulator {
 struct Cta;
 struct Thread;
 
-// One operation. `complete` makes it happen; it runs with `current` == nullptr in a race context of
-// its own that comes after everything the issuing thread did before (and after what it acquires
-// itself), and releases (races.h) what threads wait for.
+// One operation. `complete` makes it happen; it runs with `current` == nullptr as an agent of its
+// own (order.h) that comes after everything the issuing thread did before (and after what it
+// acquires itself), and releases to what threads wait for.
 struct Operation {
     OperationKind kind{};
     Cta *cta = nullptr;             // whose shared memory it reads or writes
@@ -24,12 +24,16 @@ struct Operation {
     std::function<void()> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
-    // For listeners: offsets in the CTA's shared memory.
+    std::uint32_t agent = order::NO_AGENT; // of operations that complete one after the other
+
+    // Offsets in the CTA's shared memory, and the bytes that a load or copy writes there.
     static constexpr std::uint32_t NOWHERE = 0xffffffff;
     std::uint32_t tile = NOWHERE;    // what it reads or writes
     std::uint32_t barrier = NOWHERE; // the mbarrier that it completes on
 
-    races::Token issued{};     // set by submit(), as is
+    std::uint32_t bytes = 0;
+
+    std::unique_ptr<order::Context> context{}; // set by submit(), as is
     std::uint32_t started = 0; // the step (steps.h)
 };
 
@@ -48,6 +52,9 @@ void complete_all();
 
 // The first pending operation that reads or writes this CTA's shared memory, or nullptr.
 const Operation *pending_on(const Cta &cta);
+
+// The first pending load or copy that will write this byte of the CTA's shared memory, or nullptr.
+const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();

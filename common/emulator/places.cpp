@@ -1,8 +1,6 @@
 // From machine code to lines of source, by addr2line.
 #include "emulator/report.h"
 
-#include "emulator/races.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -125,7 +123,6 @@ void ask(const std::string &program, const std::vector<std::uintptr_t> &pcs, std
 } // namespace
 
 std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
-    const races::Unwatched library;
     const std::string program = read_link("/proc/self/exe");
     std::vector<Place> places;
     for (std::size_t first = 0; first < pcs.size(); first += MOST_AT_ONCE)

@@ -17,18 +17,12 @@ Policy fixed(const char *name, const Kinds &at_once, Pick pick, bool kinds_in_or
     return made;
 }
 
-// lazy and late-reads complete loads before the reads of the same memory, so that memory which was
-// handed back too early is overwritten before it is read.
+// lazy completes loads before the reads of the same memory, so that memory which was handed back too
+// early is overwritten before it is read.
 std::vector<Policy> make_fixed_policies() {
-    const Kinds loads = {OperationKind::LOAD, OperationKind::COPY};
-    const Kinds reads = {OperationKind::MATMUL, OperationKind::STORE_READ,
-                         OperationKind::STORE_WRITE};
-    Kinds all = loads;
-    all.insert(all.end(), reads.begin(), reads.end());
-    return {fixed("eager", all, Pick::OLDEST, false), fixed("lazy", {}, Pick::OLDEST, true),
-            fixed("newest-first", {}, Pick::NEWEST, false),
-            fixed("late-reads", loads, Pick::OLDEST, true),
-            fixed("late-loads", reads, Pick::OLDEST, false)};
+    const Kinds all = {OperationKind::LOAD, OperationKind::COPY, OperationKind::MATMUL,
+                       OperationKind::STORE_READ, OperationKind::STORE_WRITE};
+    return {fixed("eager", all, Pick::OLDEST, false), fixed("lazy", {}, Pick::OLDEST, true)};
 }
 
 const std::vector<Policy> &fixed_policies() {

@@ -37,7 +37,7 @@ struct Policy {
     int favoured_cta = -1;                    // whose operations complete first; -1: none
 };
 
-// The fixed policies' names: eager, lazy, newest-first, late-reads, late-loads.
+// The fixed policies' names: eager, lazy.
 const std::vector<std::string> &fixed_policy_names();
 
 // Chooses the policy of the launches that follow. name is a fixed one or "random"; seed is used by

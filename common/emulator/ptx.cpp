@@ -62,13 +62,8 @@ MbarrierRef barrier_at(Shared address, Site where) {
     if (is_own(address))
         return {&own(), offset};
     const int rank = int(cta_rank_of(address.address));
-    const auto &ctas = own().cluster->ctas;
-    const PeerUse before =
-        std::size_t(rank) < ctas.size() ? ctas[std::size_t(rank)]->peer_use : PeerUse{};
-    const MbarrierRef barrier = {
-        map_shared(own().shared.generic(offset, sizeof(std::uint64_t)), rank, where).cta, offset};
-    completes_on(barrier, before);
-    return barrier;
+    return {map_shared(own().shared.generic(offset, sizeof(std::uint64_t)), rank, where).cta,
+            offset};
 }
 
 MbarrierRef own_barrier(Shared address, const char *what, Site where) {
@@ -398,18 +393,22 @@ void cluster_arrive(bool relaxed, bool aligned, Site where) {
 
 void cluster_wait(bool aligned, Site where) { emulator::cluster_wait(where, aligned); }
 
-void fence() { schedule_point(); }
+void fence() {
+    schedule_point();
+    order::fence(Scope::GPU);
+}
 
 void mbarrier_init_fence(Site where) { emulator::mbarrier_init_fence(where); }
 
 // The barriers that the thread has initialised are ready for copies, too.
 void fence_proxy_async(Site where) {
     emulator::fence_proxy_async(where);
-    for (auto &[offset, barrier] : barriers_of(own()).by_offset)
-        barrier->fenced |= barrier->by_ptx && barrier->initialiser == current;
 }
 
-void fence_proxy_async_global() { schedule_point(); }
+void fence_proxy_async_global() {
+    schedule_point();
+    order::fence_proxy(Space::GLOBAL, false);
+}
 
 void mbarrier_init(SharedAddress barrier, std::uint32_t arrivals, Site where) {
     const MbarrierRef place = own_barrier(barrier, "mbarrier.init", where);

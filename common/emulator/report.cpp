@@ -103,7 +103,6 @@ Note note_at(const Thread &thread, const Origin &where, const char *did) {
 }
 
 std::string source_text(const std::string &file, int line) {
-    const races::Unwatched library;
     std::ifstream source(file);
     std::string text;
     for (int i = 0; i < line; ++i)
@@ -114,7 +113,6 @@ std::string source_text(const std::string &file, int line) {
 }
 
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
-    const races::Unwatched library;
     std::string report =
         format("%s: %s: ", report_prefix, word_for(mistake)) + worded(what) + who_runs() + "\n";
     for (const Note &note : notes)
@@ -134,7 +132,6 @@ void fail(Mistake mistake, const std::string &what, const Origin &where, const c
 }
 
 std::string format(const char *format, ...) {
-    const races::Unwatched library;
     std::va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);

@@ -19,7 +19,7 @@ struct Thread;
 enum class Mistake {
     DEADLOCK, // no thread can go on
     HAZARD,   // an access that some legal order of events makes wrong
-    RACE,     // two accesses that nothing orders (only in ThreadSanitizer's build)
+    RACE,     // two accesses of threads that nothing orders
     LIFETIME, // a barrier or memory used before it is ready or after it is gone
     MISUSE,   // an argument or a call that the PTX manual forbids
     ADDRESS   // an access outside of what the kernel may touch

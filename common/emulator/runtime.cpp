@@ -5,12 +5,14 @@
 #include "emulator/copy.h"
 #include "emulator/global_memory.h"
 #include "emulator/machine.h"
+#include "emulator/strictness.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -118,22 +120,39 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
-
-cudaError_t cudaStreamCreate(cudaStream_t *stream) {
-    *stream = nullptr; // the default stream serves as any
+cudaError_t cudaDeviceSynchronize() {
+    emulator::order::host_waits_for_all();
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    return cudaStreamCreate(stream);
+cudaError_t cudaDeviceReset() { return cudaSuccess; }
+
+// What is launched on a stream runs at once; order.h knows what it is ordered after.
+struct CUstream_st {};
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    static std::deque<CUstream_st> streams;
+    *stream = &streams.emplace_back();
+    emulator::order::stream_created(*stream, flags == cudaStreamNonBlocking);
+    return cudaSuccess;
+}
+
+// A stream's address is never used again: works on it are told by it.
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    emulator::order::host_waits_for(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    emulator::order::wait_for_event(event, stream);
+    return cudaSuccess;
+}
 
 // ---------------------------------------------------------------------------- events
 
@@ -155,14 +174,18 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    emulator::order::record_event(event, stream);
     event->recorded = std::chrono::steady_clock::now();
     return cudaSuccess;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    emulator::order::host_waits_for_event(event);
+    return cudaSuccess;
+}
 
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
     using Milliseconds = std::chrono::duration<float, std::milli>;
@@ -187,14 +210,33 @@ cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
-    emulator::copy_bytes(to, from, bytes);
-    return cudaSuccess;
+// A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
+static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
+    using namespace emulator;
+    const auto access = [bytes](const void *memory, bool is_write) {
+        if (memory != nullptr && bytes > 0 && global_place(memory, bytes) == GlobalPlace::INSIDE)
+            access_global(memory, bytes, {is_write, Site{}});
+    };
+    order::begin_on(stream, false);
+    access(from, false);
+    access(to, true);
+    order::end_on(stream);
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-    return cudaMemcpy(to, from, bytes, kind);
+// The host waits, except that a copy from pageable memory may return before the last bytes have
+// reached the device: rungs must not count on that. (CUDA Runtime API: API Synchronization Behavior.)
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    if (kind != cudaMemcpyHostToDevice || emulator::translated_program)
+        emulator::order::host_waits_for(nullptr);
+    return error;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+    access_on(stream, to, from, bytes);
+    emulator::copy_bytes(to, from, bytes);
+    return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
@@ -214,20 +256,21 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind) {
+                         size_t width, size_t height, cudaMemcpyKind kind) {
     for (std::size_t row = 0; row < height; ++row)
-        emulator::copy_bytes(static_cast<char *>(to) + row * to_pitch,
-                             static_cast<const char *>(from) + row * from_pitch, width);
+        cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                   static_cast<const char *>(from) + row * from_pitch, width, kind);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
-    emulator::fill_bytes(memory, (unsigned char)value, bytes);
-    return cudaSuccess;
+    return cudaMemsetAsync(memory, value, bytes, nullptr); // the host does not wait
 }
 
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t) {
-    return cudaMemset(memory, value, bytes);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
+    access_on(stream, memory, nullptr, bytes);
+    emulator::fill_bytes(memory, (unsigned char)value, bytes);
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,

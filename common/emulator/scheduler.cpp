@@ -20,7 +20,6 @@ Cluster *current_cluster = nullptr;
 namespace {
 
 Fiber host;                                  // what runs when no thread does
-races::Context *scheduler_context = nullptr; // the same for the race detector
 Cta *swapped_in = nullptr;                   // whose static shared variables are in place
 int last_rank = 0;                           // of the CTA that ran last
 bool leave_cta = false;                      // a thread lets others go first
@@ -115,7 +114,6 @@ void tell_progress(const Cluster &cluster) {
     static Clock::time_point last = Clock::now();
     if (progress == nullptr || ++steps % 1024 != 0)
         return;
-    const races::Unwatched library;
     const Clock::time_point now = Clock::now();
     if (now - last < std::chrono::milliseconds(100))
         return;
@@ -141,13 +139,12 @@ Thread &next_thread(const Cluster &cluster) {
 
 // Switches to the next thread. The one that ran continues later from `from`, maybe at once.
 void switch_from(Fiber &from) {
-    races::enter(scheduler_context);
     current = nullptr;
     Thread &thread = next_thread(*current_cluster);
     bring_in(*thread.cta);
     threadIdx = thread.index;
     current = &thread;
-    races::enter(thread.context);
+    order::enter(*thread.context);
     if (&thread.fiber != &from)
         fiber_switch(from, thread.fiber);
 }
@@ -165,7 +162,6 @@ void step_back() {
 } // namespace
 
 void run_threads(Cluster &cluster) {
-    scheduler_context = races::running();
     time_outs_in_a_row = 0;
     last_rank = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
     while (cluster.unfinished > 0)
@@ -182,7 +178,6 @@ void leave() { switch_from(current->fiber); }
 // of a later cluster's thread, and differ from run to run.
 void leave_for_good() {
     Fiber &own = current->fiber;
-    races::enter(scheduler_context);
     current = nullptr;
     fiber_switch(own, host);
     std::abort(); // no thread that has exited is picked
@@ -208,10 +203,10 @@ void let_others_run() {
 }
 
 void peer_uses(Cta &cta, Site where) {
-    PeerUse &last = cta.peer_use;
-    const std::uint64_t phase = current->cluster_arrivals;
-    if (&cta != current->cta && (last.thread == nullptr || phase >= last.phase))
-        last = {current, phase, where};
+    if (cta.rank == order::running().who.cta)
+        return;
+    const order::Epoch epoch = order::epoch_now();
+    cta.peer_uses[epoch.agent] = {epoch, where};
 }
 
 void on_progress(void (*callback)(double grid_done, std::uint64_t multiply_adds)) {

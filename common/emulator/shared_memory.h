@@ -1,7 +1,4 @@
-// The shared memory of a CTA, in two views: that of its threads (the generic proxy) and that of TMA
-// and wgmma (the async proxy). What a thread writes reaches the async view only when that thread
-// executes fence.proxy.async; what TMA loads is in both. (PTX ISA: Memory Consistency Model,
-// Proxies; fence.proxy.async.)
+// The shared memory of a CTA. Who accessed it is in its cells (cells.h).
 //
 // Addresses: a 32-bit shared address is SHARED_BASE + offset. Offsets count first the program's
 // static __shared__ variables (the linker's section "shared_memory"), then the dynamic part,
@@ -15,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 // The program's static __shared__ variables; absent if it has none.
@@ -37,24 +33,9 @@ constexpr unsigned char UNINITIALISED = 0xff;
 // that they take in this launch: a variable gets its place when a thread first comes to it.
 extern std::size_t static_shared_capacity, static_shared_used;
 
-// The thread that last wrote 2 bytes by the generic proxy.
-struct Writer {
-    std::int16_t thread = -1; // number in the CTA; -1: none
-    std::uint16_t origin = 0; // which line or code wrote: a number of shared_memory.cpp's
-    bool unpublished = false; // no fence since
-};
-
-// A TMA load that has landed.
-struct Landing {
-    std::uint32_t offset;
-    std::uint32_t bytes;
-    const Thread *issuer;
-    Site site;
-};
-
 class SharedMemory {
 public:
-    // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED in both views.
+    // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED.
     void create(Cta &cta, std::size_t dynamic_bytes);
     void destroy();
 
@@ -91,33 +72,9 @@ public:
             return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
         return static_cast<std::uint32_t>(byte - __start_shared_memory);
     }
-    // The byte at an offset in the generic view, wherever the static part is now, and in the async
-    // view. Fails with Mistake::ADDRESS if [offset, offset + bytes) is not inside.
+    // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if [offset,
+    // offset + bytes) is not inside.
     unsigned char *generic(std::uint32_t offset, std::size_t bytes) const;
-    unsigned char *async(std::uint32_t offset, std::size_t bytes);
-
-    // The current thread wrote here by the generic proxy. Plain stores are found by the hooks of
-    // accesses.cpp; calls such as stmatrix report them here.
-    void wrote(const Thread &thread, std::uint32_t offset, std::size_t bytes, const Origin &origin);
-
-    // fence.proxy.async by `thread`: its own writes so far reach the async view.
-    void publish(const Thread &thread);
-
-    // An async-proxy read of these bytes (`reader` names it: "TMA store"): fails with HAZARD if a
-    // generic write to them has not been published, naming the thread that wrote, and where.
-    void check_published(std::uint32_t offset, std::size_t bytes, const char *reader, Site site);
-
-    // An async-proxy write: both views get the bytes. Fails with HAZARD if generic writes to them
-    // were never published: the two may land in either order.
-    void write_async(std::uint32_t offset, const void *from, std::size_t bytes, const char *writer,
-                     Site site);
-
-    // A TMA load, started by `issuer` at `site`, has written these bytes.
-    void landed(std::uint32_t offset, std::size_t bytes, const Thread &issuer, Site site);
-
-    // The last write of these bytes, as far as it is known: the newest of the last loads that
-    // landed there, else a thread's write. For reports; empty if unknown.
-    std::vector<Note> last_writer(std::uint32_t offset, std::size_t bytes) const;
 
     // Brings the static part into the program's variables, or takes it out again.
     void swap_in();
@@ -130,14 +87,6 @@ private:
             check_inside_parts(offset, bytes);
     }
     void check_inside_parts(std::uint32_t offset, std::size_t bytes) const;
-    void take_over(int thread, std::size_t unit, std::uint16_t origin);
-    void compact(int thread);
-    void publish_unit(std::size_t unit);
-    std::size_t first_unpublished(std::uint32_t offset, std::size_t bytes) const;
-    Note note_of(const Writer &writer, const char *did) const;
-    void fail_unpublished(std::size_t unit, const std::string &what, Site site) const;
-    void publish_bytes(std::uint32_t offset, std::size_t bytes);
-
     Cta *cta_ = nullptr;
     std::size_t static_bytes_ = 0; // rounded up to 1024
     std::size_t dynamic_bytes_ = 0;
@@ -148,11 +97,6 @@ private:
     unsigned char *dynamic_ = nullptr;
     bool swapped_in_ = false;
     std::vector<unsigned char> saved_static_;
-    std::vector<unsigned char> async_;
-    std::vector<Writer> writers_;                   // per unit of 2 bytes
-    std::vector<std::uint16_t> unpublished_;        // units with a writer, per 1024 bytes
-    std::vector<std::vector<std::uint32_t>> dirty_; // per thread: the units it may have to publish
-    std::deque<Landing> landings_;                  // the last ones, newest first
 };
 
 // The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
@@ -162,5 +106,7 @@ struct SharedPlace {
     std::uint32_t offset;
 };
 SharedPlace map_shared(const void *object, int rank, Site where);
+// The same without a use of it by the calling thread: an operation's will come.
+SharedPlace peer_at(const void *object, int rank, Site where);
 
 } // namespace emulator

@@ -4,11 +4,9 @@
 #include "emulator/copy.h"
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
-#include "emulator/launch_order.h"
 #include "emulator/machine.h"
 #include "emulator/mbarrier_table.h"
 #include "emulator/operations.h"
-#include "emulator/global_writes.h"
 #include "emulator/strictness.h"
 #include "emulator/tensor_box.h"
 
@@ -79,43 +77,32 @@ void check_alive(const Load &load) {
 void land(const Load &load) {
     check_alive(load);
     SharedMemory &shared = load.cta->shared;
-    races::write(shared.generic(load.tile, load.box.bytes()), load.box.bytes());
+    access_shared(*load.cta, load.tile, load.box.bytes(), {true, load.site});
+    peer_uses(*load.cta, load.site);
     unsigned char bytes[LONGEST_ROW];
     walk_rows(load.box, [&](const BoxRow &row) {
         fill_bytes(bytes, 0, load.box.row_bytes()); // what lies outside of the matrix
         if (row.inside > 0) {
-            races::read(row.global, row.inside);
+            access_global(row.global, row.inside, {false, load.site});
             copy_bytes(bytes + row.skipped, row.global, row.inside);
         }
         walk_pieces(load.box, load.tile, row.offset,
                     [&](std::uint32_t to, std::uint32_t from, std::uint32_t count) {
-                        shared.write_async(to, bytes + from, count, "TMA load", load.site);
+                        copy_bytes(shared.generic(to, count), bytes + from, count);
                     });
     });
-    shared.landed(load.tile, load.box.bytes(), *load.issuer, load.site);
     const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
     mbarrier_complete_bytes(barrier, int(load.box.bytes()));
 }
 
-// The CTA of the cluster, which learns by the mbarrier at this offset that the load has landed.
-Cta *peer_of(const void *tile, int rank, std::uint32_t barrier, Site where) {
-    const auto &ctas = current->cta->cluster->ctas;
-    const PeerUse before =
-        std::size_t(rank) < ctas.size() ? ctas[std::size_t(rank)]->peer_use : PeerUse{};
-    Cta *peer = map_shared(tile, rank, where).cta;
-    completes_on({peer, barrier}, before);
-    return peer;
-}
-
 // The CTAs of the mask, checked: they must be there to be written to.
-std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, std::uint32_t barrier,
-                                   Site where) {
+std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Site where) {
     Cta *own = current->cta;
     const std::uint32_t mask = cta_mask == 0 ? 1u << own->rank : cta_mask;
     std::vector<Cta *> destinations;
     for (int rank = 0; rank < 16; ++rank)
         if (mask >> rank & 1)
-            destinations.push_back(rank == own->rank ? own : peer_of(tile, rank, barrier, where));
+            destinations.push_back(rank == own->rank ? own : peer_at(tile, rank, where).cta);
     return destinations;
 }
 
@@ -133,7 +120,7 @@ void acquire_tensor_map(const void *map) {
 }
 
 void check_launch_before(const char *copy, Site where) {
-    if (!launch_order::is_after())
+    if (!order::is_after_launch_before())
         fail(Mistake::HAZARD,
              format(
                  "%s in a kernel that was launched early, by a thread that neither has waited for "
@@ -177,12 +164,8 @@ void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t 
     const Box box = checked_box(map, at, "TMA load", where);
     const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
     const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
-    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, barrier_offset, where);
+    const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
     count_load(box, destinations.size());
-    walk_rows(box, [&](const BoxRow &loaded) {
-        if (loaded.inside > 0)
-            scopes_read(*current, loaded.global, loaded.inside, where);
-    });
     for (Cta *cta : destinations) {
         // A peer's as well: the bytes may land at once.
         mbarrier_copy_issued(mbarrier_at(*cta, barrier_offset, where));
@@ -196,7 +179,8 @@ void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t 
                 .name = "TMA load",
                 .complete = [load] { land(load); },
                 .tile = to,
-                .barrier = barrier_offset});
+                .barrier = barrier_offset,
+                .bytes = box.bytes()});
     }
 }
 

@@ -31,9 +31,7 @@ inline void tma_load(void *tile, const void *map, int column, int row, std::uint
 }
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// tma_load, and HAZARD if the tile holds generic writes that were not published, if it is
-// overwritten before the store has read it, or if the thread has not waited for the writes of an
-// earlier store of its own to the same place.
+// tma_load, and what the store reads and writes is in the cells (cells.h).
 void tma_store(const void *map, const void *tile, const Coordinates &at, Site where);
 inline void tma_store(const void *map, const void *tile, int column, int row, Site where) {
     tma_store(map, tile, Coordinates{2, {column, row}}, where);

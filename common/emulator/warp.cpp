@@ -64,7 +64,7 @@ void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
     if (meeting.work != nullptr)
         meeting.work(meeting.argument);
     meeting.lanes = 0;
-    ++meeting.phase;
+    meeting.next();
     if ((meeting.mask | meeting.exited) == ~0u)
         accesses_warp_met(*thread.cta, thread.warp());
     meeting.waiting.wake_all();
@@ -94,7 +94,7 @@ void join(const Call &call, void *argument, Site where) {
         start(meeting, call);
     const std::uint64_t phase = meeting.phase;
     if (call.synchronises)
-        races::release(meeting.carrier(phase));
+        order::release(meeting.carrier(phase));
     meeting.argument[thread.lane()] = argument;
     meeting.lanes |= bit_of(thread.lane());
     complete_if_full(meeting, thread, where);
@@ -102,7 +102,7 @@ void join(const Call &call, void *argument, Site where) {
         meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
         [&meeting] { return describe(meeting); });
     if (call.synchronises)
-        races::acquire(meeting.carrier(phase));
+        order::acquire(meeting.carrier(phase));
     schedule_point();
 }
 

@@ -117,33 +117,9 @@ Wgmma &slot_of(Warpgroup &group, std::uint64_t number) {
     return group.slots[std::size_t(number - group.first)];
 }
 
-// Between the issue of a wgmma and its read no thread may write its operands.
-void check_unchanged(Cta &cta, const MatrixOperand &operand, std::uint64_t held, Site where) {
-    if (check_operand(cta, operand, where) == held)
-        return;
-    std::vector<Note> notes = {note_at(where, "the wgmma was called here")};
-    const std::size_t groups = operand.lines / 8;
-    for (Note &writer :
-         cta.shared.last_writer(operand.start - SHARED_BASE, (groups - 1) * operand.line_jump + 1))
-        notes.push_back(std::move(writer));
-    fail(Mistake::HAZARD,
-         format("%c of a wgmma was overwritten before the wgmma had read it: the write "
-                "comes too early, or a wgmma_wait is missing before it",
-                operand.name),
-         notes);
-}
-
-// An operand, which no thread has written since the issue.
-MatrixOperand unchanged_a(Cta &cta, const Wgmma &slot) {
-    const MatrixOperand a = a_of(cta, slot, slot.site);
-    check_unchanged(cta, a, slot.a_held, slot.site);
-    return a;
-}
-
-MatrixOperand unchanged_b(Cta &cta, const Wgmma &slot) {
-    const MatrixOperand b = b_of(cta, slot, slot.site);
-    check_unchanged(cta, b, slot.b_held, slot.site);
-    return b;
+const MatrixOperand &accessed(Cta &cta, const MatrixOperand &operand, const Wgmma &slot) {
+    access_operand(cta, operand, slot.site);
+    return operand;
 }
 
 void multiply_e4m3(Cta &cta, Wgmma &slot) {
@@ -151,8 +127,8 @@ void multiply_e4m3(Cta &cta, Wgmma &slot) {
     if (slot.a_in_registers)
         read_registers(slot, a);
     else
-        read_operand(cta, unchanged_a(cta, slot), a);
-    read_operand(cta, unchanged_b(cta, slot), b);
+        read_operand(cta, accessed(cta, a_of(cta, slot, slot.site), slot), a);
+    read_operand(cta, accessed(cta, b_of(cta, slot, slot.site), slot), b);
     multiply_fragments(slot.acc, slot.n, slot.accumulate, a, b);
 }
 
@@ -162,30 +138,24 @@ void multiply_16_bits(Cta &cta, Wgmma &slot) {
     if (slot.a_in_registers)
         read_registers(slot, a);
     else
-        read_operand(cta, unchanged_a(cta, slot), a, MMA_K, 1);
-    read_operand(cta, unchanged_b(cta, slot), b, 1, WGMMA_LARGEST_N);
+        read_operand(cta, accessed(cta, a_of(cta, slot, slot.site), slot), a, MMA_K, 1);
+    read_operand(cta, accessed(cta, b_of(cta, slot, slot.site), slot), b, 1, WGMMA_LARGEST_N);
     multiply_fragments(slot.acc, slot.n, slot.accumulate, a, b);
 }
 
 // Makes the wgmma happen; in an operation.
 void execute(Warpgroup &group) {
     Wgmma &slot = slot_of(group, group.executed);
-    races::acquire(slot.done.carrier()); // what its 128 threads did before
-    if (group.executed > 0)
-        races::acquire(group.last.carrier()); // wgmmas complete in their order
-    for (float *acc : slot.acc)
-        races::write(acc, sizeof(float) * std::size_t(slot.n) / 2);
+    order::acquire(slot.called); // what its 128 threads did before
     (slot.e4m3 ? multiply_e4m3 : multiply_16_bits)(*group.cta, slot);
     ++group.executed;
-    races::release(slot.done.carrier());
-    group.last = slot.done;
+    order::release_own(slot.done);
     group.waiting.wake_all();
 }
 
 void begin_slot(Wgmma &slot, const Thread &thread, const WgmmaArguments &arguments, Site where) {
     static_cast<WgmmaArguments &>(slot) = arguments;
     slot.site = where;
-    slot.done = races::Token::make();
     if (arguments.a_in_registers)
         slot.a_registers.resize(std::size_t(WARPGROUP_LANES) * 4);
     else
@@ -212,11 +182,10 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
     Wgmma &slot = slot_of(group, number);
     std::uint32_t tile = Operation::NOWHERE;
     if (!slot.a_in_registers) {
-        const MatrixOperand a = a_of(*group.cta, slot, where);
-        slot.a_held = check_operand(*group.cta, a, where);
-        tile = a.start - SHARED_BASE;
+        tile = a_of(*group.cta, slot, where).start - SHARED_BASE;
     }
-    slot.b_held = check_operand(*group.cta, b_of(*group.cta, slot, where), where);
+    if (group.agent == order::NO_AGENT)
+        group.agent = order::new_agent();
     ++counts.wgmmas;
     counts.multiply_adds +=
         std::uint64_t(WGMMA_M) * std::uint64_t(slot.n) * std::uint64_t(slot.e4m3 ? E4M3_K : MMA_K);
@@ -227,6 +196,7 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
             .name = "wgmma",
             .complete = [&group] { execute(group); },
             .ready = [&group, number] { return group.executed == number; },
+            .agent = group.agent,
             .tile = tile});
 }
 
@@ -277,7 +247,7 @@ void issue(float *acc, const WgmmaArguments &arguments, const std::uint32_t *a, 
     slot.acc[lane] = acc;
     if (a != nullptr)
         std::copy(a, a + 4, slot.a_registers.begin() + lane * 4);
-    races::release(slot.done.carrier());
+    order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
 }
@@ -324,7 +294,7 @@ void wgmma_wait(int pending, Site where) {
         group.waiting, [&group, complete] { return group.executed >= complete; }, where,
         [&group, pending] { return describe_wait(group, pending); });
     for (std::uint64_t number = state.waited; number < complete; ++number)
-        races::acquire(slot_of(group, number).done.carrier());
+        order::acquire(slot_of(group, number).done);
     state.groups.erase(state.groups.begin(), state.groups.begin() + long(last) + 1);
     retire(group, state, complete);
 }

@@ -112,26 +112,12 @@ static void print_conflicts(FILE *out, const emulation *emulation) {
     }
 }
 
-/* Since GCC 13 ThreadSanitizer has 255 numbers for threads. What one did before another got its
- * number looks as if it were ordered. */
-#if __GNUC__ >= 13
-#define MISSES "; of more than 255 threads GCC 13 and later miss some (take gcc-12 and g++-12)"
-#else
-#define MISSES ""
-#endif
-
 void emulation_print(FILE *out, const emulation *emulation) {
     print_launch(out, emulation);
     print_moved(out, "read", &emulation->counts, true);
     print_moved(out, "written", &emulation->counts, false);
     print_work(out, &emulation->counts);
-    if (emulation->detects_races) {
-        fputs("races      ThreadSanitizer found none; under it, plain loads and stores are not "
-              "counted" MISSES "\n",
-              out);
-    } else {
-        print_conflicts(out, emulation);
-    }
+    print_conflicts(out, emulation);
 }
 
 static void write_counts(json *json, const emulator_counts *c) {
@@ -182,7 +168,6 @@ static void write_site(json *json, const emulator_access_site *site) {
 
 void emulation_write_json(json *json, const emulation *emulation) {
     json_object_begin(json, "emulator");
-    json_bool(json, "detects_races", emulation->detects_races);
     json_string(json, "counted_policy", emulation->order);
     write_counts(json, &emulation->counts);
     json_array_begin(json, "shared_memory_accesses");

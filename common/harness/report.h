@@ -16,7 +16,6 @@
 /* What the emulator reports of one launch, instead of times. */
 typedef struct emulation {
     const char *order; /* the name of the policy of the launch */
-    bool detects_races;
     emulator_counts counts;
     size_t sites;               /* lines of source that read or write shared memory */
     emulator_access_site *site; /* [sites], those with the most extra wavefronts first */

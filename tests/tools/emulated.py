@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from pathlib import Path
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip  # noqa: F401
 
-FIXED_POLICIES = ("eager", "lazy", "newest-first", "late-reads", "late-loads")
+FIXED_POLICIES = ("eager", "lazy")
 KINDS = ("deadlock", "hazard", "race", "lifetime", "misuse", "address", "wrong")
 NOTHING = ""  # what a run finds that ends well
 NOT_BUILT = "not built"
@@ -23,7 +21,6 @@ LIMIT = 120  # seconds for one run
 
 REPORT = re.compile(rf"^\S+: ({'|'.join(KINDS)}): .*", re.MULTILINE)
 WRONG = re.compile(r"^.* differ.*|^.*not finite.*", re.MULTILINE)
-RACE = re.compile(r"^WARNING: ThreadSanitizer: .*", re.MULTILINE)
 
 # Rungs whose standalone files make builds for the tests.
 STANDALONE_TRIED = re.search(
@@ -281,25 +278,6 @@ def shapes(source: str, header: Path = SAMPLE) -> dict[str, Shape]:
 # ---------------------------------------------------------------- running
 
 
-def fixed_addresses() -> list[str]:
-    """ThreadSanitizers of before 2024 do not start where Linux draws many bits of an address."""
-    command = ["setarch", platform.machine(), "-R"]
-    works = shutil.which("setarch") and subprocess.run([*command, "true"], check=False)
-    return command if works and works.returncode == 0 else []
-
-
-FIXED_ADDRESSES = fixed_addresses()
-
-
-def has_race_detector() -> bool:
-    """Whether the compiler comes with ThreadSanitizer: the Makefile asks the same."""
-    command = ["g++", "-print-file-name=libtsan.so"]
-    return subprocess.run(command, capture_output=True, check=False).stdout.startswith(b"/")
-
-
-NO_RACE_DETECTOR = "this compiler has no ThreadSanitizer"
-
-
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended: a kind of report, NOTHING, or what else happened; its first line, and all
@@ -321,8 +299,6 @@ def outcome_of(result: subprocess.CompletedProcess) -> Outcome:
         return Outcome(f"signal {-result.returncode}")
     if found := REPORT.search(text):
         return Outcome(found.group(1), found.group(), text[found.start() :])
-    if found := RACE.search(text):
-        return Outcome("race", found.group())
     if result.returncode == 1 and (found := WRONG.search(text)):
         return Outcome("wrong", found.group(), found.group())
     return Outcome(f"exit status {result.returncode}", text.strip().partition("\n")[0])
@@ -343,7 +319,7 @@ def run(program: Path, words: Sequence[object], card: str = "") -> Outcome:
     among the words it is the run of `make step`."""
     if not program.exists():
         return Outcome(NOT_BUILT)
-    command = [*(FIXED_ADDRESSES if "races" in program.parts else []), program, *words]
+    command = [program, *words]
     how = {"capture_output": True, "text": True, "errors": "replace", "timeout": LIMIT}
     if card:
         how["env"] = {**os.environ, "EMULATOR_CAPABILITY": card}

@@ -57,7 +57,6 @@ class Bug:
     harmless: bool
     wrong: str = ""  # for a harmless one: why it is
     kinds: list[str] = field(default_factory=list)
-    must_race: bool = False
     some_seeds: bool = False  # are enough to find it
     not_by_default: str = ""  # why the default run does not find it
     edge: str = emulated.SEVERAL_TILES  # the shape that it runs at
@@ -67,7 +66,7 @@ class Bug:
 
 
 # The fields that a line of bugs.txt sets, by its first words.
-FLAGS = {"must race": "must_race", "by some seeds": "some_seeds"}
+FLAGS = {"by some seeds": "some_seeds"}
 TEXTS = {
     "wrong": "wrong",
     "because": "wrong",

@@ -1,7 +1,7 @@
 """What the emulator said of planted bugs: written by planted.py --reports, compared by every run.
 
 tests/planted/reports/<rung>.json holds, by the names of its bugs, what is `wrong`, the `change`, what
-each fixed policy and the race detector `found` (null: it did not run), and one `report` with the
+each fixed policy `found`, and one `report` with the
 `policy` under which it came. A report has the lines of source without their numbers, which change,
 and addresses of the host without their digits, which differ from run to run.
 """
@@ -23,7 +23,7 @@ PLACE = re.compile(r"^(\s*)(?:\S*/)?[\w.-]+\.cuh?:[0-9]+\s+", re.MULTILINE)
 HOST_ADDRESS = re.compile(r"0x[0-9a-f]{9,}")  # one in shared memory has at most 8 digits
 POLICY = "  under the policy"
 # The policies in the order of how many planted bugs they find: whose report is recorded.
-QUICKEST = ("lazy", "late-reads", "newest-first", "eager", "late-loads")
+QUICKEST = ("lazy", "eager")
 
 
 def shown(text: str) -> list[str]:
@@ -75,7 +75,7 @@ def difference(recorded: dict, pair: Pair, found: dict[str, str], texts: dict[st
     return ""
 
 
-def record_of(pair: Pair, found: dict[str, str | None], texts: dict[str, str]) -> dict:
+def record_of(pair: Pair, found: dict[str, str], texts: dict[str, str]) -> dict:
     """The report is the first that names a mistake, or else a wrong result."""
     telling = [policy for policy in QUICKEST if found[policy]]
     telling.sort(key=lambda policy: found[policy] == "wrong")

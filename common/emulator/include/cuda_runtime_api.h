@@ -81,7 +81,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 
 typedef struct CUstream_st *cudaStream_t;
 
-/* What they wait for has already happened; all streams are the default one. */
+/* What they wait for has already happened. Work on streams that nothing orders is unordered, though
+ * it runs at once. */
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceReset(void);
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
@@ -100,6 +101,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream EMULATOR_DEFAULT(nullptr));
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned int flags EMULATOR_DEFAULT(0));
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end);
 

@@ -1,13 +1,14 @@
-/* The operations on single elements. Nothing runs asynchronously here: the stream is not used. */
+/* The operations on single elements. Nothing runs asynchronously here. */
+#include "emulator/emulator.h"
 #include "harness/check.h"
 #include "harness/operands.h"
 
 void operands_fill(void *to, enum number format, size_t count, const recipe *recipe,
                    struct CUstream_st *stream) {
-    (void)stream;
     for (size_t i = 0; i < count; ++i) {
         operand_write(to, format, recipe, i);
     }
+    emulator_wrote(to, count * number_bytes(format), stream);
 }
 
 findings check_elements(const examination *examination, enum check_pass pass, size_t count,

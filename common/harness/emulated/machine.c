@@ -51,8 +51,7 @@ void device_open(const step *step, int index, device *device) {
     }
     info->power_limit_watts = NAN;
     info->memory_bytes_per_second = NAN;
-    snprintf(info->name, sizeof info->name, "CPU emulator%s",
-             emulator_detects_races() ? " under ThreadSanitizer" : "");
+    snprintf(info->name, sizeof info->name, "CPU emulator");
     emulator_report_prefix(step->name);
     cuda_check(cudaDeviceGetAttribute(&info->sms, cudaDevAttrMultiProcessorCount, index),
                "asking for the number of multiprocessors");

@@ -16,7 +16,6 @@ void machine_measure(workload *workload, const options *options, verification *v
     emulation.order = machine_choose_order(options, 0);
     workload_launch(workload, CONTENDER_STEP, 0);
     device_wait(workload->device, workload->step->name);
-    emulation.detects_races = emulator_detects_races();
     emulator_get_counts(&emulation.counts);
     emulation.sites = emulator_get_access_sites(NULL, 0);
     free(emulation.site); /* of an earlier run */
