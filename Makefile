@@ -242,7 +242,7 @@ choices: $(CHOICES)
 
 emulate:
 	$(if $(FILE)$(ARGS),,$(error which program? Say for example `make emulate FILE=kernel.cu`))
-	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
+	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulator.translate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
 
 energy: $(ENERGY)
 	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
@@ -294,7 +294,7 @@ sanitize: $(BUILD)/steps/$(RUNG)
 	done; exit $$status
 
 format: $(BUILD)/venv/tests.stamp
-	$(Q)find $(wildcard steps common bench emulate plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
+	$(Q)find $(wildcard steps common emulator bench plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
 	    -name '*.cuh' -o -name '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
 	$(Q)$(BUILD)/venv/bin/ruff format -q .
 	$(Q)$(BUILD)/venv/bin/ruff check --fix .
@@ -303,7 +303,7 @@ clean:
 	rm -rf $(BUILD)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
--include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulator emulated \
+-include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants the mistakes of tests/planted/bugs.txt in copies of the rungs: the emulator finds them all.
+"""Plants the mistakes of planted/bugs.txt in copies of the rungs: the emulator finds them all.
 
     planted.py [--table] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
@@ -10,8 +10,8 @@ that it must find it by itself.
 
 Without a WORD a bug that many rungs can have is planted in two of them; with --table in all.
 
---table writes what found what, to tests/planted/table.md and notes/planted-bugs.md. --reports writes
-what was said, of each rung to tests/planted/reports/; the notes show it, and a run without --reports
+--table writes what found what, to planted/table.md and notes/planted-bugs.md. --reports writes
+what was said, of each rung to planted/reports/; the notes show it, and a run without --reports
 compares. Everything runs for both: without them the runs of a copy end with the first policy that
 finds the bug. Prints one line per case; exits 1 if any failed.
 """
@@ -55,7 +55,7 @@ TILES = """#pragma once
 """
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
-WHOLE = ROOT / "tests" / "planted" / "table.md"
+WHOLE = ROOT / "planted" / "table.md"
 # Runs of a copy. The first is the run of a user, at several shapes; the others are at one.
 STEP, RACE = "make step", "race detector"
 MISSES = "GCC 13 and later miss some"  # what the race detector says of itself
@@ -92,7 +92,7 @@ def check_coverage(pairs: list[Pair]) -> None:
         calls = synchronising_calls(emulated.source_of(rung))
         touched = {line for pair in pairs if pair.rung == rung for line in pair.gone}
         bare = [f"line {n} ({', '.join(calls[n])})" for n in calls if n not in touched]
-        why = f"no bug in tests/planted/bugs.txt changes {'; '.join(bare)}" if bare else ""
+        why = f"no bug in planted/bugs.txt changes {'; '.join(bare)}" if bare else ""
         case(f"{rung}: each of its {len(calls)} synchronising lines has a planted bug", why)
 
 
@@ -294,11 +294,11 @@ PAGE = """# Planted bugs
 
 One synchronization mistake at a time is planted in copies of the rungs. The [emulator](emulator.md)
 has to report each. Written by `python3 tests/planted.py --table` from the list in
-[bugs.txt](../tests/planted/bugs.txt).
+[bugs.txt](../planted/bugs.txt).
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
 policies {policies}, under {seeds} random seeds, and
-under the race detector. [The whole table](../tests/planted/table.md) says what each mistake is, in
+under the race detector. [The whole table](../planted/table.md) says what each mistake is, in
 which rungs, how it is reported, and which runs noticed nothing.
 
 {summary}.

@@ -1,6 +1,7 @@
 // cuda_hgemm's mma kernels on the emulator: C = A * B^T in fp16.
 //
-//     python3 -m emulate -I CLONE/src -I CLONE/src/common emulate/mains/cuda_hgemm.cu -- KERNEL
+//     emulator/translate/run -I CLONE/src -I CLONE/src/common \
+//         emulator/examples/cuda_hgemm.cu -- KERNEL
 //
 // 1 naive, 2 base, 3 permuted, 4 async, 5 async_pg2s, 6 async_pg2s_ps2r, 7 to 9 stage 2 to 4.
 #include <random>

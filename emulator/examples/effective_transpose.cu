@@ -1,7 +1,7 @@
 // The transposes of effective_transpose on a small matrix; the programs' own have 32768 x 32768
 // elements. The square matrix is theirs: both maps have one stride.
 //
-//     python3 -m emulate -I CLONE emulate/mains/effective_transpose.cu -D NAIVE
+//     emulator/translate/run -I CLONE emulator/examples/effective_transpose.cu -D NAIVE
 //
 // NAIVE: transpose_naive.cu; SWIZZLE: transpose_swizzle.cu; BATCHED: transpose_swizzle_batched.cu.
 #define main their_main

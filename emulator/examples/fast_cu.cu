@@ -1,6 +1,6 @@
 // A kernel of fast.cu on the emulator: C, by columns, is A * B^T.
 //
-//     python3 -m emulate -I CLONE -D KERNEL=12 -D NDEBUG emulate/mains/fast_cu.cu -- M N K
+//     emulator/translate/run -I CLONE -D KERNEL=12 -D NDEBUG emulator/examples/fast_cu.cu -- M N K
 //
 // Kernels 6 to 10 take tiles in groups of 2048 x 2048.
 #include <cassert>

@@ -1,6 +1,6 @@
 // SGEMM_CUDA's kernels 1 to 12 on the emulator: 128 x 128 x 64, against a plain reference.
 //
-//     python3 -m emulate -I CLONE/src emulate/mains/sgemm_cuda.cu -- KERNEL
+//     emulator/translate/run -I CLONE/src emulator/examples/sgemm_cuda.cu -- KERNEL
 #include "runner.cu"
 
 #include "check.h"

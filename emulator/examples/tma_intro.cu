@@ -1,7 +1,7 @@
 // The add-one of tma_intro (intro.cu, or intro_swizzle.cu with -DSWIZZLED) on a small matrix: the
 // program's own has 8192 x 8192 elements.
 //
-//     python3 -m emulate -I CLONE emulate/mains/tma_intro.cu
+//     emulator/translate/run -I CLONE emulator/examples/tma_intro.cu
 #define main their_main
 #ifdef SWIZZLED
 #include "intro_swizzle.cu"

@@ -1,11 +1,11 @@
-#include "emulator/accesses.h"
+#include "accesses.h"
 
-#include "emulator/bank_conflicts.h"
-#include "emulator/counts.h"
-#include "emulator/global_memory.h"
-#include "emulator/global_writes.h"
-#include "emulator/launch_order.h"
-#include "emulator/machine.h"
+#include "bank_conflicts.h"
+#include "counts.h"
+#include "global_memory.h"
+#include "global_writes.h"
+#include "launch_order.h"
+#include "machine.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>

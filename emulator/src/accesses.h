@@ -6,7 +6,7 @@
 #pragma once
 
 #include "emulator/emulator.h"
-#include "emulator/bank_conflicts.h"
+#include "bank_conflicts.h"
 #include "emulator/report.h"
 
 #include <cstddef>

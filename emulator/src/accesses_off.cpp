@@ -1,5 +1,5 @@
 // Where ThreadSanitizer itself watches the kernel's accesses: nothing is counted.
-#include "emulator/accesses.h"
+#include "accesses.h"
 
 namespace emulator {
 

@@ -1,10 +1,10 @@
 // The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
 #pragma once
 
-#include "emulator/races.h"
+#include "races.h"
 #include "emulator/site.h"
 #include "emulator/tensor_core.h"
-#include "emulator/wait_queue.h"
+#include "wait_queue.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "emulator/bank_conflicts.h"
+#include "bank_conflicts.h"
 
-#include "emulator/accesses.h"
-#include "emulator/machine.h"
+#include "accesses.h"
+#include "machine.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,8 +1,8 @@
 #include "emulator/barriers.h"
 
-#include "emulator/accesses.h"
-#include "emulator/counts.h"
-#include "emulator/machine.h"
+#include "accesses.h"
+#include "counts.h"
+#include "machine.h"
 #include "emulator/warp.h"
 
 namespace emulator {

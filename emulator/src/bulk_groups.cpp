@@ -1,11 +1,11 @@
 // TMA stores, and the bulk groups in which a thread waits for them. A store happens in two steps:
 // it reads shared memory, and later it writes global memory.
-#include "emulator/copy.h"
-#include "emulator/counts.h"
-#include "emulator/machine.h"
-#include "emulator/operations.h"
-#include "emulator/global_writes.h"
-#include "emulator/tensor_box.h"
+#include "copy.h"
+#include "counts.h"
+#include "machine.h"
+#include "operations.h"
+#include "global_writes.h"
+#include "tensor_box.h"
 #include "emulator/tma.h"
 
 #include <algorithm>

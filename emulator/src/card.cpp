@@ -1,4 +1,4 @@
-#include "emulator/card.h"
+#include "card.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 #include "emulator/cp_async.h"
 
-#include "emulator/copy.h"
-#include "emulator/counts.h"
-#include "emulator/global_memory.h"
-#include "emulator/machine.h"
-#include "emulator/operations.h"
-#include "emulator/global_writes.h"
+#include "copy.h"
+#include "counts.h"
+#include "global_memory.h"
+#include "machine.h"
+#include "operations.h"
+#include "global_writes.h"
 
 namespace emulator {
 

@@ -1,10 +1,10 @@
 #include "emulator/cuda_barrier.h"
 
-#include "emulator/copy.h"
-#include "emulator/global_memory.h"
-#include "emulator/machine.h"
-#include "emulator/mbarrier_table.h"
-#include "emulator/operations.h"
+#include "copy.h"
+#include "global_memory.h"
+#include "machine.h"
+#include "mbarrier_table.h"
+#include "operations.h"
 
 namespace emulator {
 

@@ -1,6 +1,6 @@
-#include "emulator/machine.h"
+#include "machine.h"
 
-#include "emulator/operations.h"
+#include "operations.h"
 
 #include <map>
 #include <tuple>

@@ -1,11 +1,11 @@
 #include "emulator/emulator.h"
 
-#include "emulator/accesses.h"
-#include "emulator/counts.h"
-#include "emulator/machine.h"
-#include "emulator/global_writes.h"
-#include "emulator/policy.h"
-#include "emulator/races.h"
+#include "accesses.h"
+#include "counts.h"
+#include "machine.h"
+#include "global_writes.h"
+#include "policy.h"
+#include "races.h"
 #include "emulator/report.h"
 
 #include <algorithm>

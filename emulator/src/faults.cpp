@@ -1,7 +1,7 @@
-#include "emulator/accesses.h"
-#include "emulator/global_memory.h"
-#include "emulator/machine.h"
-#include "emulator/operations.h"
+#include "accesses.h"
+#include "global_memory.h"
+#include "machine.h"
+#include "operations.h"
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-#include "emulator/fiber.h"
+#include "fiber.h"
 
 #include <cerrno>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "emulator/global_memory.h"
+#include "global_memory.h"
 
 #include "emulator/report.h"
 

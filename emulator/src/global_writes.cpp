@@ -1,6 +1,6 @@
-#include "emulator/global_writes.h"
+#include "global_writes.h"
 
-#include "emulator/machine.h"
+#include "machine.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -2,9 +2,9 @@
 // and bulk stores (tma.h).
 #pragma once
 
-#include "emulator/races.h"
+#include "races.h"
 #include "emulator/site.h"
-#include "emulator/wait_queue.h"
+#include "wait_queue.h"
 
 #include <cstdint>
 #include <deque>

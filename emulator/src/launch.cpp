@@ -1,12 +1,12 @@
 // Launches: whether CUDA would start them, and starting them on the emulated machine; and what a
 // kernel calls of the runtime.
-#include "emulator/card.h"
-#include "emulator/global_memory.h"
-#include "emulator/launch_order.h"
-#include "emulator/machine.h"
+#include "card.h"
+#include "global_memory.h"
+#include "launch_order.h"
+#include "machine.h"
 #include "emulator/mbarrier.h"
 #include "emulator/runtime.h"
-#include "emulator/strictness.h"
+#include "strictness.h"
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
-#include "emulator/launch_order.h"
+#include "launch_order.h"
 
-#include "emulator/machine.h"
+#include "machine.h"
 
 #include <unordered_set>
 

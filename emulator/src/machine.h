@@ -7,15 +7,15 @@
 // that the policy completes at once or later: see operations.h.
 #pragma once
 
-#include "emulator/accumulators.h"
-#include "emulator/fiber.h"
-#include "emulator/groups.h"
-#include "emulator/bank_conflicts.h"
-#include "emulator/policy.h"
-#include "emulator/races.h"
+#include "accumulators.h"
+#include "fiber.h"
+#include "groups.h"
+#include "bank_conflicts.h"
+#include "policy.h"
+#include "races.h"
 #include "emulator/report.h"
-#include "emulator/shared_memory.h"
-#include "emulator/wait_queue.h"
+#include "shared_memory.h"
+#include "wait_queue.h"
 
 #include <vector_types.h>
 

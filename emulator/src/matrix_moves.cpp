@@ -1,8 +1,8 @@
 // ldmatrix and stmatrix: a warp moves up to four 8x8 matrices of 16-bit elements between shared
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
-#include "emulator/accesses.h"
-#include "emulator/copy.h"
-#include "emulator/machine.h"
+#include "accesses.h"
+#include "copy.h"
+#include "machine.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 

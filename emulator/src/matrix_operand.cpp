@@ -1,8 +1,8 @@
-#include "emulator/matrix_operand.h"
+#include "matrix_operand.h"
 
-#include "emulator/copy.h"
-#include "emulator/half.h"
-#include "emulator/machine.h"
+#include "copy.h"
+#include "formats/half.h"
+#include "machine.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 // An operand of wgmma in shared memory, as its descriptor describes it.
 #pragma once
 
-#include "emulator/e4m3.h"
+#include "formats/e4m3.h"
 #include "emulator/report.h"
-#include "emulator/tensor_box.h"
+#include "tensor_box.h"
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #include "emulator/mbarrier.h"
 
-#include "emulator/counts.h"
-#include "emulator/machine.h"
-#include "emulator/mbarrier_table.h"
+#include "counts.h"
+#include "machine.h"
+#include "mbarrier_table.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "emulator/mbarrier_table.h"
+#include "mbarrier_table.h"
 
 #include <cctype>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "emulator/mbarrier_table.h"
+#include "mbarrier_table.h"
 
-#include "emulator/strictness.h"
+#include "strictness.h"
 
 namespace emulator {
 

@@ -2,10 +2,10 @@
 // and the checks before any use of one.
 #pragma once
 
-#include "emulator/machine.h"
+#include "machine.h"
 #include "emulator/mbarrier.h"
-#include "emulator/races.h"
-#include "emulator/wait_queue.h"
+#include "races.h"
+#include "wait_queue.h"
 
 #include <cstdint>
 #include <map>

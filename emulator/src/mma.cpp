@@ -1,9 +1,9 @@
 // mma.sync.m16n8k16: the lanes of a warp pass their fragments, and the last one multiplies for all.
 // (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating point type.)
-#include "emulator/counts.h"
-#include "emulator/half.h"
-#include "emulator/machine.h"
-#include "emulator/multiply.h"
+#include "counts.h"
+#include "formats/half.h"
+#include "machine.h"
+#include "multiply.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 

@@ -1,6 +1,6 @@
-#include "emulator/multiply.h"
+#include "multiply.h"
 
-#include "emulator/half.h"
+#include "formats/half.h"
 
 #include <algorithm>
 #include <iterator>

@@ -2,7 +2,7 @@
 // are rounded to fp32 one after the other, in the order of k.
 #pragma once
 
-#include "emulator/e4m3.h"
+#include "formats/e4m3.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
-#include "emulator/operations.h"
+#include "operations.h"
 
-#include "emulator/launch_order.h"
-#include "emulator/machine.h"
+#include "launch_order.h"
+#include "machine.h"
 #include "emulator/steps.h"
 
 #include <deque>

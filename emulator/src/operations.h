@@ -1,8 +1,8 @@
 // Asynchronous operations: those that have been started and have not happened yet.
 #pragma once
 
-#include "emulator/policy.h"
-#include "emulator/races.h"
+#include "policy.h"
+#include "races.h"
 #include "emulator/report.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // From machine code to lines of source, by addr2line.
 #include "emulator/report.h"
 
-#include "emulator/races.h"
+#include "races.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -84,7 +84,7 @@ Place parse_place(const std::string &line) {
 }
 
 bool is_kernel_source(const Place &place) {
-    return place.line > 0 && place.file.find("common/") == std::string::npos &&
+    return place.line > 0 && !is_ours(place.file) &&
            place.file.compare(0, 12, "/usr/include") != 0 &&
            place.file.compare(0, 8, "/usr/lib") != 0;
 }
@@ -123,6 +123,13 @@ void ask(const std::string &program, const std::vector<std::uintptr_t> &pcs, std
 }
 
 } // namespace
+
+bool is_ours(const std::string &file) {
+    for (const char *folder : {"common/", "emulator/include/", "emulator/src/"})
+        if (file.find(folder) != std::string::npos)
+            return true;
+    return false;
+}
 
 std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs) {
     const races::Unwatched library;

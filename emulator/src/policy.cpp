@@ -1,4 +1,4 @@
-#include "emulator/policy.h"
+#include "policy.h"
 
 namespace emulator {
 

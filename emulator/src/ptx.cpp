@@ -1,12 +1,12 @@
 #include "emulator/ptx.h"
 
 #include "emulator/barriers.h"
-#include "emulator/copy.h"
-#include "emulator/machine.h"
+#include "copy.h"
+#include "machine.h"
 #include "emulator/mbarrier.h"
-#include "emulator/mbarrier_table.h"
+#include "mbarrier_table.h"
 #include "emulator/steps.h"
-#include "emulator/tensor_box.h"
+#include "tensor_box.h"
 #include "emulator/warp.h"
 
 #include <cuda.h>

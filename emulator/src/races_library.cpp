@@ -3,7 +3,7 @@
 // without an order between them that ThreadSanitizer knows: so the program has its own versions
 // of those functions. Nothing is lost of a kernel's accesses, each of which the compiler
 // announces.
-#include "emulator/copy.h"
+#include "copy.h"
 
 #include <cstdint>
 #include <cstdlib>

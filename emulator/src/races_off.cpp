@@ -1,7 +1,7 @@
 // Without a race detector.
-#include "emulator/races.h"
+#include "races.h"
 
-#include "emulator/launch_order.h"
+#include "launch_order.h"
 
 namespace emulator::races {
 

@@ -1,11 +1,11 @@
 // Tells ThreadSanitizer what the emulator knows: each thread and each operation is one of its
 // fibers, and what one releases another acquires. Reports two accesses without order between them
 // in the emulator's own words.
-#include "emulator/races.h"
+#include "races.h"
 
-#include "emulator/global_memory.h"
-#include "emulator/launch_order.h"
-#include "emulator/machine.h"
+#include "global_memory.h"
+#include "launch_order.h"
+#include "machine.h"
 #include "emulator/report.h"
 
 #include <cstdlib>
@@ -287,7 +287,7 @@ Place place_in(void *const *trace) {
         return {site.file_name(), static_cast<int>(site.line())};
     }
     for (const Place &place : places_of(pcs))
-        if (place.line > 0 && place.file.find("common/") == std::string::npos)
+        if (place.line > 0 && !is_ours(place.file))
             return place;
     return {};
 }

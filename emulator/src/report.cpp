@@ -1,8 +1,8 @@
 #include "emulator/report.h"
 
-#include "emulator/machine.h"
-#include "emulator/policy.h"
-#include "emulator/strictness.h"
+#include "machine.h"
+#include "policy.h"
+#include "strictness.h"
 
 #include <cctype>
 #include <cstdarg>

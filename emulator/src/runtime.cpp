@@ -1,10 +1,10 @@
 // The runtime's functions that have to do with the device and its memory; launch.cpp has the
 // others.
 #include "emulator/runtime.h"
-#include "emulator/card.h"
-#include "emulator/copy.h"
-#include "emulator/global_memory.h"
-#include "emulator/machine.h"
+#include "card.h"
+#include "copy.h"
+#include "global_memory.h"
+#include "machine.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>

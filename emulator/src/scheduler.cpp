@@ -1,8 +1,8 @@
-#include "emulator/machine.h"
+#include "machine.h"
 
-#include "emulator/counts.h"
-#include "emulator/operations.h"
-#include "emulator/policy.h"
+#include "counts.h"
+#include "operations.h"
+#include "policy.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-#include "emulator/shared_memory.h"
+#include "shared_memory.h"
 
-#include "emulator/copy.h"
-#include "emulator/machine.h"
-#include "emulator/strictness.h"
+#include "copy.h"
+#include "machine.h"
+#include "strictness.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "emulator/steps.h"
 
 #include "emulator/emulator.h"
-#include "emulator/machine.h"
-#include "emulator/operations.h"
+#include "machine.h"
+#include "operations.h"
 
 namespace emulator {
 

@@ -1,7 +1,7 @@
-#include "emulator/tensor_box.h"
+#include "tensor_box.h"
 
-#include "emulator/copy.h"
-#include "emulator/shared_memory.h"
+#include "copy.h"
+#include "shared_memory.h"
 
 #include <cuda.h>
 

@@ -1,16 +1,16 @@
 // TMA loads, and what loads and stores check alike.
 #include "emulator/tma.h"
 
-#include "emulator/copy.h"
-#include "emulator/counts.h"
-#include "emulator/global_memory.h"
-#include "emulator/launch_order.h"
-#include "emulator/machine.h"
-#include "emulator/mbarrier_table.h"
-#include "emulator/operations.h"
-#include "emulator/global_writes.h"
-#include "emulator/strictness.h"
-#include "emulator/tensor_box.h"
+#include "copy.h"
+#include "counts.h"
+#include "global_memory.h"
+#include "launch_order.h"
+#include "machine.h"
+#include "mbarrier_table.h"
+#include "operations.h"
+#include "global_writes.h"
+#include "strictness.h"
+#include "tensor_box.h"
 
 namespace emulator {
 

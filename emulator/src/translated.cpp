@@ -1,8 +1,8 @@
 #include "emulator/translated_runtime.h"
 
-#include "emulator/machine.h"
-#include "emulator/policy.h"
-#include "emulator/strictness.h"
+#include "machine.h"
+#include "policy.h"
+#include "strictness.h"
 
 #include <cstdio>
 #include <cstdlib>

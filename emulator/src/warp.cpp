@@ -1,7 +1,7 @@
 #include "emulator/warp.h"
 
-#include "emulator/accesses.h"
-#include "emulator/machine.h"
+#include "accesses.h"
+#include "machine.h"
 
 #include <cstring>
 

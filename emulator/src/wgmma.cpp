@@ -1,12 +1,12 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
-#include "emulator/copy.h"
-#include "emulator/counts.h"
-#include "emulator/half.h"
-#include "emulator/machine.h"
-#include "emulator/matrix_operand.h"
-#include "emulator/multiply.h"
-#include "emulator/operations.h"
+#include "copy.h"
+#include "counts.h"
+#include "formats/half.h"
+#include "machine.h"
+#include "matrix_operand.h"
+#include "multiply.h"
+#include "operations.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 

@@ -2,7 +2,7 @@
 // the emulator do, in the forms that they do it in.
 #include "launches.h"
 
-#include "emulator/e4m3.h"
+#include "formats/e4m3.h"
 
 #include <cuda.h>
 #include <cuda_fp8.h>

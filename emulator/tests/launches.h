@@ -1,4 +1,4 @@
-// What the programs of tests/test_emulate_ptx.py are made of.
+// What the programs of test_emulate_ptx.py are made of.
 #pragma once
 
 #include "device/launch.cuh"

@@ -3,7 +3,7 @@
 #include "units.h"
 
 #include "emulator/emulator.h"
-#include "emulator/operations.h"
+#include "operations.h"
 #include "emulator/warp.h"
 
 #include <set>
@@ -342,7 +342,7 @@ const std::vector<MistakeCase> MISTAKES = {
      [] { warp_sync(1, here()); }},
     {"a deadlock names who waits where", "deadlock", "nothing is in flight", 2, 64, block_some,
      "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64 threads have arrived\n    "
-     "tests/emulator/test_core.cpp:"},
+     "emulator/tests/test_core.cpp:"},
     {"a deadlock names CTAs that exited", "deadlock", "nothing is in flight", 2, 64, block_some,
      "CTA 1 has exited"},
     {"a CTA must not exit before a peer's use behind the arrival", "lifetime",

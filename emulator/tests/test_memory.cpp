@@ -3,7 +3,7 @@
 #include "units.h"
 
 #include "emulator/cp_async.h"
-#include "emulator/mbarrier_table.h"
+#include "mbarrier_table.h"
 
 #include <csignal>
 #include <cuda_runtime.h>

@@ -4,9 +4,9 @@
 #include "units.h"
 
 #include "emulator/cp_async.h"
-#include "emulator/half.h"
+#include "formats/half.h"
 #include "emulator/runtime.h"
-#include "emulator/strictness.h"
+#include "strictness.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 

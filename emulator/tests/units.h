@@ -2,15 +2,15 @@
 // expected to end the program, in a process of their own.
 #pragma once
 
-#include "../unit/test.h"
-#include "emulator/accesses.h"
+#include "test.h"
+#include "accesses.h"
 #include "emulator/barriers.h"
-#include "emulator/copy.h"
-#include "emulator/counts.h"
-#include "emulator/global_memory.h"
-#include "emulator/machine.h"
+#include "copy.h"
+#include "counts.h"
+#include "global_memory.h"
+#include "machine.h"
 #include "emulator/mbarrier.h"
-#include "emulator/policy.h"
+#include "policy.h"
 
 #include <algorithm>
 #include <cstdio>

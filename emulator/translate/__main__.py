@@ -1,6 +1,6 @@
 """Runs a CUDA program on the emulator, under every policy, and reports what it finds.
 
-    python3 -m emulate [options] kernel.cu [-- arguments of the program]
+    python3 -m emulator.translate [options] kernel.cu [-- arguments of the program]
 
 Exit status: 0 all runs ended well, 1 something was found, 2 it could not be built.
 """
@@ -19,7 +19,8 @@ from pathlib import Path
 
 from . import cuda, ptx
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
+TOOLKIT = ROOT / "emulator/include/toolkit"
 BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
 POLICIES = ["eager", "lazy", "newest-first", "late-reads", "late-loads"]
 RACES = "races"
@@ -114,9 +115,7 @@ class Program:
             header = header_of(path, mark, name, self.folders)
             if header:
                 self.collect(header)
-            elif (
-                CUDA_HEADER.match(name) and not (ROOT / "common/emulator/include" / name).is_file()
-            ):
+            elif CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
                 line = text.count("\n", 0, found.start()) + 1
                 what = f"the emulator has no header {name}"
                 self.problems.append((shown(path), line, what))
@@ -161,7 +160,8 @@ class Program:
 def parts() -> dict[str, str]:
     """Builds the emulator; how a kernel is compiled and linked, by make's names."""
     made = subprocess.run(
-        ["make", "-s", "-C", str(ROOT), f"BUILD={os.path.relpath(BUILD, ROOT)}", "emulate-parts"],
+        ["make", "-s", "-C", str(ROOT), "-f", "emulator/Makefile", "emulate-parts"]
+        + [f"BUILD={os.path.relpath(BUILD, ROOT)}"],
         stdout=subprocess.PIPE,
         text=True,
         check=False,
@@ -182,8 +182,9 @@ def state_of(source: Path, command: list[str]) -> str:
     digest = hashlib.sha256("\0".join(command).encode())
     for path in sorted(source.parent.glob("[0-9]*-*")):
         digest.update(path.read_bytes())
-    for path in sorted((ROOT / "common").rglob("*")):
-        digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
+    for folder in ("common", "emulator/include", "emulator/src"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
     return digest.hexdigest()
 
 

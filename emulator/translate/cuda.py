@@ -1,4 +1,4 @@
-"""CUDA C++ that g++ lacks, rewritten for the emulator (common/emulator/translated.h): launches,
+"""CUDA C++ that g++ lacks, rewritten for the emulator (emulator/translated.h): launches,
 __shared__ variables, __cluster_dims__. Line numbers stay as they are.
 """
 

@@ -1,7 +1,7 @@
 """Drops the barriers, fences and waits of other projects' kernels, one at a time, and counts which of
 them the emulator finds.
 
-    python3 -m emulate.drop --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
+    python3 -m emulator.translate.drop --clones FOLDER [--page FILE] [WORD...]   WORD: only kernels with WORD
 
 FOLDER has the clones, each under its project's name. They are copied to build/emulate/drop/. --page
 writes the table into a page that has one with the same head.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from .__main__ import BUILD, POLICIES, RACES, REPORT, ROOT, essence
 from .cuda import Source, without_comments
 
-MAINS = ROOT / "emulate/mains"
+MAINS = ROOT / "emulator/examples"
 COPIES = BUILD / "emulate/drop"
 RANDOM = 8  # seeds
 
@@ -127,7 +127,13 @@ def drops_of(kernel: Kernel, text: str) -> list[Drop]:
 def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]:
     """The runs that went wrong, no more than one of them for `first`, and what reports there were."""
     *options, main = kernel.arguments.format(clone=clone).split()
-    command = [sys.executable, "-m", "emulate", "--quiet", *(["--first"] if first else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "emulator.translate",
+        "--quiet",
+        *(["--first"] if first else []),
+    ]
     command += ["--policies", ",".join([*POLICIES, "random", RACES]), "--seeds", str(RANDOM)]
     command += [*options, str(MAINS / main), "--", *kernel.program.split()]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
@@ -171,7 +177,7 @@ def measure(kernel: Kernel, clones: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="emulate.drop", description=__doc__)
+    parser = argparse.ArgumentParser(prog="emulator.translate.drop", description=__doc__)
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--page", type=Path)
     parser.add_argument("words", nargs="*")

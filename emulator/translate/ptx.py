@@ -1,4 +1,4 @@
-"""Inline PTX as C++ for the emulator: every asm statement becomes calls of common/emulator/ptx.h.
+"""Inline PTX as C++ for the emulator: every asm statement becomes calls of emulator/ptx.h.
 
     translate(text, name) -> str    the file's text for g++, line by line
     Unknown                         names everything that is not understood, with file and line

@@ -25,7 +25,7 @@ namespace {
 // Six tiles, two over D's edge; more k-tiles than stages.
 constexpr int SIZE = 512, TILES_M = 2, TILES = 6;
 constexpr int BM = 256, BN = 200, BK = 64, STAGES = 3, MMA_M = 64, MMA_K = 16;
-const char SIZE_WORD[] = "512", JSON[] = "build/tests/emulator/energy-part.json";
+const char SIZE_WORD[] = "512", JSON[] = "build/tests/energy/energy-part.json";
 
 // What each part's words say that it does: written down here once more, so that a kernel and its
 // own counts cannot be wrong together.

@@ -1,4 +1,4 @@
-// What emulate/ makes of inline PTX: the manual's instructions with the operands that they have
+// What translate/ makes of inline PTX: the manual's instructions with the operands that they have
 // there, integers for addresses. Device code that was not written for the emulator includes it
 // first. (PTX ISA: Instruction Set.)
 //
@@ -7,7 +7,7 @@
 #pragma once
 
 #include "emulator/cp_async.h"
-#include "emulator/half.h"
+#include "formats/half.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 

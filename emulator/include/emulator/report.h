@@ -56,8 +56,11 @@ struct Place {
     int line = 0;
 };
 
-// Where machine code came from: of the inlined calls at pc the innermost one that is not part of
-// common/. It asks addr2line, which comes with the compiler; without it the line is 0.
+// Whether a file is the emulator's or of common/: no kernel's.
+bool is_ours(const std::string &file);
+
+// Where machine code came from: of the inlined calls at pc the innermost one that is not ours. It
+// asks addr2line, which comes with the compiler; without it the line is 0.
 std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs);
 
 // The text of a line of source without its indentation, or "" if the file cannot be read.

@@ -1,4 +1,4 @@
-// Programs that were not written for the emulator: what emulate/ makes of their CUDA C++. It is
+// Programs that were not written for the emulator: what translate/ makes of their CUDA C++. It is
 // included before the program's first line.
 //
 // - kernel<<<grid, block, smem, stream>>>(arguments) becomes

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "emulator/half.h"
+#include "formats/half.h"
 
 // Arithmetic is that of fp32, rounded to bf16 after each operation.
 struct __nv_bfloat16 {

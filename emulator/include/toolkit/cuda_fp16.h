@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "emulator/half.h"
+#include "formats/half.h"
 
 struct __half {
     unsigned short bits;

@@ -5,7 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "emulator/half.h"
+#include "formats/half.h"
 
 using __nv_fp8_storage_t = unsigned char;
 enum __nv_saturation_t { __NV_SATFINITE = 1 };
