@@ -31,8 +31,8 @@ endef
 # $(call host,MORE FLAGS) compiles $< to $@: parts of the emulator.
 host = $(call run,c++ $<,$(CXX) $(EMULATOR_FLAGS) $(1) $(ALL_DEPS) -c $< -o $@)
 # $(call keep,FILE,TEXT) writes the file only if its text has changed, so that what depends on it is
-# rebuilt only then.
-keep = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
+# rebuilt only then. At some lengths make 4.3 reads a file's last newline as well: hence strip.
+keep = $(if $(call differ,$(strip $(file <$(1))),$(strip $(2))),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
 differ = $(if $(subst x$(1),,x$(2))$(subst x$(2),,x$(1)),differ)
 keep_emulator_flags = $(call keep,$(BUILD)/emulator/flags,$(CXX) $(EMULATOR_FLAGS) $(KERNEL_FLAGS))
 
