@@ -309,7 +309,7 @@ What looks wrong and is right isn't a bug: its runs must stay quiet.
 """
 TABLE = """# What found which planted bug
 
-[Planted bugs](../../notes/planted-bugs.md) says how they run. A row is one mistake in each of the
+[Planted bugs](../notes/planted-bugs.md) says how they run. A row is one mistake in each of the
 rungs named. "Missed by" lists the runs that noticed nothing; 1/4 is one run of four (rungs, seeds).
 Rows without reports aren't bugs. Written by `python3 tests/planted.py --table`.
 
