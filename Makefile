@@ -70,11 +70,10 @@ PTX := $(RUNGS:%=$(BUILD)/ptx/%.ptx)
 EMULATED_PROGRAMS := $(RUNGS:%=$(BUILD)/emulated/%)
 TRACED_PROGRAMS := $(RUNGS:%=$(BUILD)/trace/steps/%)
 EMULATED_TRACED_PROGRAMS := $(RUNGS:%=$(BUILD)/trace/emulated/%)
-RACE_PROGRAMS := $(RUNGS:%=$(BUILD)/races/%)
 VARIANTS := $(patsubst bench/variants/%.patch,$(BUILD)/variants/steps/%,$(wildcard bench/variants/*.patch))
 
 # The word after one of these verbs is the rung, unless N= names it: `make step 7`.
-VERBS_ON_A_RUNG := step races trace diff standalone sass resources sanitize exercise try hint solution
+VERBS_ON_A_RUNG := step trace diff standalone sass resources sanitize exercise try hint solution
 VERBS := help $(VERBS_ON_A_RUNG) diffstat list ladder energy record compare emulate emulated \
     variants rivals plots notes book test format clean new
 VERB := $(firstword $(filter $(VERBS_ON_A_RUNG),$(MAKECMDGOALS)))
@@ -109,7 +108,7 @@ LADDER = $(PYTHON) -m bench.$(if $(EMULATED),emulated_)ladder $(call option,trac
 # Missing tools are reported before anything is built.
 LISTED := $(findstring --list,$(ARGS))
 ON_GPU := sanitize $(if $(LISTED),,energy record) $(if $(EMULATED),,step trace ladder)
-ON_EMULATOR := races emulate emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
+ON_EMULATOR := emulate emulated test $(if $(RESULTS),,plots) $(if $(EMULATED),step trace ladder)
 IN_PYTHON := trace standalone diffstat ladder energy record compare emulate plots notes book test format
 requested = $(filter $(1),$(MAKECMDGOALS))
 CUOBJDUMP := $(if $(call requested,sass),$(call need,cuobjdump))
@@ -138,7 +137,6 @@ help:
 	@printf '%s\n' \
 	  'make step N=7        build rung 7, check it and time it (ARGS="--size 4096" for more);' \
 	  '                     without a GPU, or with EMULATE=1: check it on the emulator' \
-	  'make races N=7       run rung 7 on the emulator under ThreadSanitizer' \
 	  'make trace N=7       record what the warps of one CTA do, and when: for Perfetto or' \
 	  '                     chrome://tracing, and as a picture (ARGS="--cta 5 --k 512" for more)' \
 	  'make diff N=7        show what rung 7 changes from the rung that it grows from' \
@@ -179,11 +177,6 @@ step:
 	$(call build,$(EMULATOR) $(BUILD)/emulated/$(RUNG))
 	@$(BUILD)/emulated/$(RUNG) $(ARGS)
 endif
-
-races:
-	$(if $(NOT_BEGUN),$(error there is no such file yet: make exercise N=$(RUNG) E=$(E) writes it))
-	$(call build,$(RACED))
-	@$(NO_RANDOM_ADDRESSES) $(RACED) $(ARGS)
 
 # Tracing needs a program of its own; the script that runs it needs only Python.
 TRACED := $(BUILD)/trace/$(if $(EMULATED),emulated,steps)/$(RUNG)
@@ -242,7 +235,7 @@ choices: $(CHOICES)
 
 emulate:
 	$(if $(FILE)$(ARGS),,$(error which program? Say for example `make emulate FILE=kernel.cu`))
-	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
+	@EMULATE_BUILD=$(abspath $(BUILD)) $(PYTHON) -m emulator.translate $(if $(FILE),$(call quoted,$(FILE))) $(ARGS)
 
 energy: $(ENERGY)
 	@$(PYTHON) -m bench.energy.measure --program $< $(ARGS)
@@ -294,7 +287,7 @@ sanitize: $(BUILD)/steps/$(RUNG)
 	done; exit $$status
 
 format: $(BUILD)/venv/tests.stamp
-	$(Q)find $(wildcard steps common bench emulate plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
+	$(Q)find $(wildcard steps common emulator bench plots standalone tests) -name '*.[ch]' -o -name '*.cu' -o \
 	    -name '*.cuh' -o -name '*.cpp' | xargs $(BUILD)/venv/bin/clang-format -i
 	$(Q)$(BUILD)/venv/bin/ruff format -q .
 	$(Q)$(BUILD)/venv/bin/ruff check --fix .
@@ -303,7 +296,7 @@ clean:
 	rm -rf $(BUILD)
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
--include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulator emulated \
+-include $(wildcard $(foreach d,steps ptx energy kernels standalone standalone/emulated emulated \
     emulated/planted emulated/exercises emulated/exercises/watch exercises probes rivals/steps trace/* tests/* \
     $(foreach h,harness harness-asan emulated/harness emulated/harness-asan,$h $h/* $h/*/*), \
     $(BUILD)/$d/*.d))

@@ -125,8 +125,8 @@ def shared_storage(rung, names):
     probed = [name for name in names if types[name]]
     if not probed:
         return types
-    flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/emulator -Icommon -I."
-    include = ("-isystem", "common/emulator/include")
+    flags = "-x c++ -std=c++20 -w -O1 -S -o - -Icommon/device/emulated -Icommon -I."
+    include = ("-Iemulator/include", "-isystem", "emulator/include/toolkit")
     sizes = ", ".join(f"sizeof({types[name]})" for name in probed)
     probe = PROBE.format(rung=rung.relative_to(recorded.ROOT), sizes=sizes)
     said = PROBED.search(output_of("g++", *flags.split(), *include, "-", text=probe))

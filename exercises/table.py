@@ -21,7 +21,7 @@ class Also:
 
 @dataclass(frozen=True)
 class Find:
-    """A rung with one of the planted bugs of tests/planted/bugs.txt in it."""
+    """A rung with one of the planted bugs of planted/bugs.txt in it."""
 
     level: str  # easy, medium or hard
     bug: str

@@ -4,14 +4,13 @@ EXERCISES := $(patsubst $(BUILD)/exercises/%.cu,%,$(wildcard $(BUILD)/exercises/
 UNFINISHED := -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function -Wno-unused-but-set-parameter \
     -Wno-unused-but-set-variable
 EXERCISED := $(EXERCISES:%=$(BUILD)/emulated/exercises/%)
-EXERCISED_RACES := $(EXERCISES:%=$(BUILD)/races/exercises/%)
 $(EXERCISED:%=%.o): $(BUILD)/emulated/exercises/%.o: $(BUILD)/exercises/%.cu
 $(EXERCISED:%=%.o): KERNEL_FLAGS += $(UNFINISHED) -include exercises/watch.h
 $(EXERCISED): %: %.o
 WATCH := $(BUILD)/emulated/exercises/watch/watch.o
 $(WATCH): exercises/watch.cpp $(BUILD)/emulated-flags
 	$(call host)
-$(EXERCISED) $(EXERCISED_RACES): $(WATCH)
+$(EXERCISED): $(WATCH)
 $(EXERCISES:%=$(BUILD)/exercises/%.o): $(BUILD)/exercises/%.o: $(BUILD)/exercises/%.cu $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(call arch_of,$*) $(NVCCFLAGS) $(PTXAS) -c $< -o $@ $(DEPS) -MT $@)
 $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
@@ -19,11 +18,10 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
 # With E=, the reader's solution of an exercise.
-RACED = $(BUILD)/races/$(if $(E),exercises/$(RUNG)-$(E),$(RUNG))
 NOT_BEGUN = $(if $(E),$(filter-out $(EXERCISES),$(RUNG)-$(E)))
 # make exercise, try, hint, solution: N= and E= choose the exercise.
 ask_exercise = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
-TRIED = $(if $(EMULATED),,--gpu) $(if $(LIBTSAN),--races=$(call quoted,$(NO_RANDOM_ADDRESSES)))
+TRIED = $(if $(EMULATED),,--gpu)
 exercise hint:
 	@$(call ask_exercise,$@)
 solution:

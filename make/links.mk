@@ -1,10 +1,10 @@
 # How sources for the emulator become objects, and objects become libraries and programs.
-$(HARNESS) $(EMULATOR) $(EMULATED_HARNESS):
+$(HARNESS) $(EMULATED_HARNESS):
 	$(Q)rm -f $@; ar rcs $@ $^
 $(PROGRAMS) $(VARIANTS) $(RIVALS) $(TRACED_PROGRAMS) $(ENERGY) $(FIT): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $(filter %.o,$^) $(HARNESS) $(LDLIBS))
 KERNELS := $(EMULATED_PROGRAMS) $(EMULATED_TRACED_PROGRAMS) $(OTHER_PROBES) $(STANDALONE_EMULATED) \
-    $(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
+    $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%) $(EXERCISED)
 # What the emulator runs. An object's source is the first of its prerequisites.
 SOURCE = $(firstword $(filter %.cpp %.cu,$^))
 $(KERNELS:%=%.o) $(BUILD)/probes/bank_conflicts.o $(ENERGY_TEST)-kernels.o: $(BUILD)/emulated-flags

@@ -4,13 +4,11 @@
 # commit gets +dirty if a program's sources differ from it.
 ifneq ($(filter-out help list diff diffstat standalone compare notes book clean,$(or $(firstword $(MAKECMDGOALS)),help)),)
   HEAD := $(if $(wildcard .git),$(shell git rev-parse --verify --short HEAD 2>/dev/null))
-  DIRTY := $(if $(HEAD),$(shell git status --porcelain -- steps common bench/variants bench/energy \
+  DIRTY := $(if $(HEAD),$(shell git status --porcelain -- steps common emulator bench/variants bench/energy \
       bench/rivals Makefile make 2>/dev/null))
   COMMIT := $(or $(HEAD),unknown)$(if $(DIRTY),+dirty)
   $(call plain,COMMIT)
-  # $(call keep,FILE,TEXT)
-  keep = $(if $(call differ,$(file <$(1)),$(2)),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
-  differ = $(if $(subst x$(1),,x$(2))$(subst x$(2),,x$(1)),differ)
+  $(keep_emulator_flags)
   $(call keep,$(BUILD)/commit.c,const char gemm_ladder_commit[] = "$(COMMIT)";)
   $(call keep,$(BUILD)/flags,$(CC) $(CXX) $(NVCC) $(CFLAGS) $(HOPPER) $(AMPERE) $(NVCCFLAGS) $(PTXAS) \
       $(READABLE) $(SANITIZE) $(LDLIBS))
@@ -66,7 +64,7 @@ $(TRACED_PROGRAMS:%=%.o): $(BUILD)/trace/steps/%.o: $$(call source_of,$$*) $(BUI
 VARIANT_RUNG = $(call source_of,$(firstword $(subst -, ,$*)))
 VARIANT_TREE = $(BUILD)/variants/tree-$*
 $(VARIANTS:%=%.o): $(BUILD)/variants/steps/%.o: bench/variants/%.patch $$(VARIANT_RUNG) \
-    common/step.h $(wildcard common/device/*) $(BUILD)/flags
+    common/step.h $(wildcard common/device/*.*) $(BUILD)/flags
 	$(Q)rm -rf $(VARIANT_TREE) $@; mkdir -p $(VARIANT_TREE)/steps $(VARIANT_TREE)/common; \
 	cp $(VARIANT_RUNG) $(VARIANT_TREE)/steps; cp -r common/device $(VARIANT_TREE)/common; \
 	GIT_CEILING_DIRECTORIES=$(abspath $(BUILD)/variants) \

@@ -4,7 +4,6 @@ tests_in = $(patsubst $(1)/%.$(2),$(BUILD)/$(1)/%,$(wildcard $(1)/test_*.$(2)))
 UNIT := $(call tests_in,tests/unit,c)
 UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
 GPU := $(call tests_in,tests/gpu,c)
-EMULATOR_TESTS := $(call tests_in,tests/emulator,cpp)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
@@ -29,7 +28,7 @@ CHANGED := $(if $(WHOLE),,$(if $(call requested,test test-programs by-nvcc),$(sh
     --exclude-standard; git diff --name-only $$(git merge-base HEAD origin/HEAD 2>/dev/null || echo HEAD))))
 # $(call touched,PROGRAMS,MORE FILES)
 touched = $(if $(WHOLE)$(filter common/step.h common/device/% make/rungs.mk make/tools.mk $(2),\
-    $(CHANGED)),$(1),$(foreach p,$(1),$(if $(filter bench/variants/$(notdir $p).patch \
+    $(filter-out common/device/emulated/%,$(CHANGED))),$(1),$(foreach p,$(1),$(if $(filter bench/variants/$(notdir $p).patch \
     steps/$(firstword $(subst -, ,$(notdir $p)))_%,$(CHANGED)),$p)))
 BY_NVCC := $(if $(NVCC),$(PROGRAMS) $(call touched,$(VARIANTS)) \
     $(call touched,$(STANDALONE_TRIED:%=$(BUILD)/standalone/%),standalone/%) \
@@ -38,8 +37,7 @@ by-nvcc: ; @echo $(BY_NVCC)
 
 # Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
 # the tests count the rest as skipped.
-LIBTSAN := $(filter /%,$(shell $(CXX) -print-file-name=libtsan.so 2>/dev/null))
-test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(DEVICE_EMULATED) \
+test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(ENERGY_TEST) $(DEVICE_EMULATED) \
     $(EMULATED_PROGRAMS) $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \
     $(BY_NVCC) $(if $(NVCC),$(ENERGY) $(PTX) $(UNIT_GPU) $(GPU))
@@ -68,15 +66,15 @@ $(CHOICES:%=%.cu): $(call source_of,v18) make/tests.mk
 $(CHOICES:%=%.o): %.o: tests/choice/choose.cu %.cu
 $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
-# tests/emulator/energy/ has what the parts of bench/energy need and the emulator lacks. The test has a
+# tests/energy/energy/ has what the parts of bench/energy need and the emulator lacks. The test has a
 # step_main of its own, which calls the program's.
-ENERGY_TEST := $(BUILD)/tests/emulator/test_energy_parts
-$(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/emulator -Ibench
+ENERGY_TEST := $(BUILD)/tests/energy/test_energy_parts
+$(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
 $(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
 $(ENERGY_TEST)-program.o: bench/energy/energy.c $(BUILD)/emulated-flags
 	$(call cc,-Dstep_main=energy_main -Ibench $(EMULATOR_INCLUDE) $(ALL_DEPS))
 $(ENERGY_TEST): $(ENERGY_TEST)-kernels.o $(ENERGY_TEST)-program.o $(BUILD)/emulated/$(ENERGY_RUNG).o
-$(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp
+$(ENERGY_TEST).o: $(BUILD)/%.o: %.cpp
 
 # EMULATOR_POLICY in the environment chooses the order of events: a kernel's test takes no options.
 POLICY := $(BUILD)/tests/device/policy_from_environment.o
@@ -92,4 +90,4 @@ $(STANDALONE_EMULATED:%=%.o): %.o: %.cu
 $(STANDALONE_EMULATED:%=%.o): KERNEL_FLAGS += -include tests/standalone_shims/events.h
 $(POLICY): $(BUILD)/%.o: %.cpp $(BUILD)/emulated-flags
 	$(host)
-$(STANDALONE_EMULATED) $(CHOICES) $(EMULATOR_TESTS) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o
+$(STANDALONE_EMULATED) $(CHOICES) $(ENERGY_TEST) $(DEVICE_EMULATED) $(PLANTED:%=$(BUILD)/emulated/%): %: %.o

@@ -1,7 +1,8 @@
 # Tools and flags, the recipes that all rules share, and Python's packages.
 
+include emulator/rules.mk
+
 CC := gcc
-CXX := g++
 PYTHON := python3
 CUDA_HOME ?= /usr/local/cuda
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
@@ -35,12 +36,7 @@ AMPERE_VARIANT := -gencode=arch=compute_80,code=compute_80 $(call sass_for,90)
 KIND = $(if $(filter a%,$(1)),AMPERE,$(if $(filter t%,$(1)),TMA))
 # $(call arch_of,RUNG or VARIANT)
 arch_of = $(if $(KIND),$($(KIND)$(if $(findstring -,$(1)),_VARIANT)),$(HOPPER))
-# A new compiler's new warning must not stop a reader: warnings are errors only under STRICT=1.
-WERROR := $(if $(filter 1,$(STRICT)),-Werror)
-WARN := -Wall -Wextra $(WERROR)
-# A rung names the fields of its step record that it needs; the others are 0.
-RUNG_WARN := -Wno-missing-field-initializers
-INCLUDE := -Icommon -isystem $(CUDA_ROOT)/include
+INCLUDE := -Icommon -Iemulator/include -isystem $(CUDA_ROOT)/include
 CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -g $(WARN) -Wpedantic
 NVCC_WARN := -Xcompiler -Wall,-Wextra,$(RUNG_WARN) $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
 NVCCFLAGS := -std=c++20 -O3 -lineinfo $(NVCC_WARN) -Icommon
@@ -51,31 +47,13 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 # No program links libcuda: it must start on a machine that has no driver.
 LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublasLt -lpthread -ldl -lrt -lm \
     -lstdc++
-# The emulator is a C++ program without CUDA. The rungs that it runs are compiled with
-# -fsanitize=thread, so that the compiler calls a function at every load and store; without libtsan
-# the emulator defines these functions. No compiler pass may join neighbouring accesses or split a
-# 16-byte one: bank conflicts are counted by access. The emulator's own cuda_runtime.h and the like
-# come first in the include path, and common/emulator/device/ before common/device/. No code needs
-# floating-point exceptions: -fno-trapping-math lets loops that convert numbers be vectorised.
-EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
-EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-math \
-    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
-KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
-    -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
-    -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
-# Lists an object's headers beside it, so that a changed header rebuilds what includes it; ALL_DEPS
-# includes those of -isystem, as the emulator's are.
+# Lists an object's headers beside it, but for those of -isystem, so that a changed header rebuilds what
+# includes it.
 DEPS = -MMD -MP -MF $@.d
-ALL_DEPS = -MD -MP -MF $@.d
 
-# $(call run,SAYS,COMMAND): every recipe that builds prints one line; `build` counts these lines.
-define run
-@mkdir -p $(@D); echo '$(1)'
-$(Q)$(2)
-endef
-# $(call cc,MORE FLAGS), $(call host,MORE FLAGS) compile $< to $@: C, and parts of the emulator.
+# Every recipe that builds prints one line, by `run`; `build` counts these lines.
+# $(call cc,MORE FLAGS) compiles $<, C, to $@.
 cc = $(call run,cc $(if $(findstring $(SANITIZE),$(1)),-fsanitize )$<,$(CC) $(CFLAGS) $(1) -c $< -o $@)
-host = $(call run,c++ $<,$(CXX) $(EMULATOR_FLAGS) $(1) $(ALL_DEPS) -c $< -o $@)
 
 # On all cores, unless make was given a -j of its own.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))

@@ -119,7 +119,7 @@ mkdir -p $tools/bin
 ln -s /bin/true $tools/bin/cuobjdump
 ln -s /bin/true $tools/bin/compute-sanitizer
 table planned <<EOF
-emulate FILE=a.cu ARGS='-D X=1 -- 3'|-m emulate 'a.cu' -D X=1 -- 3\$
+emulate FILE=a.cu ARGS='-D X=1 -- 3'|-m emulator.translate 'a.cu' -D X=1 -- 3\$
 emulated|echo 'link $work/plan/emulated/v24'
 variants|echo 'link $work/plan/variants/steps/v06-each-sm'
 sass 7 CUDA_HOME=$tools|cuobjdump -sass +$work/plan/steps/v07.o
@@ -321,9 +321,9 @@ rebuilds() {
             "$(includers "$built" "$header")"
     done
 }
-rebuilds emulated build/emulated common/emulator/device/dependent_launch.cuh \
-    common/emulator/include/cuda_runtime.h common/device/* common/emulator/device/*
-rebuilds rungs build/steps common/device/dependent_launch.cuh common/step.h common/device/*
+rebuilds emulated build/emulated common/device/emulated/device/dependent_launch.cuh \
+    emulator/include/toolkit/cuda_runtime.h common/device/*.* common/device/emulated/device/*
+rebuilds rungs build/steps common/device/dependent_launch.cuh common/step.h common/device/*.*
 
 # rewritten FILE: the standalone files that would be written again if FILE changed.
 rewritten() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants the mistakes of tests/planted/bugs.txt in copies of the rungs: the emulator finds them all.
+"""Plants the mistakes of planted/bugs.txt in copies of the rungs: the emulator finds them all.
 
     planted.py [--table] [WORD...]     WORD: only pairs (RUNG-BUG) with WORD in their name
 
@@ -9,8 +9,8 @@ enough, unless bugs.txt says so.
 
 Without a WORD a bug that many rungs can have is planted in two of them; with --table in all.
 
---table writes what found what, to tests/planted/table.md and notes/planted-bugs.md. --reports writes
-what was said, of each rung to tests/planted/reports/; the notes show it, and a run without --reports
+--table writes what found what, to planted/table.md and notes/planted-bugs.md. --reports writes
+what was said, of each rung to planted/reports/; the notes show it, and a run without --reports
 compares. Everything runs for both: without them the runs of a copy end with the first policy that
 finds the bug. Prints one line per case; exits 1 if any failed.
 """
@@ -54,7 +54,7 @@ TILES = """#pragma once
 """
 MOST_COPIES = 8  # in a program; with more of them, processors would idle at the end
 NOTE = ROOT / "notes" / "planted-bugs.md"
-WHOLE = ROOT / "tests" / "planted" / "table.md"
+WHOLE = ROOT / "planted" / "table.md"
 # Runs of a copy. The first is the run of a user, at several shapes; the others are at one.
 STEP = "make step"
 SEEDS = [f"seed {number}" for number in range(1, 9)]
@@ -90,7 +90,7 @@ def check_coverage(pairs: list[Pair]) -> None:
         calls = synchronising_calls(emulated.source_of(rung))
         touched = {line for pair in pairs if pair.rung == rung for line in pair.gone}
         bare = [f"line {n} ({', '.join(calls[n])})" for n in calls if n not in touched]
-        why = f"no bug in tests/planted/bugs.txt changes {'; '.join(bare)}" if bare else ""
+        why = f"no bug in planted/bugs.txt changes {'; '.join(bare)}" if bare else ""
         case(f"{rung}: each of its {len(calls)} synchronising lines has a planted bug", why)
 
 
@@ -273,11 +273,12 @@ PAGE = """# Planted bugs
 
 One synchronization mistake at a time is planted in copies of the rungs. The [emulator](emulator.md)
 has to report each. Written by `python3 tests/planted.py --table` from the list in
-[bugs.txt](../tests/planted/bugs.txt).
+[bugs.txt](../planted/bugs.txt).
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
-policies {policies} and under {seeds} random seeds. [The whole table](../tests/planted/table.md) says what each mistake is, in
-which rungs, how it is reported, and which runs noticed nothing.
+policies {policies} and under {seeds} random seeds. [The whole
+table](../planted/table.md) says what each mistake is, in which rungs, how it is reported, and which
+runs noticed nothing.
 
 {summary}.
 
@@ -287,7 +288,7 @@ What looks wrong and is right isn't a bug: its runs must stay quiet.
 """
 TABLE = """# What found which planted bug
 
-[Planted bugs](../../notes/planted-bugs.md) says how they run. A row is one mistake in each of the
+[Planted bugs](../notes/planted-bugs.md) says how they run. A row is one mistake in each of the
 rungs named. "Missed by" lists the runs that noticed nothing; 1/4 is one run of four (rungs, seeds).
 Rows without reports aren't bugs. Written by `python3 tests/planted.py --table`.
 

@@ -2,7 +2,7 @@
 """What the design asks of the tree, as far as a search can tell: the folders of the house and the
 arrows between them (steps -> common; bench runs rungs and records; plots, notes and book read
 records), what a rung must not hold, that the emulator's device headers offer what those of
-common/device do, and nothing else, and that the faults of tests/planted/faults.txt still fit. Prints
+common/device do, and nothing else, and that the faults of planted/faults.txt still fit. Prints
 one line per case; exits 1 if any failed.
 """
 
@@ -18,8 +18,8 @@ from pathlib import Path
 import tools
 from tools import ROOT, exit_status, faults, skip
 
-FOLDERS = {".ci", "bench", "book", "common", "emulate", "exercises", "make", "notes", "plots"}
-FOLDERS |= {"standalone", "steps", "tests"}
+FOLDERS = {".ci", "bench", "book", "common", "emulator", "exercises", "make", "notes", "planted"}
+FOLDERS |= {"plots", "standalone", "steps", "tests"}
 
 READS = "it reads records"
 TERMINAL = "what a run prints and what its pages say are the same table"
@@ -56,17 +56,23 @@ IMPORTS = {
     },
     "standalone": {},
     "exercises": {"tools.planted_bugs": "a bug to find is one that the tests plant"},
-    "emulate": {},
+    "emulator/translate": {},
 }
+C_API = r"emulator/emulator\.h$"  # all that the harness knows of the emulator
 # Folders that an #include may name. The first pattern that matches a file decides.
 INCLUDES = {
     "steps/*": r"step\.h|device/",
     "common/device/*": r"step\.h|device/",
     "common/step.h": r"$",
-    "common/emulator/**/*": r"step\.h|device/|emulator/|trace/",
-    "common/trace/*": r"step\.h|device/|emulator/|harness/trace/|trace/",
-    "common/harness/*": r"step\.h|emulator/|harness/(?!gpu/|emulated/)|trace/",
-    "common/harness/**/*": r"step\.h|emulator/|harness/|trace/",
+    "common/formats/*": r"$",
+    "common/device/emulated/device/*": r"device/|emulator/",
+    "emulator/include/**/*": r"formats/|emulator/",
+    "emulator/src/*": r"formats/|emulator/|[a-z_]+\.h$",
+    "emulator/tests/*": r"device/|formats/|emulator/|[a-z_]+\.h$",
+    "emulator/examples/*": r"[a-z_0-9/]+\.(h|cuh|cu)$",  # files of the clones, too
+    "common/trace/**/*": r"step\.h|device/|emulator/|harness/trace/|trace/",
+    "common/harness/*": rf"step\.h|{C_API}|formats/|harness/(?!gpu/|emulated/)|trace/",
+    "common/harness/**/*": rf"step\.h|{C_API}|formats/|harness/|trace/",
 }
 # What no rung holds, and the lines that would show it.
 FORBIDDEN = {
@@ -82,7 +88,7 @@ FORBIDDEN = {
 }
 MAKES = "upload_array|make_zeros"  # arrays in device memory
 # The emulator's own headers of the toolkit's names.
-TOOLKIT = "|".join(path.name for path in (ROOT / "common/emulator/include").iterdir())
+TOOLKIT = "|".join(path.name for path in (ROOT / "emulator/include/toolkit").iterdir())
 CUDA = rf"(?! *<({TOOLKIT})>) *[<\"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)"
 ONE_MACHINE = r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)"
 NO_RUNG = r"\b([vat][0-9][0-9]|f0[0-9])\b"  # f16 and f32 are formats
@@ -91,20 +97,29 @@ SOURCES = (
 )
 # Device headers that hold a list alone.
 LISTS = {"tile_family.cuh"}
+EMULATOR = "emulator/include/**/* emulator/src/* emulator/translate/*"
 # What no line of these files says.
 ABSENT = (
-    ("common/ knows no rung", NO_RUNG, "common/**/* !common/step.h"),  # which shows an example
     (
-        "common/emulator includes no CUDA header but its own",
+        "common/ and emulator/ know no rung",
+        NO_RUNG,
+        f"common/**/* {EMULATOR} !common/step.h",
+    ),  # which shows an example
+    (
+        "the emulator includes no CUDA header but its own",
         f"# *include{CUDA}",
-        "common/emulator/**/*",
+        f"{EMULATOR} common/*/emulated/**/*",
     ),
     (
         "common/device and step.h do not know what runs a rung",
         "[Ee]mulat",
         "common/device/* common/step.h",
     ),
-    ("nothing in common/ is compiled for one machine only", ONE_MACHINE, "common/**/*"),
+    (
+        "nothing in common/ and emulator/ is compiled for one machine only",
+        ONE_MACHINE,
+        f"common/**/* {EMULATOR}",
+    ),
     (
         "every Python package is pinned by its hashes",
         r"^[^# ]([^\\]*|[^=]*)$",
@@ -265,17 +280,17 @@ def functions(header: Path) -> set[str]:
 
 
 def check_shadows() -> None:
-    """A header of common/device that holds inline assembly has a shadow in common/emulator/device,
+    """A header of common/device that holds inline assembly has a shadow in common/device/emulated,
     which the emulated build finds first."""
     for original in files("common/device/*"):
-        shadow = ROOT / "common/emulator/device" / original.name
+        shadow = ROOT / "common/device/emulated/device" / original.name
         needs_one = re.search(r"\basm\b", text_of(original)) and not shadow.exists()
         case(
             f"{original.name}: shadowed if it has to be",
             ["nothing shadows it"] if needs_one else [],
         )
-    for shadow in files("common/emulator/device/* common/emulator/trace/*"):
-        original = ROOT / "common" / shadow.relative_to(ROOT / "common/emulator")
+    for shadow in files("common/*/emulated/*/*"):
+        original = ROOT / "common" / shadow.parent.name / shadow.name
         name, missing = name_of(shadow), [f"there is no {name_of(original)}"]
         case(f"{name} shadows something", [] if original.exists() else missing)
         if shadow.parent.name == "device" and original.exists():
@@ -295,7 +310,7 @@ def check_sample() -> None:
         ways = {f"B {above > '1'}, A {beside > '1'}" for *_, above, beside in found}
         return ways.union(*((height, work) for height, work, *_ in found))
 
-    missing = values("common") - values("common/emulator")
+    missing = values("common") - values("common/device/emulated")
     some = [] if values("common") else ["no tile was found"]
     case("the emulator's sample of tiles has all heights and ways to share", missing or some)
 
@@ -309,7 +324,7 @@ def main() -> int:
         case(name, lines_with(expression, files(patterns)))
     for path in files("steps/*.cu"):
         check_rung(path)
-    for header in files("common/**/*.h common/**/*.cuh"):
+    for header in files("common/**/*.h common/**/*.cuh emulator/include/**/*.h emulator/src/*.h"):
         case(f"{name_of(header)}: every function has a comment", undocumented(header))
     check_shadows()
     check_sample()

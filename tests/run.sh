@@ -6,9 +6,9 @@
 #   FULL=1 in the environment: also what CONTRIBUTING.md says that only CI runs
 #
 # What is a test:
-#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/emulator/test_*.cpp,
+#   tests/unit/, tests/unit-gpu/ and tests/gpu/test_*.c, tests/energy/ and emulator/tests/test_*.cpp,
 #   tests/device/test_*.cpp and .cu (for a GPU and for the emulator), built by make;
-#   every tests/*.sh and tests/*.py but this file. Helpers live in tests/tools/ and are no tests.
+#   every tests/*.sh, tests/*.py but this file and emulator/tests/test_*.py. Helpers live in tests/tools/.
 # Tests of the GPU (tests/device/*.cu, tests/gpu_*) run one at a time beside the others. What times
 # (tests/gpu/) runs alone, at the end.
 #
@@ -52,8 +52,8 @@ shift $((OPTIND - 1))
 list_tests() {
     local source
     for source in tests/planted.py tests/{unit,unit-gpu,gpu}/test_*.c \
-        tests/{emulator,device}/test_*.cpp tests/device/test_*.cu tests/*.sh tests/[!e]*.py \
-        tests/e*.py; do
+        {tests/{energy,device},emulator/tests}/test_*.cpp tests/device/test_*.cu tests/*.sh \
+        {emulator/tests/test_,tests/[!e]}*.py tests/e*.py; do
         case $source in
         tests/run.sh) ;;
         *.cu) printf '%s\n' "build/${source%.cu}"{-emulated,-gpu} ;;

@@ -13,7 +13,7 @@ bin=build/venv/bin
 packages tests
 status=$?
 if [[ $status -eq 0 ]]; then
-    mapfile -t sources < <(find steps common bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
+    mapfile -t sources < <(find steps common emulator bench plots standalone tests -name '*.[ch]' -o -name '*.cu' \
         -o -name '*.cuh' -o -name '*.cpp' | sort)
     check "clang-format of ${#sources[@]} sources" $bin/clang-format --dry-run --Werror "${sources[@]}"
     check "ruff check" $bin/ruff check --quiet .

@@ -1,5 +1,5 @@
 // What the parts need and common/device does not have, since no rung wants it.
-// tests/emulator/energy/device.cuh has the same for the emulator.
+// tests/energy/energy/device.cuh has the same for the emulator.
 #pragma once
 
 #include "device/shared_memory.cuh"

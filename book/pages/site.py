@@ -242,7 +242,9 @@ class Site:
     def header(self, path, name):
         """Where an included file is in the tree, or None."""
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-        return next(filter(self.is_file, (f"common/{name}", beside)), None)
+        return next(
+            filter(self.is_file, (f"common/{name}", f"emulator/include/{name}", beside)), None
+        )
 
     def folder(self, path, place):
         """A list of what is in a folder, folders first."""

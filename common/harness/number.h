@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "emulator/e4m3.h"
+#include "formats/e4m3.h"
 
 /* Marks a small function that both the C harness and the kernels use. */
 #ifdef __CUDACC__

@@ -12,7 +12,7 @@ from bench.records import recorded
 from notes.tools import figures_block, shapes_table
 from notes.tools.shapes_table import NOTHING
 
-REPORTS = recorded.ROOT / "tests" / "planted" / "reports"
+REPORTS = recorded.ROOT / "planted" / "reports"
 
 
 def usage(words, right):

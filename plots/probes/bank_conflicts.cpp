@@ -4,7 +4,7 @@
 // touched.
 #include "probe.cuh"
 
-#include "emulator/accesses.h"
+#include "accesses.h"
 #include "step.h"
 
 constexpr unsigned LINE_BYTES = 128; // all banks once

@@ -3,7 +3,7 @@
 #ifndef GEMM_LADDER_TESTS_DEVICE_DIGESTS_H
 #define GEMM_LADDER_TESTS_DEVICE_DIGESTS_H
 
-#include "../unit/test.h"
+#include "../../emulator/tests/test.h"
 
 #include <inttypes.h>
 #include <stdint.h>

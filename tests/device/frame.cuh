@@ -2,7 +2,7 @@
 // element, so that one in the wrong place is seen; what must not be written holds UNWRITTEN.
 #pragma once
 
-#include "../unit/test.h"
+#include "../../emulator/tests/test.h"
 #include "device/launch.cuh"
 #include "digests.h"
 

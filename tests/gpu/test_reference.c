@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/test.h"
+#include "../../emulator/tests/test.h"
 #include "harness/check.h"
 #include "harness/gpu/clocks.h"
 #include "harness/message.h"

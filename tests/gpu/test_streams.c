@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../unit/test.h"
+#include "../../emulator/tests/test.h"
 #include "harness/buffers.h"
 #include "harness/check.h"
 #include "harness/device.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../unit/test.h"
+#include "../../emulator/tests/test.h"
 #include "harness/buffers.h"
 #include "harness/gpu/meter.h"
 #include "harness/gpu/nvml.h"

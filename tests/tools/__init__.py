@@ -7,43 +7,25 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-ROOT = TESTS.parent
-BUILD = ROOT / "build"
-sys.path.append(str(ROOT))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from emulator.tests.tools import (  # noqa: F401
+    BUILD,
+    JOBS,
+    ROOT,
+    case,
+    exit_status,
+    in_parallel,
+    skip,
+)
+
+TESTS = ROOT / "tests"
 os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, TESTS)))
 
-JOBS = os.cpu_count() or 2
 FULL = os.environ.get("FULL") == "1"  # all runs; CI's
-failed_cases = 0
-
-
-def case(name: str, why: str = "") -> None:
-    """Prints one case, which passed if `why` is empty."""
-    global failed_cases
-    failed_cases += bool(why)
-    print(f"not ok - {name}: {why}" if why else f"ok - {name}", flush=True)
-
-
-def skip(name: str, why: str) -> None:
-    print(f"skip - {name}: {why}", flush=True)
-
-
-def exit_status() -> int:
-    return 1 if failed_cases else 0
-
-
-def in_parallel(function, items, jobs: int = JOBS):
-    """The results in the order of the items; `jobs` of them run at a time."""
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield from pool.map(function, items)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def tool(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Plants the faults of tests/planted/faults.txt, one at a time, and says which test finds each.
+"""Plants the faults of planted/faults.txt, one at a time, and says which test finds each.
 
     PYTHONPATH=tests python3 -m tools.faults [--update] [WORD...]     WORD: only faults with WORD in their name
 
@@ -18,10 +18,10 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-from tools import BUILD, JOBS, ROOT, TESTS, have_nvcc
+from tools import BUILD, JOBS, ROOT, have_nvcc
 from tools.planted_bugs import Hunk, Misfit, changed
 
-LIST = TESTS / "planted" / "faults.txt"
+LIST = ROOT / "planted" / "faults.txt"
 HOUSE = BUILD / "faults"
 TREE, PRISTINE = HOUSE / "tree", HOUSE / "build"
 LINKED = {"steps", "variants", "venv"}  # of build/, and not built again
@@ -136,11 +136,16 @@ def restore(fault: Fault) -> None:
 # ---------------------------------------------------------------- tests
 
 
+def program_of(name: str) -> str:
+    """Where a test that make builds is."""
+    return f"build/{name}" if name.startswith("emulator/") else f"build/tests/{name}"
+
+
 def targets(test: str) -> list[str]:
     """What make builds for a test: itself, or its rung's programs."""
     name, _, word = test.partition("@")
     if not (TREE / "tests" / f"{name}.py").exists() and not (TREE / f"tests/{name}.sh").exists():
-        return [f"build/tests/{name}"]
+        return [program_of(name)]
     is_rung = bool(list((TREE / "steps").glob(f"{word}_*.cu"))) if word else False
     return [f"build/{folder}/{word}" for folder in ("emulated", "races")] if is_rung else []
 
@@ -153,7 +158,7 @@ def lines_of(test: str) -> list[str]:
         only = ["-O", "extglob", "-c", ONE_SH] if word else []
         command = ["bash", *only, f"tests/{name}.sh", word]
     elif not (TREE / "tests" / f"{name}.py").exists():
-        command = [f"build/tests/{name}"]
+        command = [program_of(name)]
     else:
         command = ["python3", *(["-c", ONE, name, word] if word else [f"tests/{name}.py"])]
     try:

@@ -1,4 +1,4 @@
-"""Reads tests/planted/bugs.txt and puts its mistakes into copies of the rungs."""
+"""Reads planted/bugs.txt and puts its mistakes into copies of the rungs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tools import emulated
 
-BUGS = emulated.ROOT / "tests" / "planted" / "bugs.txt"
+BUGS = emulated.ROOT / "planted" / "bugs.txt"
 
 # Calls that order something. What a rung of tomorrow calls is in here as far as one can foresee.
 SYNCHRONISES = re.compile(

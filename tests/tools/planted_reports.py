@@ -1,6 +1,6 @@
 """What the emulator said of planted bugs: written by planted.py --reports, compared by every run.
 
-tests/planted/reports/<rung>.json holds, by the names of its bugs, what is `wrong`, the `change`, what
+planted/reports/<rung>.json holds, by the names of its bugs, what is `wrong`, the `change`, what
 each fixed policy `found`, and one `report` with the
 `policy` under which it came. A report has the lines of source without their numbers, which change,
 and addresses of the host without their digits, which differ from run to run.
@@ -17,7 +17,7 @@ from itertools import takewhile
 from tools.emulated import ROOT
 from tools.planted_bugs import Hunk, Pair, side
 
-REPORTS = ROOT / "tests" / "planted" / "reports"
+REPORTS = ROOT / "planted" / "reports"
 LONGEST = 14  # lines of a report that are kept
 PLACE = re.compile(r"^(\s*)(?:\S*/)?[\w.-]+\.cuh?:[0-9]+\s+", re.MULTILINE)
 HOST_ADDRESS = re.compile(r"0x[0-9a-f]{9,}")  # one in shared memory has at most 8 digits

@@ -10,7 +10,7 @@
 
 #include "harness/message.h"
 #include "step.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 /* A run. Rows from one name to the next are one case. */
 typedef struct run {

@@ -8,7 +8,7 @@
 #include "harness/reference.h"
 #include "harness/timing.h"
 #include "harness/workload.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 static const step tiled = {
     .name = "v07", .computes = GEMM_BF16, .multiple_m = 128, .multiple_n = 256, .multiple_k = 64};

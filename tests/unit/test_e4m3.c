@@ -8,7 +8,7 @@
 
 #include "../device/e4m3_integers.h"
 #include "harness/reference.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 /* ---- numbers */
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "harness/json.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 static char directory[32]; /* of the case that runs, and empty after it */
 static char error[512];

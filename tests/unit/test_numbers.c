@@ -7,7 +7,7 @@
 #include "harness/check.h"
 #include "harness/operands.h"
 #include "harness/reference.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 /* The nearest number of a 16-bit format by searching all of them: the definition, slow. Ties go to
  * the even one. */

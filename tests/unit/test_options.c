@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "harness/options.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 enum { MOST_ARGUMENTS = 16 };
 

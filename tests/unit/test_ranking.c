@@ -8,7 +8,7 @@
 
 #include "harness/message.h"
 #include "harness/ranking.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 enum { COUNT = 11448, MOST = 256, ALWAYS = 8, SEEDS = 20, REFUSED = 3 };
 

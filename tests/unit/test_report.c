@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "harness/report.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 static const device_info GPU = {.name = "Test GPU",
                                 .compute_capability = 90,

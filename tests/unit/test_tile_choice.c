@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "device/tile_choice.h"
-#include "test.h"
+#include "../../emulator/tests/test.h"
 
 /* A card of each kind, as queried. */
 static const tile_gpu H200 = {{0, 132, 66, 39, 30, 22, 17, 15, 15}, 1.98e9, 62914560, 2483};

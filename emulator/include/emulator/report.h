@@ -1,0 +1,89 @@
+// The emulator's reports: one line with the kind of mistake, then which thread, where, and the line
+// of source. Reports go to stderr, start with the program's prefix, and end the program with exit
+// status 1.
+#pragma once
+
+#include "emulator/site.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+struct Thread;
+
+// The kinds of mistakes. The word of each is the second of the report's first line:
+// "<prefix>: deadlock: no thread can go on ...".
+enum class Mistake {
+    DEADLOCK, // no thread can go on
+    HAZARD,   // an access that some legal order of events makes wrong
+    RACE,     // two accesses of threads that nothing orders
+    LIFETIME, // a barrier or memory used before it is ready or after it is gone
+    MISUSE,   // an argument or a call that the PTX manual forbids
+    ADDRESS   // an access outside of what the kernel may touch
+};
+
+// Where in the kernel something was done: a source line that the call passes or, for a plain
+// access, the return address of a call that the compiler inserted.
+struct Origin {
+    Site site{};
+    std::uintptr_t pc = 0; // 0: the site says where
+
+    Origin(Site site) : site(site) {}
+    Origin(std::uintptr_t pc) : pc(pc) {}
+    bool operator==(const Origin &other) const {
+        return pc == other.pc && (pc != 0 || (site.line() == other.site.line() &&
+                                              site.file_name() == other.site.file_name()));
+    }
+};
+
+// A further line of a report: what, and the line of source it happened at, if known.
+struct Note {
+    std::string text;
+    std::string file; // empty: unknown
+    int line = 0;
+};
+
+// A note about what `thread` did there: "thread 128 of CTA 1 (warp 4, lane 0) arrived here".
+Note note_at(const Thread &thread, const Origin &where, const char *did);
+Note note_at(const Origin &where, const std::string &text);
+
+// A place in a source file. `file` as the compiler was given it, line 0 if unknown.
+struct Place {
+    std::string file;
+    int line = 0;
+};
+
+// Whether a file is the emulator's or of common/: no kernel's.
+bool is_ours(const std::string &file);
+
+// Where machine code came from: of the inlined calls at pc the innermost one that is not ours. It
+// asks addr2line, which comes with the compiler; without it the line is 0.
+std::vector<Place> places_of(const std::vector<std::uintptr_t> &pcs);
+
+// The text of a line of source without its indentation, or "" if the file cannot be read.
+std::string source_text(const std::string &file, int line);
+
+// Prints the report and ends the program. The first line says what is wrong; the notes follow, each
+// with its place and the text of that line. A thread that is running is named in the first line.
+[[noreturn]] void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+
+// Prints the report alone.
+void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
+
+// fail() with one note: what the current thread did at `where`.
+[[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
+                       const char *did);
+
+// What the first line of every report starts with. The string must outlive the runs.
+void set_report_prefix(const char *prefix);
+
+// What kind of thread it is, for a sentence: "thread 128 of CTA 1 (warp 4, lane 0)".
+std::string name_of(const Thread &thread);
+
+// printf into a string.
+std::string format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+} // namespace emulator

@@ -1,0 +1,107 @@
+// Programs that were not written for the emulator: what translate/ makes of their CUDA C++. It is
+// included before the program's first line.
+//
+// - kernel<<<grid, block, smem, stream>>>(arguments) becomes
+//   emulator::launching(kernel).configured(grid, block, smem, stream)(arguments).
+// - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
+//   its __cluster_dims__ first.
+// - The __shared__ variables of a declaration are the members of a struct that static_shared()
+//   places; extern __shared__ arrays are references to extern_shared().
+#pragma once
+
+#include "emulator/runtime.h"
+#include "emulator/translated_runtime.h"
+
+#include <cuda_runtime.h>
+
+// What nvcc includes before a program.
+#include <algorithm>
+#include <assert.h>
+#include <new>
+#include <time.h>
+
+namespace emulator {
+
+inline const bool begun_translated_program = begin_translated_program();
+
+// The __shared__ variables of one declaration, by their type.
+template <typename Variables>
+inline char shared_variables_of = 0;
+template <typename Variables>
+Variables &static_shared(EMULATOR_SITE) {
+    return *static_cast<Variables *>(static_shared(&shared_variables_of<Variables>,
+                                                   sizeof(Variables), alignof(Variables), where));
+}
+
+// The current CTA's dynamic shared memory, however large the launch made it.
+template <typename Array>
+Array &extern_shared(EMULATOR_SITE) {
+    return *static_cast<Array *>(dynamic_shared(0, where));
+}
+
+// The configuration between <<< and >>>, of a kernel that is a function, and of one that has to be
+// chosen by its arguments: a generic lambda that calls it.
+struct Chevrons {
+    cudaLaunchConfig_t config{};
+
+    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = nullptr) {
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = shared;
+        config.stream = stream;
+    }
+};
+
+template <typename... Parameters>
+struct FunctionLaunch : Chevrons {
+    void (*kernel)(Parameters...);
+
+    template <typename... Arguments>
+    void operator()(Arguments &&...arguments) const {
+        cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+    }
+};
+
+template <typename Caller>
+struct CallerLaunch : Chevrons {
+    Caller caller;
+
+    template <typename... Arguments>
+    void operator()(const Arguments &...arguments) const {
+        const auto call = [&] { caller(arguments...); };
+        using Call = decltype(call);
+        launch_kernel(
+            config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call);
+    }
+};
+
+template <typename... Parameters>
+struct KernelFunction {
+    void (*function)(Parameters...);
+
+    template <typename... Configuration>
+    FunctionLaunch<Parameters...> configured(Configuration &&...configuration) const {
+        return {Chevrons(std::forward<Configuration>(configuration)...), function};
+    }
+};
+
+template <typename Caller>
+struct KernelCaller {
+    Caller caller;
+
+    template <typename... Configuration>
+    CallerLaunch<Caller> configured(Configuration &&...configuration) const {
+        return {Chevrons(std::forward<Configuration>(configuration)...), caller};
+    }
+};
+
+// What <<<...>>> is applied to.
+template <typename... Parameters>
+KernelFunction<Parameters...> launching(void (*function)(Parameters...)) {
+    return {function};
+}
+// The same for a generic lambda.
+template <typename Caller>
+requires std::is_class_v<Caller> KernelCaller<Caller> launching(Caller caller) { return {caller}; }
+
+} // namespace emulator

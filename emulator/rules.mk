@@ -1,0 +1,64 @@
+# How the emulator, its tests and the programs that it runs are built, by g++ alone. Included by the
+# Makefile beside this file and by the one of the tree; paths are from the folder above this one.
+
+CXX := g++
+# A new compiler's new warning must not stop a reader: warnings are errors only under STRICT=1.
+WERROR := $(if $(filter 1,$(STRICT)),-Werror)
+WARN := -Wall -Wextra $(WERROR)
+# A rung names the fields of its step record that it needs; the others are 0.
+RUNG_WARN := -Wno-missing-field-initializers
+# The programs that the emulator runs are compiled with -fsanitize=thread, so that the compiler calls
+# a function at every load and store; without libtsan the emulator defines these functions. No
+# compiler pass may join neighbouring accesses or split a 16-byte one: bank conflicts are counted by
+# access. The emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
+# common/device come before it in the include path. No code needs floating-point exceptions:
+# -fno-trapping-math lets loops that convert numbers be vectorised.
+EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
+EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-math \
+    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
+KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
+    -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
+    -fno-strict-aliasing -Icommon/device/emulated -Icommon/trace/emulated $(EMULATOR_INCLUDE)
+# Lists an object's headers beside it, those of -isystem too, so that a changed header rebuilds what
+# includes it.
+ALL_DEPS = -MD -MP -MF $@.d
+
+# $(call run,SAYS,COMMAND): every recipe that builds prints one line.
+define run
+@mkdir -p $(@D); echo '$(1)'
+$(Q)$(2)
+endef
+# $(call host,MORE FLAGS) compiles $< to $@: parts of the emulator.
+host = $(call run,c++ $<,$(CXX) $(EMULATOR_FLAGS) $(1) $(ALL_DEPS) -c $< -o $@)
+# $(call keep,FILE,TEXT) writes the file only if its text has changed, so that what depends on it is
+# rebuilt only then. At some lengths make 4.3 reads a file's last newline as well: hence strip.
+keep = $(if $(call differ,$(strip $(file <$(1))),$(strip $(2))),$(shell mkdir -p $(dir $(1)))$(file >$(1),$(2)))
+differ = $(if $(subst x$(1),,x$(2))$(subst x$(2),,x$(1)),differ)
+keep_emulator_flags = $(call keep,$(BUILD)/emulator/flags,$(CXX) $(EMULATOR_FLAGS) $(KERNEL_FLAGS))
+
+# The sources are compiled in groups, by their first letters: most of the time goes into headers that
+# they share. The sources of a group also share their anonymous namespaces.
+EMULATOR_GROUPS := a-f g-n o-z
+EMULATOR := $(BUILD)/emulator/libemulator.a
+EMULATOR_OBJECTS := $(EMULATOR_GROUPS:%=$(BUILD)/emulator/src/%.o)
+emulator_group = $(wildcard emulator/src/[$(1)]*.cpp)
+$(EMULATOR_OBJECTS): $(BUILD)/emulator/src/%.o: $$(call emulator_group,$$*) $(BUILD)/emulator/flags
+	$(call host,$(patsubst %,-include %,$(wordlist 2,99,$(call emulator_group,$*))))
+$(EMULATOR): $(EMULATOR_OBJECTS)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+# Tests see the private headers too. -no-pie: fixed addresses, so that addr2line finds the lines of a
+# report's addresses.
+EMULATOR_TESTS := $(patsubst %.cpp,$(BUILD)/%,$(wildcard emulator/tests/test_*.cpp))
+$(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp $(BUILD)/emulator/flags
+	$(call run,c++ $<,$(CXX) $(KERNEL_FLAGS) -iquote emulator/src $(ALL_DEPS) -c $< -o $@)
+$(EMULATOR_TESTS): %: %.o $(EMULATOR)
+	$(call run,link $@,$(CXX) -no-pie -o $@ $^ -lm)
+
+# What translate/ builds a program with: it reads these lines.
+.PHONY: emulate-parts
+emulate-parts: $(EMULATOR)
+	@printf '%s\n' 'CXX=$(CXX)' 'EMULATOR=$(abspath $(EMULATOR))' 'FLAGS=$(patsubst \
+	    emulator/%,$(CURDIR)/emulator/%,$(patsubst -I%,-I$(CURDIR)/%,$(KERNEL_FLAGS)))'
+
+-include $(wildcard $(BUILD)/emulator/*/*.d)

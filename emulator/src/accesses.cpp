@@ -1,0 +1,212 @@
+#include "accesses.h"
+
+#include "bank_conflicts.h"
+#include "counts.h"
+#include "global_memory.h"
+#include "global_writes.h"
+#include "machine.h"
+#include "emulator/tensor_core.h"
+
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+constexpr std::size_t WIDEST = 16; // bytes of one access of a lane
+
+struct Access {
+    const void *address;
+    std::size_t bytes;
+    bool is_write;
+    std::uintptr_t pc;
+    Strength strength;
+};
+
+const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
+
+[[noreturn]] void fail_at(const Access &access, const std::string &what) {
+    fail(Mistake::ADDRESS, what,
+         {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+}
+
+// ---------------------------------------------------------------------------- shared memory
+
+[[noreturn]] void fail_beside_shared(const Access &access, const Cta &cta) {
+    const SharedMemory &shared = cta.shared;
+    const std::ptrdiff_t offset =
+        static_cast<const unsigned char *>(access.address) - shared.dynamic();
+    fail_at(access,
+            format("a thread %s %zu bytes at offset %td of the dynamic shared memory of CTA "
+                   "%d, which has %zu",
+                   verb(access), access.bytes, offset, cta.rank, shared.dynamic_size()));
+}
+
+// A plain access to the CTA's own shared memory, 16 bytes at a time.
+void shared_access(Thread &thread, const Access &access) {
+    SharedMemory &shared = thread.cta->shared;
+    const std::uint32_t first = shared.offset_of(access.address);
+    if (!shared.contains(static_cast<const char *>(access.address) + access.bytes - 1))
+        fail_beside_shared(access, *thread.cta);
+    for (std::size_t done = 0; done < access.bytes; done += WIDEST)
+        bank_access(thread, first + static_cast<std::uint32_t>(done),
+                    static_cast<int>(std::min(WIDEST, access.bytes - done)), access.is_write,
+                    access.pc);
+    access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
+}
+
+// What no thread may do: touch the shared memory of another CTA through a plain pointer, or memory
+// outside its own.
+void check_not_shared(const Access &access) {
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
+        if (cta->shared.missed_by(access.address))
+            fail_beside_shared(access, *cta);
+        if (cta->shared.contains(access.address))
+            fail_at(access,
+                    format("a thread %s the shared memory of CTA %d through a plain pointer",
+                           verb(access), cta->rank));
+    }
+}
+
+// ---------------------------------------------------------------------------- global memory
+
+// Reads may be of what no earlier launch writes, as a table that the host has made.
+void check_write_after_launch_before(const Thread &thread, const Access &access) {
+    if (!order::is_after_launch_before())
+        fail(Mistake::HAZARD,
+             "a thread writes global memory in a kernel that was launched early, and neither has "
+             "waited for the launch before, which may still use that memory, nor comes after a "
+             "thread that has",
+             {note_at(thread, access.pc, "wrote it here, without wait_for_launch_before")});
+}
+
+// Returns false for what is not global memory.
+bool global_access(const Thread &thread, const Access &access) {
+    const GlobalPlace place = global_place(access.address, access.bytes);
+    if (place == GlobalPlace::ELSEWHERE)
+        return false;
+    if (place != GlobalPlace::INSIDE)
+        fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
+                                       access.address, access.bytes));
+    if (access.is_write) {
+        check_write_after_launch_before(thread, access);
+        output_written(thread, access.address, access.bytes, access.pc);
+    }
+    access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
+    (access.is_write ? counts.global_written_bytes : counts.global_read_bytes) += access.bytes;
+    return true;
+}
+
+// ----------------------------------------------------------------------------
+
+// The thread's own stack: from what runs now upwards.
+bool is_on_own_stack(const void *address) {
+    const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    return reinterpret_cast<std::uintptr_t>(address) - here < FIBER_STACK;
+}
+
+void thread_access(Thread &thread, const Access &access) {
+    if (thread.cta->shared.contains(access.address)) {
+        shared_access(thread, access);
+    } else if (is_on_own_stack(access.address)) {
+        if (!thread.accumulators.ranges.empty())
+            accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
+    } else if (!global_access(thread, access)) {
+        check_not_shared(access);
+        if (fiber_stack_of(access.address) < 0) // a __device__ variable
+            access_global(access.address, access.bytes,
+                          {access.is_write, access.pc, access.strength});
+    }
+}
+
+// What the compiler's calls end in; `pc` is their return address.
+void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc,
+                  Strength strength = Strength::WEAK) {
+    if (current != nullptr && bytes > 0)
+        thread_access(*current,
+                      {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc), strength});
+}
+
+} // namespace
+
+void accesses_reset() {
+    report_faults();
+    bank_reset();
+}
+
+} // namespace emulator
+
+// ---------------------------------------------------------------------------- the compiler's calls
+
+using emulator::plain_access;
+using emulator::Strength;
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void **, void *) {}
+void __tsan_vptr_read(void **) {}
+
+// The calls of one form and size, and those for ranges. The return address is that of the access.
+#define ACCESS(form, bytes, is_write, strength)                                                              \
+    void __tsan_##form##bytes(void *p) {                                                           \
+        plain_access(p, bytes, is_write, __builtin_return_address(0), strength);                   \
+    }
+#define ACCESSES(bytes)                                                                            \
+    ACCESS(read, bytes, false, Strength::WEAK)                                                                     \
+    ACCESS(write, bytes, true, Strength::WEAK)                                                                     \
+    ACCESS(unaligned_read, bytes, false, Strength::WEAK)                                                           \
+    ACCESS(unaligned_write, bytes, true, Strength::WEAK)                                                           \
+    ACCESS(volatile_read, bytes, false, Strength::VOLATILE)                                                            \
+    ACCESS(volatile_write, bytes, true, Strength::VOLATILE)
+ACCESSES(1)
+ACCESSES(2)
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+
+void __tsan_read_range(void *p, long n) {
+    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0));
+}
+void __tsan_write_range(void *p, long n) {
+    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0));
+}
+
+// Atomics (std::atomic, shared_ptr, initialised statics): one thread of the operating system runs
+// everything, so that all memory orders are the same.
+
+void __tsan_atomic_thread_fence(int) {}
+void __tsan_atomic_signal_fence(int) {}
+
+// One that changes *p by `builtin` and returns what was there.
+#define ATOMIC_CHANGE(name, Word, builtin)                                                         \
+    Word name(volatile Word *p, Word v, int) { return builtin(p, v, __ATOMIC_SEQ_CST); }
+#define ATOMIC_COMPARE(name, Word)                                                                 \
+    bool name(volatile Word *p, Word *expected, Word v, int, int) {                                \
+        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,                \
+                                           __ATOMIC_SEQ_CST);                                      \
+    }
+#define ATOMICS(prefix, Word)                                                                      \
+    Word prefix##_load(const volatile Word *p, int) {                                              \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+    }                                                                                              \
+    void prefix##_store(volatile Word *p, Word v, int) {                                           \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                  \
+    }                                                                                              \
+    ATOMIC_CHANGE(prefix##_exchange, Word, __atomic_exchange_n)                                    \
+    ATOMIC_CHANGE(prefix##_fetch_add, Word, __atomic_fetch_add)                                    \
+    ATOMIC_CHANGE(prefix##_fetch_sub, Word, __atomic_fetch_sub)                                    \
+    ATOMIC_CHANGE(prefix##_fetch_and, Word, __atomic_fetch_and)                                    \
+    ATOMIC_CHANGE(prefix##_fetch_or, Word, __atomic_fetch_or)                                      \
+    ATOMIC_CHANGE(prefix##_fetch_xor, Word, __atomic_fetch_xor)                                    \
+    ATOMIC_CHANGE(prefix##_fetch_nand, Word, __atomic_fetch_nand)                                  \
+    ATOMIC_COMPARE(prefix##_compare_exchange_strong, Word)                                         \
+    ATOMIC_COMPARE(prefix##_compare_exchange_weak, Word)
+ATOMICS(__tsan_atomic8, std::uint8_t)
+ATOMICS(__tsan_atomic16, std::uint16_t)
+ATOMICS(__tsan_atomic32, std::uint32_t)
+ATOMICS(__tsan_atomic64, std::uint64_t)
+
+} // extern "C"

@@ -1,0 +1,61 @@
+// The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
+#pragma once
+
+#include "order.h"
+#include "emulator/site.h"
+#include "emulator/tensor_core.h"
+#include "wait_queue.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace emulator {
+
+struct Cta;
+
+// A range of a thread's accumulator registers (memory on its stack here).
+struct AccumulatorRange {
+    const char *begin;
+    std::size_t bytes;
+    std::uint64_t wgmma; // the number of the last wgmma on it, in its warpgroup's order
+    Site site;           // and where that was issued
+    bool touched;        // by other code since; a wgmma_fence() must come before the next wgmma
+};
+
+// A thread's side of wgmma.
+struct AccumulatorState {
+    bool fenced = false;               // has it ever executed wgmma.fence?
+    std::uint64_t issued = 0;          // wgmmas this thread has called so far
+    std::vector<std::uint64_t> groups; // issued at each commit
+    std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
+    std::vector<AccumulatorRange> ranges;
+};
+
+// One wgmma of a warpgroup: complete arguments once all 128 threads have called it.
+struct WgmmaArguments : WgmmaForm {
+    std::uint64_t a = 0, b = 0; // descriptors
+    bool a_in_registers = false;
+};
+struct Wgmma : WgmmaArguments {
+    std::vector<std::uint32_t> a_registers; // four of each thread
+    int arrived = 0;
+    float *acc[128] = {};
+    Site site{};       // of the first to call it
+    int waited_by = 0; // threads that know it to be complete
+    order::Carrier called, done; // from the callers to the operation, and from it to those that wait
+};
+
+// A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
+// threads have waited for are forgotten.
+struct Warpgroup {
+    Cta *cta = nullptr;
+    std::uint64_t first = 0; // number of slots.front()
+    std::deque<Wgmma> slots;
+    std::uint64_t executed = 0;
+    std::uint32_t agent = order::NO_AGENT; // of all: they complete one after the other
+    WaitQueue waiting;
+};
+
+} // namespace emulator

@@ -1,0 +1,241 @@
+#include "bank_conflicts.h"
+
+#include "accesses.h"
+#include "machine.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+namespace emulator {
+
+namespace {
+
+constexpr int BANKS = 32;
+constexpr int BANK_BYTES = 4;
+constexpr int MOST_WORDS = 64; // of the lanes of one pass: 32, and more if not aligned
+// Accesses of one instruction that a warp may have open between two synchronisations. In a longer
+// loop without one, the rest is not counted.
+constexpr std::uint32_t MOST_OPEN = 1 << 14;
+
+// An instruction: what the compiler made of one access.
+struct Instruction {
+    std::uintptr_t pc;
+    AccessSite totals; // without a line
+};
+
+std::vector<Instruction> instructions;
+
+// A hash table, whose size is a power of two: the number of an instruction by twice its address,
+// plus 1 if it writes. 0 is an empty slot.
+struct Slot {
+    std::uintptr_t key = 0;
+    std::uint32_t number = 0;
+};
+std::vector<Slot> slots;
+
+// By file, line, whether they write, and bytes.
+using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
+Sites matrix_sites;
+
+AccessSite &site_at(Sites &sites, const std::string &file, int line, bool is_write, int bytes) {
+    AccessSite &site = sites[{file, line, is_write, bytes}];
+    std::snprintf(site.file, sizeof site.file, "%s", file.c_str());
+    site.line = line;
+    site.is_write = is_write;
+    site.bytes = bytes;
+    return site;
+}
+
+// ---------------------------------------------------------------------------- passes
+
+// How many passes the words of one group of lanes take: the most different words in one bank.
+int passes_over(const std::uint32_t *words, int count) {
+    std::uint32_t seen[BANKS][MOST_WORDS];
+    int ways[BANKS] = {};
+    int most = 0;
+    for (int i = 0; i < count; ++i) {
+        const std::uint32_t bank = words[i] % BANKS;
+        std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
+        if (std::find(begin, end, words[i]) != end)
+            continue;
+        *end = words[i];
+        most = std::max(most, ++ways[bank]);
+    }
+    return most;
+}
+
+// One access of lanes [first, first + lanes) to `bytes` each; 0 if none of them takes part.
+int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
+    std::uint32_t words[MOST_WORDS];
+    int count = 0;
+    for (int lane = first; lane < first + lanes; ++lane) {
+        if (!(group.lanes >> lane & 1))
+            continue;
+        const std::uint32_t begin = group.offsets[lane] / BANK_BYTES;
+        const std::uint32_t end = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
+        for (std::uint32_t word = begin; word <= end; ++word)
+            words[count++] = word;
+    }
+    return passes_over(words, count);
+}
+
+// Keeps the first access of those with the most ways.
+void note_ways(AccessSite &totals, int ways, const WarpAccess &access) {
+    if (ways <= totals.worst_ways)
+        return;
+    totals.worst_ways = ways;
+    totals.worst = access;
+}
+
+// A warp's access: 4 bytes of all lanes in one pass, 8 of half of them, 16 of a quarter.
+void count(const WarpAccess &group, AccessSite &totals) {
+    const int bytes = totals.bytes;
+    const int phases = bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4;
+    const int lanes = WARP_LANES / phases;
+    ++totals.instructions;
+    for (int phase = 0; phase < phases; ++phase) {
+        const int passes = passes_of_lanes(group, phase * lanes, lanes, bytes);
+        totals.wavefronts += static_cast<std::uint64_t>(passes);
+        totals.ideal += passes > 0;
+        note_ways(totals, passes, group);
+    }
+}
+
+// ---------------------------------------------------------------------------- instructions
+
+std::size_t place_of(std::uintptr_t key) {
+    return key * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
+}
+
+// The key's slot, or the empty one where it belongs.
+Slot &slot_of(std::uintptr_t key) {
+    std::size_t place = place_of(key);
+    while (slots[place].key != key && slots[place].key != 0)
+        place = (place + 1) & (slots.size() - 1);
+    return slots[place];
+}
+
+void grow_slots() {
+    std::vector<Slot> before(std::max<std::size_t>(slots.size() * 2, 256));
+    before.swap(slots);
+    for (const Slot &slot : before)
+        if (slot.key != 0)
+            slot_of(slot.key) = slot;
+}
+
+std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
+    const std::uintptr_t key = pc * 2 + is_write;
+    Slot &known = slot_of(key);
+    if (known.key == key)
+        return known.number;
+    const std::uint32_t number = static_cast<std::uint32_t>(instructions.size());
+    known = {key, number};
+    instructions.push_back({pc, {}});
+    instructions.back().totals.is_write = is_write;
+    instructions.back().totals.bytes = bytes;
+    if (slots.size() < 2 * (instructions.size() + 1))
+        grow_slots();
+    return number;
+}
+
+// ---------------------------------------------------------------------------- warps
+
+void close(OpenAccesses &warp) {
+    for (const std::uint32_t number : warp.touched) {
+        OpenInstruction &open = warp.open[number];
+        for (std::size_t i = 0; i < open.used; ++i)
+            count(open.groups[i], instructions[number].totals);
+        open.used = 0;
+        std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
+    }
+    warp.touched.clear();
+}
+
+WarpAccess &group_of(OpenInstruction &open, int lane) {
+    const std::uint32_t occurrence = open.occurrences[lane]++;
+    if (occurrence >= open.used) {
+        open.used = occurrence + 1;
+        if (open.groups.size() < open.used)
+            open.groups.resize(std::max<std::size_t>(open.used, 2 * open.groups.size()));
+        open.groups[occurrence].lanes = 0;
+    }
+    return open.groups[occurrence];
+}
+
+void add(AccessSite &sum, const AccessSite &part) {
+    sum.instructions += part.instructions;
+    sum.wavefronts += part.wavefronts;
+    sum.ideal += part.ideal;
+    note_ways(sum, part.worst_ways, part.worst);
+}
+
+Sites totals_by_line() {
+    Sites sites = matrix_sites;
+    std::vector<std::uintptr_t> pcs;
+    for (const Instruction &instruction : instructions)
+        pcs.push_back(instruction.pc);
+    const std::vector<Place> places = places_of(pcs);
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+        const AccessSite &in = instructions[i].totals;
+        add(site_at(sites, places[i].file, places[i].line, in.is_write, in.bytes), in);
+    }
+    return sites;
+}
+
+} // namespace
+
+void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
+                 std::uintptr_t pc) {
+    const std::uint32_t number = instruction_number(pc, is_write, bytes);
+    OpenAccesses &warp = thread.cta->accesses[static_cast<std::size_t>(thread.warp())];
+    if (number >= warp.open.size())
+        warp.open.resize(instructions.size());
+    OpenInstruction &open = warp.open[number];
+    if (open.occurrences[thread.lane()] == MOST_OPEN)
+        return;
+    if (open.used == 0)
+        warp.touched.push_back(number);
+    WarpAccess &group = group_of(open, thread.lane());
+    group.lanes |= 1u << thread.lane();
+    group.offsets[thread.lane()] = offset;
+}
+
+void accesses_warp_met(Cta &cta, int warp) { close(cta.accesses[static_cast<std::size_t>(warp)]); }
+
+void bank_reset() {
+    instructions.clear();
+    slots.clear();
+    grow_slots();
+    matrix_sites.clear();
+}
+
+void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
+                         Site where) {
+    constexpr int ROWS = 8, ROW_BYTES = 16;
+    AccessSite &totals = site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()),
+                                 is_write, ROW_BYTES);
+    ++totals.instructions;
+    WarpAccess rows;
+    rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
+    std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+        const int passes = passes_of_lanes(rows, matrix * ROWS, ROWS, ROW_BYTES);
+        totals.wavefronts += static_cast<std::uint64_t>(passes);
+        ++totals.ideal;
+        note_ways(totals, passes, rows);
+    }
+}
+
+std::vector<AccessSite> access_sites() {
+    std::vector<AccessSite> sites;
+    for (const auto &[at, site] : totals_by_line())
+        sites.push_back(site);
+    std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
+        return a.wavefronts - a.ideal > b.wavefronts - b.ideal;
+    });
+    return sites;
+}
+
+} // namespace emulator

@@ -1,0 +1,196 @@
+#include "emulator/barriers.h"
+
+#include "accesses.h"
+#include "counts.h"
+#include "machine.h"
+#include "emulator/warp.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
+
+// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
+void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
+    int waiting[LARGEST_BLOCK / WARP_LANES] = {};
+    for (const Thread *thread : queue.threads)
+        if (thread->cta == &cta)
+            ++waiting[thread->warp()];
+    if (last != nullptr && last->cta == &cta)
+        ++waiting[last->warp()];
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
+        if (waiting[warp] == 0)
+            continue;
+        int lanes = 0;
+        for (int lane = 0; lane < WARP_LANES; ++lane) {
+            const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
+            lanes += number < cta.threads.size() && !cta.threads[number].finished;
+        }
+        if (waiting[warp] == lanes)
+            accesses_warp_met(cta, warp);
+    }
+}
+
+void end_phase(Phases &phases) {
+    phases.next();
+    phases.waiting.wake_all();
+}
+
+// The current thread waits for a phase that it has arrived in.
+template <typename Describe>
+void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &describe) {
+    const auto passed = [&phases, phase] { return phases.phase > phase; };
+    ++counts.barrier_waits;
+    counts.barrier_waits_blocked += !passed();
+    wait_until(phases.waiting, passed, where, describe);
+    order::acquire(phases.carrier(phase));
+    schedule_point();
+}
+
+int needed(const Cta &cta, const NamedBarrier &barrier) {
+    return barrier.expected == ALL ? cta.unfinished : barrier.expected;
+}
+
+// Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
+// nullptr if one exits.
+void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
+    if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
+        return;
+    tell_warps_met(cta, barrier.waiting, last);
+    end_phase(barrier);
+}
+
+std::string count_name(int expected) {
+    return expected == ALL ? "all threads" : format("%d threads", expected);
+}
+
+void check_arguments(const Cta &cta, int id, int threads, Site where) {
+    const int warps = static_cast<int>(cta.warps.size());
+    if (id < 0 || id >= NAMED_BARRIERS)
+        fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
+             "called it here");
+    if (threads == ALL)
+        return;
+    if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
+        fail(Mistake::MISUSE,
+             format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
+                    threads, cta.threads.size()),
+             where, "called it here");
+}
+
+// Counts the current thread in.
+void arrive(NamedBarrier &barrier, int id, int expected, Site where) {
+    Thread &thread = *current;
+    Cta &cta = *thread.cta;
+    if (barrier.arrived == 0) {
+        barrier.expected = expected;
+        barrier.site = where;
+    } else if (barrier.expected != expected) {
+        fail(Mistake::MISUSE,
+             format("barrier %d is for %s here, and for %s in the same phase elsewhere", id,
+                    count_name(expected).c_str(), count_name(barrier.expected).c_str()),
+             {note_at(thread, where, "arrived here"),
+              note_at(barrier.site, "the first thread of the phase arrived here")});
+    }
+    if (barrier.phase > 0 && !order::is_after(barrier.carrier(barrier.phase - 1)))
+        fail(Mistake::HAZARD,
+             format("barrier %d: a thread arrives that is not ordered after the phase before: in "
+                    "another order it counts for that phase",
+                    id),
+             {note_at(thread, where, "arrived here")});
+    order::release(barrier.carrier(barrier.phase));
+    ++barrier.arrived;
+    complete_if_full(cta, barrier, &thread);
+}
+
+std::string describe(const Cta &cta, int id) {
+    const NamedBarrier &barrier = cta.barriers[id];
+    return format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
+                  needed(cta, barrier));
+}
+
+void sync(int id, int expected, Site where) {
+    schedule_point();
+    const Cta &cta = *current->cta;
+    NamedBarrier &barrier = current->cta->barriers[id];
+    const std::uint64_t phase = barrier.phase;
+    arrive(barrier, id, expected, where);
+    wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
+}
+
+void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
+    if (cluster.arrived == 0 || cluster.arrived < cluster.unfinished)
+        return;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        tell_warps_met(*cta, cluster.waiting, last);
+    end_phase(cluster);
+}
+
+} // namespace
+
+void named_barrier_sync(int id, int threads, Site where, bool aligned) {
+    check_arguments(*current->cta, id, threads, where);
+    if (aligned)
+        warp_aligned("a named barrier", where);
+    sync(id, threads, where);
+}
+
+void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
+    check_arguments(*current->cta, id, threads, where);
+    if (aligned)
+        warp_aligned("a named barrier", where);
+    schedule_point();
+    arrive(current->cta->barriers[id], id, threads, where);
+    schedule_point();
+}
+
+void syncthreads(Site where) {
+    warp_aligned("__syncthreads", where);
+    sync(0, ALL, where);
+}
+
+void cluster_arrive(Site where, bool relaxed, bool aligned) {
+    Thread &thread = *current;
+    if (aligned)
+        warp_aligned("barrier.cluster.arrive", where);
+    Cluster &cluster = *thread.cta->cluster;
+    if (thread.cluster_arrivals != thread.cluster_waits)
+        fail(Mistake::MISUSE, "a second barrier.cluster.arrive without a wait between", where,
+             "arrived again here");
+    schedule_point();
+    if (!relaxed)
+        order::release(cluster.carrier(cluster.phase));
+    ++thread.cluster_arrivals;
+    ++cluster.arrived;
+    complete_cluster_if_full(cluster, &thread);
+    schedule_point();
+}
+
+void cluster_wait(Site where, bool aligned) {
+    Thread &thread = *current;
+    if (aligned)
+        warp_aligned("barrier.cluster.wait", where);
+    Cluster &cluster = *thread.cta->cluster;
+    if (thread.cluster_arrivals == thread.cluster_waits)
+        fail(Mistake::MISUSE, "a barrier.cluster.wait without an arrive before", where,
+             "waits here");
+    schedule_point();
+    const std::uint64_t phase = thread.cluster_waits++;
+    wait_for(cluster, phase, where, [&cluster] {
+        return format("cluster barrier: %d of %d threads have arrived", cluster.arrived,
+                      cluster.unfinished);
+    });
+}
+
+void barriers_thread_exits(Cta &cta) {
+    for (NamedBarrier &barrier : cta.barriers)
+        if (barrier.arrived > 0 && barrier.expected == ALL)
+            complete_if_full(cta, barrier, nullptr);
+    Cluster &cluster = *cta.cluster;
+    if (current->cluster_arrivals > cluster.phase)
+        --cluster.arrived; // it arrived and exits: it no longer counts
+    complete_cluster_if_full(cluster, nullptr);
+}
+
+} // namespace emulator

@@ -1,0 +1,408 @@
+#include "cells.h"
+
+#include "global_memory.h"
+#include "machine.h"
+#include "mbarrier_table.h"
+#include "operations.h"
+#include "strictness.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace emulator {
+
+namespace {
+
+using order::Epoch;
+
+constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
+constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
+
+std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
+
+// ---------------------------------------------------------------------------- places
+
+// Where an access was made, and by which operation: numbers that fit into a cell.
+struct Place {
+    Origin where;
+    const char *operation;
+
+    bool operator==(const Place &) const = default;
+};
+std::vector<Place> places;
+
+std::uint32_t number_of(const Origin &where, const char *operation) {
+    static std::uint32_t recent[256];
+    const Place place{where, operation};
+    const std::size_t key =
+        where.pc != 0 ? where.pc ^ where.pc >> 7 : where.site.line() * 7 + where.site.column();
+    std::uint32_t &guess = recent[key % 256];
+    if (guess < places.size() && places[guess] == place)
+        return guess;
+    const auto found = std::find(places.begin(), places.end(), place);
+    guess = std::uint32_t(found - places.begin());
+    if (found == places.end())
+        places.push_back(place);
+    return guess;
+}
+
+// ---------------------------------------------------------------------------- one access
+
+struct Running {
+    Epoch mine;
+    Space space;
+    const CellAccess &access;
+    Cta *cta;             // of shared memory
+    std::uintptr_t begin; // offset or address of the cell
+    std::size_t bytes;
+};
+
+Epoch epoch_of(const CellAccess &access) {
+    const order::Context &context = order::running();
+    const bool is_operation = context.who.operation != nullptr;
+    Epoch made = order::epoch_now();
+    made.place = number_of(is_operation ? Origin(context.who.where) : access.where,
+                           context.who.operation);
+    made.strength = std::uint8_t(access.strength);
+    made.scope = std::uint8_t(access.scope);
+    // A volatile write after a fence is a flag's.
+    if (access.strength == Strength::VOLATILE && access.is_write && order::has_fenced())
+        made.strength = std::uint8_t(Strength::ATOMIC);
+    return made;
+}
+
+bool same(const Epoch &a, const Epoch &b) {
+    return a.cluster == b.cluster && a.agent == b.agent && a.time == b.time;
+}
+
+std::string who(const Epoch &epoch) {
+    const char *operation = places[epoch.place].operation;
+    const std::string name = order::name_of(epoch);
+    return operation != nullptr ? format("a %s of %s", operation, name.c_str()) : name;
+}
+
+Note note_of(const Epoch &epoch, bool is_write) {
+    const Place &place = places[epoch.place];
+    const std::string did = place.operation != nullptr ? " was issued here"
+                            : is_write                 ? " wrote here"
+                                                       : " read here";
+    return note_at(place.where, who(epoch) + did);
+}
+
+std::string name_of_memory(const Running &now) {
+    if (now.cta != nullptr)
+        return format("offset %zu of the shared memory of CTA %d", std::size_t(now.begin),
+                      now.cta->rank);
+    const void *address = reinterpret_cast<const void *>(now.begin);
+    if (global_place(address, 1) == GlobalPlace::INSIDE)
+        return format("offset %td of global memory", global_offset(address));
+    return format("%p", address);
+}
+
+// What an operation's end is waited for with.
+const char *wait_for(const char *operation) {
+    const std::string name = operation;
+    if (name == "TMA load")
+        return "the wait on its mbarrier is missing, or fewer bytes were announced than came";
+    if (name == "wgmma")
+        return "a wgmma_wait is missing, or what tells others that it has passed";
+    if (name == "TMA store")
+        return "bulk_wait_read (for its source) or bulk_wait (for what it writes) is missing";
+    return "its wait is missing, or the barrier after it";
+}
+
+// Which of the two came too early, as far as it is known.
+std::string explanation(const Running &now, const Epoch &other, bool other_writes,
+                        const Cell &cell) {
+    const char *operation = places[other.place].operation;
+    const char *mine = places[now.mine.place].operation;
+    if (operation != nullptr && order::knows_issue_of(other))
+        return format("the %s was issued before, and not waited for: %s", operation,
+                      wait_for(operation));
+    if (order::is_of_earlier_work(other))
+        return "nothing orders the two: the launch before may still run (wait_for_launch_before is "
+               "missing), or the streams are not ordered";
+    if (operation == nullptr && mine == nullptr)
+        return "nothing orders the two";
+    // A reader that is after the write before has waited for that one, and is overtaken.
+    const bool reads = !now.access.is_write && other_writes;
+    if (reads && operation != nullptr && cell.before.cluster != 0 &&
+        order::is_before(cell.before, now.space))
+        return format("the %s overwrites what is still to be read: it did not wait until the "
+                      "readers were done",
+                      operation);
+    if (reads && operation != nullptr)
+        return format("the reader did not wait for the %s: %s", operation, wait_for(operation));
+    if (now.access.is_write && mine != nullptr && !other_writes && operation != nullptr)
+        return format("nothing orders the two: either the %s did not wait until the %s was done, "
+                      "or the %s did not wait for the %s",
+                      mine, operation, operation, mine);
+    return "nothing orders the two";
+}
+
+// The load in flight that will bring these bytes.
+const Operation *awaited(const Running &now) {
+    return now.cta != nullptr ? pending_write(*now.cta, std::uint32_t(now.begin)) : nullptr;
+}
+
+[[noreturn]] void fail_as(Mistake mistake, const std::string &what, std::vector<Note> notes) {
+    current = nullptr; // both are named
+    fail(mistake, what, notes);
+}
+
+[[noreturn]] void fail_unordered(const Running &now, const Epoch &other, bool other_writes,
+                                 const Cell &cell) {
+    const bool has_operation = places[other.place].operation != nullptr ||
+                               places[now.mine.place].operation != nullptr ||
+                               order::is_of_earlier_work(other);
+    fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE,
+            format("%s %s %zu bytes at %s, %s %s them, and %s", who(now.mine).c_str(),
+                   now.access.is_write ? "writes" : "reads", now.bytes,
+                   name_of_memory(now).c_str(), who(other).c_str(),
+                   other_writes ? "writes" : "reads",
+                   explanation(now, other, other_writes, cell).c_str()),
+            {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
+}
+
+void fail_unfenced(const Running &now, const Epoch &other, bool other_writes) {
+    const char *mine = places[now.mine.place].operation;
+    Thread *interrupted = std::exchange(current, nullptr);
+    fail_unless_allowed(
+        "proxy-fence", Mistake::HAZARD,
+        format("a %s %s bytes that a thread %s, with no fence.proxy.async between, at %s",
+               mine != nullptr ? mine : "copy", now.access.is_write ? "overwrites" : "reads",
+               other_writes ? "wrote" : "read", name_of_memory(now).c_str()),
+        {note_of(other, other_writes), note_of(now.mine, now.access.is_write)});
+    current = interrupted;
+}
+
+void fail_unwritten(const Running &now) {
+    const Operation *load = awaited(now);
+    if (load != nullptr)
+        fail_as(Mistake::HAZARD,
+                format("%s reads %zu bytes at %s, where a %s has not landed yet: %s",
+                       who(now.mine).c_str(), now.bytes, name_of_memory(now).c_str(), load->name,
+                       wait_for(load->name)),
+                {note_of(now.mine, false), note_at(*load->issuer, load->site, "started it here")});
+    Thread *interrupted = std::exchange(current, nullptr);
+    fail_unless_allowed("uninitialised", Mistake::HAZARD,
+                        format("%s reads %zu bytes at %s, which nobody has written",
+                               who(now.mine).c_str(), now.bytes, name_of_memory(now).c_str()),
+                        {note_of(now.mine, false)});
+    current = interrupted;
+}
+
+// Atomics, and volatile accesses of flags, do not race with each other.
+bool are_strong(const Running &now, const Epoch &other) {
+    const auto is_strong = [](std::uint8_t strength) {
+        return strength == std::uint8_t(Strength::ATOMIC);
+    };
+    const bool mine = is_strong(now.mine.strength), theirs = is_strong(other.strength);
+    const bool is_flag = now.mine.strength == std::uint8_t(Strength::VOLATILE) && theirs;
+    return ((mine && theirs) || is_flag ||
+            (mine && other.strength == std::uint8_t(Strength::VOLATILE))) &&
+           order::in_scope(other, now.access.scope);
+}
+
+// The last access that was found to be in order: tiles are accessed by the same ones throughout.
+Epoch good_write, good_read;
+
+void check_after(const Running &now, const Epoch &other, bool other_writes, const Cell &cell) {
+    Epoch &good = other_writes ? good_write : good_read;
+    if (same(good, other) && good.async == other.async)
+        return;
+    if (!order::is_before(other, now.space)) {
+        if (are_strong(now, other))
+            return;
+        fail_unordered(now, other, other_writes, cell);
+    }
+    if (now.mine.async && order::is_unfenced(other, now.space))
+        fail_unfenced(now, other, other_writes);
+    good = other;
+}
+
+bool was_allocated(const Running &now) {
+    return now.cta != nullptr || global_place(reinterpret_cast<const void *>(now.begin), 1) ==
+                                     GlobalPlace::INSIDE;
+}
+
+void add_read(Cell &cell, const Running &now) {
+    if (cell.read.cluster == 0 || same(cell.read, now.mine) ||
+        (cell.read.cluster == now.mine.cluster && cell.read.agent == now.mine.agent)) {
+        cell.read = now.mine;
+        return;
+    }
+    if (cell.more == nullptr)
+        cell.more = std::make_unique<std::vector<Epoch>>();
+    std::vector<Epoch> &more = *cell.more;
+    if (!more.empty() && more.back().agent == now.mine.agent &&
+        more.back().cluster == now.mine.cluster)
+        more.back() = now.mine;
+    else if (now.space == Space::SHARED || more.size() < MOST_GLOBAL_READS)
+        more.push_back(now.mine);
+}
+
+void touch(Cell &cell, const Running &now) {
+    if (cell.write.cluster != 0)
+        check_after(now, cell.write, true, cell);
+    else if (!now.access.is_write && current_cluster != nullptr && was_allocated(now))
+        fail_unwritten(now);
+    if (!now.access.is_write) {
+        add_read(cell, now);
+        return;
+    }
+    if (cell.read.cluster != 0)
+        check_after(now, cell.read, false, cell);
+    if (cell.more != nullptr)
+        for (const Epoch &read : *cell.more)
+            check_after(now, read, false, cell);
+    if (!same(cell.write, now.mine))
+        cell.before = cell.write;
+    cell.write = now.mine;
+    cell.read = Epoch{};
+    cell.more.reset();
+}
+
+// ---------------------------------------------------------------------------- cells by size
+
+Cell copy_of(const Cell &cell) {
+    Cell made{cell.write, cell.before, cell.read, nullptr};
+    if (cell.more != nullptr)
+        made.more = std::make_unique<std::vector<Epoch>>(*cell.more);
+    return made;
+}
+
+void split(Chunk &chunk, std::uint8_t shift) {
+    const std::size_t count = Chunk::BYTES >> shift, old = Chunk::BYTES >> chunk.shift;
+    auto parts = std::make_unique<Cell[]>(count);
+    for (std::size_t i = 0; i < count; ++i)
+        parts[i] = copy_of(chunk.parts == nullptr ? chunk.whole : chunk.parts[i * old / count]);
+    chunk.parts = std::move(parts);
+    chunk.shift = shift;
+}
+
+// The bytes of a part into which both ends of an access fall.
+std::uint8_t shift_for(std::size_t first, std::size_t end) {
+    const std::size_t both = first | end;
+    return both % 4 == 0 ? 2 : both % 2 == 0 ? 1 : 0;
+}
+
+// Bytes [first, end) of a chunk.
+void touch_chunk(Chunk &chunk, std::size_t first, std::size_t end, Running &now) {
+    const std::uintptr_t base = now.begin;
+    if (first == 0 && end == Chunk::BYTES && chunk.parts == nullptr) {
+        touch(chunk.whole, now);
+        return;
+    }
+    if (first != 0 || end != Chunk::BYTES)
+        if (const std::uint8_t needed = shift_for(first, end); needed < chunk.shift)
+            split(chunk, needed);
+    for (std::size_t i = first >> chunk.shift; i < (end + (1u << chunk.shift) - 1) >> chunk.shift;
+         ++i) {
+        now.begin = base + (i << chunk.shift);
+        touch(chunk.parts[i], now);
+    }
+    if (first == 0 && end == Chunk::BYTES && now.access.is_write) {
+        chunk.whole = copy_of(chunk.parts[0]);
+        chunk.parts.reset();
+        chunk.shift = 4;
+    }
+}
+
+// Bytes [first, end) of a page.
+void touch_page(Page &page, std::size_t first, std::size_t end, Running &now) {
+    const std::uintptr_t base = now.begin;
+    if (page.chunks == nullptr && first == 0 && end == Page::BYTES) {
+        touch(page.whole, now);
+        return;
+    }
+    if (page.chunks == nullptr) {
+        page.chunks = std::make_unique<Chunk[]>(CHUNKS);
+        for (std::size_t i = 0; i < CHUNKS; ++i)
+            page.chunks[i].whole = copy_of(page.whole);
+    }
+    for (std::size_t at = first; at < end;) {
+        const std::size_t chunk = at / Chunk::BYTES * Chunk::BYTES;
+        const std::size_t stop = std::min(end, chunk + Chunk::BYTES);
+        now.begin = base + chunk;
+        touch_chunk(page.chunks[chunk / Chunk::BYTES], at - chunk, stop - chunk, now);
+        at = stop;
+    }
+}
+
+template <typename Pages>
+void touch_pages(std::uintptr_t begin, Running &now, const Pages &page_at) {
+    const std::uintptr_t end = begin + now.bytes;
+    good_write = good_read = Epoch{};
+    for (std::uintptr_t at = begin; at < end;) {
+        const std::uintptr_t page = at / Page::BYTES;
+        const std::uintptr_t stop = std::min(end, (page + 1) * Page::BYTES);
+        now.begin = page * Page::BYTES;
+        touch_page(page_at(page), at % Page::BYTES, (stop - 1) % Page::BYTES + 1, now);
+        at = stop;
+    }
+}
+
+Page &shared_page(SharedCells &cells, std::uintptr_t number) {
+    if (cells.size() <= number)
+        cells.resize(number + 1);
+    if (cells[number] == nullptr)
+        cells[number] = std::make_unique<Page>();
+    return *cells[number];
+}
+
+Page &global_page(std::uintptr_t number) {
+    static std::uintptr_t last_number = 0;
+    static Page *last = nullptr;
+    if (last == nullptr || number != last_number) {
+        std::unique_ptr<Page> &found = global_pages[number];
+        if (found == nullptr)
+            found = std::make_unique<Page>();
+        last = found.get();
+        last_number = number;
+    }
+    return *last;
+}
+
+} // namespace
+
+void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
+    Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};
+    touch_pages(offset, now,
+                [&](std::uintptr_t page) -> Page & { return shared_page(cta.cells, page); });
+}
+
+void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
+                          const CellAccess &access) {
+    Running now{epoch_of(access), Space::SHARED, access, &cta, 0, Chunk::BYTES};
+    good_write = good_read = Epoch{};
+    for (const std::uint32_t offset : offsets) {
+        now.begin = offset / Page::BYTES * Page::BYTES;
+        const std::size_t first = offset % Page::BYTES;
+        touch_page(shared_page(cta.cells, offset / Page::BYTES), first, first + Chunk::BYTES, now);
+    }
+}
+
+void access_global(const void *address, std::size_t bytes, const CellAccess &access) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
+    touch_pages(begin, now, global_page);
+}
+
+void access_memory(const void *address, std::size_t bytes, const CellAccess &access) {
+    if (current_cluster != nullptr)
+        for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+            if (cta->shared.contains(address)) {
+                access_shared(*cta, cta->shared.offset_of(address), bytes, access);
+                return;
+            }
+    access_global(address, bytes, access);
+}
+
+void forget_global(const void *address, std::size_t bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    for (std::uintptr_t page = begin / Page::BYTES; page * Page::BYTES < begin + bytes; ++page)
+        global_page(page) = Page{};
+}
+
+} // namespace emulator

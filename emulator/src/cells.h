@@ -1,0 +1,70 @@
+// Shadow cells: of each byte of shared and global memory the last write and the reads since. A pair
+// of accesses, one of them a write, that order.h does not order is reported; so is an access of the
+// async proxy to what the generic proxy touched with no proxy fence between, and a read of what
+// nobody has written.
+#pragma once
+
+#include "order.h"
+#include "emulator/report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace emulator {
+
+// The last write of some bytes and the reads since; and who had written before that write, by
+// whom a report tells which of two accesses came too early.
+struct Cell {
+    order::Epoch write, before, read;
+    std::unique_ptr<std::vector<order::Epoch>> more; // reads
+};
+
+// 16 bytes, which are mostly accessed as one: 1, 4, 8 or 16 cells.
+struct Chunk {
+    static constexpr std::size_t BYTES = 16;
+    Cell whole;
+    std::unique_ptr<Cell[]> parts;
+    std::uint8_t shift = 4; // of the bytes of a part
+};
+
+// 1024 bytes: one cell until a part of them is accessed.
+struct Page {
+    static constexpr std::size_t BYTES = 1024;
+    Cell whole;
+    std::unique_ptr<Chunk[]> chunks;
+};
+
+// Those of a CTA's shared memory, by offset.
+using SharedCells = std::vector<std::unique_ptr<Page>>;
+
+struct Cta;
+
+// How strong an access is: accesses of atomics do not race with each other within their scope.
+// A volatile access is a relaxed one for a flag (its writer has fenced), and else as weak as any.
+// (PTX ISA: Memory Consistency Model, Morally Strong Operations; ld: .volatile.)
+enum class Strength : std::uint8_t { WEAK, VOLATILE, ATOMIC };
+
+struct CellAccess {
+    bool is_write;
+    Origin where;
+    Strength strength = Strength::WEAK;
+    Scope scope = Scope::SYS;
+};
+
+// The running agent accesses these bytes of a CTA's shared memory, or of global memory (anything
+// else that is no thread's stack). Ends the program if a rule is broken.
+void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access);
+// Many parts of 16 bytes, aligned to them.
+void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
+                          const CellAccess &access);
+void access_global(const void *address, std::size_t bytes, const CellAccess &access);
+
+// The same by either: the address decides.
+void access_memory(const void *address, std::size_t bytes, const CellAccess &access);
+
+// Nobody has written these bytes: memory that was just allocated.
+void forget_global(const void *address, std::size_t bytes);
+
+} // namespace emulator

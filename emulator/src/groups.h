@@ -1,0 +1,70 @@
+// A thread's asynchronous copies, in the groups that it waits for: those of cp.async (cp_async.h),
+// and bulk stores (tma.h).
+#pragma once
+
+#include "order.h"
+#include "emulator/site.h"
+#include "wait_queue.h"
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace emulator {
+
+// Groups, numbered in the order of their commits. Those that the thread has waited for are
+// forgotten.
+template <typename Group>
+struct Groups {
+    Group open;                  // not committed yet
+    std::deque<Group> committed; // oldest first
+    std::uint64_t first = 0;     // number of committed.front()
+    WaitQueue waiting;           // the thread itself
+
+    // The number of the open group, and the group of a number.
+    std::uint64_t number() const { return first + committed.size(); }
+    Group &at(std::uint64_t number) {
+        return number - first < committed.size() ? committed[number - first] : open;
+    }
+    void commit() { committed.push_back(std::exchange(open, Group{})); }
+
+    // How many of the oldest groups a wait that leaves `pending` covers.
+    std::size_t covered(int pending) const {
+        const std::size_t kept = static_cast<std::size_t>(pending);
+        return committed.size() > kept ? committed.size() - kept : 0;
+    }
+    // How many of their operations are missing, by a counter of each group.
+    int missing(std::size_t covered, int Group::*counter) const {
+        int sum = 0;
+        for (std::size_t i = 0; i < covered; ++i)
+            sum += committed[i].*counter;
+        return sum;
+    }
+    // The thread acquires what the groups have released.
+    void acquire(std::size_t covered, order::Carrier Group::*carrier) {
+        for (std::size_t i = 0; i < covered; ++i)
+            order::acquire(committed[i].*carrier);
+    }
+    void forget(std::size_t covered) {
+        committed.erase(committed.begin(), committed.begin() + static_cast<long>(covered));
+        first += covered;
+    }
+};
+
+struct CopyGroup {
+    int unlanded = 0;                      // copies that have not happened yet
+    order::Carrier done;                   // released by each copy
+    std::uint32_t agent = order::NO_AGENT; // of all of them: they are waited for together
+};
+
+struct BulkGroup {
+    int stores = 0;
+    int unread = 0;       // stores that still have to read shared memory
+    int unwritten = 0;    // stores that still have to write global memory
+    Site site{};          // of the first store
+    order::Carrier read;  // released when a store has read
+    order::Carrier wrote; // and when it has written
+};
+
+} // namespace emulator

@@ -1,0 +1,249 @@
+// The emulated machine: which threads, CTAs and clusters there are, which thread runs, and how
+// threads wait.
+//
+// One cluster runs at a time. Each of its CUDA threads is a fiber; all fibers share one thread of
+// the operating system, so that between two calls into the emulator a thread is never interrupted.
+// What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a pending operation
+// that the policy completes at once or later: see operations.h.
+#pragma once
+
+#include "accumulators.h"
+#include "fiber.h"
+#include "groups.h"
+#include "bank_conflicts.h"
+#include "policy.h"
+#include "cells.h"
+#include "order.h"
+#include "emulator/report.h"
+#include "shared_memory.h"
+#include "wait_queue.h"
+
+#include <vector_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+constexpr int WARP_LANES = 32;
+constexpr int WARPGROUP_LANES = 128;
+constexpr int NAMED_BARRIERS = 16;
+constexpr int LARGEST_BLOCK = 1024;
+
+struct Cta;
+struct Cluster;
+
+// Why a thread waits; the deadlock report is made of these.
+struct Wait {
+    Site site;
+    // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
+    std::string (*describe)(const void *missing) = nullptr;
+    const void *missing = nullptr;
+};
+
+// One CUDA thread.
+struct Thread {
+    Cta *cta = nullptr;
+    int number = 0; // in its CTA, x fastest
+    uint3 index{};  // threadIdx
+    Fiber fiber;
+    std::unique_ptr<order::Context> context;
+    bool finished = false;
+    Wait wait;                          // meaningful while it waits
+    std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
+    std::uint64_t cluster_waits = 0;    // and waited for
+    std::uint64_t aligned_calls = 0;    // executed
+    bool timed_out = false;             // of wait_until_or_time_out()
+    WaitQueue *times_out_in = nullptr;  // the queue of such a wait
+    int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
+    AccumulatorState accumulators;      // accumulators.h
+    Groups<BulkGroup> bulk;             // groups.h
+    Groups<CopyGroup> copies;
+    std::vector<std::uint32_t> copy_agents; // of groups that it has waited for
+
+    int lane() const { return number % WARP_LANES; }
+    int warp() const { return number / WARP_LANES; }
+    int warpgroup() const { return number / WARPGROUP_LANES; }
+};
+
+// Threads that synchronise in phases.
+struct Phases {
+    int arrived = 0;
+    std::uint64_t phase = 0;
+    WaitQueue waiting;
+
+    // What carries order from the threads that arrive in a phase to those that leave it. Two
+    // consecutive phases need two.
+    order::Carrier carriers[2];
+
+    order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase % 2]; }
+    // The phase is complete.
+    void next() {
+        arrived = 0;
+        ++phase;
+        carrier(phase).clear();
+    }
+};
+
+// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
+struct NamedBarrier : Phases {
+    int expected = 0; // as given by the first thread of this phase
+    Site site{};      // of the first thread of this phase
+};
+
+// What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
+struct Rendezvous : Phases {
+    const char *what = nullptr;
+    std::uint32_t mask = 0;   // the lanes that take part
+    std::uint32_t lanes = 0;  // the lanes that have arrived
+    std::uint32_t exited = 0; // the lanes that never will; also lanes that the CTA does not have
+    void *argument[WARP_LANES] = {};
+    void (*work)(void **arguments) = nullptr;
+    bool exited_may_miss = false; // lanes of the mask that have exited do not count
+};
+
+// The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
+// on: each lane has to execute the same ones.
+struct AlignedCalls {
+    struct Call {
+        const char *what;
+        Site site;
+        int lane; // the first one to come
+        int lanes;
+    };
+    std::uint64_t first = 0;
+    std::vector<Call> calls; // that some lane has not executed yet
+};
+
+// The last use of a CTA's shared memory by an agent of another CTA.
+struct PeerUse {
+    order::Epoch epoch;
+    Site site{};
+};
+
+struct Cta {
+    Cluster *cluster = nullptr;
+    int rank = 0; // in the cluster
+    uint3 block_index{};
+    SharedMemory shared;
+    std::vector<Thread> threads;
+    std::vector<Rendezvous> warps;      // one per warp
+    std::vector<AlignedCalls> aligned;  // the same
+    std::vector<OpenAccesses> accesses; // the same
+    std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
+    NamedBarrier barriers[NAMED_BARRIERS];
+    int unfinished = 0; // threads
+    std::deque<Thread *> run_queue;
+    SharedCells cells;
+    std::map<std::uint32_t, PeerUse> peer_uses; // by agent
+    order::Carrier exits;                       // what the threads knew that have exited
+    std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
+
+    bool exited() const { return unfinished == 0; }
+};
+
+// The CTAs that run together, and the barrier between them: barrier.cluster.
+struct Cluster : Phases {
+    std::vector<std::unique_ptr<Cta>> ctas;
+    int index = 0;      // in the grid
+    int count = 0;      // of clusters in the grid
+    int unfinished = 0; // threads
+};
+
+// Threads, CTAs or clusters of a launch.
+inline std::uint64_t volume(const dim3 &size) { return std::uint64_t(size.x) * size.y * size.z; }
+
+// The configuration of a launch that CUDA would start (launch.cpp).
+struct Grid {
+    dim3 grid, block, cluster;
+    std::size_t dynamic_shared = 0; // bytes
+    bool early = false;             // it may begin while the previous launch still runs
+    const void *stream = nullptr;
+};
+
+// Runs the kernel over the whole grid, cluster after cluster, each thread calling body().
+// A deadlock, a hazard or a lifetime error ends the program with a report (report.h).
+void run_grid(const Grid &grid, const std::function<void()> &body);
+
+// The thread that runs, and what it belongs to. nullptr while no thread runs: in an operation that
+// the scheduler completes.
+extern Thread *current;
+// The cluster that runs; nullptr outside of run_grid.
+extern Cluster *current_cluster;
+
+// Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
+// this many clusters of two, as resident at once.
+constexpr int MULTIPROCESSORS = 4;
+
+// Switches from the current thread to others, until it is picked again: it must have been queued
+// somewhere.
+void leave();
+
+// Blocks the current thread in `queue` until done() holds. Code that changes what done() reads
+// wakes the queue. describe() says in the deadlock report what is missing; where is the line that
+// waits.
+template <typename Done, typename Describe>
+void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &describe) {
+    if (done())
+        return;
+    Thread &thread = *current;
+    const auto call = [](const void *missing) -> std::string {
+        return (*static_cast<const Describe *>(missing))();
+    };
+    thread.wait = {where, call, &describe};
+    do {
+        queue.threads.push_back(&thread);
+        leave();
+    } while (!done());
+}
+
+// The same, but the wait also ends if nothing else can happen: time passes, as PTX's try_wait sees
+// it. Threads that do nothing but time out again and again are deadlocked.
+template <typename Done, typename Describe>
+void wait_until_or_time_out(WaitQueue &queue, const Done &done, Site where,
+                            const Describe &describe) {
+    Thread &thread = *current;
+    thread.timed_out = false;
+    thread.times_out_in = &queue;
+    wait_until(
+        queue, [&] { return done() || thread.timed_out; }, where, describe);
+    thread.times_out_in = nullptr;
+}
+
+// A place where the policy may let another thread go first: at every call into the emulator that
+// other threads could notice. Only random policies do.
+void maybe_step_back();
+inline void schedule_point() {
+    if (policy().random && current != nullptr)
+        maybe_step_back();
+}
+
+// Lets other threads go first under every policy, and a pending operation complete: for loops that
+// poll.
+void let_others_run();
+
+// The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
+// after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
+void peer_uses(Cta &cta, Site where);
+
+// The function to which run_grid reports its progress, about ten times a second: the part of the
+// grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
+void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+// Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
+// deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all
+// have exited. Pending operations may remain.
+void run_threads(Cluster &cluster);
+void make_runnable(Thread &thread);
+// The current thread has exited; never returns.
+[[noreturn]] void leave_for_good();
+// Reports which threads wait for what, and ends the program.
+[[noreturn]] void fail_with_deadlock(const Cluster &cluster);
+
+} // namespace emulator

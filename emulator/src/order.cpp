@@ -1,0 +1,460 @@
+#include "order.h"
+
+#include "emulator/report.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace emulator::order {
+
+namespace {
+
+constexpr int WARP = 32;
+
+// What is known of an operation by its agent: of the last one that had the number.
+struct Operator {
+    int thread, cta;
+    Stamp issue;
+    std::uint32_t time;
+};
+
+struct ClusterRecord {
+    int index, count, threads, threads_of_cta;
+    std::vector<Operator> operators; // from agent number `threads` on
+};
+
+// A launch or a copy: the first serial number of its clusters, and its time on a stream.
+struct Work {
+    std::uint32_t first, stream, time;
+};
+
+struct Stream {
+    std::uint32_t number;
+    bool non_blocking = false;
+    Base clock, before_last; // with the last work, and without it
+};
+
+constexpr std::uint32_t HOST = 0;
+
+Context host_context;
+Context *now = &host_context;
+
+std::unordered_map<const void *, Stream> streams;
+std::unordered_map<const void *, Base> events;
+Base host_clock;
+std::vector<Work> works;
+std::vector<std::uint32_t> times; // by stream
+Base after_launch_before; // of the launch that runs
+std::uint32_t serial = 0; // of the last cluster
+std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
+std::unordered_map<const void *, Carrier> atomics;
+std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> ended; // agents, by issuing thread
+std::uint32_t agents = 0;
+
+ClusterRecord &cluster_now() { return clusters[serial]; }
+
+Base with_time(const Base &base, std::uint32_t stream, std::uint32_t time) {
+    auto made = std::make_shared<std::vector<Times>>(base != nullptr ? *base
+                                                                     : std::vector<Times>());
+    if (made->size() <= stream)
+        made->resize(stream + 1);
+    (*made)[stream].done[0] = time;
+    return made;
+}
+
+Stream &stream_of(const void *key) {
+    if (key == reinterpret_cast<const void *>(1)) // cudaStreamLegacy
+        key = nullptr;
+    const auto [found, is_new] = streams.try_emplace(key);
+    if (is_new)
+        found->second.number = std::uint32_t(streams.size());
+    return found->second;
+}
+
+std::uint32_t next_time(std::uint32_t stream) {
+    if (times.size() <= stream)
+        times.resize(stream + 1);
+    return ++times[stream];
+}
+
+// The default stream's work and that of blocking streams come after each other.
+Base others_before(const void *key) {
+    Base sum;
+    for (const auto &[other, state] : streams)
+        if (other != key && !state.non_blocking && (key == nullptr || other == nullptr))
+            sum = joined(sum, state.clock);
+    return sum;
+}
+
+const Work *work_of(std::uint32_t cluster) {
+    const auto after =
+        std::upper_bound(works.begin(), works.end(), cluster,
+                         [](std::uint32_t value, const Work &work) { return value < work.first; });
+    return after == works.begin() ? nullptr : &after[-1];
+}
+
+bool knows_work(const Base &known, const Work &work) {
+    return known != nullptr && work.stream < known->size() &&
+           (*known)[work.stream].done[0] >= work.time;
+}
+
+bool is_visible(const Part &part, Scope scope) {
+    const bool same_cluster = part.cluster == now->cluster;
+    const bool same_cta = same_cluster && part.cta == now->who.cta;
+    const Scope narrower = std::min(part.scope, scope);
+    return narrower >= Scope::GPU || same_cta || (narrower == Scope::CLUSTER && same_cluster);
+}
+
+Gathered &part_of(Carrier &carrier, Scope scope) {
+    for (Part &part : carrier.parts)
+        if (part.scope == scope && part.cluster == now->cluster &&
+            (scope == Scope::SYS || part.cta == now->who.cta))
+            return part.sum;
+    carrier.parts.push_back({scope, now->cluster, now->who.cta, {}});
+    return carrier.parts.back().sum;
+}
+
+void learn(Part &part) {
+    const Clock &sum = *part.sum.sum();
+    if (part.cluster == now->cluster)
+        join(now->clock, sum);
+    else
+        join_far(now->clock, now->cluster, sum, part.cluster);
+}
+
+void pass_time() {
+    for (std::uint32_t &done : now->self.times.done)
+        ++done;
+}
+
+// Adds to `to` what another carrier holds, narrowed to a scope.
+void hand_over(Carrier &to, Carrier &from, Scope scope) {
+    for (Part &part : from.parts) {
+        to.parts.push_back(part);
+        to.parts.back().scope = std::min(part.scope, scope);
+    }
+}
+
+const Times *far_times(const Epoch &epoch) {
+    const auto found = now->clock.far.find(epoch.cluster);
+    if (found == now->clock.far.end() || found->second == nullptr ||
+        epoch.agent >= found->second->size())
+        return nullptr;
+    return &(*found->second)[epoch.agent];
+}
+
+// What the running agent knows of the one that made the access; in the same launch.
+Times known_of(const Epoch &epoch) {
+    if (epoch.cluster == now->cluster)
+        return now->clock.of(epoch.agent);
+    const Times *far = far_times(epoch);
+    return far != nullptr ? *far : Times{};
+}
+
+const Operator *operator_of(const Epoch &epoch) {
+    const auto found = clusters.find(epoch.cluster);
+    if (found == clusters.end() || epoch.agent < std::uint32_t(found->second.threads))
+        return nullptr;
+    return &found->second.operators[epoch.agent - std::uint32_t(found->second.threads)];
+}
+
+} // namespace
+
+Context &running() { return *now; }
+void enter(Context &context) { now = &context; }
+
+// ---------------------------------------------------------------------------- streams
+
+void stream_created(const void *stream, bool non_blocking) {
+    stream_of(stream).non_blocking = non_blocking;
+}
+
+void begin_on(const void *key, bool early) {
+    Stream &stream = stream_of(key);
+    const Base before = joined(joined(host_clock, others_before(key)), stream.clock);
+    const Base start =
+        early ? joined(joined(host_clock, others_before(key)), stream.before_last) : before;
+    const std::uint32_t time = next_time(stream.number);
+    works.push_back({serial + 1, stream.number, time});
+    clusters.clear();
+    stream.before_last = before;
+    stream.clock = with_time(before, stream.number, time);
+    after_launch_before = before;
+    host_context = Context{};
+    host_context.cluster = ++serial;
+    host_context.who = {-1, -1};
+    host_context.clock.streams = start;
+    host_context.self.times = {{1, 1}, {0, 0}};
+    now = &host_context;
+}
+
+void end_on(const void *) {
+    host_context.cluster = 0;
+    atomics.clear();
+    now = &host_context;
+}
+
+void host_waits_for(const void *key) {
+    Stream &stream = stream_of(key);
+    host_clock = joined(host_clock, stream.clock);
+    if (key == nullptr)
+        host_clock = joined(host_clock, others_before(key));
+    host_context.clock.streams = host_clock;
+}
+
+void host_waits_for_all() {
+    for (const auto &[key, stream] : streams)
+        host_clock = joined(host_clock, stream.clock);
+    host_context.clock.streams = host_clock;
+}
+
+void record_event(const void *event, const void *stream) {
+    events[event] = joined(stream_of(stream).clock, stream == nullptr ? others_before(nullptr)
+                                                                      : nullptr);
+}
+
+void wait_for_event(const void *event, const void *key) {
+    Stream &stream = stream_of(key);
+    stream.clock = joined(stream.clock, events[event]);
+}
+
+void host_waits_for_event(const void *event) {
+    host_clock = joined(host_clock, events[event]);
+    host_context.clock.streams = host_clock;
+}
+
+// ---------------------------------------------------------------------------- agents
+
+void begin_cluster(int index, int count, int threads) {
+    ++serial;
+    clusters[serial] = {index, count, threads, threads, {}};
+    ended.clear();
+    agents = std::uint32_t(threads);
+}
+
+void end_cluster() { ended.clear(); }
+
+std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta) {
+    auto made = std::make_unique<Context>();
+    cluster_now().threads_of_cta = threads_of_cta;
+    made->who = {thread, cta};
+    made->cluster = serial;
+    made->self = {std::uint32_t(cta * threads_of_cta + thread), {{1, 1}, {0, 0}}};
+    made->clock.streams = host_context.clock.streams;
+    return made;
+}
+
+std::uint32_t new_agent() {
+    cluster_now().operators.emplace_back();
+    return agents++;
+}
+
+namespace {
+
+Operator &operator_at(std::uint32_t agent) {
+    ClusterRecord &cluster = cluster_now();
+    return cluster.operators[agent - std::uint32_t(cluster.threads)];
+}
+
+// The number of an ended operation that the issuer knows: whoever knows the new one then knows the
+// old one.
+std::uint32_t free_agent(const Context &issuer) {
+    std::vector<std::uint32_t> &old = ended[issuer.self.agent];
+    const auto known = std::find_if(old.begin(), old.end(), [&](std::uint32_t agent) {
+        return issuer.clock.of(agent).done[0] >= operator_at(agent).time;
+    });
+    if (known == old.end())
+        return new_agent();
+    const std::uint32_t agent = *known;
+    old.erase(known);
+    return agent;
+}
+
+} // namespace
+
+std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bool async,
+                                        std::uint32_t agent) {
+    auto made = std::make_unique<Context>();
+    made->who = who;
+    made->cluster = issuer.cluster;
+    made->async = async;
+    made->issue = issuer.self;
+    made->clock = issuer.clock;
+    made->clock.add(issuer.self);
+    made->self.agent = agent != NO_AGENT ? agent : free_agent(issuer);
+    Operator &last = operator_at(made->self.agent);
+    last = {who.thread, who.cta, issuer.self, last.time + 1};
+    made->self.times = {{last.time, last.time}, {last.time, last.time}};
+    for (std::uint32_t &done : issuer.self.times.done)
+        ++done; // what it does from now on is not before the operation
+    return made;
+}
+
+void end_operation(const Context &operation) {
+    ended[operation.issue.agent].push_back(operation.self.agent);
+}
+
+void waited_for_launch_before() {
+    now->clock.streams = joined(now->clock.streams, after_launch_before);
+}
+
+bool is_after_launch_before() {
+    return joined(now->clock.streams, after_launch_before) == now->clock.streams;
+}
+
+// ---------------------------------------------------------------------------- carriers
+
+void release(Carrier &carrier, Scope scope, bool weak) {
+    part_of(carrier, scope).add(now->clock, now->self, weak);
+    pass_time();
+}
+
+void release_own(Carrier &carrier) { part_of(carrier, Scope::SYS).add(now->self); }
+
+void acquire(Carrier &carrier, Scope scope) {
+    for (Part &part : carrier.parts)
+        if (is_visible(part, scope))
+            learn(part);
+}
+
+bool is_after(Carrier &carrier) {
+    const auto knows = [](std::uint32_t agent, const Times &times) {
+        return agent == now->self.agent ||
+               now->clock.of(agent).done[int(Space::SHARED)] >= times.done[int(Space::SHARED)];
+    };
+    for (Part &part : carrier.parts) {
+        const Clock &sum = *part.sum.sum();
+        if (sum.base != nullptr && joined(now->clock.base, sum.base) != now->clock.base)
+            for (std::uint32_t agent = 0; agent < sum.base->size(); ++agent)
+                if (!knows(agent, (*sum.base)[agent]))
+                    return false;
+        for (const Stamp &stamp : sum.stamps)
+            if (!knows(stamp.agent, stamp.times))
+                return false;
+    }
+    return true;
+}
+
+void fence_proxy(Space space, bool own) {
+    now->self.times.fenced[int(space)] = now->self.times.done[int(space)];
+    pass_time();
+    if (own)
+        return;
+    now->clock.base = fenced(now->clock.base, space);
+    for (Stamp &stamp : now->clock.stamps)
+        stamp.times.fenced[int(space)] = stamp.times.done[int(space)];
+    for (auto &[cluster, base] : now->clock.far)
+        base = fenced(base, space);
+}
+
+// ---------------------------------------------------------------------------- atomics
+
+void fence(Scope scope) {
+    acquire(now->pending, scope);
+    now->pending.clear();
+    now->fenced.clear();
+    release(now->fenced, scope);
+}
+
+// Relaxed reads order nothing until a fence follows.
+void atomic_read(const void *address, Scope scope, bool acquires) {
+    const auto found = atomics.find(address);
+    if (found == atomics.end())
+        return;
+    if (acquires)
+        acquire(found->second, scope);
+    else
+        hand_over(now->pending, found->second, scope);
+}
+
+// Relaxed writes release what a fence before them did. A write that does not read ends the sequence
+// of writes that others may have read from. (PTX ISA: Release Patterns.)
+void atomic_write(const void *address, Scope scope, bool releases, bool reads_too) {
+    Carrier &carrier = atomics[address];
+    if (!reads_too)
+        carrier.clear();
+    if (releases)
+        release(carrier, scope);
+    else
+        hand_over(carrier, now->fenced, scope);
+}
+
+bool has_fenced() { return !now->fenced.empty(); }
+
+// ---------------------------------------------------------------------------- questions
+
+bool is_of_earlier_work(const Epoch &epoch) {
+    return works.empty() || epoch.cluster < works.back().first;
+}
+
+bool is_before(const Epoch &epoch, Space space) {
+    if (epoch.cluster == 0)
+        return true;
+    if (epoch.cluster == now->cluster && epoch.agent == now->self.agent)
+        return true;
+    if (is_of_earlier_work(epoch)) {
+        const Work *work = work_of(epoch.cluster);
+        return work == nullptr || knows_work(now->clock.streams, *work);
+    }
+    return known_of(epoch).done[int(space)] >= epoch.time;
+}
+
+bool is_unfenced(const Epoch &epoch, Space space) {
+    return !epoch.async && epoch.cluster != 0 && !is_of_earlier_work(epoch) &&
+           known_of(epoch).fenced[int(space)] < epoch.time;
+}
+
+bool covers(Carrier &carrier, const Epoch &epoch) {
+    for (Part &part : carrier.parts)
+        if (part.cluster == epoch.cluster &&
+            part.sum.sum()->of(epoch.agent).done[int(Space::SHARED)] >= epoch.time)
+            return true;
+    return false;
+}
+
+Epoch epoch_now() {
+    Epoch made;
+    made.cluster = now->cluster;
+    made.agent = now->self.agent;
+    made.time = now->self.times.done[0];
+    made.async = now->async;
+    made.cta = std::uint8_t(now->who.cta);
+    return made;
+}
+
+bool knows_issue_of(const Epoch &epoch) {
+    const Operator *made = operator_of(epoch);
+    if (made == nullptr || made->time != epoch.time)
+        return false;
+    Epoch issue = epoch;
+    issue.agent = made->issue.agent;
+    issue.time = made->issue.times.done[0];
+    return is_before(issue, Space::SHARED);
+}
+
+bool in_scope(const Epoch &epoch, Scope scope) {
+    const bool same_cluster = epoch.cluster == now->cluster;
+    const Scope narrower = std::min(Scope(epoch.scope), scope);
+    return narrower >= Scope::GPU || (same_cluster && int(epoch.cta) == now->who.cta) ||
+           (narrower == Scope::CLUSTER && same_cluster);
+}
+
+std::string name_of(const Epoch &epoch) {
+    const auto found = clusters.find(epoch.cluster);
+    if (found == clusters.end())
+        return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
+    const ClusterRecord &cluster = found->second;
+    int thread = int(epoch.agent) % std::max(cluster.threads_of_cta, 1);
+    int cta = int(epoch.agent) / std::max(cluster.threads_of_cta, 1);
+    if (const Operator *made = operator_of(epoch)) {
+        thread = made->thread;
+        cta = made->cta;
+    }
+    std::string name = format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP,
+                              thread % WARP);
+    if (cluster.count > 1)
+        name += format(" of cluster %d", cluster.index);
+    return name;
+}
+
+} // namespace emulator::order

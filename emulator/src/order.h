@@ -1,0 +1,138 @@
+// Who is ordered after whom: one happens-before relation over agents, which are threads and
+// asynchronous operations. Each has a clock (clocks.h); carriers (barriers, mbarriers, atomics,
+// groups) take clocks from those that release to those that acquire. cells.h asks it about every
+// byte. (PTX ISA: Memory Consistency Model.)
+#pragma once
+
+#include "clocks.h"
+#include "emulator/site.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace emulator {
+
+// Whom a release, an acquire or a fence concerns. (PTX ISA: Scope.)
+enum class Scope { CTA, CLUSTER, GPU, SYS };
+
+namespace order {
+
+// What an agent is. Reports show it as text.
+struct Identity {
+    int thread;                      // in its CTA
+    int cta;                         // in its cluster
+    const char *operation = nullptr; // "TMA load"; nullptr for the thread itself
+    Site where{};                    // of an operation's issue
+};
+
+// A release that came from one CTA with one scope.
+struct Part {
+    Scope scope;
+    std::uint32_t cluster; // serial number of the releasing agent's
+    int cta;
+    Gathered sum;
+};
+
+// An object that carries order from the agents that release it to those that acquire it later.
+struct Carrier {
+    std::vector<Part> parts;
+
+    bool empty() const { return parts.empty(); }
+    void clear() { parts.clear(); }
+};
+
+struct Context {
+    Identity who;
+    std::uint32_t cluster = 0; // serial number, from 1 on
+    Stamp self{};              // its own number and time
+    Stamp issue{};             // of an operation: its issuer's at the issue
+    Clock clock;               // what it knows of others
+    bool async = false;        // its accesses are of the async proxy
+    Carrier fenced;            // what the last fence of the thread released,
+    Carrier pending;           // and what relaxed reads have found since
+};
+
+// The agent that runs; the host's between launches. A switch orders nothing.
+Context &running();
+void enter(Context &context);
+
+// Launches and copies on a stream, one after the other. What they do is known to what comes later
+// on the stream, to the host when it waits, and to other streams by events. nullptr: the default
+// stream, which waits for all that are not non-blocking, and they for it.
+void stream_created(const void *stream, bool non_blocking);
+void begin_on(const void *stream, bool early);
+void end_on(const void *stream);
+void host_waits_for(const void *stream);
+void host_waits_for_all();
+void record_event(const void *event, const void *stream);
+void wait_for_event(const void *event, const void *stream);
+void host_waits_for_event(const void *event);
+
+// A cluster begins, whose threads are numbered through its CTAs; it has ended.
+void begin_cluster(int index, int count, int threads);
+void end_cluster();
+// A thread of it, which knows what came before the launch; and an operation that `issuer` starts
+// now, under a number of its own or under that of operations which complete one after the other.
+std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta);
+constexpr std::uint32_t NO_AGENT = 0xffffffff;
+std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bool async,
+                                        std::uint32_t agent = NO_AGENT);
+std::uint32_t new_agent();
+// The operation, which had a number of its own, has ended.
+void end_operation(const Context &operation);
+
+// griddepcontrol.wait: the agent is after the launch before. is_after_launch_before() says whether
+// the running one is.
+void waited_for_launch_before();
+bool is_after_launch_before();
+
+// What the running agent did happens before what those do who acquire. `weak`: for shared memory
+// alone, as for a peer that an arrival of .cta scope reaches.
+void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
+// The same of an operation's own accesses, without what came before its issue.
+void release_own(Carrier &carrier);
+void acquire(Carrier &carrier, Scope scope = Scope::SYS);
+// Is the running agent after everything that was released here?
+bool is_after(Carrier &carrier);
+
+// fence.proxy.async: what the thread did by the generic proxy (`own`), or everything that it is
+// after, comes before what async operations do that are ordered after the fence.
+void fence_proxy(Space space, bool own);
+
+// fence.acq_rel of the thread; and its reads and writes of an atomic at an address.
+void fence(Scope scope);
+void atomic_read(const void *address, Scope scope, bool acquires);
+void atomic_write(const void *address, Scope scope, bool releases, bool reads_too);
+// Whether the thread has executed a fence in this launch.
+bool has_fenced();
+
+// An access as cells.h keeps it.
+struct Epoch {
+    std::uint32_t cluster = 0; // serial number; 0: there was none
+    std::uint32_t agent = 0, time = 0;
+    std::uint32_t place = 0; // cells.cpp's
+    std::uint8_t async = 0, strength = 0, scope = 0, cta = 0;
+};
+
+// Whether the running agent is after an access; whether no proxy fence follows the access, of the
+// generic proxy, before what the running agent does by the async proxy; and whether an earlier launch
+// or copy made it.
+bool is_before(const Epoch &epoch, Space space);
+bool is_unfenced(const Epoch &epoch, Space space);
+bool is_of_earlier_work(const Epoch &epoch);
+// Whether whoever acquires the carrier is after the access, which was in shared memory.
+bool covers(Carrier &carrier, const Epoch &epoch);
+// The running agent's access that is made now.
+Epoch epoch_now();
+// Whether the running agent is after the issue of the operation that made the access.
+bool knows_issue_of(const Epoch &epoch);
+// Whether both are in each other's scope.
+bool in_scope(const Epoch &epoch, Scope scope);
+
+// Who made an access: "thread 3 of CTA 0 (warp 0, lane 3)", with the cluster if there are several.
+std::string name_of(const Epoch &epoch);
+
+} // namespace order
+
+} // namespace emulator

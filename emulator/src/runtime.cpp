@@ -1,0 +1,290 @@
+// The runtime's functions that have to do with the device and its memory; launch.cpp has the
+// others.
+#include "emulator/runtime.h"
+#include "card.h"
+#include "copy.h"
+#include "global_memory.h"
+#include "machine.h"
+#include "strictness.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <string>
+
+// The errors that there are, their names and the same in words.
+static const struct {
+    cudaError_t error;
+    const char *name, *words;
+} ERRORS[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
+
+const char *cudaGetErrorName(cudaError_t error) {
+    for (const auto &known : ERRORS)
+        if (known.error == error)
+            return known.name;
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    for (const auto &known : ERRORS)
+        if (known.error == error)
+            return known.words;
+    return "unrecognized error code";
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+    *version = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version) {
+    *version = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+    if (device != 0)
+        return cudaErrorInvalidDevice;
+    const emulator::Card &card = emulator::card();
+    static const std::map<cudaDeviceAttr, int> values = {
+        {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
+        {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
+        {cudaDevAttrClockRate,
+         1000 * 1000}, // nothing takes time: a model of time needs some numbers
+        {cudaDevAttrMemoryClockRate, 1000 * 1000},
+        {cudaDevAttrGlobalMemoryBusWidth, 512},
+        {cudaDevAttrComputeCapabilityMajor, card.capability / 10},
+        {cudaDevAttrComputeCapabilityMinor, card.capability % 10},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(card.largest_shared())},
+        {cudaDevAttrReservedSharedMemoryPerBlock, int(emulator::RESERVED_SHARED)},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(card.shared_of_sm)}};
+    const auto found = values.find(attribute);
+    if (found == values.end())
+        return cudaErrorInvalidValue;
+    *value = found->second;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+    if (device != 0)
+        return cudaErrorInvalidDevice;
+    const emulator::Card &card = emulator::card();
+    *properties = {.name = "the emulated device",
+                   .major = card.capability / 10,
+                   .minor = card.capability % 10,
+                   .multiProcessorCount = emulator::MULTIPROCESSORS,
+                   .totalGlobalMem = std::size_t(80) << 30,
+                   .totalConstMem = 65536,
+                   .sharedMemPerBlock = 48 * 1024,
+                   .sharedMemPerBlockOptin = card.largest_shared(),
+                   .sharedMemPerMultiprocessor = card.shared_of_sm,
+                   .reservedSharedMemPerBlock = emulator::RESERVED_SHARED,
+                   .regsPerBlock = 65536,
+                   .regsPerMultiprocessor = 65536,
+                   .warpSize = emulator::WARP_LANES,
+                   .maxThreadsPerBlock = emulator::LARGEST_BLOCK,
+                   .maxThreadsPerMultiProcessor = 2 * emulator::LARGEST_BLOCK,
+                   .maxBlocksPerMultiProcessor = 32,
+                   .maxThreadsDim = {1024, 1024, 64},
+                   .maxGridSize = {0x7fffffff, 65535, 65535},
+                   .clockRate = 1,
+                   .memoryClockRate = 1,
+                   .memoryBusWidth = 1,
+                   .l2CacheSize = 1 << 20,
+                   .concurrentKernels = 1,
+                   .cooperativeLaunch = 0,
+                   .clusterLaunch = card.has_clusters()};
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+    emulator::order::host_waits_for_all();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceReset() { return cudaSuccess; }
+
+// What is launched on a stream runs at once; order.h knows what it is ordered after.
+struct CUstream_st {};
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    static std::deque<CUstream_st> streams;
+    *stream = &streams.emplace_back();
+    emulator::order::stream_created(*stream, flags == cudaStreamNonBlocking);
+    return cudaSuccess;
+}
+
+// A stream's address is never used again: works on it are told by it.
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    emulator::order::host_waits_for(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    emulator::order::wait_for_event(event, stream);
+    return cudaSuccess;
+}
+
+// ---------------------------------------------------------------------------- events
+
+struct CUevent_st {
+    std::chrono::steady_clock::time_point recorded;
+};
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = new CUevent_st{};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+    return cudaEventCreate(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    emulator::order::record_event(event, stream);
+    event->recorded = std::chrono::steady_clock::now();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    emulator::order::host_waits_for_event(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    using Milliseconds = std::chrono::duration<float, std::milli>;
+    *milliseconds = Milliseconds(end->recorded - begin->recorded).count();
+    return cudaSuccess;
+}
+
+// ---------------------------------------------------------------------------- memory
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    *memory = nullptr;
+    if (bytes == 0)
+        return cudaSuccess;
+    *memory = emulator::global_allocate(bytes);
+    return *memory != nullptr ? cudaSuccess
+                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+}
+
+cudaError_t cudaFree(void *memory) {
+    if (memory != nullptr)
+        emulator::global_free(memory);
+    return cudaSuccess;
+}
+
+// A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
+static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
+    using namespace emulator;
+    const auto access = [bytes](const void *memory, bool is_write) {
+        if (memory != nullptr && bytes > 0 && global_place(memory, bytes) == GlobalPlace::INSIDE)
+            access_global(memory, bytes, {is_write, Site{}});
+    };
+    order::begin_on(stream, false);
+    access(from, false);
+    access(to, true);
+    order::end_on(stream);
+}
+
+// The host waits, except that a copy from pageable memory may return before the last bytes have
+// reached the device: rungs must not count on that. (CUDA Runtime API: API Synchronization Behavior.)
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    if (kind != cudaMemcpyHostToDevice || emulator::translated_program)
+        emulator::order::host_waits_for(nullptr);
+    return error;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+    access_on(stream, to, from, bytes);
+    emulator::copy_bytes(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    *memory = std::malloc(bytes);
+    return *memory != nullptr ? cudaSuccess
+                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+    std::free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
+    *free_bytes = *total_bytes = std::size_t(80) << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+    for (std::size_t row = 0; row < height; ++row)
+        cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                   static_cast<const char *>(from) + row * from_pitch, width, kind);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
+    return cudaMemsetAsync(memory, value, bytes, nullptr); // the host does not wait
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
+    access_on(stream, memory, nullptr, bytes);
+    emulator::fill_bytes(memory, (unsigned char)value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult *result) {
+    const bool found = std::string(symbol) == "cuTensorMapEncodeTiled";
+    *function = found ? reinterpret_cast<void *>(&cuTensorMapEncodeTiled) : nullptr;
+    *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult *result) {
+    cudaDriverEntryPointQueryResult ignored;
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags,
+                                            result != nullptr ? result : &ignored);
+}

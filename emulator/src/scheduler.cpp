@@ -1,0 +1,216 @@
+#include "machine.h"
+
+#include "counts.h"
+#include "operations.h"
+#include "policy.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+// CUDA's built-in variables. They are those of the thread that runs.
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace emulator {
+
+Thread *current = nullptr;
+Cluster *current_cluster = nullptr;
+
+namespace {
+
+Fiber host;                                  // what runs when no thread does
+Cta *swapped_in = nullptr;                   // whose static shared variables are in place
+int last_rank = 0;                           // of the CTA that ran last
+bool leave_cta = false;                      // a thread lets others go first
+int time_outs_in_a_row = 0;                  // of waits, while nothing else happened
+constexpr int MOST_TIME_OUTS = 100;
+
+void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
+
+void bring_in(Cta &cta) {
+    if (swapped_in == &cta)
+        return;
+    if (swapped_in != nullptr)
+        swapped_in->shared.swap_out();
+    cta.shared.swap_in();
+    swapped_in = &cta;
+    blockIdx = cta.block_index;
+}
+
+Thread &take_thread(Cta &cta) {
+    std::deque<Thread *> &queue = cta.run_queue;
+    if (policy().thread == Pick::ANY)
+        std::swap(queue.back(), queue[random_below(static_cast<unsigned>(queue.size()))]);
+    Thread *taken;
+    if (policy().thread == Pick::OLDEST) {
+        taken = queue.front();
+        queue.pop_front();
+    } else {
+        taken = queue.back();
+        queue.pop_back();
+    }
+    return *taken;
+}
+
+bool can_run(const Cta &cta) { return !cta.run_queue.empty(); }
+
+// The next CTA after `last` that can run, in the direction of the policy's pick; `last` itself
+// comes last. nullptr if none can.
+Cta *next_cta(const Cluster &cluster, int last) {
+    const int count = static_cast<int>(cluster.ctas.size());
+    const int step = policy().thread == Pick::NEWEST ? count - 1 : 1;
+    for (int i = 1, rank = (last + step) % count; i <= count; ++i, rank = (rank + step) % count)
+        if (can_run(*cluster.ctas[rank]))
+            return cluster.ctas[rank].get();
+    return nullptr;
+}
+
+// The CTA that goes on: the favoured one, else the one that ran, unless chance says another.
+Cta *pick_cta(const Cluster &cluster, int last) {
+    const std::size_t count = cluster.ctas.size();
+    const Policy &chosen = policy();
+    if (std::exchange(leave_cta, false))
+        return next_cta(cluster, last);
+    if (count > 1 && once_in(chosen.changes_cta)) {
+        Cta &drawn = *cluster.ctas[random_below(static_cast<unsigned>(count))];
+        if (can_run(drawn))
+            return &drawn;
+    }
+    const std::size_t favoured = static_cast<std::size_t>(chosen.favoured_cta);
+    if (favoured < count && can_run(*cluster.ctas[favoured]))
+        return cluster.ctas[favoured].get();
+    return can_run(*cluster.ctas[last]) ? cluster.ctas[last].get() : next_cta(cluster, last);
+}
+
+// Ends the waits of wait_until_or_time_out(), because nothing else can happen. False if there are
+// none, or if their threads have only timed out for too long.
+bool time_out_waits(const Cluster &cluster) {
+    if (++time_outs_in_a_row > MOST_TIME_OUTS)
+        return false;
+    bool found = false;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        for (Thread &thread : cta->threads) {
+            if (thread.times_out_in == nullptr)
+                continue;
+            found = thread.timed_out = true;
+            std::erase(std::exchange(thread.times_out_in, nullptr)->threads, &thread);
+            make_runnable(thread);
+        }
+    return found;
+}
+
+double part_done(const Cluster &cluster) {
+    double threads = 0;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas)
+        threads += static_cast<double>(cta->threads.size());
+    return (cluster.index + 1 - cluster.unfinished / threads) / cluster.count;
+}
+
+// Looks at the clock only now and then: a switch is much cheaper.
+void tell_progress(const Cluster &cluster) {
+    using Clock = std::chrono::steady_clock;
+    static unsigned steps = 0;
+    static Clock::time_point last = Clock::now();
+    if (progress == nullptr || ++steps % 1024 != 0)
+        return;
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::milliseconds(100))
+        return;
+    last = now;
+    progress(part_done(cluster), counts.multiply_adds);
+}
+
+// The thread that goes on; pending operations complete until there is one.
+Thread &next_thread(const Cluster &cluster) {
+    for (;;) {
+        tell_progress(cluster);
+        complete_some();
+        if (Cta *cta = pick_cta(cluster, last_rank)) {
+            last_rank = cta->rank;
+            return take_thread(*cta);
+        }
+        if (complete_one())
+            time_outs_in_a_row = 0;
+        else if (!time_out_waits(cluster))
+            fail_with_deadlock(cluster);
+    }
+}
+
+// Switches to the next thread. The one that ran continues later from `from`, maybe at once.
+void switch_from(Fiber &from) {
+    current = nullptr;
+    Thread &thread = next_thread(*current_cluster);
+    bring_in(*thread.cta);
+    threadIdx = thread.index;
+    current = &thread;
+    order::enter(*thread.context);
+    if (&thread.fiber != &from)
+        fiber_switch(from, thread.fiber);
+}
+
+// The current thread stays runnable, and is picked after the others.
+void step_back() {
+    std::deque<Thread *> &queue = current->cta->run_queue;
+    if (policy().thread == Pick::NEWEST)
+        queue.push_front(current);
+    else
+        queue.push_back(current);
+    leave();
+}
+
+} // namespace
+
+void run_threads(Cluster &cluster) {
+    time_outs_in_a_row = 0;
+    last_rank = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
+    while (cluster.unfinished > 0)
+        switch_from(host); // comes back when a thread exits
+    swapped_in->shared.swap_out();
+    swapped_in = nullptr;
+}
+
+void make_runnable(Thread &thread) { thread.cta->run_queue.push_back(&thread); }
+
+void leave() { switch_from(current->fiber); }
+
+// The scheduler must not run here: what it leaves on the stack would be the uninitialised variables
+// of a later cluster's thread, and differ from run to run.
+void leave_for_good() {
+    Fiber &own = current->fiber;
+    current = nullptr;
+    fiber_switch(own, host);
+    std::abort(); // no thread that has exited is picked
+}
+
+void WaitQueue::wake_all() {
+    time_outs_in_a_row = 0;
+    for (Thread *thread : threads)
+        make_runnable(*thread);
+    threads.clear();
+}
+
+void maybe_step_back() {
+    complete_some();
+    if (once_in(policy().yields))
+        step_back();
+}
+
+void let_others_run() {
+    complete_one();
+    leave_cta = true;
+    step_back();
+}
+
+void peer_uses(Cta &cta, Site where) {
+    if (cta.rank == order::running().who.cta)
+        return;
+    const order::Epoch epoch = order::epoch_now();
+    cta.peer_uses[epoch.agent] = {epoch, where};
+}
+
+void on_progress(void (*callback)(double grid_done, std::uint64_t multiply_adds)) {
+    progress = callback;
+}
+
+} // namespace emulator

@@ -1,0 +1,152 @@
+#include "shared_memory.h"
+
+#include "copy.h"
+#include "machine.h"
+#include "strictness.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace emulator {
+
+std::size_t static_shared_capacity = 0, static_shared_used = 0;
+
+namespace {
+
+constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, without access
+
+std::size_t round_up(std::size_t value, std::size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+std::size_t static_size() {
+    return static_cast<std::size_t>(__stop_shared_memory - __start_shared_memory);
+}
+
+[[noreturn]] void fail_without_memory() {
+    fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
+}
+
+} // namespace
+
+// ---------------------------------------------------------------------------- life
+
+void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
+    cta_ = &cta;
+    static_bytes_ = round_up(static_size(), 1024);
+    dynamic_bytes_ = dynamic_bytes;
+    dynamic_bytes_rounded_ = round_up(dynamic_bytes, 1024);
+    const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
+    reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t usable = round_up(reach_, page);
+    mapped_bytes_ = usable + 2 * GUARD;
+    void *mapping =
+        mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED)
+        fail_without_memory();
+    mapping_ = static_cast<unsigned char *>(mapping);
+    dynamic_ = mapping_ + GUARD;
+    if (usable > 0 && mprotect(dynamic_, usable, PROT_READ | PROT_WRITE) != 0)
+        fail_without_memory();
+    fill_bytes(dynamic_, UNINITIALISED, reach_);
+    saved_static_.assign(static_size(), UNINITIALISED);
+    swapped_in_ = false;
+}
+
+void SharedMemory::destroy() {
+    if (mapping_ != nullptr && munmap(mapping_, mapped_bytes_) != 0)
+        fail(Mistake::ADDRESS, format("cannot unmap shared memory: %s", std::strerror(errno)), {});
+    *this = SharedMemory{};
+}
+
+void SharedMemory::swap_in() {
+    swapped_in_ = true;
+    if (saved_static_.empty())
+        return;
+    copy_bytes(__start_shared_memory, saved_static_.data(), saved_static_.size());
+}
+
+void SharedMemory::swap_out() {
+    swapped_in_ = false;
+    if (!saved_static_.empty())
+        copy_bytes(saved_static_.data(), __start_shared_memory, saved_static_.size());
+}
+
+// ---------------------------------------------------------------------------- addresses
+
+bool SharedMemory::missed_by(const void *pointer) const {
+    const unsigned char *byte = static_cast<const unsigned char *>(pointer);
+    return byte >= mapping_ && byte < mapping_ + mapped_bytes_ && !contains(pointer);
+}
+
+void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) const {
+    const std::size_t end = offset + bytes;
+    const bool is_static = offset < static_bytes_;
+    const std::size_t dynamic_end = static_bytes_ + dynamic_bytes_;
+    if (end <= (is_static ? saved_static_.size() : dynamic_end))
+        return;
+    if (offset >= static_bytes_ + dynamic_bytes_rounded_ && end <= size())
+        return;
+    fail(Mistake::ADDRESS,
+         format("%zu bytes at offset %u of the shared memory of CTA %d, which has %zu", bytes,
+                offset, cta_->rank, size()),
+         {});
+}
+
+unsigned char *SharedMemory::generic(std::uint32_t offset, std::size_t bytes) const {
+    check_inside(offset, bytes);
+    if (offset >= static_bytes_)
+        return dynamic_ + (offset - static_bytes_);
+    return swapped_in_ ? __start_shared_memory + offset
+                       : const_cast<unsigned char *>(saved_static_.data()) + offset;
+}
+
+std::uint32_t shared_address(const void *object, Site where) {
+    const SharedMemory &shared = current->cta->shared;
+    if (!shared.contains(object))
+        fail(Mistake::ADDRESS,
+             format("%p is not an address in the CTA's own shared memory", object), where,
+             "took it for one");
+    return SHARED_BASE + shared.offset_of(object);
+}
+
+SharedPlace peer_at(const void *object, int rank, Site where) {
+    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+    Cluster &cluster = *current->cta->cluster;
+    if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
+        fail(Mistake::MISUSE,
+             format("CTA %d of a cluster of %zu is requested", rank, cluster.ctas.size()), where,
+             "requested it");
+    Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
+    if (peer.exited())
+        fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
+                            format("the shared memory of CTA %d is used after it exited", rank),
+                            {note_at(*current, where, "used it")});
+    if (&peer != current->cta && current->cluster_waits == 0)
+        fail(Mistake::LIFETIME,
+             format("the shared memory of CTA %d is used before any cluster barrier: the CTA may "
+                    "not have started",
+                    rank),
+             where, "used it");
+    return {&peer, offset};
+}
+
+SharedPlace map_shared(const void *object, int rank, Site where) {
+    const SharedPlace place = peer_at(object, rank, where);
+    peer_uses(*place.cta, where);
+    return place;
+}
+
+void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    const unsigned char *from = place.cta->shared.generic(place.offset, bytes);
+    access_shared(*place.cta, place.offset, bytes, {false, where});
+    std::memcpy(to, from, bytes);
+}
+
+} // namespace emulator

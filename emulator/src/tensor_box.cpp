@@ -1,0 +1,140 @@
+#include "tensor_box.h"
+
+#include "copy.h"
+#include "shared_memory.h"
+
+#include <cuda.h>
+
+#include <cstdio>
+#include <iterator>
+
+namespace emulator {
+
+void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit) {
+    const TensorDescription &tensor = box.tensor;
+    const Overlap columns = box.overlap(0);
+    const std::uint32_t row_bytes = box.row_bytes(), rows = box.rows();
+    std::int64_t place[MOST_DIMENSIONS]; // of the row
+    for (int i = 0; i < tensor.rank; ++i)
+        place[i] = box.at.at[i];
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        BoxRow visited{row * row_bytes, 0, 0, nullptr};
+        bool inside = columns.count() > 0;
+        std::int64_t offset = columns.begin * tensor.element_bytes;
+        for (int i = 1; i < tensor.rank; ++i) {
+            inside &= place[i] >= 0 && std::uint64_t(place[i]) < tensor.sizes[i];
+            offset += place[i] * std::int64_t(tensor.strides[i - 1]);
+        }
+        if (inside) {
+            visited.inside = std::uint32_t(columns.count()) * tensor.element_bytes;
+            visited.skipped = std::uint32_t(columns.begin - box.at.at[0]) * tensor.element_bytes;
+            visited.global = tensor.base + offset;
+        }
+        visit(visited);
+        for (int i = 1; i < tensor.rank && ++place[i] == box.at.at[i] + tensor.box[i]; ++i)
+            place[i] = box.at.at[i];
+    }
+}
+
+void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
+                 const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit) {
+    const std::uint32_t bytes = box.row_bytes();
+    if (box.tensor.swizzle == 0) {
+        visit(tile + row_offset, 0, bytes);
+        return;
+    }
+    for (std::uint32_t at = 0; at < bytes; at += SWIZZLE_CHUNK) {
+        // The bits of the address decide, not those of the offset in the tile.
+        const std::uint32_t address = SHARED_BASE + tile + row_offset + at;
+        visit(swizzle_address(address, box.tensor.swizzle) - SHARED_BASE, at, SWIZZLE_CHUNK);
+    }
+}
+
+} // namespace emulator
+
+static bool aligned(const void *pointer, std::uintptr_t alignment) {
+    return pointer != nullptr && reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
+}
+
+// Bytes of an element, by CUtensorMapDataType.
+static constexpr std::uint8_t ELEMENT_BYTES[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+
+static bool are_valid(cuuint32_t rank, const cuuint64_t *sizes, const cuuint64_t *strides,
+                      const cuuint32_t *box, const cuuint32_t *element_strides) {
+    if (rank < 1 || rank > emulator::MOST_DIMENSIONS)
+        return false;
+    for (cuuint32_t i = 0; i < rank; ++i)
+        if (sizes[i] == 0 || sizes[i] > std::uint64_t(1) << 32 || box[i] == 0 || box[i] > 256 ||
+            element_strides[i] == 0 || element_strides[i] > 8)
+            return false;
+    for (cuuint32_t i = 0; i + 1 < rank; ++i)
+        if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t(1) << 40)
+            return false;
+    return true;
+}
+
+// What the hardware has and the emulator does not.
+static const char *not_modelled(cuuint32_t rank, const cuuint32_t *element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapFloatOOBfill fill) {
+    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return "an interleaved layout";
+    if (swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
+        return "this swizzle";
+    if (fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+        return "NaNs outside of the tensor";
+    for (cuuint32_t i = 0; i < rank; ++i)
+        if (element_strides[i] != 1)
+            return "element strides other than 1";
+    return nullptr;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *base, const cuuint64_t *sizes, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
+    if (std::size_t(type) >= std::size(ELEMENT_BYTES) ||
+        !aligned(map, emulator::TENSOR_MAP_ALIGNMENT) || !aligned(base, 16) ||
+        !are_valid(rank, sizes, strides, box, element_strides))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (const char *what = not_modelled(rank, element_strides, interleave, swizzle, fill)) {
+        std::fprintf(stderr, "cuTensorMapEncodeTiled: the emulator does not model %s\n", what);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    emulator::TensorDescription made = {.mark = emulator::TENSOR_MAP_MARK,
+                                        .base = static_cast<unsigned char *>(base),
+                                        .sizes = {},
+                                        .strides = {},
+                                        .box = {},
+                                        .rank = std::uint8_t(rank),
+                                        .element_bytes = ELEMENT_BYTES[type],
+                                        .swizzle = std::uint8_t(swizzle),
+                                        .is_bulk = false};
+    const std::uint32_t row = box[0] * made.element_bytes;
+    if (row % 16 != 0 ||
+        (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && row > emulator::swizzle_span(swizzle)))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (cuuint32_t i = 0; i < rank; ++i) {
+        made.sizes[i] = sizes[i];
+        made.box[i] = std::uint16_t(box[i]);
+    }
+    for (cuuint32_t i = 0; i + 1 < rank; ++i)
+        made.strides[i] = strides[i];
+    emulator::copy_bytes(map, &made, sizeof made);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name) {
+    *name = error == CUDA_SUCCESS               ? "CUDA_SUCCESS"
+            : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
+                                                : "CUDA_ERROR_NOT_SUPPORTED";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **words) {
+    *words = error == CUDA_SUCCESS               ? "no error"
+             : error == CUDA_ERROR_INVALID_VALUE ? "invalid argument"
+                                                 : "operation not supported";
+    return CUDA_SUCCESS;
+}

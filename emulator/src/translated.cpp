@@ -1,0 +1,92 @@
+#include "emulator/translated_runtime.h"
+
+#include "machine.h"
+#include "policy.h"
+#include "strictness.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace emulator {
+
+bool translated_program = false;
+
+namespace {
+
+constexpr std::size_t STATIC_SHARED = 48 * 1024; // that a kernel may have
+
+dim3 *described = nullptr;
+
+struct Variables {
+    std::size_t offset, end;
+};
+std::map<const void *, Variables> places; // of this launch
+
+} // namespace
+
+bool begin_translated_program() {
+    if (translated_program)
+        return true;
+    translated_program = true;
+    static_shared_capacity = STATIC_SHARED;
+    const char *policy = std::getenv("EMULATOR_POLICY");
+    const char *seed = std::getenv("EMULATOR_SEED");
+    if (policy != nullptr &&
+        !choose_policy(policy, std::strtoull(seed != nullptr ? seed : "1", nullptr, 10))) {
+        std::fprintf(stderr, "EMULATOR_POLICY: there is no policy '%s'\n", policy);
+        std::exit(2);
+    }
+    return true;
+}
+
+void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where) {
+    const auto [found, is_new] = places.try_emplace(type);
+    Variables &place = found->second;
+    if (is_new) {
+        place.offset = (static_shared_used + alignment - 1) / alignment * alignment;
+        place.end = place.offset + bytes;
+        if (place.end > STATIC_SHARED)
+            fail(Mistake::MISUSE,
+                 format("the kernel has %zu bytes of static shared memory, and may have %zu",
+                        place.end, STATIC_SHARED),
+                 where, "came to the declaration that is too much");
+        static_shared_used = place.end;
+    }
+    return current->cta->shared.static_part() + place.offset;
+}
+
+void forget_static_shared() {
+    places.clear();
+    static_shared_used = 0;
+}
+
+bool describes_kernel(dim3 cluster) {
+    if (described == nullptr)
+        return false;
+    *described = cluster;
+    return true;
+}
+
+dim3 cluster_described_by(void (*call)(const void *context), const void *context) {
+    dim3 cluster(0, 0, 0);
+    described = &cluster;
+    call(context);
+    described = nullptr;
+    return cluster;
+}
+
+void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
+                         const std::vector<Note> &notes) {
+    const char *allowed = translated_program ? std::getenv("EMULATOR_ALLOW") : nullptr;
+    const std::string names = std::string(",") + (allowed != nullptr ? allowed : "") + ",";
+    if (names.find(std::string(",") + name + ",") == std::string::npos && names != ",all,")
+        fail(mistake, translated_program ? format("%s [%s]", what.c_str(), name) : what, notes);
+    static std::set<std::tuple<std::string, std::string, int>> said;
+    if (said.insert({name, notes.front().file, notes.front().line}).second)
+        warn(mistake, format("%s [%s, allowed]", what.c_str(), name), notes);
+}
+
+} // namespace emulator

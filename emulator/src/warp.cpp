@@ -1,0 +1,232 @@
+#include "emulator/warp.h"
+
+#include "accesses.h"
+#include "machine.h"
+
+#include <cstring>
+
+namespace emulator {
+
+namespace {
+
+// What a lane calls: all lanes of a rendezvous call the same.
+struct Call {
+    const char *what;
+    std::uint32_t mask;
+    void (*work)(void **arguments);
+    bool exited_may_miss;
+    bool synchronises;
+};
+
+std::uint32_t bit_of(int lane) { return 1u << lane; }
+
+// "lanes 0x0000fff0"
+std::string lanes_name(std::uint32_t lanes) {
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        if (lanes == bit_of(lane))
+            return format("lane %d", lane);
+    return format("lanes 0x%08x", lanes);
+}
+
+// What lanes call is mostly one text in one place of memory.
+bool same_text(const char *a, const char *b) { return a == b || std::strcmp(a, b) == 0; }
+
+bool same_place(Site a, Site b) {
+    return a.line() == b.line() && a.column() == b.column() &&
+           same_text(a.file_name(), b.file_name());
+}
+
+void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask, Site where) {
+    const Thread &thread = *current;
+    if ((mask & bit_of(thread.lane())) == 0)
+        fail(Mistake::MISUSE, format("%s with a mask, 0x%08x, without the lane itself", what, mask),
+             where, "called it here");
+    if (meeting.lanes == 0 || (meeting.mask == mask && same_text(meeting.what, what)))
+        return;
+    const Thread &first = *meeting.waiting.threads.front();
+    fail(Mistake::MISUSE,
+         format("the lanes of a warp have diverged: %s of %s against %s of %s", what,
+                lanes_name(mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
+         {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
+}
+
+// Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
+// arrive: if the function needs them, that is a mistake.
+void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
+    const std::uint32_t missing = meeting.mask & ~meeting.lanes;
+    if ((missing & meeting.exited) != 0 && !meeting.exited_may_miss)
+        fail(Mistake::MISUSE,
+             format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
+                    lanes_name(missing & meeting.exited).c_str(), thread.warp(), thread.cta->rank),
+             {note_at(where, "it was called here")});
+    if ((missing & ~meeting.exited) != 0)
+        return;
+    if (meeting.work != nullptr)
+        meeting.work(meeting.argument);
+    meeting.lanes = 0;
+    meeting.next();
+    if ((meeting.mask | meeting.exited) == ~0u)
+        accesses_warp_met(*thread.cta, thread.warp());
+    meeting.waiting.wake_all();
+}
+
+void start(Rendezvous &meeting, const Call &call) {
+    meeting.what = call.what;
+    meeting.mask = call.mask;
+    meeting.work = call.work;
+    meeting.exited_may_miss = call.exited_may_miss;
+    std::memset(meeting.argument, 0, sizeof meeting.argument);
+}
+
+// What a deadlock report says of the lanes that wait.
+std::string describe(const Rendezvous &meeting) {
+    return format("%s: %s have not arrived", meeting.what,
+                  lanes_name(meeting.mask & ~meeting.lanes).c_str());
+}
+
+// The current thread joins the rendezvous of its warp, or opens it.
+void join(const Call &call, void *argument, Site where) {
+    schedule_point();
+    Thread &thread = *current;
+    Rendezvous &meeting = thread.cta->warps[thread.warp()];
+    check_mask(meeting, call.what, call.mask, where);
+    if (meeting.lanes == 0)
+        start(meeting, call);
+    const std::uint64_t phase = meeting.phase;
+    if (call.synchronises)
+        order::release(meeting.carrier(phase));
+    meeting.argument[thread.lane()] = argument;
+    meeting.lanes |= bit_of(thread.lane());
+    complete_if_full(meeting, thread, where);
+    wait_until(
+        meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
+        [&meeting] { return describe(meeting); });
+    if (call.synchronises)
+        order::acquire(meeting.carrier(phase));
+    schedule_point();
+}
+
+struct ShuffleLane {
+    Shuffle how;
+    std::uint64_t value;
+    unsigned operand;
+    int width;
+    Site site;
+    std::uint64_t result;
+};
+
+const char *name_of(Shuffle how) {
+    static constexpr const char *NAMES[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync",
+                                            "__shfl_xor_sync"};
+    return NAMES[static_cast<int>(how)];
+}
+
+// The lane whose value `lane` gets: as shfl.sync computes it, from the operand's low five bits.
+// With XOR a lane may read from segments before its own, not after it.
+int source_of(int lane, const ShuffleLane &wish) {
+    const int first = lane & ~(wish.width - 1);
+    const int last = first + wish.width - 1;
+    const int operand = static_cast<int>(wish.operand % WARP_LANES);
+    switch (wish.how) {
+    case Shuffle::INDEX:
+        return first + operand % wish.width;
+    case Shuffle::UP:
+        return lane - operand >= first ? lane - operand : lane;
+    case Shuffle::DOWN:
+        return lane + operand <= last ? lane + operand : lane;
+    case Shuffle::XOR:
+        break;
+    }
+    return (lane ^ operand) <= last ? lane ^ operand : lane;
+}
+
+void shuffle(void **arguments) {
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        ShuffleLane *mine = static_cast<ShuffleLane *>(arguments[lane]);
+        if (mine == nullptr)
+            continue;
+        const int source = source_of(lane, *mine);
+        const ShuffleLane *theirs = static_cast<const ShuffleLane *>(arguments[source]);
+        if (theirs == nullptr)
+            fail(Mistake::MISUSE,
+                 format("%s: lane %d reads from lane %d, which does not take part",
+                        name_of(mine->how), lane, source),
+                 {note_at(mine->site, "it was called here")});
+        mine->result = theirs->value;
+    }
+}
+
+struct BallotLane {
+    bool predicate;
+    std::uint32_t result;
+};
+
+void ballot(void **arguments) {
+    std::uint32_t votes = 0;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const BallotLane *voter = static_cast<const BallotLane *>(arguments[lane]);
+        if (voter != nullptr && voter->predicate)
+            votes |= bit_of(lane);
+    }
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        if (arguments[lane] != nullptr)
+            static_cast<BallotLane *>(arguments[lane])->result = votes;
+}
+
+} // namespace
+
+void warp_aligned(const char *what, Site where) {
+    Thread &thread = *current;
+    AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
+    const std::size_t index = std::size_t(thread.aligned_calls++ - aligned.first);
+    if (index == aligned.calls.size())
+        aligned.calls.push_back({what, where, thread.lane(), 0});
+    AlignedCalls::Call &call = aligned.calls[index];
+    if (!same_text(call.what, what) || !same_place(call.site, where))
+        fail(Mistake::MISUSE,
+             format("the lanes of a warp have diverged: %s is .aligned, and lane %d came to %s",
+                    what, call.lane, call.what),
+             {note_at(thread, where, "came here"),
+              note_at(call.site, format("lane %d came here", call.lane))});
+    if (++call.lanes == WARP_LANES) { // the first call: no lane still has to execute it
+        aligned.calls.erase(aligned.calls.begin());
+        ++aligned.first;
+    }
+}
+
+void warp_together(const char *what, std::uint32_t mask, void *argument,
+                   void (*work)(void **arguments), bool synchronises, Site where) {
+    warp_aligned(what, where);
+    join({what, mask, work, false, synchronises}, argument, where);
+}
+
+std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
+                           int width, Site where) {
+    if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
+        fail(Mistake::MISUSE,
+             format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
+             where, "called it here");
+    ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
+    join({name_of(how), mask, shuffle, true, false}, &mine, where);
+    return mine.result;
+}
+
+std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where) {
+    BallotLane mine = {predicate, 0};
+    join({"__ballot_sync", mask, ballot, true, false}, &mine, where);
+    return mine.result;
+}
+
+void warp_sync(std::uint32_t mask, Site where) {
+    join({"__syncwarp", mask, nullptr, true, true}, nullptr, where);
+}
+
+void warp_thread_exits(Thread &thread) {
+    Rendezvous &meeting = thread.cta->warps[thread.warp()];
+    meeting.exited |= bit_of(thread.lane());
+    if (meeting.lanes == 0)
+        return;
+    complete_if_full(meeting, thread, meeting.waiting.threads.front()->wait.site);
+}
+
+} // namespace emulator

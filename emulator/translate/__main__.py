@@ -1,0 +1,324 @@
+"""Runs a CUDA program on the emulator, under every policy, and reports what it finds.
+
+    python3 -m emulator.translate [options] kernel.cu [-- arguments of the program]
+
+Exit status: 0 all runs ended well, 1 something was found, 2 it could not be built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import cuda, ptx
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLKIT = ROOT / "emulator/include/toolkit"
+BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
+POLICIES = ["eager", "lazy", "newest-first", "late-reads", "late-loads"]
+RACES = "races"
+INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(["<])([^">\n]+)[">]', re.MULTILINE)
+# Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
+CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
+CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
+FOUND, NOT_BUILT = 1, 2
+
+
+def arguments(given: list[str]) -> argparse.Namespace:
+    given, program = split_at(given, "--")
+    parser = argparse.ArgumentParser(
+        prog="emulate",
+        description="Run a CUDA program on the emulator. What follows -- goes to the program.",
+    )
+    parser.add_argument("file", type=Path, help="the program's .cu file")
+    parser.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
+    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    parser.add_argument(
+        "--policies",
+        default=",".join([*POLICIES, "random", RACES]),
+        help="which runs, separated by commas (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="how many random runs (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="report a mistake that names itself [NAME], and go on",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=600, help="limit of a run (default: %(default)s)"
+    )
+    parser.add_argument("--first", action="store_true", help="stop after the first bad run")
+    parser.add_argument("--quiet", action="store_true", help="one line per run, and reports")
+    options = parser.parse_args(given)
+    options.program = program
+    known = {*POLICIES, "random", RACES}
+    for policy in options.policies.split(","):
+        if policy not in known:
+            parser.error(f"there is no policy '{policy}'; there are {', '.join(sorted(known))}")
+    return options
+
+
+def split_at(words: list[str], mark: str) -> tuple[list[str], list[str]]:
+    at = words.index(mark) if mark in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
+# ---------------------------------------------------------------- translation
+
+
+def shown(path: Path) -> str:
+    """As messages name it: relative to the working directory, if it is inside."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path.resolve())
+
+
+def header_of(path: Path, mark: str, name: str, folders: list[Path]) -> Path | None:
+    beside = [path.parent] if mark == '"' else []
+    for folder in [*beside, *folders]:
+        if (folder / name).is_file():
+            return (folder / name).resolve()
+    return None
+
+
+class Program:
+    """The user's files, translated into a folder."""
+
+    def __init__(self, options: argparse.Namespace, out: Path):
+        self.folders = [Path(folder).resolve() for folder in options.include]
+        self.out = out
+        self.texts: dict[Path, str] = {}
+        self.problems: list[tuple[str, int, str]] = []
+
+    def collect(self, path: Path) -> None:
+        if path in self.texts:
+            return
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        self.texts[path] = text
+        for found in INCLUDE.finditer(cuda.without_comments(text)):
+            _, mark, name = found.groups()
+            header = header_of(path, mark, name, self.folders)
+            if header:
+                self.collect(header)
+            elif CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
+                line = text.count("\n", 0, found.start()) + 1
+                what = f"the emulator has no header {name}"
+                self.problems.append((shown(path), line, what))
+
+    def translated_path(self, path: Path) -> Path:
+        number = list(self.texts).index(path)
+        return self.out / f"{number}-{path.name}"
+
+    def translate(self) -> Path:
+        """Writes the translated files; returns the first. Raises ptx.Unknown."""
+        texts = {}
+        for path, text in self.texts.items():
+            try:
+                texts[shown(path)] = ptx.translate(text, shown(path))
+            except ptx.Unknown as unknown:
+                self.problems += unknown.problems
+                texts[shown(path)] = text
+        try:
+            texts = cuda.translate(texts)
+        except ptx.Unknown as unknown:
+            self.problems += unknown.problems
+        if self.problems:
+            raise ptx.Unknown(sorted(self.problems))
+        for path in self.texts:
+            text = self.include_translated(path, texts[shown(path)])
+            text = f'#line 1 "{shown(path)}"\n{text}'
+            self.translated_path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
+        return self.translated_path(next(iter(self.texts)))
+
+    def include_translated(self, path: Path, text: str) -> str:
+        def replace(found: re.Match) -> str:
+            before, mark, name = found.groups()
+            header = header_of(path, mark, name, self.folders)
+            return f'{before}"{self.translated_path(header)}"' if header else found.group()
+
+        return INCLUDE.sub(replace, text)
+
+
+# ---------------------------------------------------------------- building
+
+
+def parts() -> dict[str, str]:
+    """Builds the emulator; how a kernel is compiled and linked, by make's names."""
+    made = subprocess.run(
+        ["make", "-s", "-C", str(ROOT), "-f", "emulator/Makefile", "emulate-parts"]
+        + [f"BUILD={os.path.relpath(BUILD, ROOT)}"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        raise SystemExit(NOT_BUILT)
+    return dict(line.split("=", 1) for line in made.stdout.splitlines() if "=" in line)
+
+
+def run_or_exit(command: list[str], what: str) -> None:
+    if subprocess.run(command, check=False).returncode:
+        print(f"emulate: {what} did not succeed: nothing was run", file=sys.stderr)
+        raise SystemExit(NOT_BUILT)
+
+
+def state_of(source: Path, command: list[str]) -> str:
+    """What a program is built from: if it has not changed, neither has the program."""
+    digest = hashlib.sha256("\0".join(command).encode())
+    for path in sorted(source.parent.glob("[0-9]*-*")):
+        digest.update(path.read_bytes())
+    for folder in ("common", "emulator/include", "emulator/src"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def build(options: argparse.Namespace, source: Path, out: Path) -> dict[bool, list[str]]:
+    """The programs, without and with the race detector: how each is started."""
+    made = parts()
+    compiler = made["CXX"]
+    defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
+    if options.arch == 900:
+        defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
+    command = [compiler, *shlex.split(made["FLAGS"]), "-w", "-fpermissive", "-fmax-errors=5"]
+    command += [f"-D{name}" for name in defined]
+    command += [f"-I{folder}" for folder in [*options.include, str(options.file.parent)]]
+    for header in ("emulator/translated.h", "emulator/ptx.h"):
+        command += ["-include", header]
+    built, program, racing = out / "program.o", out / "program", out / "program-races"
+    state, kept = state_of(source, command), out / "state"
+    if not kept.is_file() or kept.read_text() != state:
+        kept.unlink(missing_ok=True)
+        run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
+        link = [compiler, "-no-pie", "-o", str(program), str(built), made["EMULATOR"], "-lm"]
+        run_or_exit(link, "linking")
+        if made["TSAN"] == "1":
+            link = [compiler, "-fsanitize=thread", "-o", str(racing), str(built), made["RACES"]]
+            run_or_exit([*link, "-lm"], "linking")
+        kept.write_text(state)
+    programs = {False: [str(program)]}
+    if made["TSAN"] == "1":
+        programs[True] = [*shlex.split(made["SETARCH"]), str(racing)]
+    return programs
+
+
+# ---------------------------------------------------------------- runs
+
+
+def runs(
+    options: argparse.Namespace, programs: dict[bool, list[str]]
+) -> list[tuple[str, dict, list]]:
+    """(name, environment, command) of each."""
+    made = []
+    for policy in options.policies.split(","):
+        if policy == "random":
+            for seed in range(1, options.seeds + 1):
+                chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
+                made.append((f"random with seed {seed}", chosen, programs[False]))
+        elif policy == RACES and True in programs:
+            made.append((RACES, {"EMULATOR_POLICY": "eager"}, programs[True]))
+        elif policy != RACES:
+            made.append((policy, {"EMULATOR_POLICY": policy}, programs[False]))
+    return made
+
+
+REPORT = re.compile(r"^emulator: \w+: .*\n(?:  .*\n)*", re.MULTILINE)
+
+
+def pieces(output: str) -> list[tuple[str, str]]:
+    """The reports in it and what is between them, each with what is the same in other runs that
+    say it: a report's kind and lines of source, a text without its numbers."""
+    found, at = [], 0
+    for report in REPORT.finditer(output):
+        found.append(output[at : report.start()])
+        found.append(report.group())
+        at = report.end()
+    found.append(output[at:])
+    return [(piece, essence(piece)) for piece in found if piece.strip()]
+
+
+def essence(piece: str) -> str:
+    if not REPORT.match(piece):
+        return re.sub(r"\d+", "0", piece)
+    kind = piece[: piece.index(": ", len("emulator: "))]
+    return kind + "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
+
+
+def run_one(options: argparse.Namespace, command: list[str], chosen: dict) -> tuple[int, str]:
+    """Its exit status and what it printed."""
+    environment = {**os.environ, "EMULATOR_ALLOW": ",".join(options.allow), **chosen}
+    try:
+        ended = subprocess.run(
+            [*command, *options.program],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=options.seconds,
+            check=False,
+        )
+        return ended.returncode, ended.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        said = (late.stdout or b"").decode(errors="replace")
+        return 1, f"{said}still running after {options.seconds:.0f} s (--seconds allows more)\n"
+
+
+def run_all(options: argparse.Namespace, programs: dict[bool, list[str]]) -> int:
+    """Prints each report once, below the first run that made it."""
+    seen: dict[str, str] = {}
+    bad = 0
+    for name, chosen, command in runs(options, programs):
+        begun = time.monotonic()
+        status, output = run_one(options, command, chosen)
+        said = pieces(output)
+        before = {seen[known] for _, known in said if known in seen and status != 0}
+        bad += status != 0
+        verdict = "ok" if status == 0 else f"exit status {status}"
+        verdict += f", as under {min(before)}" if before else ""
+        print(f"{name}: {verdict} ({time.monotonic() - begun:.1f} s)", flush=True)
+        for piece, known in said:
+            is_report = REPORT.match(piece) is not None
+            if known not in seen and (is_report or status or not options.quiet):
+                print("".join(f"  {line}\n" for line in piece.splitlines()), end="", flush=True)
+            seen.setdefault(known, name)
+        if status != 0 and options.first:
+            break
+    return FOUND if bad else 0
+
+
+def main() -> int:
+    options = arguments(sys.argv[1:])
+    if not options.file.is_file():
+        print(f"emulate: there is no file {options.file}", file=sys.stderr)
+        return NOT_BUILT
+    out = BUILD / "emulate" / re.sub(r"\W+", "-", " ".join([shown(options.file), *options.define]))
+    out.mkdir(parents=True, exist_ok=True)
+    for old in out.glob("[0-9]*-*"):
+        old.unlink()
+    program = Program(options, out)
+    program.collect(options.file.resolve())
+    try:
+        source = program.translate()
+    except ptx.Unknown as unknown:
+        print(unknown, file=sys.stderr)
+        print("emulate: the emulator does not know this: nothing was run", file=sys.stderr)
+        return NOT_BUILT
+    return run_all(options, build(options, source, out))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
