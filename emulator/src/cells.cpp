@@ -5,6 +5,7 @@
 #include "mbarrier_table.h"
 #include "operations.h"
 #include "strictness.h"
+#include "emulator/tensor_core.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -19,6 +20,7 @@ constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
+bool matrix_read = false; // tensor_core.h
 
 // ---------------------------------------------------------------------------- places
 
@@ -245,7 +247,8 @@ void add_read(Cell &cell, const Running &now) {
 void touch(Cell &cell, const Running &now) {
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
-    else if (!now.access.is_write && current_cluster != nullptr && was_allocated(now))
+    else if (!now.access.is_write && !matrix_read && current_cluster != nullptr &&
+             was_allocated(now))
         fail_unwritten(now);
     if (!now.access.is_write) {
         add_read(cell, now);
@@ -365,6 +368,9 @@ Page &global_page(std::uintptr_t number) {
 }
 
 } // namespace
+
+MatrixRead::MatrixRead() { matrix_read = true; }
+MatrixRead::~MatrixRead() { matrix_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};

@@ -31,10 +31,10 @@ int stack_of(const Thread &thread) {
     return thread.cta->rank * static_cast<int>(thread.cta->threads.size()) + thread.number;
 }
 
-// Some thread of the CTA has to be after every use.
+// Some thread of the CTA has to be after every use; a relaxed barrier of the cluster suffices.
 void check_peers_done(Cta &cta) {
     for (const auto &[agent, use] : cta.peer_uses)
-        if (!order::covers(cta.exits, use.epoch))
+        if (use.phase >= cta.cluster->phase && !order::covers(cta.exits, use.epoch))
             fail_unless_allowed(
                 "cluster-exit", Mistake::LIFETIME,
                 format("CTA %d exits while a peer may still use its shared memory", cta.rank),

@@ -124,7 +124,10 @@ struct AlignedCalls {
 // The last use of a CTA's shared memory by an agent of another CTA.
 struct PeerUse {
     order::Epoch epoch;
+    std::uint64_t phase; // of the cluster's barrier that comes after it; NEVER of an operation
     Site site{};
+
+    static constexpr std::uint64_t NEVER = ~std::uint64_t(0);
 };
 
 struct Cta {

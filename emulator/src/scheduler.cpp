@@ -206,7 +206,8 @@ void peer_uses(Cta &cta, Site where) {
     if (cta.rank == order::running().who.cta)
         return;
     const order::Epoch epoch = order::epoch_now();
-    cta.peer_uses[epoch.agent] = {epoch, where};
+    cta.peer_uses[epoch.agent] = {
+        epoch, current != nullptr ? current->cluster_arrivals : PeerUse::NEVER, where};
 }
 
 void on_progress(void (*callback)(double grid_done, std::uint64_t multiply_adds)) {

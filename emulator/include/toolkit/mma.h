@@ -90,6 +90,7 @@ inline void check_access(const char *what, const void *address, std::size_t stri
 template <typename Use, typename T, typename Fragment>
 void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
     check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
+    const MatrixRead reading;
     for (int i = 0; i < ELEMENTS; ++i) {
         const Position at = position<Use>(i);
         fragment.x[i] =
