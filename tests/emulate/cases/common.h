@@ -1,0 +1,147 @@
+// What the cases share: PTX instructions as functions, and checks on the host.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#define S32(p) uint32_t(__cvta_generic_to_shared(p))
+
+__device__ inline void mb_init(uint64_t *b, int n) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(S32(b)), "r"(n) : "memory");
+}
+__device__ inline void mb_fence() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ inline void mb_expect(uint64_t *b, int n) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(S32(b)), "r"(n)
+                 : "memory");
+}
+__device__ inline void mb_arrive(uint64_t *b) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(S32(b)) : "memory");
+}
+__device__ inline void mb_arrive_at(uint64_t *b, int rank) { // of another CTA of the cluster
+    uint32_t a;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(a) : "r"(S32(b)), "r"(rank));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(a)
+                 : "memory");
+}
+__device__ inline void mb_wait(uint64_t *b, int parity) {
+    asm volatile("{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], "
+                 "%1;\n@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+}
+__device__ inline void mb_wait_cluster(uint64_t *b, int parity) {
+    asm volatile("{\n.reg .pred p;\nagain:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+}
+__device__ inline void bulk_load(void *to, const void *from, int n, uint64_t *b) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
+                 "%2, [%3];" ::"r"(S32(to)), "l"(from), "r"(n), "r"(S32(b)) : "memory");
+}
+__device__ inline void tile_load(void *to, const CUtensorMap *map, uint64_t *b) { // at 0, 0
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %2}], [%3];" ::"r"(S32(to)), "l"(map), "r"(0), "r"(S32(b)) : "memory");
+}
+__device__ inline void bulk_store(void *to, const void *from, int n) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+                 "r"(S32(from)), "r"(n) : "memory");
+}
+__device__ inline void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ inline void bulk_wait_read() {
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+__device__ inline void bulk_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ inline void fence_async() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ inline void cp_async_4(void *to, const void *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(S32(to)), "l"(from) : "memory");
+}
+__device__ inline void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+__device__ inline uint32_t cluster_rank() {
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ inline void launch_dependents() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ inline void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+__device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void wgmma_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+__device__ inline void wgmma_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+// d (64 x 8) = a (64 x 16) b (16 x 8), of bf16, without swizzle. The layout plays no part: the
+// operands of the cases are constant.
+__device__ inline void wgmma(float (&d)[4], const void *a, const void *b) {
+    const uint64_t layout = uint64_t(128 >> 4) << 16 | uint64_t(256 >> 4) << 32;
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, p, "
+                 "1, 1, 0, 0;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "l"(S32(a) >> 4 | layout), "l"(S32(b) >> 4 | layout), "r"(0));
+}
+#define BF16_ONE 0x3f80
+
+template <typename T> T *dev(size_t n, T v) {
+    T *p;
+    cudaMalloc(&p, n * sizeof(T));
+    std::vector<T> h(n, v);
+    cudaMemcpy(p, h.data(), n * sizeof(T), cudaMemcpyHostToDevice);
+    return p;
+}
+template <typename T> std::vector<T> host(T *p, size_t n) {
+    cudaDeviceSynchronize();
+    std::vector<T> h(n);
+    cudaMemcpy(h.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost);
+    return h;
+}
+// Whether each value is right, by its index.
+template <typename T, typename F> bool all(const std::vector<T> &values, F right) {
+    for (size_t i = 0; i < values.size(); ++i)
+        if (!right(int(i), values[i])) return false;
+    return true;
+}
+// A map of rows of `columns` ints, whose box is `box` wide and as high.
+inline CUtensorMap map_of(int *p, int columns, int rows, int box, CUtensorMapSwizzle swizzle) {
+    CUtensorMap map;
+    const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
+    const cuuint64_t stride[] = {4 * size[0]};
+    const cuuint32_t boxes[] = {cuuint32_t(box), cuuint32_t(rows)}, step[] = {1, 1};
+    if (cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, p, size, stride, boxes, step,
+                               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+        exit(3);
+    return map;
+}
+// A launch with one attribute: a cluster of `n`, or early (programmatic) if n is 0.
+template <typename... P, typename... A>
+cudaError_t launch_as(int n, dim3 grid, int block, void (*kernel)(P...), A... arguments) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = n ? cudaLaunchAttributeClusterDimension
+                     : cudaLaunchAttributeProgrammaticStreamSerialization;
+    if (n)
+        attribute.val.clusterDim.x = n, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    else attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid, config.blockDim = dim3(block);
+    config.attrs = &attribute, config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, P(arguments)...);
+}
+#define CHECK(c)                                                                                   \
+    do {                                                                                           \
+        if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
+    } while (0)
+#define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
+#ifndef FIXED
+#define FIXED 0
+#endif
