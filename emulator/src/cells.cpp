@@ -74,7 +74,7 @@ Epoch epoch_of(const CellAccess &access) {
 }
 
 bool same(const Epoch &a, const Epoch &b) {
-    return a.cluster == b.cluster && a.agent == b.agent && a.time == b.time;
+    return a.cluster == b.cluster && a.agent == b.agent && a.time == b.time && a.lanes == b.lanes;
 }
 
 std::string who(const Epoch &epoch) {
@@ -228,20 +228,37 @@ bool was_allocated(const Running &now) {
                                      GlobalPlace::INSIDE;
 }
 
-void add_read(Cell &cell, const Running &now) {
-    if (cell.read.cluster == 0 || same(cell.read, now.mine) ||
-        (cell.read.cluster == now.mine.cluster && cell.read.agent == now.mine.agent)) {
-        cell.read = now.mine;
-        return;
+// Whether the read is one of these, with the lanes of its warp.
+bool joins(Epoch &known, const Epoch &mine) {
+    if (known.cluster != mine.cluster || known.time != mine.time || known.place != mine.place ||
+        known.agent != mine.agent)
+        return false;
+    known.lanes |= mine.lanes;
+    return true;
+}
+
+// As lanes of its warp, which mostly read the same bytes at the same time.
+Epoch as_lane(Epoch epoch) {
+    if (places[epoch.place].operation == nullptr) {
+        epoch.lanes = 1u << epoch.agent % WARP_LANES;
+        epoch.agent -= epoch.agent % WARP_LANES;
     }
+    return epoch;
+}
+
+void add_read(Cell &cell, const Running &now) {
+    const Epoch mine = as_lane(now.mine);
+    if (cell.read.cluster == 0)
+        cell.read = mine;
+    if (joins(cell.read, mine))
+        return;
     if (cell.more == nullptr)
         cell.more = std::make_unique<std::vector<Epoch>>();
     std::vector<Epoch> &more = *cell.more;
-    if (!more.empty() && more.back().agent == now.mine.agent &&
-        more.back().cluster == now.mine.cluster)
-        more.back() = now.mine;
-    else if (now.space == Space::SHARED || more.size() < MOST_GLOBAL_READS)
-        more.push_back(now.mine);
+    if (!more.empty() && (joins(more.back(), mine) || joins(more.front(), mine)))
+        return;
+    if (now.space == Space::SHARED || more.size() < MOST_GLOBAL_READS)
+        more.push_back(mine);
 }
 
 void touch(Cell &cell, const Running &now) {
@@ -263,7 +280,8 @@ void touch(Cell &cell, const Running &now) {
         cell.before = cell.write;
     cell.write = now.mine;
     cell.read = Epoch{};
-    cell.more.reset();
+    if (cell.more != nullptr)
+        cell.more->clear();
 }
 
 // ---------------------------------------------------------------------------- cells by size
@@ -304,11 +322,6 @@ void touch_chunk(Chunk &chunk, std::size_t first, std::size_t end, Running &now)
          ++i) {
         now.begin = base + (i << chunk.shift);
         touch(chunk.parts[i], now);
-    }
-    if (first == 0 && end == Chunk::BYTES && now.access.is_write) {
-        chunk.whole = copy_of(chunk.parts[0]);
-        chunk.parts.reset();
-        chunk.shift = 4;
     }
 }
 

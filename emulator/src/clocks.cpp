@@ -15,6 +15,21 @@ bool covers(const Times &a, const Times &b) {
            a.fenced[1] >= b.fenced[1];
 }
 
+// A vector for a base, which comes back when the base's last owner goes: there are thousands a
+// second, of kilobytes each.
+std::shared_ptr<std::vector<Times>> make_times(const std::vector<Times> &from) {
+    static std::vector<std::vector<Times> *> &unused = *new std::vector<std::vector<Times> *>;
+    std::vector<Times> *made;
+    if (unused.empty()) {
+        made = new std::vector<Times>;
+    } else {
+        made = unused.back();
+        unused.pop_back();
+    }
+    *made = from;
+    return {made, [](std::vector<Times> *old) { unused.push_back(old); }};
+}
+
 void raise(std::vector<Times> &times, const Stamp &stamp) {
     if (stamp.agent >= times.size())
         times.resize(stamp.agent + 1);
@@ -22,9 +37,7 @@ void raise(std::vector<Times> &times, const Stamp &stamp) {
 }
 
 Base with_stamps(const Base &base, const std::vector<Stamp> &stamps) {
-    auto made = std::make_shared<std::vector<Times>>();
-    if (base != nullptr)
-        *made = *base;
+    const auto made = make_times(base != nullptr ? *base : std::vector<Times>());
     for (const Stamp &stamp : stamps)
         raise(*made, stamp);
     return made;
@@ -33,17 +46,20 @@ Base with_stamps(const Base &base, const std::vector<Stamp> &stamps) {
 Base compute_join(const Base &a, const Base &b) {
     const std::vector<Times> &longer = a->size() >= b->size() ? *a : *b;
     const std::vector<Times> &shorter = a->size() >= b->size() ? *b : *a;
-    bool is_longer = true, is_shorter = longer.size() == shorter.size();
-    auto made = std::make_shared<std::vector<Times>>(longer);
-    for (std::size_t i = 0; i < shorter.size(); ++i) {
-        (*made)[i] = joined(longer[i], shorter[i]);
-        is_longer &= (*made)[i] == longer[i];
-        is_shorter &= (*made)[i] == shorter[i];
+    // One loop over all numbers, which compilers vectorise.
+    const std::int32_t *x = longer.data()->done, *y = shorter.data()->done;
+    const std::size_t count = shorter.size() * sizeof(Times) / sizeof *x;
+    std::int32_t x_is_less = 0, y_is_less = longer.size() > shorter.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        x_is_less |= x[i] < y[i];
+        y_is_less |= y[i] < x[i];
     }
-    if (is_longer)
-        return a->size() >= b->size() ? a : b;
-    if (is_shorter)
-        return a->size() >= b->size() ? b : a;
+    if (!x_is_less || !y_is_less)
+        return x_is_less == (a->size() >= b->size()) ? b : a;
+    const auto made = make_times(longer);
+    std::int32_t *to = made->data()->done;
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = std::max(x[i], y[i]);
     return made;
 }
 
@@ -87,10 +103,10 @@ Base fenced(const Base &base, Space space) {
     Remembered &last = known[int(space)];
     if (last.a == base)
         return last.result;
-    auto made = std::make_shared<std::vector<Times>>(*base);
+    const auto made = make_times(*base);
     for (Times &times : *made)
         times.fenced[int(space)] = times.done[int(space)];
-    last = {base, nullptr, std::move(made)};
+    last = {base, nullptr, made};
     return last.result;
 }
 
@@ -150,7 +166,8 @@ void Gathered::add(const Clock &clock, const Stamp &self, bool weak) {
         if (clock.base != nullptr &&
             std::find(bases_.begin(), bases_.end(), clock.base) == bases_.end())
             bases_.push_back(clock.base);
-        stamps_.insert(stamps_.end(), clock.stamps.begin(), clock.stamps.end());
+        for (const Stamp &stamp : clock.stamps)
+            add_new(stamp);
         stamps_.push_back(self);
         streams_ = joined(streams_, clock.streams);
         for (const auto &[serial, base] : clock.far)
@@ -161,14 +178,34 @@ void Gathered::add(const Clock &clock, const Stamp &self, bool weak) {
         times.done[int(Space::GLOBAL)] = times.fenced[int(Space::GLOBAL)] = 0;
         return times;
     };
-    auto made = std::make_shared<std::vector<Times>>();
+    const auto made = make_times({});
     if (clock.base != nullptr)
         for (const Times &times : *clock.base)
             made->push_back(of_shared(times));
     for (const Stamp &stamp : clock.stamps)
         raise(*made, {stamp.agent, of_shared(stamp.times)});
-    bases_.push_back(std::move(made));
+    bases_.push_back(made);
     stamps_.push_back({self.agent, of_shared(self.times)});
+}
+
+// Threads that release together mostly know the same: it is among the first stamps then.
+void Gathered::add_new(const Stamp &stamp) {
+    const auto end = stamps_.begin() + std::ptrdiff_t(std::min(stamps_.size(), MOST_STAMPS));
+    if (std::find(stamps_.begin(), end, stamp) == end)
+        stamps_.push_back(stamp);
+}
+
+void Gathered::add_to(Clock &clock) const {
+    if (sum_ != nullptr) {
+        join(clock, *sum_);
+        return;
+    }
+    for (const Base &base : bases_)
+        clock.base = joined(clock.base, base);
+    clock.stamps.insert(clock.stamps.end(), stamps_.begin(), stamps_.end());
+    clock.streams = joined(clock.streams, streams_);
+    for (const auto &[serial, base] : far_)
+        clock.far[serial] = joined(clock.far[serial], base);
 }
 
 const std::shared_ptr<const Clock> &Gathered::sum() {

@@ -18,8 +18,8 @@ namespace emulator {
 enum class Space { SHARED, GLOBAL };
 
 struct alignas(16) Times {
-    std::uint32_t done[2] = {};   // by Space
-    std::uint32_t fenced[2] = {}; // the same, for the async proxy
+    std::int32_t done[2] = {};   // by Space
+    std::int32_t fenced[2] = {}; // the same, for the async proxy
 
     bool operator==(const Times &) const = default;
 };
@@ -28,6 +28,8 @@ struct alignas(16) Times {
 struct Stamp {
     std::uint32_t agent;
     Times times;
+
+    bool operator==(const Stamp &) const = default;
 };
 
 // The times of all agents of a cluster, by number. Never changed, so that the threads of a warp,
@@ -65,8 +67,12 @@ public:
     bool empty() const { return bases_.empty() && stamps_.empty() && sum_ == nullptr; }
     void clear() { *this = Gathered{}; }
     const std::shared_ptr<const Clock> &sum();
+    // The same for an operation, which asks about few agents: its stamps stay as they are.
+    void add_to(Clock &clock) const;
 
 private:
+    void add_new(const Stamp &stamp);
+
     std::vector<Base> bases_;
     std::vector<Stamp> stamps_;
     Base streams_;

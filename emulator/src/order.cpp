@@ -3,6 +3,7 @@
 #include "emulator/report.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 namespace emulator::order {
@@ -15,7 +16,7 @@ constexpr int WARP = 32;
 struct Operator {
     int thread, cta;
     Stamp issue;
-    std::uint32_t time;
+    std::int32_t time;
 };
 
 struct ClusterRecord {
@@ -25,7 +26,8 @@ struct ClusterRecord {
 
 // A launch or a copy: the first serial number of its clusters, and its time on a stream.
 struct Work {
-    std::uint32_t first, stream, time;
+    std::uint32_t first, stream;
+    std::int32_t time;
 };
 
 struct Stream {
@@ -43,7 +45,7 @@ std::unordered_map<const void *, Stream> streams;
 std::unordered_map<const void *, Base> events;
 Base host_clock;
 std::vector<Work> works;
-std::vector<std::uint32_t> times; // by stream
+std::vector<std::int32_t> times; // by stream
 Base after_launch_before; // of the launch that runs
 std::uint32_t serial = 0; // of the last cluster
 std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
@@ -53,7 +55,7 @@ std::uint32_t agents = 0;
 
 ClusterRecord &cluster_now() { return clusters[serial]; }
 
-Base with_time(const Base &base, std::uint32_t stream, std::uint32_t time) {
+Base with_time(const Base &base, std::uint32_t stream, std::int32_t time) {
     auto made = std::make_shared<std::vector<Times>>(base != nullptr ? *base
                                                                      : std::vector<Times>());
     if (made->size() <= stream)
@@ -71,7 +73,7 @@ Stream &stream_of(const void *key) {
     return found->second;
 }
 
-std::uint32_t next_time(std::uint32_t stream) {
+std::int32_t next_time(std::uint32_t stream) {
     if (times.size() <= stream)
         times.resize(stream + 1);
     return ++times[stream];
@@ -123,7 +125,7 @@ void learn(Part &part) {
 }
 
 void pass_time() {
-    for (std::uint32_t &done : now->self.times.done)
+    for (std::int32_t &done : now->self.times.done)
         ++done;
 }
 
@@ -174,7 +176,7 @@ void begin_on(const void *key, bool early) {
     const Base before = joined(joined(host_clock, others_before(key)), stream.clock);
     const Base start =
         early ? joined(joined(host_clock, others_before(key)), stream.before_last) : before;
-    const std::uint32_t time = next_time(stream.number);
+    const std::int32_t time = next_time(stream.number);
     works.push_back({serial + 1, stream.number, time});
     clusters.clear();
     stream.before_last = before;
@@ -285,7 +287,7 @@ std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bo
     Operator &last = operator_at(made->self.agent);
     last = {who.thread, who.cta, issuer.self, last.time + 1};
     made->self.times = {{last.time, last.time}, {last.time, last.time}};
-    for (std::uint32_t &done : issuer.self.times.done)
+    for (std::int32_t &done : issuer.self.times.done)
         ++done; // what it does from now on is not before the operation
     return made;
 }
@@ -315,6 +317,11 @@ void acquire(Carrier &carrier, Scope scope) {
     for (Part &part : carrier.parts)
         if (is_visible(part, scope))
             learn(part);
+}
+
+void acquire_briefly(const Carrier &carrier) {
+    for (const Part &part : carrier.parts)
+        part.sum.add_to(now->clock);
 }
 
 bool is_after(Carrier &carrier) {
@@ -387,19 +394,58 @@ bool is_of_earlier_work(const Epoch &epoch) {
     return works.empty() || epoch.cluster < works.back().first;
 }
 
+namespace {
+
+// Whether the base, without stamps, says already that all lanes are known.
+bool base_has_lanes(const Epoch &epoch, Space space) {
+    const Base &base = now->clock.base;
+    if (epoch.cluster != now->cluster || base == nullptr || epoch.agent + WARP > base->size())
+        return false;
+    const Times *times = base->data() + epoch.agent;
+    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1)
+        if (times[std::countr_zero(left)].done[int(space)] < epoch.time)
+            return false;
+    return true;
+}
+
+template <typename Holds>
+bool all_lanes(const Epoch &epoch, const Holds &holds) {
+    Epoch one = epoch;
+    one.lanes = 0;
+    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1) {
+        one.agent = epoch.agent + std::uint32_t(std::countr_zero(left));
+        if (!holds(one))
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
 bool is_before(const Epoch &epoch, Space space) {
     if (epoch.cluster == 0)
         return true;
+    if (epoch.lanes != 0)
+        return base_has_lanes(epoch, space) ||
+               all_lanes(epoch, [space](const Epoch &one) { return is_before(one, space); });
     if (epoch.cluster == now->cluster && epoch.agent == now->self.agent)
         return true;
     if (is_of_earlier_work(epoch)) {
         const Work *work = work_of(epoch.cluster);
         return work == nullptr || knows_work(now->clock.streams, *work);
     }
-    return known_of(epoch).done[int(space)] >= epoch.time;
+    if (epoch.cluster != now->cluster)
+        return known_of(epoch).done[int(space)] >= epoch.time;
+    Found &found = now->found[int(space)][epoch.agent % Context::FOUND];
+    if (found.agent == epoch.agent && found.time >= epoch.time)
+        return true;
+    found = {epoch.agent, now->clock.of(epoch.agent).done[int(space)]};
+    return found.time >= epoch.time;
 }
 
 bool is_unfenced(const Epoch &epoch, Space space) {
+    if (epoch.lanes != 0)
+        return !all_lanes(epoch, [space](const Epoch &one) { return !is_unfenced(one, space); });
     return !epoch.async && epoch.cluster != 0 && !is_of_earlier_work(epoch) &&
            known_of(epoch).fenced[int(space)] < epoch.time;
 }
@@ -439,13 +485,26 @@ bool in_scope(const Epoch &epoch, Scope scope) {
            (narrower == Scope::CLUSTER && same_cluster);
 }
 
+// Of several lanes the first that the running agent is not after.
+static std::uint32_t offending_lane(const Epoch &epoch) {
+    Epoch one = epoch;
+    one.lanes = 0;
+    for (std::uint32_t left = epoch.lanes; left != 0; left &= left - 1) {
+        one.agent = epoch.agent + std::uint32_t(std::countr_zero(left));
+        if (!is_before(one, Space::SHARED))
+            return one.agent - epoch.agent;
+    }
+    return epoch.lanes != 0 ? std::uint32_t(std::countr_zero(epoch.lanes)) : 0;
+}
+
 std::string name_of(const Epoch &epoch) {
     const auto found = clusters.find(epoch.cluster);
     if (found == clusters.end())
         return epoch.cluster == now->cluster ? "a copy on a stream" : "an earlier launch or copy";
     const ClusterRecord &cluster = found->second;
-    int thread = int(epoch.agent) % std::max(cluster.threads_of_cta, 1);
-    int cta = int(epoch.agent) / std::max(cluster.threads_of_cta, 1);
+    const std::uint32_t agent = epoch.agent + offending_lane(epoch);
+    int thread = int(agent) % std::max(cluster.threads_of_cta, 1);
+    int cta = int(agent) / std::max(cluster.threads_of_cta, 1);
     if (const Operator *made = operator_of(epoch)) {
         thread = made->thread;
         cta = made->cta;

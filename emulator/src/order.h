@@ -42,7 +42,15 @@ struct Carrier {
     void clear() { parts.clear(); }
 };
 
+// What an agent was found to know: it never knows less.
+struct Found {
+    std::uint32_t agent = 0;
+    std::int32_t time = 0;
+};
+
 struct Context {
+    static constexpr std::size_t FOUND = 32;
+
     Identity who;
     std::uint32_t cluster = 0; // serial number, from 1 on
     Stamp self{};              // its own number and time
@@ -51,6 +59,7 @@ struct Context {
     bool async = false;        // its accesses are of the async proxy
     Carrier fenced;            // what the last fence of the thread released,
     Carrier pending;           // and what relaxed reads have found since
+    Found found[2][FOUND];     // by Space, and by number
 };
 
 // The agent that runs; the host's between launches. A switch orders nothing.
@@ -93,6 +102,8 @@ void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 // The same of an operation's own accesses, without what came before its issue.
 void release_own(Carrier &carrier);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);
+// The same for an operation, which asks little afterwards.
+void acquire_briefly(const Carrier &carrier);
 // Is the running agent after everything that was released here?
 bool is_after(Carrier &carrier);
 
@@ -110,7 +121,9 @@ bool has_fenced();
 // An access as cells.h keeps it.
 struct Epoch {
     std::uint32_t cluster = 0; // serial number; 0: there was none
-    std::uint32_t agent = 0, time = 0;
+    std::uint32_t agent = 0;
+    std::int32_t time = 0;
+    std::uint32_t lanes = 0; // 0; or threads of a warp, which begins at `agent`, at the same time
     std::uint32_t place = 0; // cells.cpp's
     std::uint8_t async = 0, strength = 0, scope = 0, cta = 0;
 };

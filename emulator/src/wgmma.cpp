@@ -146,7 +146,7 @@ void multiply_16_bits(Cta &cta, Wgmma &slot) {
 // Makes the wgmma happen; in an operation.
 void execute(Warpgroup &group) {
     Wgmma &slot = slot_of(group, group.executed);
-    order::acquire(slot.called); // what its 128 threads did before
+    order::acquire_briefly(slot.called); // what its 128 threads did before
     (slot.e4m3 ? multiply_e4m3 : multiply_16_bits)(*group.cta, slot);
     ++group.executed;
     order::release_own(slot.done);
