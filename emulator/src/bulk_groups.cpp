@@ -126,7 +126,9 @@ void bulk_wait(int pending, bool read, Site where) {
             return format("bulk_wait%s<%d>: %d stores still have to %s", read ? "_read" : "",
                           pending, missing(), read ? "read shared memory" : "be written");
         });
-    groups.acquire(covered, read ? &BulkGroup::read : &BulkGroup::wrote);
+    groups.acquire(covered, &BulkGroup::read);
+    if (!read)
+        groups.acquire(covered, &BulkGroup::wrote);
     if (!read) // these will not be waited for again
         groups.forget(covered);
 }

@@ -22,8 +22,7 @@ from . import cuda, ptx
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
 BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
-POLICIES = ["eager", "lazy", "newest-first", "late-reads", "late-loads"]
-RACES = "races"
+POLICIES = ["eager", "lazy"]
 INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(["<])([^">\n]+)[">]', re.MULTILINE)
 # Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
 CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
@@ -42,7 +41,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
     parser.add_argument(
         "--policies",
-        default=",".join([*POLICIES, "random", RACES]),
+        default=",".join([*POLICIES, "random"]),
         help="which runs, separated by commas (default: %(default)s)",
     )
     parser.add_argument(
@@ -65,7 +64,7 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--quiet", action="store_true", help="one line per run, and reports")
     options = parser.parse_args(given)
     options.program = program
-    known = {*POLICIES, "random", RACES}
+    known = {*POLICIES, "random"}
     for policy in options.policies.split(","):
         if policy not in known:
             parser.error(f"there is no policy '{policy}'; there are {', '.join(sorted(known))}")
@@ -188,8 +187,8 @@ def state_of(source: Path, command: list[str]) -> str:
     return digest.hexdigest()
 
 
-def build(options: argparse.Namespace, source: Path, out: Path) -> dict[bool, list[str]]:
-    """The programs, without and with the race detector: how each is started."""
+def build(options: argparse.Namespace, source: Path, out: Path) -> Path:
+    """The program."""
     made = parts()
     compiler = made["CXX"]
     defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
@@ -200,40 +199,30 @@ def build(options: argparse.Namespace, source: Path, out: Path) -> dict[bool, li
     command += [f"-I{folder}" for folder in [*options.include, str(options.file.parent)]]
     for header in ("emulator/translated.h", "emulator/ptx.h"):
         command += ["-include", header]
-    built, program, racing = out / "program.o", out / "program", out / "program-races"
+    built, program = out / "program.o", out / "program"
     state, kept = state_of(source, command), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
         run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
         link = [compiler, "-no-pie", "-o", str(program), str(built), made["EMULATOR"], "-lm"]
         run_or_exit(link, "linking")
-        if made["TSAN"] == "1":
-            link = [compiler, "-fsanitize=thread", "-o", str(racing), str(built), made["RACES"]]
-            run_or_exit([*link, "-lm"], "linking")
         kept.write_text(state)
-    programs = {False: [str(program)]}
-    if made["TSAN"] == "1":
-        programs[True] = [*shlex.split(made["SETARCH"]), str(racing)]
-    return programs
+    return program
 
 
 # ---------------------------------------------------------------- runs
 
 
-def runs(
-    options: argparse.Namespace, programs: dict[bool, list[str]]
-) -> list[tuple[str, dict, list]]:
-    """(name, environment, command) of each."""
+def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
+    """(name, environment) of each."""
     made = []
     for policy in options.policies.split(","):
         if policy == "random":
             for seed in range(1, options.seeds + 1):
                 chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
-                made.append((f"random with seed {seed}", chosen, programs[False]))
-        elif policy == RACES and True in programs:
-            made.append((RACES, {"EMULATOR_POLICY": "eager"}, programs[True]))
-        elif policy != RACES:
-            made.append((policy, {"EMULATOR_POLICY": policy}, programs[False]))
+                made.append((f"random with seed {seed}", chosen))
+        else:
+            made.append((policy, {"EMULATOR_POLICY": policy}))
     return made
 
 
@@ -259,12 +248,12 @@ def essence(piece: str) -> str:
     return kind + "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
 
 
-def run_one(options: argparse.Namespace, command: list[str], chosen: dict) -> tuple[int, str]:
+def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[int, str]:
     """Its exit status and what it printed."""
     environment = {**os.environ, "EMULATOR_ALLOW": ",".join(options.allow), **chosen}
     try:
         ended = subprocess.run(
-            [*command, *options.program],
+            [program, *options.program],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -277,13 +266,13 @@ def run_one(options: argparse.Namespace, command: list[str], chosen: dict) -> tu
         return 1, f"{said}still running after {options.seconds:.0f} s (--seconds allows more)\n"
 
 
-def run_all(options: argparse.Namespace, programs: dict[bool, list[str]]) -> int:
+def run_all(options: argparse.Namespace, program: Path) -> int:
     """Prints each report once, below the first run that made it."""
     seen: dict[str, str] = {}
     bad = 0
-    for name, chosen, command in runs(options, programs):
+    for name, chosen in runs(options):
         begun = time.monotonic()
-        status, output = run_one(options, command, chosen)
+        status, output = run_one(options, program, chosen)
         said = pieces(output)
         before = {seen[known] for _, known in said if known in seen and status != 0}
         bad += status != 0

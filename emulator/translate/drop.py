@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .__main__ import BUILD, POLICIES, RACES, REPORT, ROOT, essence
+from .__main__ import BUILD, POLICIES, REPORT, ROOT, essence
 from .cuda import Source, without_comments
 
 MAINS = ROOT / "emulator/examples"
@@ -134,7 +134,7 @@ def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]
         "--quiet",
         *(["--first"] if first else []),
     ]
-    command += ["--policies", ",".join([*POLICIES, "random", RACES]), "--seeds", str(RANDOM)]
+    command += ["--policies", ",".join([*POLICIES, "random"]), "--seeds", str(RANDOM)]
     command += [*options, str(MAINS / main), "--", *kernel.program.split()]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in (0, 1):

@@ -1,6 +1,6 @@
 // A reduction in shared memory by one warp without __syncwarp: lanes do not run in lockstep (CUDA
 // C++ Programming Guide, Independent Thread Scheduling).
-// expect: race
+// expect: race|hazard
 // expect -DFIXED: silent
 #include "common.h"
 __global__ void k(int *out) {

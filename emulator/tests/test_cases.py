@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """CUDA's rules on the emulator: small programs that break one, and right ones that come close.
 
-The first comment of each in tests/emulate/cases names the rule and the manual's section, and says
-what the default runs of emulate/ have to report:
+The first comment of each in cases/ names the rule and the manual's section, and says
+what the default runs of emulator.translate has to report:
 
     // expect [VARIANT, ...]: KIND[|KIND ...][, says EXPRESSION]
 
@@ -10,7 +10,7 @@ A variant is an argument of the program, macros, or both; -DWHAT=1..3 are three.
 not defined. The kinds are those of reports, `silent`, `wrong` (another exit status than 0 without a
 report: a wrong value, a failed launch) and `unknown` (rejected before anything runs, by name).
 
-    tests/emulate_cases.py [PART OF A NAME ...]   prints one line per variant; exits 1 if any failed.
+    test_cases.py [PART OF A NAME ...]   prints one line per variant; exits 1 if any failed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import NamedTuple
 
 from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip
 
-from emulate import __main__ as emulate
-from emulate import ptx
+from emulator.translate import __main__ as emulate
+from emulator.translate import ptx
 
-CASES = ROOT / "tests" / "emulate" / "cases"
-WORK = BUILD / "tests" / "emulate_cases"
+CASES = ROOT / "emulator" / "tests" / "cases"
+WORK = BUILD / "emulator" / "tests" / "cases"
 SECONDS = 10  # for one run
 BATCH = 16  # variants that are compiled at once
 
@@ -124,7 +124,7 @@ def source_of(batch: list[Variant]) -> str:
 
 
 def built(batch: list[Variant]) -> list:
-    """Of each variant how it is run (options, programs), or the NotBuilt that says why not. What
+    """Of each variant how it is run (options, program), or the NotBuilt that says why not. What
     cannot be compiled is found by halves."""
     name = "-".join([batch[0].name, str(len(batch))])
     out = WORK / re.sub(r"\W+", "-", name)
@@ -137,7 +137,7 @@ def built(batch: list[Variant]) -> list:
     program = emulate.Program(options, out)
     try:
         program.collect(source.resolve())
-        programs = emulate.build(options, program.translate(), out)
+        linked = emulate.build(options, program.translate(), out)
     except (NotBuilt, ptx.Unknown) as why:
         if len(batch) == 1:
             said = why if isinstance(why, NotBuilt) else NotBuilt("unknown", str(why))
@@ -148,7 +148,7 @@ def built(batch: list[Variant]) -> list:
     for i, one in enumerate(batch):
         chosen = copy.copy(options)
         chosen.program = [str(i), *one.arguments()]
-        made.append((chosen, programs))
+        made.append((chosen, linked))
     return made
 
 
@@ -167,10 +167,10 @@ def outcome(how) -> tuple[set[str], str]:
     if isinstance(how, NotBuilt):
         kind, said = how.args
         return {kind}, said
-    options, programs = how
+    options, program = how
     kinds, said = set(), ""
-    for _, environment, command in emulate.runs(options, programs):
-        status, output = emulate.run_one(options, command, environment)
+    for _, environment in emulate.runs(options):
+        status, output = emulate.run_one(options, program, environment)
         kinds |= found_in(status, output)
         said += output
         if "no end" in kinds:
