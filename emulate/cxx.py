@@ -24,8 +24,6 @@ TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
-CONDITIONAL = re.compile(r"#[^\S\n]*(if|ifdef|ifndef|endif)\b")
-GUARD = re.compile(r"#[^\S\n]*ifndef\s+(\w+)\s*\n\s*#[^\S\n]*define\s+\1\b")
 STRING_MACRO = re.compile(r'#\s*define\s+(\w+)\s+((?:"(?:\\.|[^"\\])*"\s*)+)$')
 NOTHING = ("comment", "splice", "newline", "space")
 ASM = ("asm", "__asm__", "__asm")
@@ -45,7 +43,6 @@ class Token:
     file: str
     is_system: bool = False
     in_directive: bool = False
-    is_conditional: bool = False  # between #if and #endif, other than an include guard's
 
 
 @dataclass
@@ -67,7 +64,6 @@ class Asm:
     file: str
     line: int
     in_macro: bool
-    is_conditional: bool = False
     text: str = ""  # of all its strings, with escapes replaced
     lines: list[int] = field(default_factory=list)  # of each character of the text
     outputs: list[Operand] = field(default_factory=list)
@@ -80,7 +76,6 @@ def tokens_of(text: str, name: str) -> list[Token]:
     found: list[Token] = []
     file, line, is_system = name, 1, False
     at, at_line_start, in_directive = 0, True, False
-    conditions: list[bool] = []  # of the #ifs that are open: whether each is no include guard
     while at < len(text):
         match = TOKENS.match(text, at)
         assert match is not None
@@ -90,11 +85,6 @@ def tokens_of(text: str, name: str) -> list[Token]:
         if piece == "#" and at_line_start:
             in_directive = True
             end = text.find("\n", at)
-            conditional = CONDITIONAL.match(text, at)
-            if conditional is not None and conditional.group(1) == "endif":
-                del conditions[-1:]
-            elif conditional is not None:
-                conditions.append(GUARD.match(text, at) is None)
             marker = MARKER.match(text[at : end if end >= 0 else len(text)])
             if marker is not None:
                 line = int(marker.group(1)) - 1  # of the newline that ends the marker
@@ -107,7 +97,7 @@ def tokens_of(text: str, name: str) -> list[Token]:
         elif kind not in NOTHING:
             at_line_start = False
             place = (at, match.end(), line, file)
-            found.append(Token(kind, piece, *place, is_system, in_directive, any(conditions)))
+            found.append(Token(kind, piece, *place, is_system, in_directive))
         line += piece.count("\n")
         at = match.end()
     return found
@@ -227,7 +217,7 @@ def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str])
     start = tokens[first]
     last = tokens[min(close, len(tokens) - 1)]
     place = (start.begin, last.end, start.file, start.line)
-    asm = Asm(*place, start.in_directive, start.is_conditional)
+    asm = Asm(*place, start.in_directive)
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
         return asm

@@ -71,6 +71,7 @@ def write_rungs() -> None:
 
 
 UNKNOWN = f"{PROGRAMS}/unknown.cu"
+UNUSED = f"{PROGRAMS}/unknown_instruction.cu"
 RUNS = [
     Run(
         "the language and the runtime",
@@ -81,6 +82,18 @@ RUNS = [
             r"^  kernel<<<1, 1>>>\(\); // no launch << 4 >>>$",
             "^random with seed 3: ok",
         ),
+    ),
+    Run(
+        "functions, a file included by a macro, unknown instructions that are not used",
+        f'--policies eager,random -D INCLUDED="folder/lane.h" {PROGRAMS}/functions.cu',
+        0,
+        ("^eager: ok",),
+    ),
+    Run(
+        "an unknown instruction that is executed",
+        f"--policies eager,lazy {UNUSED}",
+        2,
+        (rf"{line_of(UNUSED, 'tcgen05').strip()}: .*tcgen05", "does not know this$"),
     ),
     *(
         Run(f"{kernel}, every policy", f"{COPIES} -- {kernel}", 0, ("^late-loads: ok",))
@@ -122,7 +135,6 @@ RUNS = [
         (
             rf"^{line_of(UNKNOWN, 'include <cub').strip()}: .* no header cub/cub.cuh$",
             rf"^{line_of(UNKNOWN, '^__shared__').strip()}: __shared__ outside_of_functions outside",
-            rf"^{line_of(UNKNOWN, 'tcgen05').strip()}: .*tcgen05",
             "nothing was run$",
         ),
     ),

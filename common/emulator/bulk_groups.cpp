@@ -22,6 +22,7 @@ struct Store {
     Thread *thread;
     std::uint64_t group; // number of its bulk group
     std::uint32_t tile;  // offset in the thread's CTA
+    Reduce reduce;       // nullptr: the bytes replace what is there
     Site site;
     std::vector<unsigned char> source; // the box's bytes, row after row
     bool has_read = false;
@@ -91,7 +92,11 @@ void write_global(const Store &store) {
         if (row.inside == 0)
             return;
         races::write(row.global, row.inside);
-        copy_bytes(row.global, store.source.data() + row.offset + row.skipped, row.inside);
+        const unsigned char *from = store.source.data() + row.offset + row.skipped;
+        if (store.reduce != nullptr)
+            store.reduce(row.global, from, row.inside);
+        else
+            copy_bytes(row.global, from, row.inside);
         output_written(*store.thread, row.global, row.inside, store.site);
     });
     --group.unwritten;
@@ -162,7 +167,8 @@ void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
 
 } // namespace
 
-void tma_store(const void *map, const void *tile, const Coordinates &at, Site where) {
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
+               Reduce reduce) {
     Thread &self = *current;
     // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
     for (int i = 0; i < at.rank; ++i)
@@ -176,13 +182,16 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     store->tile = checked_tile(tile, store->box, "TMA store", where);
     self.cta->shared.check_published(store->tile, store->box.bytes(), "TMA store", where);
     store->thread = &self;
+    store->reduce = reduce;
     store->group = self.bulk.number();
     store->site = where;
     store->source = read_source(*store);
     const Written written = written_by(store->box, where);
-    check_ordered(self.bulk, written);
     join_group(self.bulk.open, where);
-    self.bulk.open.written.push_back(written);
+    if (reduce == nullptr) { // reductions may come in any order
+        check_ordered(self.bulk, written);
+        self.bulk.open.written.push_back(written);
+    }
     ++counts.tma_stores;
     counts.tma_written_bytes += store->box.bytes_inside();
     submit_part(

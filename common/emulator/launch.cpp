@@ -1,5 +1,6 @@
 // Launches: whether CUDA would start them, and starting them on the emulated machine; and what a
 // kernel calls of the runtime.
+#include "emulator/atomics.h"
 #include "emulator/card.h"
 #include "emulator/global_memory.h"
 #include "emulator/launch_order.h"
@@ -117,6 +118,23 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
     return cudaSuccess;
 }
 
+int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
+    constexpr int MOST_THREADS = 2 * LARGEST_BLOCK, MOST_BLOCKS = 32;
+    *blocks = 0;
+    if (threads < 1 || threads > LARGEST_BLOCK)
+        return failed(cudaErrorInvalidValue);
+    const int rounded = (threads + WARP_LANES - 1) / WARP_LANES * WARP_LANES;
+    const int by_shared = int(card().shared_of_sm / (shared + RESERVED_SHARED));
+    *blocks = std::min({MOST_BLOCKS, MOST_THREADS / rounded, by_shared});
+    return cudaSuccess;
+}
+
+int blocks_of_device(int *blocks, int threads, std::size_t shared) {
+    const int error = blocks_per_multiprocessor(blocks, threads, shared);
+    *blocks *= MULTIPROCESSORS;
+    return error;
+}
+
 // ---------------------------------------------------------------------------- a kernel's calls
 
 void *dynamic_shared(std::size_t bytes, Site where) {
@@ -147,30 +165,10 @@ void fence_proxy_async(Site) {
         fence_initialised_mbarriers();
 }
 
-template <typename T>
-T atomic_add(T *address, T value, Site where) {
-    schedule_point();
-    SharedMemory &shared = current->cta->shared;
-    const bool in_shared = shared.contains(address);
-    if (!in_shared) {
-        check_global(address, sizeof(T), "atomicAdd", where);
-        races::tell_clusters_apart();
-    }
-    const T old = *address;
-    *address = old + value;
-    if (in_shared)
-        shared.wrote(*current, shared.offset_of(address), sizeof(T), where);
-    return old;
-}
-
-template int atomic_add(int *, int, Site);
-template unsigned atomic_add(unsigned *, unsigned, Site);
-template unsigned long long atomic_add(unsigned long long *, unsigned long long, Site);
-template float atomic_add(float *, float, Site);
-
 int count_arrival(int *counter, Site where) {
     races::acquire(counter);
-    const int before = atomic_add(counter, 1, where);
+    const int before = atomic_change(
+        counter, [](int old) { return old + 1; }, Order::ACQ_REL, Scope::GPU, where);
     races::release(counter);
     return before;
 }

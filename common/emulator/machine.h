@@ -62,9 +62,12 @@ struct Thread {
     bool timed_out = false;             // of wait_until_or_time_out()
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
+    const void *polled = nullptr;       // the address of its last atomic access
     AccumulatorState accumulators;      // accumulators.h
     Groups<BulkGroup> bulk;             // groups.h
     Groups<CopyGroup> copies;
+    std::uint64_t copies_started = 0, copies_landed = 0;
+    std::vector<CopyArrival> copy_arrivals;
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
@@ -86,8 +89,9 @@ struct Phases {
 
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
 struct NamedBarrier : Phases {
-    int expected = 0; // as given by the first thread of this phase
-    Site site{};      // of the first thread of this phase
+    int expected = 0;  // as given by the first thread of this phase
+    Site site{};       // of the first thread of this phase
+    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
 };
 
 // What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.

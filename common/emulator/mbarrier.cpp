@@ -180,13 +180,22 @@ void mbarrier_init_fence(Site) {
     schedule_point();
 }
 
-std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where) {
+std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where, Order order,
+                              Scope scope) {
     schedule_point();
-    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where);
+    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where, order, scope);
 }
 
-std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where) {
+std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where, Order, Scope,
+                              Arrival how) {
     Barrier &barrier = usable_barrier(place, where);
+    if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
+        count >= barrier.pending && barrier.bytes + bytes == 0)
+        fail(Mistake::MISUSE,
+             mbarrier_name(place) + " completes a phase by an arrival with .noComplete",
+             notes_of(barrier, where, "arrived"));
+    if (how == Arrival::DROP || how == Arrival::DROP_NO_COMPLETE)
+        barrier.expected -= count;
     const std::uint64_t token = token_of(barrier, arrive(barrier, count, bytes, where));
     schedule_point();
     return token;
@@ -222,7 +231,7 @@ void mbarrier_invalidate(MbarrierRef place, Site where) {
     barriers_of(*place.cta).by_offset.erase(place.offset);
 }
 
-void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
+void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where, Order, Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
     check_parity(parity, where);
@@ -234,7 +243,7 @@ void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
     wait_for(waited, completed ? waited.phase - 1 : waited.phase, where);
 }
 
-void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where) {
+void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where, Order, Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
     check_token(waited, token, where);
@@ -266,7 +275,7 @@ bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Site where) {
 
 } // namespace
 
-bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where) {
+bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where, Order, Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(place, where);
     check_parity(parity, where);
@@ -278,7 +287,8 @@ bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where) {
     return poll(waited, completed ? waited.phase - 1 : waited.phase, how, where);
 }
 
-bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where) {
+bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where, Order,
+                         Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(place, where);
     check_token(waited, token, where);
@@ -318,6 +328,24 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes) {
     races::release(completed.order[completed.phase & 1].carrier());
     add_bytes(completed, -bytes, where, "bytes landed");
     complete_phase_if_done(completed);
+}
+
+void mbarrier_copy_to_arrive(MbarrierRef place, Site where) {
+    Barrier &barrier = usable_barrier(place, where);
+    ++barrier.pending;
+    store_barrier(barrier);
+}
+
+void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
+    Barrier &barrier = whole_barrier(place, where);
+    barrier.pending -= last;
+    if (barrier.pending < 0)
+        fail(Mistake::MISUSE,
+             format("%s gets more arrivals than the barrier's count, %d: a copy arrives",
+                    mbarrier_name(place).c_str(), barrier.expected),
+             {note_at(where, "the arrival of copies was requested here")});
+    store_barrier(barrier);
+    mbarrier_complete_bytes(place, 0); // may complete the phase
 }
 
 } // namespace emulator

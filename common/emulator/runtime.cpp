@@ -69,6 +69,14 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     const emulator::Card &card = emulator::card();
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
+        {cudaDevAttrMaxThreadsPerBlock, emulator::LARGEST_BLOCK},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, 2 * emulator::LARGEST_BLOCK},
+        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
+        {cudaDevAttrMaxRegistersPerBlock, 65536},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+        {cudaDevAttrWarpSize, emulator::WARP_LANES},
+        {cudaDevAttrComputeMode, cudaComputeModeDefault},
+        {cudaDevAttrCooperativeLaunch, 0},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
         {cudaDevAttrClockRate,
          1000 * 1000}, // nothing takes time: a model of time needs some numbers
@@ -114,7 +122,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .l2CacheSize = 1 << 20,
                    .concurrentKernels = 1,
                    .cooperativeLaunch = 0,
-                   .clusterLaunch = card.has_clusters()};
+                   .clusterLaunch = card.has_clusters(),
+                   .computeMode = cudaComputeModeDefault};
     return cudaSuccess;
 }
 
@@ -134,6 +143,19 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
+    return cudaStreamCreate(stream);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
 
 // ---------------------------------------------------------------------------- events
 
@@ -181,11 +203,17 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
                               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
+int emulator::allocate_managed(void **memory, std::size_t bytes) {
+    return cudaMalloc(memory, bytes);
+}
+
 cudaError_t cudaFree(void *memory) {
     if (memory != nullptr)
         emulator::global_free(memory);
     return cudaSuccess;
 }
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
     emulator::copy_bytes(to, from, bytes);
@@ -218,6 +246,14 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
     for (std::size_t row = 0; row < height; ++row)
         emulator::copy_bytes(static_cast<char *>(to) + row * to_pitch,
                              static_cast<const char *>(from) + row * from_pitch, width);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height) {
+    for (std::size_t row = 0; row < height; ++row)
+        if (const cudaError_t error =
+                cudaMemset(static_cast<char *>(memory) + row * pitch, value, width))
+            return error;
     return cudaSuccess;
 }
 

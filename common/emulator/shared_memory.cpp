@@ -186,6 +186,20 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
     std::memcpy(to, from, bytes);
 }
 
+void *cluster_address(const void *object, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    return place.cta->shared.generic(place.offset, 1);
+}
+
+void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    SharedMemory &shared = place.cta->shared;
+    unsigned char *to = shared.generic(place.offset, bytes);
+    races::write(to, bytes, where);
+    std::memcpy(to, from, bytes);
+    shared.wrote(*current, place.offset, bytes, where);
+}
+
 // ---------------------------------------------------------------------------- the two views
 
 void SharedMemory::take_over(int thread, std::size_t unit, std::uint16_t origin) {

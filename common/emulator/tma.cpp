@@ -200,4 +200,55 @@ void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t 
     }
 }
 
+namespace {
+
+// Bytes on their way to a peer.
+void send(Cta &peer, std::uint32_t to, std::vector<unsigned char> bytes, std::uint32_t barrier,
+          const char *name, Site where) {
+    mbarrier_copy_issued(mbarrier_at(peer, barrier, where));
+    Thread *const issuer = current;
+    submit({.kind = OperationKind::LOAD,
+            .cta = &peer,
+            .issuer = issuer,
+            .site = where,
+            .name = name,
+            .complete =
+                [=, &peer, bytes = std::move(bytes)] {
+                    races::write(peer.shared.generic(to, bytes.size()), bytes.size());
+                    peer.shared.write_async(to, bytes.data(), bytes.size(), name, where);
+                    peer.shared.landed(to, bytes.size(), *issuer, where);
+                    mbarrier_complete_bytes(mbarrier_at(peer, barrier, where), int(bytes.size()));
+                },
+            .tile = to,
+            .barrier = barrier});
+}
+
+} // namespace
+
+void bulk_send(void *to, const void *from, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+               Site where) {
+    const std::uint32_t offset = shared_address(to, where) - SHARED_BASE;
+    const std::uint32_t source = shared_address(from, where) - SHARED_BASE;
+    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
+        fail(Mistake::MISUSE,
+             "cp.async.bulk with an address or a size that is not a multiple of 16", where,
+             "called it here");
+    SharedMemory &shared = current->cta->shared;
+    shared.generic(offset, bytes); // fails if it is not inside
+    shared.check_published(source, bytes, "cp.async.bulk", where);
+    Cta *peer = peer_of(to, rank, barrier_offset, where);
+    const unsigned char *first = shared.async(source, bytes);
+    send(*peer, offset, {first, first + bytes}, barrier_offset, "cp.async.bulk", where);
+}
+
+void store_async(void *to, const void *value, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+                 Site where) {
+    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    Cta *peer = peer_of(to, rank, barrier_offset, where);
+    const unsigned char *first = static_cast<const unsigned char *>(value);
+    send(*peer, shared_address(to, where) - SHARED_BASE, {first, first + bytes}, barrier_offset,
+         "st.async", where);
+}
+
 } // namespace emulator
