@@ -307,7 +307,8 @@ def essence(piece: str) -> str:
     if not REPORT.match(piece):
         return re.sub(r"\d+", "0", piece)
     kind = piece[: piece.index(": ", len("emulator: "))]
-    return kind + "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
+    places = "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
+    return kind + (places or re.sub(r"0x\w+|\d+", "0", piece.splitlines()[0]))
 
 
 def run_one(options: argparse.Namespace, command: list[str], chosen: dict) -> tuple[int, str]:

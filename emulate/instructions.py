@@ -568,14 +568,18 @@ ROWS: list[tuple[str, str, str]] = [
         CORE + "bulk_send({to}, {from}, {bytes}, {barrier});",
     ),
     (
-        r"st.async(.weak)?(.shared::cluster)?.mbarrier::complete_tx::bytes(?P<vec>.v[24])?."
-        r"(?P<t>[usb](32|64)|f32|f64)",
+        (
+            r"st.async(.weak)?(.shared::cluster)?.mbarrier::complete_tx::bytes(?P<vec>.v[24])?."
+            r"(?P<t>[usb](32|64)|f32|f64)"
+        ),
         "to:cluster, d:v{count}.{t}, barrier:cluster",
         CORE + "store_async({to}, {d}, {barrier});",
     ),
     (
-        r"cp.reduce.async.bulk.global.shared::cta.bulk_group(?P<hint>.L2::cache_hint)?"
-        r".(?P<op>add|min|max|inc|dec|and|or|xor)(.noftz)?.(?P<t>[usb](32|64)|f32|f64|b?f16)",
+        (
+            r"cp.reduce.async.bulk.global.shared::cta.bulk_group(?P<hint>.L2::cache_hint)?"
+            r".(?P<op>add|min|max|inc|dec|and|or|xor)(.noftz)?.(?P<t>[usb](32|64)|f32|f64|b?f16)"
+        ),
         "to:global, from:shared, bytes:u32, hint?policy:u64",
         CORE + "bulk_store({to}, {from}, {bytes}, " + CORE + "reduction<{type}>({change}));",
     ),
@@ -668,8 +672,10 @@ ROWS: list[tuple[str, str, str]] = [
     (rf"fence.proxy.tensormap::generic(?P<sem>.release){SCOPE}", "", CORE + "fence({order});"),
     *(
         (
-            rf"{opcode}{ATOMIC}.(?P<op>add|min|max|inc|dec|and|or|xor|exch)(.noftz)?{HINT}"
-            r"(?P<vec>.v[248])?.(?P<t>[usb](32|64)|f32|f64|b?f16(x2)?)",
+            (
+                rf"{opcode}{ATOMIC}.(?P<op>add|min|max|inc|dec|and|or|xor|exch)(.noftz)?{HINT}"
+                r"(?P<vec>.v[248])?.(?P<t>[usb](32|64)|f32|f64|b?f16(x2)?)"
+            ),
             f"{result}a:space, b:v{{count}}.{{t}}, hint?policy:u64",
             f"{CORE}atomic_each<{{type}}, {{count}}>({given}{{a}}, {{b}}, {{change}}, {{order}});",
         )
@@ -725,8 +731,10 @@ ROWS: list[tuple[str, str, str]] = [
         (
             rf"mbarrier.arrive(?P<drop>_drop)?{how}{MBARRIER}",
             f"{result}a:space, {operands}",
-            f"{assigned}{CORE}mbarrier_arrive({{order}}, ::emulator::Arrival::{{arrival}}, "
-            f"{bytes}, {{a}}{{arrivals}});",
+            (
+                f"{assigned}{CORE}mbarrier_arrive({{order}}, ::emulator::Arrival::{{arrival}}, "
+                f"{bytes}, {{a}}{{arrivals}});"
+            ),
         )
         for result, assigned in (("", ""), ("d:=b64, ", "{d} = "))
         for how, operands, bytes in (

@@ -21,6 +21,7 @@ from emulate import cuda, ptx
 
 PROGRAMS = "tests/emulate/programs"
 COPIES = f"{PROGRAMS}/copies.cu"
+MEMORY = f"{PROGRAMS}/memory.cu"
 WITHOUT_RACES = "eager,lazy,newest-first,late-reads,late-loads,random"
 LIMIT = 300  # seconds
 
@@ -41,9 +42,9 @@ def line_of(program: str, mark: str) -> str:
     return f"{program}:{number} "
 
 
-def mistake(kernel: str, policy: str, said: str, *marks: str) -> Run:
-    lines = tuple(re.escape(line_of(COPIES, mark)) for mark in marks)
-    arguments = f"--policies {policy} {COPIES} -- {kernel}"
+def mistake(kernel: str, policy: str, said: str, *marks: str, program: str = COPIES) -> Run:
+    lines = tuple(re.escape(line_of(program, mark)) for mark in marks)
+    arguments = f"--policies {policy} {program} -- {kernel}"
     return Run(f"{kernel}, {policy}", arguments, 1, (said, *lines))
 
 
@@ -126,6 +127,20 @@ RUNS = [
         f"--quiet --policies eager,lazy --allow early-exit {COPIES} -- no_read_wait",
         0,
         (r"^lazy: ok", r"\[early-exit, allowed\]", re.escape(line_of(COPIES, "READ_WAIT$"))),
+    ),
+    Run("memory", f"{MEMORY} -- right", 0, ("^late-loads: ok", "^races: ok")),
+    *(
+        mistake(case, "eager", said, *marks, program=MEMORY)
+        for case, said, *marks in (
+            ("no_device_pointer", "address: a thread reads 4 bytes .* of the host", "// READ"),
+            ("no_device_pointer_on_stack", "address: a thread reads .* of the host", "// READ"),
+            ("no_host_pointer", "address: host code reads 4 bytes of device", "// HOST"),
+            ("no_alignment", "reads 16 bytes .* not aligned to them", "// VECTOR"),
+            ("no_grid_constant", r"a thread's local memory.*\[local-map\]", "// MAP"),
+            ("no_such_bytes", "InvalidValue: it reads 64 bytes at offset 1000 of an allocation"),
+            ("no_such_direction", "InvalidValue: it reads host memory .* which is the device's"),
+            ("no_device_memory", "cudaMemset fails .* device memory at .* which is none"),
+        )
     ),
     Run("a program that fails by itself", f"--policies eager {COPIES} -- other", 1, ("status 3",)),
     Run(

@@ -6,6 +6,8 @@
 #include "emulator/global_writes.h"
 #include "emulator/launch_order.h"
 #include "emulator/machine.h"
+#include "emulator/operations.h"
+#include "emulator/strictness.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
@@ -28,6 +30,13 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
     fail(Mistake::ADDRESS, what,
          {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+}
+
+[[noreturn]] void fail_at_host(const Access &access) {
+    fail(Mistake::ADDRESS,
+         format("host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
+                access.bytes),
+         {note_at(Origin(access.pc), access.is_write ? "wrote it here" : "read it here")});
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -56,17 +65,41 @@ void shared_access(Thread &thread, const Access &access) {
         shared.wrote(thread, first, access.bytes, access.pc);
 }
 
-// What no thread may do: touch the shared memory of another CTA through a plain pointer, or memory
-// outside its own.
-void check_not_shared(const Access &access) {
+// By an address that mapa.u64 gave: rungs have none.
+void peer_access(Cta &cta, const Access &access) {
+    if (!translated_program)
+        fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
+                               verb(access), cta.rank));
+    if (cta.exited())
+        fail_at(access, format("a thread %s the shared memory of CTA %d, which has exited",
+                               verb(access), cta.rank));
+    peer_uses(cta, cta.peer_use.site); // at least the line that mapped it
+    if (access.is_write)
+        cta.shared.wrote(*current, cta.shared.offset_of(access.address), access.bytes, access.pc);
+}
+
+// Neither the own shared memory, nor the own stack, nor global memory. Variables of the program are
+// all threads'.
+void other_access(const Access &access) {
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
         if (cta->shared.missed_by(access.address))
             fail_beside_shared(access, *cta);
         if (cta->shared.contains(access.address))
-            fail_at(access,
-                    format("a thread %s the shared memory of CTA %d through a plain pointer",
-                           verb(access), cta->rank));
+            return peer_access(*cta, access);
     }
+    if (is_host_memory(access.address))
+        fail_at(access,
+                format("a thread %s %zu bytes at %p, an address of the host: pass memory of "
+                       "cudaMalloc",
+                       verb(access), access.bytes, access.address));
+}
+
+// A vector, or another type that the compiler takes for aligned. (CUDA C++ Programming Guide:
+// Device Memory Accesses, Size and Alignment Requirement.)
+void check_alignment(const Access &access) {
+    if (reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
+        fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
+                               verb(access), access.bytes, access.address));
 }
 
 // ---------------------------------------------------------------------------- global memory
@@ -115,14 +148,25 @@ void thread_access(Thread &thread, const Access &access) {
         if (!thread.accumulators.ranges.empty())
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
     } else if (!global_access(thread, access)) {
-        check_not_shared(access);
+        other_access(access);
     }
 }
 
+void host_access(const Access &access) {
+    if (translated_program && operation_in_progress() == nullptr &&
+        is_device_memory(access.address))
+        fail_at_host(access);
+}
+
 // What the compiler's calls end in; `pc` is their return address.
-void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
-    if (current != nullptr && bytes > 0)
-        thread_access(*current, {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc)});
+void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc, bool aligned) {
+    const Access access{address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc)};
+    if (current == nullptr)
+        return host_access(access);
+    if (aligned)
+        check_alignment(access);
+    if (bytes > 0)
+        thread_access(*current, access);
 }
 
 } // namespace
@@ -147,17 +191,17 @@ void __tsan_vptr_update(void **, void *) {}
 void __tsan_vptr_read(void **) {}
 
 // The calls of one form and size, and those for ranges. The return address is that of the access.
-#define ACCESS(form, bytes, is_write)                                                              \
+#define ACCESS(form, bytes, is_write, aligned)                                                     \
     void __tsan_##form##bytes(void *p) {                                                           \
-        plain_access(p, bytes, is_write, __builtin_return_address(0));                             \
+        plain_access(p, bytes, is_write, __builtin_return_address(0), aligned);                    \
     }
 #define ACCESSES(bytes)                                                                            \
-    ACCESS(read, bytes, false)                                                                     \
-    ACCESS(write, bytes, true)                                                                     \
-    ACCESS(unaligned_read, bytes, false)                                                           \
-    ACCESS(unaligned_write, bytes, true)                                                           \
-    ACCESS(volatile_read, bytes, false)                                                            \
-    ACCESS(volatile_write, bytes, true)
+    ACCESS(read, bytes, false, true)                                                               \
+    ACCESS(write, bytes, true, true)                                                               \
+    ACCESS(unaligned_read, bytes, false, false)                                                    \
+    ACCESS(unaligned_write, bytes, true, false)                                                    \
+    ACCESS(volatile_read, bytes, false, true)                                                      \
+    ACCESS(volatile_write, bytes, true, true)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)
@@ -165,10 +209,10 @@ ACCESSES(8)
 ACCESSES(16)
 
 void __tsan_read_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0));
+    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0), false);
 }
 void __tsan_write_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0));
+    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0), false);
 }
 
 // Atomics (std::atomic, shared_ptr, initialised statics): one thread of the operating system runs

@@ -86,7 +86,7 @@ int failed(int error) {
 }
 
 int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                  void (*call)(const void *context), const void *context) {
+                  void (*call)(const void *context), const void *context, std::size_t bytes) {
     dim3 cluster = cluster_of(config);
     if (translated_program) {
         const dim3 described = cluster_described_by(call, context);
@@ -104,6 +104,7 @@ int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
     if (!translated_program && (grid.cluster.y != 1 || grid.cluster.z != 1))
         fail(Mistake::MISUSE, "the emulator supports clusters along x only", {});
     forget_static_shared();
+    set_parameters(context, bytes);
     run_grid(grid, [call, context] { call(context); });
     return cudaSuccess;
 }

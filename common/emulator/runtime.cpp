@@ -194,17 +194,19 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 // ---------------------------------------------------------------------------- memory
 
-cudaError_t cudaMalloc(void **memory, size_t bytes) {
+static cudaError_t allocate(void **memory, size_t bytes, bool managed) {
     *memory = nullptr;
     if (bytes == 0)
         return cudaSuccess;
-    *memory = emulator::global_allocate(bytes);
+    *memory = emulator::global_allocate(bytes, managed);
     return *memory != nullptr ? cudaSuccess
                               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
+cudaError_t cudaMalloc(void **memory, size_t bytes) { return allocate(memory, bytes, false); }
+
 int emulator::allocate_managed(void **memory, std::size_t bytes) {
-    return cudaMalloc(memory, bytes);
+    return allocate(memory, bytes, true);
 }
 
 cudaError_t cudaFree(void *memory) {
@@ -215,7 +217,54 @@ cudaError_t cudaFree(void *memory) {
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+// What is wrong with bytes of a copy or a fill, which the caller takes for the device's (or for the
+// host's, or for either's); empty if nothing is.
+enum class Side { DEVICE, HOST, EITHER };
+static std::string wrong(const void *memory, size_t bytes, Side side, const char *access) {
+    using emulator::format;
+    switch (emulator::global_place(memory, bytes)) {
+    case emulator::GlobalPlace::OUTSIDE:
+    case emulator::GlobalPlace::FREED:
+        return emulator::global_mistake(access, memory, bytes);
+    case emulator::GlobalPlace::INSIDE:
+        return side == Side::HOST && emulator::is_device_memory(memory)
+                   ? format("%s host memory at %p, which is the device's", access, memory)
+                   : "";
+    case emulator::GlobalPlace::ELSEWHERE:
+        break;
+    }
+    return memory == nullptr || (side == Side::DEVICE && emulator::is_host_memory(memory))
+               ? format("%s device memory at %p, which is none", access, memory)
+               : "";
+}
+
+// Says why a call fails, if it does.
+static cudaError_t checked(const char *call, const std::string &why) {
+    if (why.empty())
+        return cudaSuccess;
+    emulator::say("runtime", emulator::format("%s fails with cudaErrorInvalidValue: it %s", call,
+                                              why.c_str()));
+    return cudaError_t(emulator::failed(cudaErrorInvalidValue));
+}
+
+static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
+    if (kind == cudaMemcpyDefault)
+        return Side::EITHER;
+    return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
+           : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
+                                                                   : Side::EITHER;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    if (bytes == 0)
+        return cudaSuccess;
+    const Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
+    const Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+    std::string why = wrong(from, bytes, source, "reads");
+    if (why.empty())
+        why = wrong(to, bytes, target, "writes");
+    if (const cudaError_t error = checked("cudaMemcpy", why))
+        return error;
     emulator::copy_bytes(to, from, bytes);
     return cudaSuccess;
 }
@@ -226,13 +275,13 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    *memory = std::malloc(bytes);
+    *memory = emulator::host_allocate(bytes);
     return *memory != nullptr ? cudaSuccess
                               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
 cudaError_t cudaFreeHost(void *memory) {
-    std::free(memory);
+    emulator::host_free(memory);
     return cudaSuccess;
 }
 
@@ -242,10 +291,12 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind) {
+                         size_t width, size_t height, cudaMemcpyKind kind) {
     for (std::size_t row = 0; row < height; ++row)
-        emulator::copy_bytes(static_cast<char *>(to) + row * to_pitch,
-                             static_cast<const char *>(from) + row * from_pitch, width);
+        if (const cudaError_t error =
+                cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                           static_cast<const char *>(from) + row * from_pitch, width, kind))
+            return error;
     return cudaSuccess;
 }
 
@@ -258,6 +309,11 @@ cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, si
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
+    if (bytes == 0)
+        return cudaSuccess;
+    if (const cudaError_t error =
+            checked("cudaMemset", wrong(memory, bytes, Side::DEVICE, "writes")))
+        return error;
     emulator::fill_bytes(memory, (unsigned char)value, bytes);
     return cudaSuccess;
 }

@@ -11,9 +11,10 @@ struct cudaLaunchConfig_st;
 namespace emulator {
 
 // Runs the kernel over the launch's grid, each thread calling call(context), if CUDA would start
-// it; returns a cudaError_t. `kernel` tells which one it is.
+// it; returns a cudaError_t. `kernel` tells which one it is. The context, of `bytes`, holds its
+// parameters.
 int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                  void (*call)(const void *context), const void *context);
+                  void (*call)(const void *context), const void *context, std::size_t bytes);
 
 // How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
 int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);

@@ -13,7 +13,7 @@
 
 namespace emulator {
 
-std::size_t static_shared_capacity = 0, static_shared_used = 0;
+std::size_t static_shared_capacity = 0, static_shared_used = 0, dynamic_shared_begin = 0;
 
 namespace {
 
@@ -63,24 +63,25 @@ std::uint16_t number_of(const Origin &origin) {
 
 void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     cta_ = &cta;
-    static_bytes_ = round_up(static_size(), 1024);
+    static_bytes_ = round_up(static_size(), 1024) + dynamic_shared_begin;
     dynamic_bytes_ = dynamic_bytes;
-    dynamic_bytes_rounded_ = round_up(dynamic_bytes, 1024);
+    dynamic_bytes_rounded_ =
+        round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
     const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
     reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t usable = round_up(reach_, page);
+    const std::size_t usable = round_up(dynamic_shared_begin + reach_, page);
     mapped_bytes_ = usable + 2 * GUARD;
     void *mapping =
         mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
         fail_without_memory();
     mapping_ = static_cast<unsigned char *>(mapping);
-    dynamic_ = mapping_ + GUARD;
-    if (usable > 0 && mprotect(dynamic_, usable, PROT_READ | PROT_WRITE) != 0)
+    dynamic_ = mapping_ + GUARD + dynamic_shared_begin;
+    if (usable > 0 && mprotect(mapping_ + GUARD, usable, PROT_READ | PROT_WRITE) != 0)
         fail_without_memory();
     fill_bytes(dynamic_, UNINITIALISED, reach_);
-    races::forget(dynamic_, usable);
+    races::forget(mapping_ + GUARD, usable);
     saved_static_.assign(static_size(), UNINITIALISED);
     swapped_in_ = false;
     if (!tracking)

@@ -37,6 +37,10 @@ constexpr unsigned char UNINITIALISED = 0xff;
 // that they take in this launch: a variable gets its place when a thread first comes to it.
 extern std::size_t static_shared_capacity, static_shared_used;
 
+// Where the dynamic part begins, from a multiple of 1024 on: 0, or less than that where its program
+// asked for less alignment.
+extern std::size_t dynamic_shared_begin;
+
 // The thread that last wrote 2 bytes by the generic proxy.
 struct Writer {
     std::int16_t thread = -1; // number in the CTA; -1: none
@@ -58,7 +62,7 @@ public:
     void create(Cta &cta, std::size_t dynamic_bytes);
     void destroy();
 
-    // The dynamic part as its threads see it, 1024-byte aligned.
+    // The dynamic part as its threads see it, 1024-byte aligned in rungs.
     unsigned char *dynamic() const { return dynamic_; }
     // The static part of a translated program, 1024-byte aligned.
     unsigned char *static_part() const { return dynamic_ + dynamic_bytes_rounded_; }
@@ -139,9 +143,9 @@ private:
     void publish_bytes(std::uint32_t offset, std::size_t bytes);
 
     Cta *cta_ = nullptr;
-    std::size_t static_bytes_ = 0; // rounded up to 1024
+    std::size_t static_bytes_ = 0; // up to the dynamic part
     std::size_t dynamic_bytes_ = 0;
-    std::size_t dynamic_bytes_rounded_ = 0; // up to 1024
+    std::size_t dynamic_bytes_rounded_ = 0; // up to the next multiple of 1024
     std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
     std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
     unsigned char *mapping_ = nullptr;

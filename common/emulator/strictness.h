@@ -20,6 +20,9 @@ void fail_unless_allowed(const char *name, Mistake mistake, const std::string &w
 // A launch begins: its kernel's static __shared__ variables have no places yet.
 void forget_static_shared();
 
+// Whether an address is in a thread's local memory, and no __grid_constant__ parameter.
+bool is_local(const void *address);
+
 // The __cluster_dims__ of a translated kernel, 0 if it has none: `call` asks it.
 dim3 cluster_described_by(void (*call)(const void *context), const void *context);
 

@@ -20,6 +20,18 @@ constexpr std::uint32_t TILE_ALIGNMENT = 128;
 constexpr std::uint32_t BULK_ALIGNMENT = 16;
 
 void check_parameter(const void *map, const char *copy, Site where) {
+    const bool shared = current->cta->shared.contains(map);
+    if (translated_program && (shared || is_local(map)))
+        fail_unless_allowed(
+            "local-map", Mistake::MISUSE,
+            format(
+                "%s with a tensor map in %s memory, where TMA cannot read it. Pass it as a const "
+                "__grid_constant__ parameter",
+                copy, shared ? "shared" : "a thread's local"),
+            {note_at(*current, where, "started the copy here")});
+    if (is_host_memory(map))
+        fail(Mistake::ADDRESS, format("%s with a tensor map in host memory", copy), where,
+             "started the copy here");
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
     if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
         std::find(acquired.begin(), acquired.end(), map) != acquired.end())
@@ -44,7 +56,8 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
     if (tensor.mark != TENSOR_MAP_MARK)
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
              "started the copy here");
-    check_parameter(map, copy, where);
+    if (!tensor.is_bulk) // else it was made by the copy itself
+        check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
         fail(Mistake::MISUSE,

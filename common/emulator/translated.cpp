@@ -1,9 +1,11 @@
 #include "emulator/translated_runtime.h"
 
+#include "emulator/fiber.h"
 #include "emulator/machine.h"
 #include "emulator/policy.h"
 #include "emulator/strictness.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -58,7 +60,48 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
     return current->cta->shared.static_part() + place.offset;
 }
 
+bool declare_dynamic_shared(std::size_t alignment) {
+    constexpr std::size_t LEAST = 16, MOST = 1024;
+    static std::size_t largest = LEAST;
+    largest = std::max(largest, alignment);
+    dynamic_shared_begin = largest < MOST ? largest : 0;
+    return true;
+}
+
+namespace {
+
+struct Constant {
+    std::ptrdiff_t below_end; // of the thread's stack: the same for all of a launch
+    std::size_t bytes;
+};
+std::vector<Constant> constants;
+
+std::ptrdiff_t below_end(const void *local) {
+    return fiber_stack_end(fiber_stack_of(local)) - static_cast<const char *>(local);
+}
+
+} // namespace
+
+void grid_constant(const void *parameter, std::size_t bytes) {
+    const std::ptrdiff_t place = below_end(parameter);
+    for (const Constant &known : constants)
+        if (known.below_end == place)
+            return;
+    constants.push_back({place, bytes});
+}
+
+bool is_local(const void *address) {
+    if (fiber_stack_of(address) < 0)
+        return false;
+    const std::ptrdiff_t place = below_end(address);
+    return std::none_of(constants.begin(), constants.end(), [&](const Constant &constant) {
+        return place <= constant.below_end &&
+               constant.below_end - place < std::ptrdiff_t(constant.bytes);
+    });
+}
+
 void forget_static_shared() {
+    constants.clear();
     places.clear();
     static_shared_used = 0;
 }

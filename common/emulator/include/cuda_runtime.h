@@ -357,5 +357,5 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
     using Call = emulator::KernelCall<Parameters...>;
     const Call call{kernel, {std::forward<Arguments>(arguments)...}};
     return cudaError_t(emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel),
-                                               Call::call, &call));
+                                               Call::call, &call, sizeof call));
 }
