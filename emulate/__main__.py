@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from . import cuda, ptx
+from .cxx import string_macros
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
@@ -181,8 +182,9 @@ class Program:
     def translate(self) -> Path:
         """Writes the translated files; returns the first. Raises ptx.Unknown."""
         texts = {}
+        macros = string_macros("\n".join(self.texts.values()))
         for path, text in self.texts.items():
-            texts[shown(path)] = ptx.translate(text, shown(path))
+            texts[shown(path)] = ptx.translate(text, shown(path), macros)
         try:
             texts = cuda.translate(texts)
         except ptx.Unknown as unknown:

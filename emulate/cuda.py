@@ -202,6 +202,10 @@ def rewrite_launches(source: Source, parameters: dict[str, int]) -> None:
 ATTRIBUTES = re.compile(r"\b__(?:launch_bounds|cluster_dims)__\s*\((?:[^()]|\([^()]*\))*\)")
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.replace("\\\n", " ").split())
+
+
 def grid_constant_macros(sources: list[Source]) -> set[str]:
     """__grid_constant__, and the macros that may say it."""
     found = {"__grid_constant__"}
@@ -224,7 +228,7 @@ def constant_parameters(
     while 0 <= first < closing:
         last = source.first_outside(first, closing, ",")
         last = last if last >= 0 else closing
-        text = " ".join(source.code[first:last].replace("\\\n", " ").split())
+        text = one_line(source.code[first:last])
         name = re.search(r"(\w+)$", text)
         if name and macros & set(re.findall(r"\w+", text)):
             parameters.append((text, name[1]))
@@ -240,15 +244,20 @@ def rewrite_kernels(source: Source, macros: set[str]) -> None:
         body = source.first_outside(found.end(), limit, ";{")
         if body < 0 or source.code[body] == ";":
             continue
-        cluster = ""
+        described = []
         attribute = re.search(r"\b__cluster_dims__\s*\(", source.code[found.start() : body])
         if attribute:
             opening = found.start() + attribute.end() - 1
             closing = source.closing(opening, limit)
-            cluster = f"dim3({source.text[opening + 1 : closing]})"
-            cluster = " ".join(cluster.replace("\\\n", " ").split())
+            described = [f"dim3({one_line(source.text[opening + 1 : closing])})"]
             source.replace(found.start() + attribute.start(), closing + 1, "")
-        new = f" if (emulator::describes_kernel({cluster})) return;"
+        before = max(source.code.rfind(mark, 0, found.start()) for mark in ";{}") + 1
+        bounds = re.search(r"\b__launch_bounds__\s*\(", source.code[before:body])
+        if bounds:
+            opening = before + bounds.end() - 1
+            threads = one_line(source.text[opening + 1 : source.closing(opening, limit)])
+            described = [*(described or ["dim3(0, 0, 0)"]), threads]
+        new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
         for text, name in constant_parameters(source, found.end(), body, macros):
             new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
             new += f" emulator::grid_constant(&{name}, sizeof {name});"

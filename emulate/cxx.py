@@ -6,6 +6,8 @@ in a system's header is not looked at. An asm statement in a macro's body is fou
 
 from __future__ import annotations
 
+import copy
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -69,6 +71,9 @@ class Asm:
     outputs: list[Operand] = field(default_factory=list)
     inputs: list[Operand] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
+    # Where string macros have several definitions: the statement with each of them.
+    variants: list[Asm] = field(default_factory=list)
+    macros: dict[str, str] = field(default_factory=dict)  # of a variant: those definitions
 
 
 def tokens_of(text: str, name: str) -> list[Token]:
@@ -129,13 +134,14 @@ def unescaped(literal: str) -> list[tuple[str, int]]:
     return out
 
 
-def string_macros(text: str) -> dict[str, str]:
-    """Macros of the file that are nothing but strings, as one literal."""
-    macros = {}
+def string_macros(text: str) -> dict[str, list[str]]:
+    """Macros that are nothing but strings: the literals of each definition."""
+    macros: dict[str, list[str]] = {}
     for line in text.replace("\\\n", " ").splitlines():
         match = STRING_MACRO.match(line.strip())
         if match is not None:
-            macros[match.group(1)] = match.group(2).strip()
+            values = macros.setdefault(match.group(1), [])
+            values += [match.group(2).strip()] * (match.group(2).strip() not in values)
     return macros
 
 
@@ -204,7 +210,9 @@ def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
     return operands
 
 
-def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str]) -> Asm | None:
+def read_asm(
+    tokens: list[Token], first: int, text: str, macros: dict[str, list[str]]
+) -> Asm | None:
     """The asm statement whose keyword is tokens[first]; None if it is something else."""
     index = first + 1
     qualifiers = []
@@ -229,16 +237,20 @@ def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str])
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
         return asm
     parts = split(inside, ":")
-    read_template(asm, parts[0], macros)
     asm.outputs = read_operands(asm, parts[1], text) if len(parts) > 1 else []
     asm.inputs = read_operands(asm, parts[2], text) if len(parts) > 2 else []
+    used = sorted({token.text for token in parts[0]} & macros.keys())
+    for values in itertools.product(*(macros[name] for name in used)):
+        one = copy.deepcopy(asm)
+        one.macros = {name: value for name, value in zip(used, values) if len(macros[name]) > 1}
+        read_template(one, parts[0], dict(zip(used, values)))
+        asm.variants.append(one)
     return asm
 
 
-def asm_statements(text: str, name: str) -> list[Asm]:
+def asm_statements(text: str, name: str, macros: dict[str, list[str]]) -> list[Asm]:
     """The asm statements of the text in their order, except for those of system headers."""
     tokens = tokens_of(text, name)
-    macros = string_macros(text)
     found: list[Asm] = []
     for index, token in enumerate(tokens):
         if token.kind != "word" or token.text not in ASM or token.is_system:

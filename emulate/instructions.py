@@ -819,9 +819,9 @@ ROWS: list[tuple[str, str, str]] = [
     # Miscellaneous Instructions
     (r"nanosleep.u32", "time:u32", CORE + "nanosleep({time});"),
     (
-        r"setmaxnreg.(?P<change>inc|dec).sync.aligned.u32",
+        r"setmaxnreg.((?P<more>inc)|dec).sync.aligned.u32",
         "count:i",
-        CORE + 'setmaxnreg("setmaxnreg.{change}", {count});',
+        CORE + "setmaxnreg({is_more}, {count});",
     ),
 ]
 

@@ -17,7 +17,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from .cxx import Asm, Operand, asm_statements
+from .cxx import Asm, Operand, asm_statements, string_macros
 from .instructions import Argument, Instruction, NotKnown, cpp_of, register_type
 
 CORE = "::emulator::ptx::"
@@ -327,16 +327,32 @@ def shown(text: str) -> str:
 # ---------------------------------------------------------------- the file
 
 
-def translate(text: str, name: str) -> str:
+def block_of(asm: Asm, newlines: int) -> str:
+    block = Block(asm, newlines)
+    cpp = block.fence() if not asm.text.strip() and not asm.problems else block.cpp()
+    return block.refusal() if block.problems else cpp
+
+
+def cpp_of_asm(asm: Asm, newlines: int) -> str:
+    """A statement; if it is one of several by how macros are defined, the compiler chooses."""
+    variants = asm.variants or [asm]
+    if len(variants) == 1:
+        return block_of(variants[0], newlines)
+    chosen = []
+    for variant in variants:
+        is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
+        chosen.append(f"if constexpr ({is_so}) {{ {block_of(variant, 0)}; }}")
+    end = " \\\n" if asm.in_macro else "\n"
+    return "({ " + " else ".join(chosen) + end * newlines + " })"
+
+
+def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) -> str:
     """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
-    emulator/ptx.h."""
+    emulator/ptx.h. `macros`: those of other files that are strings."""
+    macros = {**(macros or {}), **string_macros(text)}
     pieces, at = [], 0
-    for asm in asm_statements(text, name):
-        original = text[asm.begin : asm.end]
-        block = Block(asm, original.count("\n"))
-        cpp = block.fence() if not asm.text.strip() else block.cpp()
-        if block.problems:
-            cpp = block.refusal()
-        pieces += [text[at : asm.begin], cpp]
+    for asm in asm_statements(text, name, macros):
+        newlines = text.count("\n", asm.begin, asm.end)
+        pieces += [text[at : asm.begin], cpp_of_asm(asm, newlines)]
         at = asm.end
     return "".join(pieces) + text[at:]

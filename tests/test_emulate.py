@@ -22,6 +22,7 @@ from emulate import cuda, ptx
 PROGRAMS = "tests/emulate/programs"
 COPIES = f"{PROGRAMS}/copies.cu"
 MEMORY = f"{PROGRAMS}/memory.cu"
+LAUNCHES = f"{PROGRAMS}/launches.cu"
 WITHOUT_RACES = "eager,lazy,newest-first,late-reads,late-loads,random"
 LIMIT = 300  # seconds
 
@@ -142,6 +143,19 @@ RUNS = [
             ("no_device_memory", "cudaMemset fails .* device memory at .* which is none"),
         )
     ),
+    Run("launches", f"--policies eager,random {LAUNCHES} -- right", 0, ("^eager: ok",)),
+    Run("registers", f"--policies eager -D FEW {LAUNCHES} -- registers", 0, ("^eager: ok",)),
+    *(
+        mistake(case, "eager", said, *marks, program=LAUNCHES)
+        for case, said, *marks in (
+            ("registers", r"deadlock: setmaxnreg\.inc to 240 .* at most 65536", "// INCREASE"),
+            ("no_whole_warpgroup", "whole warpgroups: warp 4 .* 1 times.* warp 5 0", "// INCREASE"),
+            ("no_large_cluster", "ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8"),
+            ("no_such_block", "InvalidValue: a block of 129 threads, .* allow 128"),
+            ("no_grid", "InvalidConfiguration: a grid of 0 x 1 x 1"),
+            ("no_shared_memory", "16384 bytes of static and 32769 of dynamic", "// STATIC"),
+        )
+    ),
     Run("a program that fails by itself", f"--policies eager {COPIES} -- other", 1, ("status 3",)),
     Run(
         "what is not known",
@@ -163,6 +177,7 @@ RUNS = [
     Run("no such file", "none.cu", 2, ("there is no file none.cu",)),
 ]
 
+BOUNDED = " if (emulator::describes_kernel(dim3(0, 0, 0), 8, N))"
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
     ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f).configured(1, 2)(x);"),
@@ -176,6 +191,11 @@ REWRITTEN = [
         "a kernel",
         "__global__ void f(int a) { g(); }",
         "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }",
+    ),
+    (
+        "a kernel with bounds",
+        "__launch_bounds__(8, N) __global__ void f() {}",
+        ("__launch_bounds__(8, N) __global__ void f() {" + BOUNDED + " return;}"),
     ),
     ("a declaration of a kernel", "__global__ void f(int a);", None),
     (

@@ -23,6 +23,7 @@ struct Access {
     std::size_t bytes;
     bool is_write;
     std::uintptr_t pc;
+    bool aligned = false; // the compiler takes it for aligned
 };
 
 const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
@@ -30,6 +31,14 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
     fail(Mistake::ADDRESS, what,
          {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+}
+
+// A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
+// C++ Programming Guide: Device Memory Accesses, Size and Alignment Requirement.)
+void check_alignment(const Access &access) {
+    if (access.aligned && reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
+        fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
+                               verb(access), access.bytes, access.address));
 }
 
 [[noreturn]] void fail_at_host(const Access &access) {
@@ -94,14 +103,6 @@ void other_access(const Access &access) {
                        verb(access), access.bytes, access.address));
 }
 
-// A vector, or another type that the compiler takes for aligned. (CUDA C++ Programming Guide:
-// Device Memory Accesses, Size and Alignment Requirement.)
-void check_alignment(const Access &access) {
-    if (reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
-        fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
-                               verb(access), access.bytes, access.address));
-}
-
 // ---------------------------------------------------------------------------- global memory
 
 // Reads may be of what no earlier launch writes, as a table that the host has made.
@@ -122,6 +123,7 @@ bool global_access(const Thread &thread, const Access &access) {
     if (place != GlobalPlace::INSIDE)
         fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
                                        access.address, access.bytes));
+    check_alignment(access);
     if (access.is_write) {
         check_write_after_launch_before(thread, access);
         output_written(thread, access.address, access.bytes, access.pc);
@@ -143,6 +145,7 @@ bool is_on_own_stack(const void *address) {
 
 void thread_access(Thread &thread, const Access &access) {
     if (thread.cta->shared.contains(access.address)) {
+        check_alignment(access);
         shared_access(thread, access);
     } else if (is_on_own_stack(access.address)) {
         if (!thread.accumulators.ranges.empty())
@@ -160,12 +163,10 @@ void host_access(const Access &access) {
 
 // What the compiler's calls end in; `pc` is their return address.
 void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc, bool aligned) {
-    const Access access{address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc)};
+    const Access access{address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc), aligned};
     if (current == nullptr)
-        return host_access(access);
-    if (aligned)
-        check_alignment(access);
-    if (bytes > 0)
+        host_access(access);
+    else if (bytes > 0)
         thread_access(*current, access);
 }
 

@@ -132,6 +132,13 @@ struct PeerSignal {
     std::uint64_t phase = 0;
 };
 
+// What a warp has asked setmaxnreg for.
+struct RegisterCount {
+    int count = 0; // 0: it has not asked
+    int changes = 0;
+    Site site{};
+};
+
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
@@ -148,6 +155,7 @@ struct Cta {
     PeerUse peer_use;
     std::map<std::uint32_t, PeerSignal> peer_signals; // by the barrier's offset
     std::vector<const void *> acquired_maps;          // by fence.proxy.tensormap
+    std::vector<RegisterCount> registers;             // of each warp; empty: none has asked
 
     bool exited() const { return unfinished == 0; }
 };
@@ -241,6 +249,9 @@ void peer_uses(Cta &cta, Site where);
 // The function to which run_grid reports its progress, about ten times a second: the part of the
 // grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
+void check_register_changes(const Cta &cta);
 
 // Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
 // deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all

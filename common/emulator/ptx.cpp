@@ -534,14 +534,6 @@ bool mbarrier_wait_parity(Order order, Scope scope, Poll how, SharedAddress barr
                                 order, scope);
 }
 
-void setmaxnreg(const char *what, int registers, Site where) {
-    if (registers < 24 || registers > 256 || registers % 8 != 0)
-        fail(Mistake::MISUSE,
-             format("%s to %d registers: multiples of 8 from 24 to 256", what, registers), where,
-             "called it here");
-    warp_aligned(what, where);
-}
-
 void unknown(const char *file, int line, const char *what) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s:%d: %s\nemulator: the emulator does not know this\n", file, line,

@@ -20,12 +20,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace emulator::ptx {
 
 #define EMULATOR_INLINE inline __attribute__((always_inline))
 
 // ---------------------------------------------------------------------------- registers
+
+// Which one of several definitions a macro in an asm statement has.
+constexpr bool same_text(std::string_view a, std::string_view b) { return a == b; }
 
 // An operand of an asm statement, by value.
 template <typename T>
@@ -569,10 +573,12 @@ bool mbarrier_wait(Order order, Scope scope, Poll how, SharedAddress barrier, st
 bool mbarrier_wait_parity(Order order, Scope scope, Poll how, SharedAddress barrier,
                           std::uint32_t parity, EMULATOR_SITE);
 
-// griddepcontrol.wait, nanosleep, setmaxnreg by its name, trap.
+// griddepcontrol.wait, nanosleep, setmaxnreg, trap.
 EMULATOR_INLINE void wait_for_launch_before() { emulator::wait_for_launch_before(); }
 EMULATOR_INLINE void nanosleep(std::uint32_t) { emulator::sleep(); }
-void setmaxnreg(const char *what, int registers, EMULATOR_SITE);
+EMULATOR_INLINE void setmaxnreg(bool more, int registers, EMULATOR_SITE) {
+    emulator::setmaxnreg(more, registers, where);
+}
 [[noreturn]] void trap(EMULATOR_SITE);
 
 // An asm statement that emulate/ does not know is executed: says so, and ends the program.

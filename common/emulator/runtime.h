@@ -61,6 +61,12 @@ void fence_proxy_async(Site where);
 // any CTA, does after.
 int count_arrival(int *counter, Site where);
 
+// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
+// cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
+// multiprocessor.
+void setmaxnreg(bool more, int registers, Site where);
+void set_register_pool(int threads, int ctas);
+
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();
 

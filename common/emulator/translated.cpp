@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t STATIC_SHARED = 48 * 1024; // that a kernel may have
 
-dim3 *described = nullptr;
+KernelBounds *described = nullptr;
+std::size_t most_shared = 0; // static and dynamic, of this launch's kernel
 
 struct Variables {
     std::size_t offset, end;
@@ -54,6 +55,13 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
             fail(Mistake::MISUSE,
                  format("the kernel has %zu bytes of static shared memory, and may have %zu",
                         place.end, STATIC_SHARED),
+                 where, "came to the declaration that is too much");
+        const std::size_t dynamic = current->cta->shared.dynamic_size();
+        if (place.end + dynamic > most_shared)
+            fail(Mistake::MISUSE,
+                 format("the kernel has %zu bytes of static and %zu of dynamic shared memory, and "
+                        "may have %zu: the launch fails",
+                        place.end, dynamic, most_shared),
                  where, "came to the declaration that is too much");
         static_shared_used = place.end;
     }
@@ -100,25 +108,26 @@ bool is_local(const void *address) {
     });
 }
 
-void forget_static_shared() {
+void forget_static_shared(std::size_t most) {
+    most_shared = most;
     constants.clear();
     places.clear();
     static_shared_used = 0;
 }
 
-bool describes_kernel(dim3 cluster) {
+bool describes_kernel(dim3 cluster, int threads, int ctas, int) {
     if (described == nullptr)
         return false;
-    *described = cluster;
+    *described = {cluster, threads, ctas};
     return true;
 }
 
-dim3 cluster_described_by(void (*call)(const void *context), const void *context) {
-    dim3 cluster(0, 0, 0);
-    described = &cluster;
+KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *context) {
+    KernelBounds bounds;
+    described = &bounds;
     call(context);
     described = nullptr;
-    return cluster;
+    return bounds;
 }
 
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,

@@ -26,7 +26,9 @@ bool declare_dynamic_shared(std::size_t alignment);
 // A __grid_constant__ parameter of the current thread's kernel: TMA may read a map there.
 void grid_constant(const void *parameter, std::size_t bytes);
 
-// Whether a launch only asks the kernel for its attributes, which are noted.
-bool describes_kernel(dim3 cluster = dim3(0, 0, 0));
+// Whether a launch only asks the kernel for its attributes, which are noted: __cluster_dims__, and
+// __launch_bounds__, of which the third is not used.
+bool describes_kernel(dim3 cluster = dim3(0, 0, 0), int threads = 0, int ctas = 0,
+                      int cluster_ctas = 0);
 
 } // namespace emulator
