@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from test_emulate_ptx import without_macros
+from test_standalone import shapes, sizes
 
-from tools import BUILD, ROOT, case, exit_status, skip
+from tools import BUILD, FULL, ROOT, case, exit_status, in_parallel, skip
+from tools.emulated import Shape, rungs
 
 from emulate import cuda, ptx
 
@@ -217,6 +219,20 @@ DECLARED = [
 ]
 
 
+def standalone_runs() -> list[Run]:
+    """Every rung's standalone file: the rung's own asm against the emulator's headers for rungs."""
+    runs = []
+    for name, rung in rungs().items():
+        text = without_macros((BUILD / "standalone" / f"{name}.cu").read_text())
+        (BUILD / "tests" / "emulate" / f"{name}.cu").write_text(text)
+        shape = shapes(rung.read_text())[0]
+        shape = shape if shape.m > 1 else Shape(296, 584, 440)  # a family's: it has no tile
+        size = " ".join(map(str, sizes(shape)))
+        program = f"--quiet --policies eager,lazy build/tests/emulate/{name}.cu -- {size}"
+        runs.append(Run(f"{name}, standalone", program, 0, ("^lazy: ok",)))
+    return runs
+
+
 def check_run(run: Run) -> None:
     if "races" in run.name and not has_thread_sanitizer():
         skip(run.name, "g++ has no libtsan")
@@ -278,6 +294,10 @@ def main() -> int:
     write_rungs()
     for run in RUNS:
         check_run(run)
+    if FULL:
+        list(in_parallel(check_run, standalone_runs()))
+    else:
+        skip("every rung's standalone file, translated", "with FULL=1")
     check_other_folder()
     return exit_status()
 
