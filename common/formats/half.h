@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace emulator {
@@ -58,6 +59,17 @@ constexpr std::uint16_t bf16_of_float(float value) {
     return std::uint16_t(shift_rounded(bits, 16));
 }
 
+// An fp32 number that rounds to fp16 or bf16 as `value` does: where it is inexact its last bit
+// is 1.
+inline float narrow_for_rounding(double value) {
+    float narrow = float(value);
+    if (double(narrow) == value || narrow != narrow)
+        return narrow;
+    if (std::fabs(double(narrow)) > std::fabs(value))
+        narrow = std::nextafter(narrow, 0.0f);
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(narrow) | 1);
+}
+
 // The conversions of e4m3.h, for programs that may use the same names as that file.
 float float_of_e4m3(std::uint8_t e4m3);
 std::uint8_t e4m3_of_float(float value);
@@ -74,3 +86,38 @@ std::uint8_t e4m3_of_float(float value);
     EMULATOR_NARROW_OPERATION(T, *)                                                                \
     EMULATOR_NARROW_OPERATION(T, /)                                                                \
     inline T operator-(T a) { return T(-float(a)); }
+
+// The functions of a 16-bit type and its pairs. Sums and products round to fp32 first, which has
+// enough bits that this changes nothing; __hfma rounds once: wherever that matters, its fp64 sum is
+// exact.
+#define EMULATOR_PAIRWISE(T2, name, one)                                                           \
+    inline T2 name(T2 a, T2 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
+#define EMULATOR_NARROW_FUNCTIONS(T, T2)                                                           \
+    inline T __hadd(T a, T b) { return a + b; }                                                    \
+    inline T __hsub(T a, T b) { return a - b; }                                                    \
+    inline T __hmul(T a, T b) { return a * b; }                                                    \
+    inline T __hdiv(T a, T b) { return a / b; }                                                    \
+    inline T __hneg(T a) { return -a; }                                                            \
+    inline T __habs(T a) { return T(std::fabs(float(a))); }                                        \
+    inline T __hmin(T a, T b) { return T(std::fmin(float(a), float(b))); }                         \
+    inline T __hmax(T a, T b) { return T(std::fmax(float(a), float(b))); }                         \
+    inline bool __hgt(T a, T b) { return float(a) > float(b); }                                    \
+    inline bool __hlt(T a, T b) { return float(a) < float(b); }                                    \
+    inline bool __heq(T a, T b) { return float(a) == float(b); }                                   \
+    inline T hexp(T a) { return T(std::exp(float(a))); }                                           \
+    inline T hexp2(T a) { return T(std::exp2(float(a))); }                                         \
+    inline T hsqrt(T a) { return T(std::sqrt(float(a))); }                                         \
+    inline T __hfma(T a, T b, T c) {                                                               \
+        return T(emulator::narrow_for_rounding(double(float(a)) * float(b) + float(c)));           \
+    }                                                                                              \
+    EMULATOR_PAIRWISE(T2, __hadd2, __hadd)                                                         \
+    EMULATOR_PAIRWISE(T2, __hsub2, __hsub)                                                         \
+    EMULATOR_PAIRWISE(T2, __hmul2, __hmul)                                                         \
+    EMULATOR_PAIRWISE(T2, __hmin2, __hmin)                                                         \
+    EMULATOR_PAIRWISE(T2, __hmax2, __hmax)                                                         \
+    EMULATOR_PAIRWISE(T2, operator+, __hadd)                                                       \
+    EMULATOR_PAIRWISE(T2, operator-, __hsub)                                                       \
+    EMULATOR_PAIRWISE(T2, operator*, __hmul)                                                       \
+    inline T2 &operator+=(T2 &a, T2 b) { return a = a + b; }                                       \
+    inline T2 &operator*=(T2 &a, T2 b) { return a = a * b; }                                       \
+    inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }

@@ -5,6 +5,8 @@
 #include "global_memory.h"
 #include "global_writes.h"
 #include "machine.h"
+#include "operations.h"
+#include "strictness.h"
 #include "emulator/tensor_core.h"
 
 #include <algorithm>
@@ -20,7 +22,8 @@ struct Access {
     std::size_t bytes;
     bool is_write;
     std::uintptr_t pc;
-    Strength strength;
+    Strength strength = Strength::WEAK;
+    bool aligned = false; // the compiler takes it for aligned
 };
 
 const char *verb(const Access &access) { return access.is_write ? "writes" : "reads"; }
@@ -28,6 +31,21 @@ const char *verb(const Access &access) { return access.is_write ? "writes" : "re
 [[noreturn]] void fail_at(const Access &access, const std::string &what) {
     fail(Mistake::ADDRESS, what,
          {note_at(*current, access.pc, access.is_write ? "wrote it here" : "read it here")});
+}
+
+// A vector, or another type that the compiler takes for aligned, in shared or global memory. (CUDA
+// C++ Programming Guide: Device Memory Accesses, Size and Alignment Requirement.)
+void check_alignment(const Access &access) {
+    if (access.aligned && reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0)
+        fail_at(access, format("a thread %s %zu bytes at %p, which is not aligned to them",
+                               verb(access), access.bytes, access.address));
+}
+
+[[noreturn]] void fail_at_host(const Access &access) {
+    fail(Mistake::ADDRESS,
+         format("host code %s %zu bytes of device memory: copy it with cudaMemcpy", verb(access),
+                access.bytes),
+         {note_at(Origin(access.pc), access.is_write ? "wrote it here" : "read it here")});
 }
 
 // ---------------------------------------------------------------------------- shared memory
@@ -55,17 +73,43 @@ void shared_access(Thread &thread, const Access &access) {
     access_shared(*thread.cta, first, access.bytes, {access.is_write, access.pc, access.strength});
 }
 
-// What no thread may do: touch the shared memory of another CTA through a plain pointer, or memory
-// outside its own.
-void check_not_shared(const Access &access) {
+// By an address that mapa.u64 gave: rungs have none.
+void peer_access(Cta &cta, const Access &access) {
+    if (!translated_program)
+        fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
+                               verb(access), cta.rank));
+    if (cta.exited())
+        fail_at(access, format("a thread %s the shared memory of CTA %d, which has exited",
+                               verb(access), cta.rank));
+    peer_uses(cta, Site{});
+    access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
+                  {access.is_write, access.pc, access.strength});
+}
+
+// Neither the own shared memory, nor the own stack, nor global memory. Variables of the program are
+// all threads'.
+void other_access(const Access &access) {
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
         if (cta->shared.missed_by(access.address))
             fail_beside_shared(access, *cta);
         if (cta->shared.contains(access.address))
-            fail_at(access,
-                    format("a thread %s the shared memory of CTA %d through a plain pointer",
-                           verb(access), cta->rank));
+            return peer_access(*cta, access);
     }
+    if (is_host_memory(access.address))
+        fail_at(access,
+                format("a thread %s %zu bytes at %p, an address of the host: pass memory of "
+                       "cudaMalloc",
+                       verb(access), access.bytes, access.address));
+    if (fiber_stack_of(access.address) < 0) // a __device__ variable
+        access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
+}
+
+// A volatile access is a relaxed one.
+void order_volatile(const Access &access) {
+    if (access.is_write)
+        order::atomic_write(access.address, Scope::SYS, false, false);
+    else
+        order::atomic_read(access.address, Scope::SYS, false);
 }
 
 // ---------------------------------------------------------------------------- global memory
@@ -88,6 +132,7 @@ bool global_access(const Thread &thread, const Access &access) {
     if (place != GlobalPlace::INSIDE)
         fail_at(access, global_mistake(access.is_write ? "a thread writes" : "a thread reads",
                                        access.address, access.bytes));
+    check_alignment(access);
     if (access.is_write) {
         check_write_after_launch_before(thread, access);
         output_written(thread, access.address, access.bytes, access.pc);
@@ -106,25 +151,37 @@ bool is_on_own_stack(const void *address) {
 }
 
 void thread_access(Thread &thread, const Access &access) {
+    if (access.strength == Strength::VOLATILE)
+        order_volatile(access);
     if (thread.cta->shared.contains(access.address)) {
+        check_alignment(access);
         shared_access(thread, access);
     } else if (is_on_own_stack(access.address)) {
         if (!thread.accumulators.ranges.empty())
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
     } else if (!global_access(thread, access)) {
-        check_not_shared(access);
-        if (fiber_stack_of(access.address) < 0) // a __device__ variable
-            access_global(access.address, access.bytes,
-                          {access.is_write, access.pc, access.strength});
+        other_access(access);
     }
+}
+
+void host_access(const Access &access) {
+    if (!translated_program || operation_in_progress() != nullptr)
+        return;
+    if (is_device_memory(access.address))
+        fail_at_host(access);
+    if (global_place(access.address, access.bytes) == GlobalPlace::INSIDE) // pinned
+        access_global(access.address, access.bytes, {access.is_write, access.pc});
 }
 
 // What the compiler's calls end in; `pc` is their return address.
 void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc,
-                  Strength strength = Strength::WEAK) {
-    if (current != nullptr && bytes > 0)
-        thread_access(*current,
-                      {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc), strength});
+                  Strength strength, bool aligned) {
+    const Access access{address,  bytes,  is_write, reinterpret_cast<std::uintptr_t>(pc),
+                        strength, aligned};
+    if (current == nullptr)
+        host_access(access);
+    else if (bytes > 0)
+        thread_access(*current, access);
 }
 
 } // namespace
@@ -150,17 +207,18 @@ void __tsan_vptr_update(void **, void *) {}
 void __tsan_vptr_read(void **) {}
 
 // The calls of one form and size, and those for ranges. The return address is that of the access.
-#define ACCESS(form, bytes, is_write, strength)                                                              \
+#define ACCESS(form, bytes, is_write, strength, aligned)                                           \
     void __tsan_##form##bytes(void *p) {                                                           \
-        plain_access(p, bytes, is_write, __builtin_return_address(0), strength);                   \
+        plain_access(p, bytes, is_write, __builtin_return_address(0), Strength::strength,          \
+                     aligned);                                                                     \
     }
 #define ACCESSES(bytes)                                                                            \
-    ACCESS(read, bytes, false, Strength::WEAK)                                                                     \
-    ACCESS(write, bytes, true, Strength::WEAK)                                                                     \
-    ACCESS(unaligned_read, bytes, false, Strength::WEAK)                                                           \
-    ACCESS(unaligned_write, bytes, true, Strength::WEAK)                                                           \
-    ACCESS(volatile_read, bytes, false, Strength::VOLATILE)                                                            \
-    ACCESS(volatile_write, bytes, true, Strength::VOLATILE)
+    ACCESS(read, bytes, false, WEAK, true)                                                         \
+    ACCESS(write, bytes, true, WEAK, true)                                                         \
+    ACCESS(unaligned_read, bytes, false, WEAK, false)                                              \
+    ACCESS(unaligned_write, bytes, true, WEAK, false)                                              \
+    ACCESS(volatile_read, bytes, false, VOLATILE, true)                                            \
+    ACCESS(volatile_write, bytes, true, VOLATILE, true)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)
@@ -168,10 +226,12 @@ ACCESSES(8)
 ACCESSES(16)
 
 void __tsan_read_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0));
+    plain_access(p, static_cast<std::size_t>(n), false, __builtin_return_address(0), Strength::WEAK,
+                 false);
 }
 void __tsan_write_range(void *p, long n) {
-    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0));
+    plain_access(p, static_cast<std::size_t>(n), true, __builtin_return_address(0), Strength::WEAK,
+                 false);
 }
 
 // Atomics (std::atomic, shared_ptr, initialised statics): one thread of the operating system runs

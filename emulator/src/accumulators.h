@@ -44,7 +44,8 @@ struct Wgmma : WgmmaArguments {
     float *acc[128] = {};
     Site site{};       // of the first to call it
     int waited_by = 0; // threads that know it to be complete
-    order::Carrier called, done; // from the callers to the operation, and from it to those that wait
+    order::Carrier called,
+        done; // from the callers to the operation, and from it to those that wait
 };
 
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all

@@ -79,13 +79,14 @@ void check_arguments(const Cta &cta, int id, int threads, Site where) {
              where, "called it here");
 }
 
-// Counts the current thread in.
-void arrive(NamedBarrier &barrier, int id, int expected, Site where) {
+// Counts the current thread in, and its vote.
+void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote = false) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
     if (barrier.arrived == 0) {
         barrier.expected = expected;
         barrier.site = where;
+        barrier.votes[barrier.phase % 2] = 0; // all have left the phase that used it before
     } else if (barrier.expected != expected) {
         fail(Mistake::MISUSE,
              format("barrier %d is for %s here, and for %s in the same phase elsewhere", id,
@@ -100,6 +101,7 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where) {
                     id),
              {note_at(thread, where, "arrived here")});
     order::release(barrier.carrier(barrier.phase));
+    barrier.votes[barrier.phase % 2] += vote;
     ++barrier.arrived;
     complete_if_full(cta, barrier, &thread);
 }
@@ -110,13 +112,15 @@ std::string describe(const Cta &cta, int id) {
                   needed(cta, barrier));
 }
 
-void sync(int id, int expected, Site where) {
+// Returns the votes of the phase.
+int sync(int id, int expected, Site where, bool vote = false) {
     schedule_point();
     const Cta &cta = *current->cta;
     NamedBarrier &barrier = current->cta->barriers[id];
     const std::uint64_t phase = barrier.phase;
-    arrive(barrier, id, expected, where);
+    arrive(barrier, id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
+    return barrier.votes[phase % 2];
 }
 
 void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
@@ -143,6 +147,12 @@ void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
     schedule_point();
     arrive(current->cta->barriers[id], id, threads, where);
     schedule_point();
+}
+
+int barrier_sync_count(int id, int threads, bool predicate, Site where) {
+    check_arguments(*current->cta, id, threads, where);
+    warp_aligned("a barrier with a vote", where);
+    return sync(id, threads, where, predicate);
 }
 
 void syncthreads(Site where) {

@@ -22,6 +22,7 @@ struct Store {
     Thread *thread;
     std::uint64_t group; // number of its bulk group
     std::uint32_t tile;  // offset in the thread's CTA
+    Reduce reduce;       // nullptr: the bytes replace what is there
     Site site;
     std::vector<unsigned char> source; // the box's bytes, row after row
     bool has_read = false;
@@ -57,8 +58,13 @@ void write_global(const Store &store) {
     walk_rows(store.box, [&](const BoxRow &row) {
         if (row.inside == 0)
             return;
-        access_global(row.global, row.inside, {true, store.site});
-        copy_bytes(row.global, store.source.data() + row.offset + row.skipped, row.inside);
+        const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
+        access_global(row.global, row.inside, {true, store.site, strength});
+        const unsigned char *from = store.source.data() + row.offset + row.skipped;
+        if (store.reduce != nullptr) // reductions may come in any order
+            store.reduce(row.global, from, row.inside);
+        else
+            copy_bytes(row.global, from, row.inside);
         output_written(*store.thread, row.global, row.inside, store.site);
     });
     --group.unwritten;
@@ -87,7 +93,8 @@ void submit_part(const std::shared_ptr<Store> &store, OperationKind kind,
 
 } // namespace
 
-void tma_store(const void *map, const void *tile, const Coordinates &at, Site where) {
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
+               Reduce reduce) {
     Thread &self = *current;
     // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
     for (int i = 0; i < at.rank; ++i)
@@ -100,6 +107,7 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     store->box = checked_box(map, at, "TMA store", where);
     store->tile = checked_tile(tile, store->box, "TMA store", where);
     store->thread = &self;
+    store->reduce = reduce;
     store->group = self.bulk.number();
     store->site = where;
     join_group(self.bulk.open, where);

@@ -20,7 +20,7 @@ constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
-bool matrix_read = false; // tensor_core.h
+bool matrix_read = false;                                               // tensor_core.h
 
 // ---------------------------------------------------------------------------- places
 
@@ -63,8 +63,8 @@ Epoch epoch_of(const CellAccess &access) {
     const order::Context &context = order::running();
     const bool is_operation = context.who.operation != nullptr;
     Epoch made = order::epoch_now();
-    made.place = number_of(is_operation ? Origin(context.who.where) : access.where,
-                           context.who.operation);
+    made.place =
+        number_of(is_operation ? Origin(context.who.where) : access.where, context.who.operation);
     made.strength = std::uint8_t(access.strength);
     made.scope = std::uint8_t(access.scope);
     // A volatile write after a fence is a flag's.
@@ -159,9 +159,8 @@ const Operation *awaited(const Running &now) {
                                order::is_of_earlier_work(other);
     fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE,
             format("%s %s %zu bytes at %s, %s %s them, and %s", who(now.mine).c_str(),
-                   now.access.is_write ? "writes" : "reads", now.bytes,
-                   name_of_memory(now).c_str(), who(other).c_str(),
-                   other_writes ? "writes" : "reads",
+                   now.access.is_write ? "writes" : "reads", now.bytes, name_of_memory(now).c_str(),
+                   who(other).c_str(), other_writes ? "writes" : "reads",
                    explanation(now, other, other_writes, cell).c_str()),
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }
@@ -224,8 +223,7 @@ void check_after(const Running &now, const Epoch &other, bool other_writes, cons
 }
 
 bool was_allocated(const Running &now) {
-    return now.cta != nullptr || global_place(reinterpret_cast<const void *>(now.begin), 1) ==
-                                     GlobalPlace::INSIDE;
+    return now.cta != nullptr || is_device_memory(reinterpret_cast<const void *>(now.begin));
 }
 
 // Whether the read is one of these, with the lanes of its warp.
@@ -264,8 +262,8 @@ void add_read(Cell &cell, const Running &now) {
 void touch(Cell &cell, const Running &now) {
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
-    else if (!now.access.is_write && !matrix_read && current_cluster != nullptr &&
-             was_allocated(now))
+    else if ((!now.access.is_write || now.access.reads_too) && !matrix_read &&
+             current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
     if (!now.access.is_write) {
         add_read(cell, now);

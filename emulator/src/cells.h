@@ -51,6 +51,7 @@ struct CellAccess {
     Origin where;
     Strength strength = Strength::WEAK;
     Scope scope = Scope::SYS;
+    bool reads_too = false; // a write that does
 };
 
 // The running agent accesses these bytes of a CTA's shared memory, or of global memory (anything

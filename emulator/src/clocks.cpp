@@ -6,7 +6,7 @@ namespace emulator {
 
 namespace {
 
-constexpr std::size_t MEMORY = 64;     // joins that are remembered
+constexpr std::size_t MEMORY = 64;      // joins that are remembered
 constexpr std::size_t MOST_STAMPS = 12; // of a clock, before they go into a base of its own
 constexpr std::size_t FEW_AGENTS = 4;
 
@@ -70,7 +70,8 @@ struct Remembered {
 
 Remembered &memory_of(const void *a, const void *b) {
     static std::vector<Remembered> memory(MEMORY);
-    const auto mixed = reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b) * 3;
+    const auto mixed =
+        reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b) * 3;
     return memory[(mixed >> 4 ^ mixed >> 12) % MEMORY];
 }
 

@@ -1,10 +1,10 @@
-// Vector clocks: what an agent (a thread, or an asynchronous operation) knows of the others. Happens
-// before is one comparison: a knows of b's access if a's clock holds at least the time at which b
-// made it.
+// Vector clocks: what an agent (a thread, or an asynchronous operation) knows of the others.
+// Happens before is one comparison: a knows of b's access if a's clock holds at least the time at
+// which b made it.
 //
 // A time has four parts, so that one clock answers four questions. Shared memory and global memory
-// differ where an arrival on a peer's mbarrier orders the one and not the other; and "fenced" is how
-// much of what the generic proxy did is followed by a proxy fence. (PTX ISA: Memory Consistency
+// differ where an arrival on a peer's mbarrier orders the one and not the other; and "fenced" is
+// how much of what the generic proxy did is followed by a proxy fence. (PTX ISA: Memory Consistency
 // Model, Causality Order, Proxies.)
 #pragma once
 

@@ -16,11 +16,24 @@ constexpr std::size_t MOST_BYTES = 16; // of a copy
 struct Copy {
     Thread *thread;
     std::uint64_t group; // number of its group
-    std::uint32_t to;    // offset in the thread's CTA
+    std::uint64_t number;
+    std::uint32_t to; // offset in the thread's CTA
     const void *from;
     std::size_t bytes, source_bytes;
     Site site;
 };
+
+// The arrivals that wait for the copy; those that waited for nothing else happen.
+void arrive_after(const Copy &copy) {
+    ++copy.thread->copies_landed;
+    std::erase_if(copy.thread->copy_arrivals, [&](CopyArrival &arrival) {
+        if (copy.number >= arrival.before)
+            return false;
+        --arrival.missing;
+        mbarrier_copy_arrives(arrival.barrier, arrival.missing == 0, arrival.site);
+        return arrival.missing == 0;
+    });
+}
 
 // A late generic-proxy write: TMA and wgmma see it after the thread's fence.
 void happen(const Copy &copy) {
@@ -38,6 +51,7 @@ void happen(const Copy &copy) {
     --group.unlanded;
     order::release_own(group.done);
     copy.thread->copies.waiting.wake_all();
+    arrive_after(copy);
 }
 
 void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
@@ -78,8 +92,8 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
     Thread &self = *current;
     Groups<CopyGroup> &groups = self.copies;
     const std::uint32_t to = shared_address(shared, where) - SHARED_BASE;
-    const Copy copy{
-        &self, groups.number(), to, global, std::size_t(bytes), std::size_t(source_bytes), where};
+    const Copy copy{&self,  groups.number(),    self.copies_started++,     to,
+                    global, std::size_t(bytes), std::size_t(source_bytes), where};
     self.cta->shared.generic(to, copy.bytes); // fails if it is not inside
     ++groups.open.unlanded;
     if (groups.open.agent == order::NO_AGENT)
@@ -94,6 +108,18 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
             .agent = groups.open.agent,
             .tile = to,
             .bytes = std::uint32_t(bytes)});
+}
+
+void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
+    schedule_point();
+    Thread &self = *current;
+    if (!counted)
+        mbarrier_copy_to_arrive(barrier, where);
+    const int missing = int(self.copies_started - self.copies_landed);
+    if (missing == 0)
+        mbarrier_copy_arrives(barrier, true, where);
+    else
+        self.copy_arrivals.push_back({barrier, self.copies_started, missing, where});
 }
 
 void cp_async_commit(Site) { current->copies.commit(); }

@@ -22,10 +22,7 @@ void land(Thread &thread, std::uint32_t to, const void *from, std::size_t bytes,
     access_global(from, bytes, {false, where});
     access_shared(*thread.cta, to, bytes, {true, where});
     copy_bytes(place, from, bytes);
-    Barrier &barrier = whole_barrier(arrival, where);
-    --barrier.pending;
-    store_barrier(barrier);
-    mbarrier_complete_bytes(arrival, 0); // may complete the phase
+    mbarrier_copy_arrives(arrival, true, where);
 }
 
 } // namespace
@@ -46,10 +43,8 @@ void memcpy_async(void *to, const void *from, std::size_t bytes, std::uint64_t *
     const std::uint32_t offset = shared_address(to, where) - SHARED_BASE;
     self.cta->shared.generic(offset, bytes); // fails if it is not inside
     check_global(from, bytes, "memcpy_async", where);
-    Barrier &arrival = own_barrier(barrier, where);
-    ++arrival.pending;
-    store_barrier(arrival);
-    const MbarrierRef place = arrival.place;
+    const MbarrierRef place = own_barrier(barrier, where).place;
+    mbarrier_copy_to_arrive(place, where);
     submit({.kind = OperationKind::COPY,
             .cta = self.cta,
             .issuer = &self,

@@ -1,13 +1,23 @@
 #include "global_memory.h"
 
+#include "copy.h"
+#include "fiber.h"
 #include "emulator/report.h"
+#include "strictness.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
 #include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+// The program's code and variables: the linker defines these.
+extern "C" {
+extern const char __executable_start[], _end[];
+}
 
 namespace emulator {
 
@@ -19,10 +29,17 @@ struct Allocation {
     std::uintptr_t begin;
     std::size_t bytes;
     bool live;
+    bool managed;
 };
 
 std::vector<Allocation> allocations; // by address
 std::size_t last_found = 0;          // most accesses hit the one that the last one hit
+
+std::map<std::uintptr_t, std::size_t> page_locked; // bytes by their begin
+struct {
+    std::uintptr_t begin;
+    std::size_t bytes;
+} parameters;
 
 std::uintptr_t number_of(const void *address) { return reinterpret_cast<std::uintptr_t>(address); }
 
@@ -51,7 +68,7 @@ const Allocation *find(std::uintptr_t address) {
 
 } // namespace
 
-void *global_allocate(std::size_t bytes) {
+void *global_allocate(std::size_t bytes, bool managed) {
     if (bytes == 0 || bytes > SIZE_MAX / 2)
         return nullptr;
     const std::size_t usable = usable_bytes(bytes);
@@ -64,7 +81,8 @@ void *global_allocate(std::size_t bytes) {
         munmap(mapping, usable + 2 * MARGIN);
         return nullptr;
     }
-    const Allocation made = {number_of(begin), bytes, true};
+    fill_bytes(begin, POISON, bytes);
+    const Allocation made = {number_of(begin), bytes, true, managed};
     allocations.insert(std::upper_bound(allocations.begin(), allocations.end(), made,
                                         [](const Allocation &a, const Allocation &b) {
                                             return a.begin < b.begin;
@@ -83,6 +101,38 @@ void global_free(void *begin) {
         mmap(begin, usable_bytes(a.bytes), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     }
+}
+
+void *host_allocate(std::size_t bytes) {
+    void *begin = std::malloc(bytes);
+    if (begin != nullptr)
+        page_locked[number_of(begin)] = bytes;
+    return begin;
+}
+
+void host_free(void *begin) {
+    page_locked.erase(number_of(begin));
+    std::free(begin);
+}
+
+void set_parameters(const void *begin, std::size_t bytes) {
+    parameters = {number_of(begin), bytes};
+}
+
+bool is_device_memory(const void *address) {
+    const Allocation *found = find(number_of(address));
+    return found != nullptr && !found->managed;
+}
+
+bool is_host_memory(const void *address) {
+    const std::uintptr_t number = number_of(address);
+    if (!translated_program || (address >= __executable_start && address < _end) ||
+        fiber_stack_of(address) >= 0 || find(number) != nullptr ||
+        number - parameters.begin < parameters.bytes)
+        return false;
+    const auto behind = page_locked.upper_bound(number);
+    return behind == page_locked.begin() ||
+           number >= std::prev(behind)->first + std::prev(behind)->second;
 }
 
 GlobalPlace global_place(const void *address, std::size_t bytes) {
@@ -110,6 +160,10 @@ std::string global_mistake(const char *access, const void *address, std::size_t 
 
 void check_global(const void *begin, std::size_t bytes, const char *copy, Site where) {
     const GlobalPlace place = global_place(begin, bytes);
+    if (place == GlobalPlace::ELSEWHERE && is_host_memory(begin))
+        fail(Mistake::ADDRESS,
+             format("%s with %p, an address of the host: kernels cannot access it", copy, begin),
+             where, "started it here");
     if (place == GlobalPlace::FREED || place == GlobalPlace::OUTSIDE)
         fail(Mistake::ADDRESS, global_mistake(format("%s of", copy).c_str(), begin, bytes), where,
              "started it here");

@@ -9,9 +9,15 @@
 
 namespace emulator {
 
-// Allocates memory that kernels may access, zeroed and at least 256-byte aligned; nullptr if there
-// is none left.
-void *global_allocate(std::size_t bytes);
+// Allocates memory that kernels may access, at least 256-byte aligned; nullptr if there is none
+// left. Every byte is POISON, so that what nobody has written is a NaN in each floating point
+// format. `managed`: the host may access it, too.
+constexpr unsigned char POISON = 0xff;
+void *global_allocate(std::size_t bytes, bool managed = false);
+
+// Page-locked host memory, which kernels may access, too.
+void *host_allocate(std::size_t bytes);
+void host_free(void *begin);
 
 // Frees it. Its addresses are never used again.
 void global_free(void *begin);
@@ -25,6 +31,17 @@ enum class GlobalPlace {
 
 // What [address, address + bytes) is.
 GlobalPlace global_place(const void *address, std::size_t bytes);
+
+// Whether the memory there is the host's alone: neither allocated for kernels, nor a variable of
+// the program, nor a thread's, nor a launch's parameters. False in programs that were written for
+// the emulator.
+bool is_host_memory(const void *address);
+
+// Whether it is global memory that host code may not access, freed or not.
+bool is_device_memory(const void *address);
+
+// Where a launch keeps the parameters that its threads copy.
+void set_parameters(const void *begin, std::size_t bytes);
 
 // Bytes from the begin of the allocation that an address lies in or beside, freed or not.
 std::ptrdiff_t global_offset(const void *address);

@@ -68,6 +68,7 @@ void exit_thread() {
     if (cta.exited()) {
         check_operations_done(cta);
         check_peers_done(cta);
+        check_register_changes(cta);
     }
 }
 

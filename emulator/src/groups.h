@@ -2,6 +2,7 @@
 // and bulk stores (tma.h).
 #pragma once
 
+#include "emulator/mbarrier.h"
 #include "order.h"
 #include "emulator/site.h"
 #include "wait_queue.h"
@@ -50,6 +51,14 @@ struct Groups {
         committed.erase(committed.begin(), committed.begin() + static_cast<long>(covered));
         first += covered;
     }
+};
+
+// cp.async.mbarrier.arrive: an arrival that happens with the last of the thread's copies before it.
+struct CopyArrival {
+    MbarrierRef barrier;
+    std::uint64_t before; // the number of the thread's first copy after it
+    int missing;          // copies that have not landed
+    Site site;
 };
 
 struct CopyGroup {

@@ -62,10 +62,13 @@ struct Thread {
     bool timed_out = false;             // of wait_until_or_time_out()
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
+    const void *polled = nullptr;       // the address of its last atomic access
     AccumulatorState accumulators;      // accumulators.h
     Groups<BulkGroup> bulk;             // groups.h
     Groups<CopyGroup> copies;
     std::vector<std::uint32_t> copy_agents; // of groups that it has waited for
+    std::uint64_t copies_started = 0, copies_landed = 0;
+    std::vector<CopyArrival> copy_arrivals;
 
     int lane() const { return number % WARP_LANES; }
     int warp() const { return number / WARP_LANES; }
@@ -93,8 +96,9 @@ struct Phases {
 
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
 struct NamedBarrier : Phases {
-    int expected = 0; // as given by the first thread of this phase
-    Site site{};      // of the first thread of this phase
+    int expected = 0;  // as given by the first thread of this phase
+    Site site{};       // of the first thread of this phase
+    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
 };
 
 // What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
@@ -130,6 +134,13 @@ struct PeerUse {
     static constexpr std::uint64_t NEVER = ~std::uint64_t(0);
 };
 
+// What a warp has asked setmaxnreg for.
+struct RegisterCount {
+    int count = 0; // 0: it has not asked
+    int changes = 0;
+    Site site{};
+};
+
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
@@ -147,6 +158,7 @@ struct Cta {
     std::map<std::uint32_t, PeerUse> peer_uses; // by agent
     order::Carrier exits;                       // what the threads knew that have exited
     std::vector<const void *> acquired_maps;    // by fence.proxy.tensormap
+    std::vector<RegisterCount> registers;       // of each warp; empty: none has asked
 
     bool exited() const { return unfinished == 0; }
 };
@@ -238,6 +250,9 @@ void peer_uses(Cta &cta, Site where);
 // The function to which run_grid reports its progress, about ten times a second: the part of the
 // grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
+
+// The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
+void check_register_changes(const Cta &cta);
 
 // Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
 // deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all

@@ -54,8 +54,24 @@ void announce(Barrier &barrier, int bytes, Site where) {
     barrier.announced += bytes;
 }
 
+// By default an arrival is a release of .cta scope, which for a peer orders shared memory alone.
+void release(order::Carrier &carrier, bool is_remote, Order order, Scope scope) {
+    if (order == Order::RELAXED)
+        order::release_relaxed(carrier, scope);
+    else
+        order::release(carrier, Scope::SYS, is_remote && scope == Scope::CTA);
+}
+
+// Approximate: a wait of .cta scope acquires from peers, too.
+void acquire(order::Carrier &carrier, Order order) {
+    if (order == Order::RELAXED)
+        order::acquire_relaxed(carrier, Scope::SYS);
+    else
+        order::acquire(carrier);
+}
+
 // Returns the phase arrived in.
-std::uint64_t arrive(Barrier &barrier, int count, int bytes, Site where) {
+std::uint64_t arrive(Barrier &barrier, int count, int bytes, Order order, Scope scope, Site where) {
     announce(barrier, bytes, where);
     if (count < 1 || count > barrier.pending)
         fail(Mistake::MISUSE,
@@ -69,9 +85,7 @@ std::uint64_t arrive(Barrier &barrier, int count, int bytes, Site where) {
                  ": a thread arrives that is not ordered after the phase before: in another order "
                  "it counts for that phase",
              notes_of(barrier, where, "arrived"));
-    // By default an arrival is a release of .cta scope, which for a peer orders shared memory alone.
-    const bool is_remote = barrier.place.cta != current->cta;
-    order::release(barrier.order[phase & 1], Scope::SYS, is_remote);
+    release(barrier.order[phase & 1], barrier.place.cta != current->cta, order, scope);
     ++counts.mbarrier_arrivals;
     barrier.pending -= count;
     complete_phase_if_done(barrier);
@@ -121,7 +135,7 @@ void consume(Barrier &barrier, std::uint64_t phase) {
 }
 
 // Blocks until `phase` of the barrier has completed.
-void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
+void wait_for(Barrier &barrier, std::uint64_t phase, Order order, Site where) {
     ++counts.mbarrier_waits;
     if (barrier.phase <= phase) {
         ++counts.mbarrier_waits_blocked;
@@ -136,7 +150,7 @@ void wait_for(Barrier &barrier, std::uint64_t phase, Site where) {
                     mbarrier_name(barrier.place).c_str(),
                     static_cast<unsigned long long>(barrier.phase - phase)),
              notes_of(barrier, where, "waited"));
-    order::acquire(barrier.order[phase & 1]);
+    acquire(barrier.order[phase & 1], order);
     if (!barrier.ahead.empty())
         consume(barrier, phase);
 }
@@ -184,14 +198,24 @@ void mbarrier_init_fence(Site) {
     schedule_point();
 }
 
-std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where) {
+std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where, Order order,
+                              Scope scope) {
     schedule_point();
-    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where);
+    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where, order, scope);
 }
 
-std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where) {
+std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where, Order order,
+                              Scope scope, Arrival how) {
     Barrier &barrier = usable_barrier(place, where);
-    const std::uint64_t token = token_of(barrier, arrive(barrier, count, bytes, where));
+    if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
+        count >= barrier.pending && barrier.bytes + bytes == 0)
+        fail(Mistake::MISUSE,
+             mbarrier_name(place) + " completes a phase by an arrival with .noComplete",
+             notes_of(barrier, where, "arrived"));
+    if (how == Arrival::DROP || how == Arrival::DROP_NO_COMPLETE)
+        barrier.expected -= count;
+    const std::uint64_t token =
+        token_of(barrier, arrive(barrier, count, bytes, order, scope, where));
     schedule_point();
     return token;
 }
@@ -225,7 +249,7 @@ void mbarrier_invalidate(MbarrierRef place, Site where) {
     barriers_of(*place.cta).by_offset.erase(place.offset);
 }
 
-void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
+void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where, Order order, Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
     check_parity(parity, where);
@@ -234,14 +258,15 @@ void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         return;
     }
-    wait_for(waited, completed ? waited.phase - 1 : waited.phase, where);
+    wait_for(waited, completed ? waited.phase - 1 : waited.phase, order, where);
 }
 
-void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where) {
+void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where, Order order,
+                         Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(own_place(barrier, where), where);
     check_token(waited, token, where);
-    wait_for(waited, token >> 32, where);
+    wait_for(waited, token >> 32, order, where);
 }
 
 // ---------------------------------------------------------------------------- polling
@@ -251,7 +276,7 @@ namespace {
 // try_wait suspends the thread until the phase has completed, at most for a time: until nothing
 // else can happen, and sometimes, under a random policy, not at all. test_wait lets other threads
 // go first; a thread that has tested long enough in vain is treated as one that tries.
-bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Site where) {
+bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
     const auto done = [&barrier, phase] { return barrier.phase > phase; };
     Thread &thread = *current;
     if (!done() && how == Poll::TEST && ++thread.fruitless_tests < MOST_TESTS) {
@@ -263,13 +288,13 @@ bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Site where) {
     if (!done())
         return false;
     thread.fruitless_tests = 0;
-    wait_for(barrier, phase, where);
+    wait_for(barrier, phase, order, where);
     return true;
 }
 
 } // namespace
 
-bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where) {
+bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where, Order order, Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(place, where);
     check_parity(parity, where);
@@ -278,14 +303,15 @@ bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         return true;
     }
-    return poll(waited, completed ? waited.phase - 1 : waited.phase, how, where);
+    return poll(waited, completed ? waited.phase - 1 : waited.phase, how, order, where);
 }
 
-bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where) {
+bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where, Order order,
+                         Scope) {
     schedule_point();
     Barrier &waited = usable_barrier(place, where);
     check_token(waited, token, where);
-    return poll(waited, token >> 32, how, where);
+    return poll(waited, token >> 32, how, order, where);
 }
 
 // ---------------------------------------------------------------------------- copies
@@ -324,6 +350,24 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes) {
                    order::running().who.cta != place.cta->rank);
     add_bytes(completed, -bytes, where, "bytes landed");
     complete_phase_if_done(completed);
+}
+
+void mbarrier_copy_to_arrive(MbarrierRef place, Site where) {
+    Barrier &barrier = usable_barrier(place, where);
+    ++barrier.pending;
+    store_barrier(barrier);
+}
+
+void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
+    Barrier &barrier = whole_barrier(place, where);
+    barrier.pending -= last;
+    if (barrier.pending < 0)
+        fail(Mistake::MISUSE,
+             format("%s gets more arrivals than the barrier's count, %d: a copy arrives",
+                    mbarrier_name(place).c_str(), barrier.expected),
+             {note_at(where, "the arrival of copies was requested here")});
+    store_barrier(barrier);
+    mbarrier_complete_bytes(place, 0); // may complete the phase
 }
 
 } // namespace emulator

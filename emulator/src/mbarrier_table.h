@@ -43,8 +43,8 @@ struct Barrier {
     Site init_site{};
     BarrierName name;
     const Thread *initialiser = nullptr;
-    order::Epoch init;               // async once fence.mbarrier_init has followed
-    std::uint64_t ready_in = 0;      // the phase of the cluster's barrier that came after that fence
+    order::Epoch init;          // async once fence.mbarrier_init has followed
+    std::uint64_t ready_in = 0; // the phase of the cluster's barrier that came after that fence
     bool by_ptx =
         false;        // initialised by inline PTX: the manual's rules, not the rungs' stricter ones
     int expected = 0; // arrivals of a phase

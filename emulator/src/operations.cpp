@@ -127,7 +127,7 @@ void submit(Operation operation) {
     const Thread &issuer = *operation.issuer;
     operation.context = order::make_operation(
         order::running(), {issuer.number, issuer.cta->rank, operation.name, operation.site},
-        operation.kind != OperationKind::COPY, operation.agent);
+        operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
     start_operation(operation);
     if (completes_now(operation))
         complete(operation);

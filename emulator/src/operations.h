@@ -24,6 +24,7 @@ struct Operation {
     std::function<void()> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
+    bool by_threads = false;               // of the generic proxy, as cp.async is
     std::uint32_t agent = order::NO_AGENT; // of operations that complete one after the other
 
     // Offsets in the CTA's shared memory, and the bytes that a load or copy writes there.
@@ -34,7 +35,7 @@ struct Operation {
     std::uint32_t bytes = 0;
 
     std::unique_ptr<order::Context> context{}; // set by submit(), as is
-    std::uint32_t started = 0; // the step (steps.h)
+    std::uint32_t started = 0;                 // the step (steps.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing

@@ -45,9 +45,9 @@ std::unordered_map<const void *, Stream> streams;
 std::unordered_map<const void *, Base> events;
 Base host_clock;
 std::vector<Work> works;
-std::vector<std::int32_t> times; // by stream
-Base after_launch_before; // of the launch that runs
-std::uint32_t serial = 0; // of the last cluster
+std::vector<std::int32_t> times;                           // by stream
+Base after_launch_before;                                  // of the launch that runs
+std::uint32_t serial = 0;                                  // of the last cluster
 std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
 std::unordered_map<const void *, Carrier> atomics;
 std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> ended; // agents, by issuing thread
@@ -56,8 +56,8 @@ std::uint32_t agents = 0;
 ClusterRecord &cluster_now() { return clusters[serial]; }
 
 Base with_time(const Base &base, std::uint32_t stream, std::int32_t time) {
-    auto made = std::make_shared<std::vector<Times>>(base != nullptr ? *base
-                                                                     : std::vector<Times>());
+    auto made =
+        std::make_shared<std::vector<Times>>(base != nullptr ? *base : std::vector<Times>());
     if (made->size() <= stream)
         made->resize(stream + 1);
     (*made)[stream].done[0] = time;
@@ -192,6 +192,7 @@ void begin_on(const void *key, bool early) {
 
 void end_on(const void *) {
     host_context.cluster = 0;
+    host_context.clock.streams = host_clock;
     atomics.clear();
     now = &host_context;
 }
@@ -211,8 +212,8 @@ void host_waits_for_all() {
 }
 
 void record_event(const void *event, const void *stream) {
-    events[event] = joined(stream_of(stream).clock, stream == nullptr ? others_before(nullptr)
-                                                                      : nullptr);
+    events[event] =
+        joined(stream_of(stream).clock, stream == nullptr ? others_before(nullptr) : nullptr);
 }
 
 void wait_for_event(const void *event, const void *key) {
@@ -363,7 +364,9 @@ void fence(Scope scope) {
     release(now->fenced, scope);
 }
 
-// Relaxed reads order nothing until a fence follows.
+void release_relaxed(Carrier &carrier, Scope scope) { hand_over(carrier, now->fenced, scope); }
+void acquire_relaxed(Carrier &carrier, Scope scope) { hand_over(now->pending, carrier, scope); }
+
 void atomic_read(const void *address, Scope scope, bool acquires) {
     const auto found = atomics.find(address);
     if (found == atomics.end())
@@ -371,7 +374,7 @@ void atomic_read(const void *address, Scope scope, bool acquires) {
     if (acquires)
         acquire(found->second, scope);
     else
-        hand_over(now->pending, found->second, scope);
+        acquire_relaxed(found->second, scope);
 }
 
 // Relaxed writes release what a fence before them did. A write that does not read ends the sequence
@@ -383,7 +386,7 @@ void atomic_write(const void *address, Scope scope, bool releases, bool reads_to
     if (releases)
         release(carrier, scope);
     else
-        hand_over(carrier, now->fenced, scope);
+        release_relaxed(carrier, scope);
 }
 
 bool has_fenced() { return !now->fenced.empty(); }
@@ -509,8 +512,8 @@ std::string name_of(const Epoch &epoch) {
         thread = made->thread;
         cta = made->cta;
     }
-    std::string name = format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP,
-                              thread % WARP);
+    std::string name =
+        format("thread %d of CTA %d (warp %d, lane %d)", thread, cta, thread / WARP, thread % WARP);
     if (cluster.count > 1)
         name += format(" of cluster %d", cluster.index);
     return name;

@@ -5,16 +5,13 @@
 #pragma once
 
 #include "clocks.h"
-#include "emulator/site.h"
+#include "emulator/atomics.h"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace emulator {
-
-// Whom a release, an acquire or a fence concerns. (PTX ISA: Scope.)
-enum class Scope { CTA, CLUSTER, GPU, SYS };
 
 namespace order {
 
@@ -101,6 +98,10 @@ bool is_after_launch_before();
 void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 // The same of an operation's own accesses, without what came before its issue.
 void release_own(Carrier &carrier);
+// A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
+// once a fence follows.
+void release_relaxed(Carrier &carrier, Scope scope);
+void acquire_relaxed(Carrier &carrier, Scope scope);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);
 // The same for an operation, which asks little afterwards.
 void acquire_briefly(const Carrier &carrier);
@@ -129,8 +130,8 @@ struct Epoch {
 };
 
 // Whether the running agent is after an access; whether no proxy fence follows the access, of the
-// generic proxy, before what the running agent does by the async proxy; and whether an earlier launch
-// or copy made it.
+// generic proxy, before what the running agent does by the async proxy; and whether an earlier
+// launch or copy made it.
 bool is_before(const Epoch &epoch, Space space);
 bool is_unfenced(const Epoch &epoch, Space space);
 bool is_of_earlier_work(const Epoch &epoch);

@@ -17,8 +17,8 @@ Policy fixed(const char *name, const Kinds &at_once, Pick pick, bool kinds_in_or
     return made;
 }
 
-// lazy completes loads before the reads of the same memory, so that memory which was handed back too
-// early is overwritten before it is read.
+// lazy completes loads before the reads of the same memory, so that memory which was handed back
+// too early is overwritten before it is read.
 std::vector<Policy> make_fixed_policies() {
     const Kinds all = {OperationKind::LOAD, OperationKind::COPY, OperationKind::MATMUL,
                        OperationKind::STORE_READ, OperationKind::STORE_WRITE};

@@ -11,6 +11,10 @@
 
 #include <cuda.h>
 
+#include <cstdio>
+
+#include <unistd.h>
+
 namespace emulator::ptx {
 
 namespace {
@@ -158,11 +162,35 @@ void check_alignment(std::uintptr_t address, std::size_t bytes, Site where) {
 
 } // namespace
 
-void cluster_load(void *to, Shared address, std::size_t bytes, Site where) {
+namespace {
+
+// What the own CTA has at the place of a peer's bytes.
+void *own_place(Cluster address, std::size_t bytes, Site where) {
     check_address(address, bytes, where);
     check_alignment(address.address, bytes, where);
-    const void *own_place = own().shared.generic(offset_of(address), bytes);
-    emulator::cluster_read(to, own_place, bytes, int(cta_rank_of(address.address)), where);
+    return own().shared.generic(offset_of(address), bytes);
+}
+
+} // namespace
+
+void cluster_load(void *to, Cluster address, std::size_t bytes, Site where) {
+    cluster_read(to, own_place(address, bytes, where), bytes, int(cta_rank_of(address.address)),
+                 where);
+}
+
+void cluster_store(Cluster address, const void *from, std::size_t bytes, Site where) {
+    cluster_write(own_place(address, bytes, where), from, bytes, int(cta_rank_of(address.address)),
+                  where);
+}
+
+void *memory_at(Cluster address, std::size_t bytes, Site where) {
+    return cluster_address(own_place(address, bytes, where), int(cta_rank_of(address.address)),
+                           where);
+}
+
+std::uint64_t mapa_generic(std::uint64_t address, std::uint32_t rank, Site where) {
+    return reinterpret_cast<std::uint64_t>(
+        memory_at(Cluster{{mapa(shared_of_generic(address, where), rank, where)}}, 1, where));
 }
 
 void *memory_at(Shared address, std::size_t bytes, Site where) {
@@ -187,21 +215,20 @@ std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, s
     return std::uint32_t(warp_shuffle(how, mask, value, int(operand), width_of(clamp), where));
 }
 
-struct Summand {
-    std::uint32_t value, mask, sum;
+// movmatrix: the matrix's rows become its columns. A lane has two neighbours of row lane / 4.
+struct MovedLane {
+    std::uint32_t pair;
 };
 
-void add_lanes(void **arguments) {
-    std::uint32_t mask = 0, sum = 0;
-    for (int lane = 0; lane < WARP_LANES && mask == 0; ++lane)
-        if (arguments[lane] != nullptr)
-            mask = static_cast<const Summand *>(arguments[lane])->mask;
+void transpose_lanes(void **arguments) {
+    std::uint16_t matrix[8][8];
+    const auto lane_of = [&](int lane) { return static_cast<MovedLane *>(arguments[lane]); };
     for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (mask >> lane & 1)
-            sum += static_cast<const Summand *>(arguments[lane])->value;
+        for (int i = 0; i < 2; ++i)
+            matrix[lane / 4][lane % 4 * 2 + i] = std::uint16_t(lane_of(lane)->pair >> 16 * i);
     for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (mask >> lane & 1)
-            static_cast<Summand *>(arguments[lane])->sum = sum;
+        lane_of(lane)->pair = matrix[lane % 4 * 2][lane / 4] |
+                              std::uint32_t(matrix[lane % 4 * 2 + 1][lane / 4]) << 16;
 }
 
 } // namespace
@@ -227,10 +254,16 @@ std::uint32_t ballot(bool predicate, std::uint32_t mask, Site where) {
     return warp_ballot(mask, predicate, where);
 }
 
-std::uint32_t sum_of_lanes(std::uint32_t value, std::uint32_t mask, Site where) {
-    Summand mine{value, mask, 0};
-    warp_together("redux.sync.add", mask, &mine, add_lanes, false, where);
-    return mine.sum;
+std::uint32_t activemask() { return warp_active(); }
+
+std::uint32_t redux(Reduction how, std::uint32_t value, std::uint32_t mask, Site where) {
+    return warp_reduce(how, mask, value, where);
+}
+
+std::uint32_t movmatrix(std::uint32_t pair, Site where) {
+    MovedLane mine{pair};
+    warp_together("movmatrix", WHOLE_WARP, &mine, transpose_lanes, false, where);
+    return mine.pair;
 }
 
 std::uint32_t elect(std::uint32_t mask, bool &is_leader, Site where) {
@@ -263,6 +296,11 @@ void cp_async_wait(int pending, Site where) { emulator::cp_async_wait(pending, w
 void cp_async_wait_all(Site where) {
     emulator::cp_async_commit(where);
     emulator::cp_async_wait(0, where);
+}
+
+void cp_async_mbarrier_arrive(SharedAddress barrier, bool counted, Site where) {
+    emulator::cp_async_mbarrier_arrive(own_barrier(barrier, "cp.async.mbarrier.arrive", where),
+                                       counted, where);
 }
 
 // ---------------------------------------------------------------------------- TMA
@@ -302,9 +340,9 @@ void tensor_load(int rank, Shared to, const void *map, const At &at, SharedAddre
     tensor_load(rank, to, map, at, barrier, mask, where);
 }
 
-void tensor_store(int rank, const void *map, const At &at, Shared from, Site where) {
+void tensor_store(int rank, const void *map, const At &at, Shared from, Reduce reduce, Site where) {
     check_rank(rank, at, "TMA store", where);
-    emulator::tma_store(map, own_memory(from, 1, "TMA store", where), at, where);
+    emulator::tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
 }
 
 void prefetch_tensor(int rank, const void *, const At &at, Site where) {
@@ -362,9 +400,45 @@ void bulk_load(Shared to, const void *from, std::uint32_t bytes, SharedAddress b
     tensor_load(2, to, &source.map, ORIGIN, barrier, cta_mask, where);
 }
 
-void bulk_store(void *to, Shared from, std::uint32_t bytes, Site where) {
+void bulk_store(void *to, Shared from, std::uint32_t bytes, Reduce reduce, Site where) {
     const Bytes target(to, bytes, "cp.async.bulk", where);
-    tensor_store(2, &target.map, ORIGIN, from, where);
+    tensor_store(2, &target.map, ORIGIN, from, reduce, where);
+}
+
+namespace {
+
+// The CTA that has both the bytes and the mbarrier.
+int rank_of_both(Shared to, Shared barrier, const char *what, Site where) {
+    if (cta_rank_of(barrier.address) != cta_rank_of(to.address))
+        fail(Mistake::MISUSE, format("%s with its bytes and its mbarrier in different CTAs", what),
+             where, "called it here");
+    return int(cta_rank_of(to.address));
+}
+
+} // namespace
+
+void bulk_send(Cluster to, Shared from, std::uint32_t bytes, Cluster barrier, Site where) {
+    const int rank = rank_of_both(to, barrier, "cp.async.bulk", where);
+    emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
+                        bytes, barrier_pointer(barrier, where), rank, where);
+}
+
+void store_async(Cluster to, const void *value, std::uint32_t bytes, Cluster barrier, Site where) {
+    const int rank = rank_of_both(to, barrier, "st.async", where);
+    emulator::store_async(own_place(to, bytes, where), value, bytes,
+                          barrier_pointer(barrier, where), rank, where);
+}
+
+int type_of_elements(const void *map) {
+    TensorDescription tensor;
+    copy_bytes(&tensor, map, sizeof tensor);
+    return tensor.type;
+}
+
+void no_reduction(int type, Site where) {
+    fail(Mistake::MISUSE,
+         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", type), where,
+         "called it here");
 }
 
 void bulk_commit(Site where) { emulator::bulk_commit(where); }
@@ -387,23 +461,20 @@ void barrier_arrive(int id, int threads, bool aligned, Site where) {
     named_barrier_arrive(id, threads, where, aligned);
 }
 
+int barrier_count(int id, int threads, bool predicate, Site where) {
+    return barrier_sync_count(id, threads, predicate, where);
+}
+
 void cluster_arrive(bool relaxed, bool aligned, Site where) {
     emulator::cluster_arrive(where, relaxed, aligned);
 }
 
 void cluster_wait(bool aligned, Site where) { emulator::cluster_wait(where, aligned); }
 
-void fence() {
-    schedule_point();
-    order::fence(Scope::GPU);
-}
-
 void mbarrier_init_fence(Site where) { emulator::mbarrier_init_fence(where); }
 
 // The barriers that the thread has initialised are ready for copies, too.
-void fence_proxy_async(Site where) {
-    emulator::fence_proxy_async(where);
-}
+void fence_proxy_async(Site where) { emulator::fence_proxy_async(where); }
 
 void fence_proxy_async_global() {
     schedule_point();
@@ -430,38 +501,38 @@ void mbarrier_complete_tx(SharedAddress barrier, std::uint32_t bytes, Site where
     mbarrier_complete_bytes(barrier_at(barrier, where), int(bytes), where);
 }
 
-std::uint64_t mbarrier_arrive(SharedAddress barrier, std::uint32_t count, std::uint32_t bytes,
-                              Site where) {
+std::uint64_t mbarrier_arrive(Order order, Scope scope, Arrival how, std::uint32_t bytes,
+                              SharedAddress barrier, std::uint32_t count, Site where) {
     schedule_point();
-    return emulator::mbarrier_arrive(barrier_at(barrier, where), int(count), int(bytes), where);
+    return emulator::mbarrier_arrive(barrier_at(barrier, where), int(count), int(bytes), where,
+                                     order, scope, how);
 }
 
-bool mbarrier_test_wait(SharedAddress barrier, std::uint64_t state, Site where) {
-    return mbarrier_poll_token(own_barrier(barrier, "mbarrier.test_wait", where), state, Poll::TEST,
-                               where);
+namespace {
+
+const char *name_of(Poll how) {
+    return how == Poll::TEST ? "mbarrier.test_wait" : "mbarrier.try_wait";
 }
 
-bool mbarrier_test_wait_parity(SharedAddress barrier, std::uint32_t parity, Site where) {
-    return mbarrier_poll_parity(own_barrier(barrier, "mbarrier.test_wait", where), int(parity),
-                                Poll::TEST, where);
+} // namespace
+
+bool mbarrier_wait(Order order, Scope scope, Poll how, SharedAddress barrier, std::uint64_t state,
+                   Site where) {
+    return mbarrier_poll_token(own_barrier(barrier, name_of(how), where), state, how, where, order,
+                               scope);
 }
 
-bool mbarrier_try_wait(SharedAddress barrier, std::uint64_t state, Site where) {
-    return mbarrier_poll_token(own_barrier(barrier, "mbarrier.try_wait", where), state, Poll::TRY,
-                               where);
+bool mbarrier_wait_parity(Order order, Scope scope, Poll how, SharedAddress barrier,
+                          std::uint32_t parity, Site where) {
+    return mbarrier_poll_parity(own_barrier(barrier, name_of(how), where), int(parity), how, where,
+                                order, scope);
 }
 
-bool mbarrier_try_wait_parity(SharedAddress barrier, std::uint32_t parity, Site where) {
-    return mbarrier_poll_parity(own_barrier(barrier, "mbarrier.try_wait", where), int(parity),
-                                Poll::TRY, where);
-}
-
-void setmaxnreg(const char *what, int registers, Site where) {
-    if (registers < 24 || registers > 256 || registers % 8 != 0)
-        fail(Mistake::MISUSE,
-             format("%s to %d registers: multiples of 8 from 24 to 256", what, registers), where,
-             "called it here");
-    warp_aligned(what, where);
+void unknown(const char *file, int line, const char *what) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s:%d: %s\nemulator: the emulator does not know this\n", file, line,
+                 what);
+    _exit(2);
 }
 
 void trap(Site where) { fail(Mistake::MISUSE, "the kernel traps", where, "trapped here"); }

@@ -122,6 +122,11 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
     print(report);
 }
 
+void say(const char *kind, const std::string &what) {
+    std::fflush(stdout);
+    print(format("%s: %s: ", report_prefix, kind) + what + "\n");
+}
+
 void fail(Mistake mistake, const std::string &what, const std::vector<Note> &notes) {
     warn(mistake, what, notes);
     _exit(1);

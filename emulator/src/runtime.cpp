@@ -71,6 +71,14 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     const emulator::Card &card = emulator::card();
     static const std::map<cudaDeviceAttr, int> values = {
         {cudaDevAttrMultiProcessorCount, emulator::MULTIPROCESSORS},
+        {cudaDevAttrMaxThreadsPerBlock, emulator::LARGEST_BLOCK},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, 2 * emulator::LARGEST_BLOCK},
+        {cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024},
+        {cudaDevAttrMaxRegistersPerBlock, 65536},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+        {cudaDevAttrWarpSize, emulator::WARP_LANES},
+        {cudaDevAttrComputeMode, cudaComputeModeDefault},
+        {cudaDevAttrCooperativeLaunch, 0},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
         {cudaDevAttrClockRate,
          1000 * 1000}, // nothing takes time: a model of time needs some numbers
@@ -116,7 +124,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
                    .l2CacheSize = 1 << 20,
                    .concurrentKernels = 1,
                    .cooperativeLaunch = 0,
-                   .clusterLaunch = card.has_clusters()};
+                   .clusterLaunch = card.has_clusters(),
+                   .computeMode = cudaComputeModeDefault};
     return cudaSuccess;
 }
 
@@ -151,6 +160,17 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     emulator::order::wait_for_event(event, stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
+    return cudaStreamCreate(stream);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    *least = *greatest = 0;
     return cudaSuccess;
 }
 
@@ -195,13 +215,19 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 // ---------------------------------------------------------------------------- memory
 
-cudaError_t cudaMalloc(void **memory, size_t bytes) {
+static cudaError_t allocate(void **memory, size_t bytes, bool managed) {
     *memory = nullptr;
     if (bytes == 0)
         return cudaSuccess;
-    *memory = emulator::global_allocate(bytes);
+    *memory = emulator::global_allocate(bytes, managed);
     return *memory != nullptr ? cudaSuccess
                               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) { return allocate(memory, bytes, false); }
+
+int emulator::allocate_managed(void **memory, std::size_t bytes) {
+    return allocate(memory, bytes, true);
 }
 
 cudaError_t cudaFree(void *memory) {
@@ -210,11 +236,13 @@ cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
+
 // A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
 static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
     using namespace emulator;
     const auto access = [bytes](const void *memory, bool is_write) {
-        if (memory != nullptr && bytes > 0 && global_place(memory, bytes) == GlobalPlace::INSIDE)
+        if (memory != nullptr && global_place(memory, bytes) == GlobalPlace::INSIDE)
             access_global(memory, bytes, {is_write, Site{}});
     };
     order::begin_on(stream, false);
@@ -223,8 +251,47 @@ static void access_on(cudaStream_t stream, const void *to, const void *from, siz
     order::end_on(stream);
 }
 
+// What is wrong with bytes of a copy or a fill, which the caller takes for the device's (or for the
+// host's, or for either's); empty if nothing is.
+enum class Side { DEVICE, HOST, EITHER };
+static std::string wrong(const void *memory, size_t bytes, Side side, const char *access) {
+    using emulator::format;
+    switch (emulator::global_place(memory, bytes)) {
+    case emulator::GlobalPlace::OUTSIDE:
+    case emulator::GlobalPlace::FREED:
+        return emulator::global_mistake(access, memory, bytes);
+    case emulator::GlobalPlace::INSIDE:
+        return side == Side::HOST && emulator::is_device_memory(memory)
+                   ? format("%s host memory at %p, which is the device's", access, memory)
+                   : "";
+    case emulator::GlobalPlace::ELSEWHERE:
+        break;
+    }
+    return memory == nullptr || (side == Side::DEVICE && emulator::is_host_memory(memory))
+               ? format("%s device memory at %p, which is none", access, memory)
+               : "";
+}
+
+// Says why a call fails, if it does.
+static cudaError_t checked(const char *call, const std::string &why) {
+    if (why.empty())
+        return cudaSuccess;
+    emulator::say("runtime", emulator::format("%s fails with cudaErrorInvalidValue: it %s", call,
+                                              why.c_str()));
+    return cudaError_t(emulator::failed(cudaErrorInvalidValue));
+}
+
+static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
+    if (kind == cudaMemcpyDefault)
+        return Side::EITHER;
+    return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
+           : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
+                                                                   : Side::EITHER;
+}
+
 // The host waits, except that a copy from pageable memory may return before the last bytes have
-// reached the device: rungs must not count on that. (CUDA Runtime API: API Synchronization Behavior.)
+// reached the device: rungs must not count on that. (CUDA Runtime API: API Synchronization
+// Behavior.)
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
     if (kind != cudaMemcpyHostToDevice || emulator::translated_program)
@@ -232,21 +299,30 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return error;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+    if (bytes == 0)
+        return cudaSuccess;
+    const Side target = side_of(kind, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice);
+    const Side source = side_of(kind, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+    std::string why = wrong(from, bytes, source, "reads");
+    if (why.empty())
+        why = wrong(to, bytes, target, "writes");
+    if (const cudaError_t error = checked("cudaMemcpy", why))
+        return error;
     access_on(stream, to, from, bytes);
     emulator::copy_bytes(to, from, bytes);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    *memory = std::malloc(bytes);
+    *memory = emulator::host_allocate(bytes);
     return *memory != nullptr ? cudaSuccess
                               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
 cudaError_t cudaFreeHost(void *memory) {
-    std::free(memory);
+    emulator::host_free(memory);
     return cudaSuccess;
 }
 
@@ -258,8 +334,18 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
     for (std::size_t row = 0; row < height; ++row)
-        cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
-                   static_cast<const char *>(from) + row * from_pitch, width, kind);
+        if (const cudaError_t error =
+                cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                           static_cast<const char *>(from) + row * from_pitch, width, kind))
+            return error;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height) {
+    for (std::size_t row = 0; row < height; ++row)
+        if (const cudaError_t error =
+                cudaMemset(static_cast<char *>(memory) + row * pitch, value, width))
+            return error;
     return cudaSuccess;
 }
 
@@ -268,6 +354,11 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
+    if (bytes == 0)
+        return cudaSuccess;
+    if (const cudaError_t error =
+            checked("cudaMemset", wrong(memory, bytes, Side::DEVICE, "writes")))
+        return error;
     access_on(stream, memory, nullptr, bytes);
     emulator::fill_bytes(memory, (unsigned char)value, bytes);
     return cudaSuccess;

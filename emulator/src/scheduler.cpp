@@ -19,11 +19,11 @@ Cluster *current_cluster = nullptr;
 
 namespace {
 
-Fiber host;                                  // what runs when no thread does
-Cta *swapped_in = nullptr;                   // whose static shared variables are in place
-int last_rank = 0;                           // of the CTA that ran last
-bool leave_cta = false;                      // a thread lets others go first
-int time_outs_in_a_row = 0;                  // of waits, while nothing else happened
+Fiber host;                 // what runs when no thread does
+Cta *swapped_in = nullptr;  // whose static shared variables are in place
+int last_rank = 0;          // of the CTA that ran last
+bool leave_cta = false;     // a thread lets others go first
+int time_outs_in_a_row = 0; // of waits, while nothing else happened
 constexpr int MOST_TIME_OUTS = 100;
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;

@@ -13,7 +13,7 @@
 
 namespace emulator {
 
-std::size_t static_shared_capacity = 0, static_shared_used = 0;
+std::size_t static_shared_capacity = 0, static_shared_used = 0, dynamic_shared_begin = 0;
 
 namespace {
 
@@ -37,21 +37,22 @@ std::size_t static_size() {
 
 void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     cta_ = &cta;
-    static_bytes_ = round_up(static_size(), 1024);
+    static_bytes_ = round_up(static_size(), 1024) + dynamic_shared_begin;
     dynamic_bytes_ = dynamic_bytes;
-    dynamic_bytes_rounded_ = round_up(dynamic_bytes, 1024);
+    dynamic_bytes_rounded_ =
+        round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
     const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
     reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t usable = round_up(reach_, page);
+    const std::size_t usable = round_up(dynamic_shared_begin + reach_, page);
     mapped_bytes_ = usable + 2 * GUARD;
     void *mapping =
         mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
         fail_without_memory();
     mapping_ = static_cast<unsigned char *>(mapping);
-    dynamic_ = mapping_ + GUARD;
-    if (usable > 0 && mprotect(dynamic_, usable, PROT_READ | PROT_WRITE) != 0)
+    dynamic_ = mapping_ + GUARD + dynamic_shared_begin;
+    if (usable > 0 && mprotect(mapping_ + GUARD, usable, PROT_READ | PROT_WRITE) != 0)
         fail_without_memory();
     fill_bytes(dynamic_, UNINITIALISED, reach_);
     saved_static_.assign(static_size(), UNINITIALISED);
@@ -147,6 +148,17 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
     const unsigned char *from = place.cta->shared.generic(place.offset, bytes);
     access_shared(*place.cta, place.offset, bytes, {false, where});
     std::memcpy(to, from, bytes);
+}
+
+void *cluster_address(const void *object, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    return place.cta->shared.generic(place.offset, 1);
+}
+
+void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where) {
+    const SharedPlace place = map_shared(object, rank, where);
+    access_shared(*place.cta, place.offset, bytes, {true, where});
+    std::memcpy(place.cta->shared.generic(place.offset, bytes), from, bytes);
 }
 
 } // namespace emulator

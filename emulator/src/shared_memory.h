@@ -33,13 +33,16 @@ constexpr unsigned char UNINITIALISED = 0xff;
 // that they take in this launch: a variable gets its place when a thread first comes to it.
 extern std::size_t static_shared_capacity, static_shared_used;
 
+// Where the dynamic part begins, from a multiple of 1024 on: 0, or less than that where its program
+// asked for less alignment.
+extern std::size_t dynamic_shared_begin;
 class SharedMemory {
 public:
     // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED.
     void create(Cta &cta, std::size_t dynamic_bytes);
     void destroy();
 
-    // The dynamic part as its threads see it, 1024-byte aligned.
+    // The dynamic part as its threads see it, 1024-byte aligned in rungs.
     unsigned char *dynamic() const { return dynamic_; }
     // The static part of a translated program, 1024-byte aligned.
     unsigned char *static_part() const { return dynamic_ + dynamic_bytes_rounded_; }
@@ -72,8 +75,8 @@ public:
             return static_cast<std::uint32_t>(static_bytes_ + (byte - dynamic_));
         return static_cast<std::uint32_t>(byte - __start_shared_memory);
     }
-    // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if [offset,
-    // offset + bytes) is not inside.
+    // The byte at an offset, wherever the static part is now. Fails with Mistake::ADDRESS if
+    // [offset, offset + bytes) is not inside.
     unsigned char *generic(std::uint32_t offset, std::size_t bytes) const;
 
     // Brings the static part into the program's variables, or takes it out again.
@@ -88,9 +91,9 @@ private:
     }
     void check_inside_parts(std::uint32_t offset, std::size_t bytes) const;
     Cta *cta_ = nullptr;
-    std::size_t static_bytes_ = 0; // rounded up to 1024
+    std::size_t static_bytes_ = 0; // up to the dynamic part
     std::size_t dynamic_bytes_ = 0;
-    std::size_t dynamic_bytes_rounded_ = 0; // up to 1024
+    std::size_t dynamic_bytes_rounded_ = 0; // up to the next multiple of 1024
     std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
     std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
     unsigned char *mapping_ = nullptr;

@@ -17,10 +17,21 @@ extern bool translated_program;
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
                          const std::vector<Note> &notes);
 
-// A launch begins: its kernel's static __shared__ variables have no places yet.
-void forget_static_shared();
+// A launch begins: its kernel's static __shared__ variables have no places yet. With the dynamic
+// part they may take `most` bytes.
+void forget_static_shared(std::size_t most);
 
-// The __cluster_dims__ of a translated kernel, 0 if it has none: `call` asks it.
-dim3 cluster_described_by(void (*call)(const void *context), const void *context);
+// Whether an address is in a thread's local memory, and no __grid_constant__ parameter.
+bool is_local(const void *address);
+
+// A kernel's __cluster_dims__ and __launch_bounds__; 0 where it has none.
+struct KernelBounds {
+    dim3 cluster{0, 0, 0};
+    int threads = 0; // at most, of a CTA
+    int ctas = 0;    // at least, of a multiprocessor
+};
+
+// Those of a translated kernel: `call` asks it.
+KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *context);
 
 } // namespace emulator

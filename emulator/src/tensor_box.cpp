@@ -110,6 +110,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                         .rank = std::uint8_t(rank),
                                         .element_bytes = ELEMENT_BYTES[type],
                                         .swizzle = std::uint8_t(swizzle),
+                                        .type = std::uint8_t(type),
                                         .is_bulk = false};
     const std::uint32_t row = box[0] * made.element_bytes;
     if (row % 16 != 0 ||

@@ -38,6 +38,7 @@ struct TensorDescription {
     std::uint8_t rank;
     std::uint8_t element_bytes;
     std::uint8_t swizzle; // CUtensorMapSwizzle
+    std::uint8_t type;    // CUtensorMapDataType
     bool is_bulk;         // a copy without a tensor: its tile is aligned to 16 bytes
 };
 static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");

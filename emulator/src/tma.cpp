@@ -18,6 +18,18 @@ constexpr std::uint32_t TILE_ALIGNMENT = 128;
 constexpr std::uint32_t BULK_ALIGNMENT = 16;
 
 void check_parameter(const void *map, const char *copy, Site where) {
+    const bool shared = current->cta->shared.contains(map);
+    if (translated_program && (shared || is_local(map)))
+        fail_unless_allowed(
+            "local-map", Mistake::MISUSE,
+            format(
+                "%s with a tensor map in %s memory, where TMA cannot read it. Pass it as a const "
+                "__grid_constant__ parameter",
+                copy, shared ? "shared" : "a thread's local"),
+            {note_at(*current, where, "started the copy here")});
+    if (is_host_memory(map))
+        fail(Mistake::ADDRESS, format("%s with a tensor map in host memory", copy), where,
+             "started the copy here");
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
     if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
         std::find(acquired.begin(), acquired.end(), map) != acquired.end())
@@ -42,7 +54,8 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
     if (tensor.mark != TENSOR_MAP_MARK)
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
              "started the copy here");
-    check_parameter(map, copy, where);
+    if (!tensor.is_bulk) // else it was made by the copy itself
+        check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
         fail(Mistake::MISUSE,
@@ -182,6 +195,75 @@ void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t 
                 .barrier = barrier_offset,
                 .bytes = box.bytes()});
     }
+}
+
+namespace {
+
+// Bytes on their way to a peer: those of a register, or those that the own CTA has at `source` when
+// the copy happens.
+struct Sent {
+    Cta *peer, *own;
+    std::uint32_t to, source;
+    std::vector<unsigned char> bytes;
+    std::uint32_t barrier;
+    Site site;
+};
+
+void arrive(Sent &sent) {
+    const std::size_t count = sent.bytes.size();
+    if (sent.own != nullptr) {
+        access_shared(*sent.own, sent.source, count, {false, sent.site});
+        copy_bytes(sent.bytes.data(), sent.own->shared.generic(sent.source, count), count);
+    }
+    access_shared(*sent.peer, sent.to, count, {true, sent.site});
+    peer_uses(*sent.peer, sent.site);
+    copy_bytes(sent.peer->shared.generic(sent.to, count), sent.bytes.data(), count);
+    mbarrier_complete_bytes(mbarrier_at(*sent.peer, sent.barrier, sent.site), int(count));
+}
+
+void send(const Sent &sent, const char *name) {
+    mbarrier_copy_issued(mbarrier_at(*sent.peer, sent.barrier, sent.site));
+    submit({.kind = OperationKind::LOAD,
+            .cta = sent.peer,
+            .issuer = current,
+            .site = sent.site,
+            .name = name,
+            .complete = [copy = sent]() mutable { arrive(copy); },
+            .by_threads = sent.own == nullptr,
+            .tile = sent.to,
+            .barrier = sent.barrier,
+            .bytes = std::uint32_t(sent.bytes.size())});
+}
+
+} // namespace
+
+void bulk_send(void *to, const void *from, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+               Site where) {
+    const std::uint32_t offset = shared_address(to, where) - SHARED_BASE;
+    const std::uint32_t source = shared_address(from, where) - SHARED_BASE;
+    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
+        fail(Mistake::MISUSE,
+             "cp.async.bulk with an address or a size that is not a multiple of 16", where,
+             "called it here");
+    current->cta->shared.generic(offset, bytes); // fails if it is not inside
+    send({peer_at(to, rank, where).cta, current->cta, offset, source,
+          std::vector<unsigned char>(bytes), barrier_offset, where},
+         "cp.async.bulk");
+}
+
+// A store of the generic proxy. (PTX ISA: st.async.)
+void store_async(void *to, const void *value, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+                 Site where) {
+    const unsigned char *first = static_cast<const unsigned char *>(value);
+    send({peer_at(to, rank, where).cta,
+          nullptr,
+          shared_address(to, where) - SHARED_BASE,
+          0,
+          {first, first + bytes},
+          shared_address(barrier, where) - SHARED_BASE,
+          where},
+         "st.async");
 }
 
 } // namespace emulator

@@ -1,9 +1,11 @@
 #include "emulator/translated_runtime.h"
 
+#include "fiber.h"
 #include "machine.h"
 #include "policy.h"
 #include "strictness.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -18,7 +20,8 @@ namespace {
 
 constexpr std::size_t STATIC_SHARED = 48 * 1024; // that a kernel may have
 
-dim3 *described = nullptr;
+KernelBounds *described = nullptr;
+std::size_t most_shared = 0; // static and dynamic, of this launch's kernel
 
 struct Variables {
     std::size_t offset, end;
@@ -53,29 +56,78 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
                  format("the kernel has %zu bytes of static shared memory, and may have %zu",
                         place.end, STATIC_SHARED),
                  where, "came to the declaration that is too much");
+        const std::size_t dynamic = current->cta->shared.dynamic_size();
+        if (place.end + dynamic > most_shared)
+            fail(Mistake::MISUSE,
+                 format("the kernel has %zu bytes of static and %zu of dynamic shared memory, and "
+                        "may have %zu: the launch fails",
+                        place.end, dynamic, most_shared),
+                 where, "came to the declaration that is too much");
         static_shared_used = place.end;
     }
     return current->cta->shared.static_part() + place.offset;
 }
 
-void forget_static_shared() {
+bool declare_dynamic_shared(std::size_t alignment) {
+    constexpr std::size_t LEAST = 16, MOST = 1024;
+    static std::size_t largest = LEAST;
+    largest = std::max(largest, alignment);
+    dynamic_shared_begin = largest < MOST ? largest : 0;
+    return true;
+}
+
+namespace {
+
+struct Constant {
+    std::ptrdiff_t below_end; // of the thread's stack: the same for all of a launch
+    std::size_t bytes;
+};
+std::vector<Constant> constants;
+
+std::ptrdiff_t below_end(const void *local) {
+    return fiber_stack_end(fiber_stack_of(local)) - static_cast<const char *>(local);
+}
+
+} // namespace
+
+void grid_constant(const void *parameter, std::size_t bytes) {
+    const std::ptrdiff_t place = below_end(parameter);
+    for (const Constant &known : constants)
+        if (known.below_end == place)
+            return;
+    constants.push_back({place, bytes});
+}
+
+bool is_local(const void *address) {
+    if (fiber_stack_of(address) < 0)
+        return false;
+    const std::ptrdiff_t place = below_end(address);
+    return std::none_of(constants.begin(), constants.end(), [&](const Constant &constant) {
+        return place <= constant.below_end &&
+               constant.below_end - place < std::ptrdiff_t(constant.bytes);
+    });
+}
+
+void forget_static_shared(std::size_t most) {
+    most_shared = most;
+    constants.clear();
     places.clear();
     static_shared_used = 0;
 }
 
-bool describes_kernel(dim3 cluster) {
+bool describes_kernel(dim3 cluster, int threads, int ctas, int) {
     if (described == nullptr)
         return false;
-    *described = cluster;
+    *described = {cluster, threads, ctas};
     return true;
 }
 
-dim3 cluster_described_by(void (*call)(const void *context), const void *context) {
-    dim3 cluster(0, 0, 0);
-    described = &cluster;
+KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *context) {
+    KernelBounds bounds;
+    described = &bounds;
     call(context);
     described = nullptr;
-    return cluster;
+    return bounds;
 }
 
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,

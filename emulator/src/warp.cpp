@@ -173,6 +173,50 @@ void ballot(void **arguments) {
             static_cast<BallotLane *>(arguments[lane])->result = votes;
 }
 
+struct ReducedLane {
+    Reduction how;
+    std::uint32_t value;
+};
+
+std::uint32_t reduced(Reduction how, std::uint32_t a, std::uint32_t b) {
+    const auto is_less = [&] {
+        const bool is_signed = how == Reduction::MIN_S32 || how == Reduction::MAX_S32;
+        return is_signed ? std::int32_t(a) < std::int32_t(b) : a < b;
+    };
+    switch (how) {
+    case Reduction::ADD:
+        return a + b;
+    case Reduction::AND:
+        return a & b;
+    case Reduction::OR:
+        return a | b;
+    case Reduction::XOR:
+        return a ^ b;
+    case Reduction::MIN_U32:
+    case Reduction::MIN_S32:
+        return is_less() ? a : b;
+    case Reduction::MAX_U32:
+    case Reduction::MAX_S32:
+        break;
+    }
+    return is_less() ? b : a;
+}
+
+void reduce(void **arguments) {
+    const ReducedLane *first = nullptr;
+    std::uint32_t result = 0;
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        const ReducedLane *mine = static_cast<const ReducedLane *>(arguments[lane]);
+        if (mine == nullptr)
+            continue;
+        result = first == nullptr ? mine->value : reduced(mine->how, result, mine->value);
+        first = mine;
+    }
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        if (arguments[lane] != nullptr)
+            static_cast<ReducedLane *>(arguments[lane])->value = result;
+}
+
 } // namespace
 
 void warp_aligned(const char *what, Site where) {
@@ -216,6 +260,14 @@ std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where) {
     join({"__ballot_sync", mask, ballot, true, false}, &mine, where);
     return mine.result;
 }
+
+std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where) {
+    ReducedLane mine = {how, value};
+    join({"__reduce_sync", mask, reduce, true, false}, &mine, where);
+    return mine.value;
+}
+
+std::uint32_t warp_active() { return ~current->cta->warps[std::size_t(current->warp())].exited; }
 
 void warp_sync(std::uint32_t mask, Site where) {
     join({"__syncwarp", mask, nullptr, true, true}, nullptr, where);

@@ -726,6 +726,146 @@ std::string others() {
     return differs(run(whatever_else, {1, 128}, 128), [](size_t i) { return i == 0 ? 0 : 3; });
 }
 
+// ---------------------------------------------------------------------------- orders and peers
+
+// A flag hands over data, a lock counts; atomics of every operation, reductions in memory.
+__global__ void flags_and_atomics(unsigned *out) {
+    __shared__ unsigned flag, data;
+    if (threadIdx.x == 0)
+        flag = 0;
+    __syncthreads();
+    const unsigned address = SHARED(&flag);
+    if (threadIdx.x == 32) {
+        data = 5;
+        asm volatile("st.release.cta.shared::cta.u32 [%0], 1;" ::"r"(address) : "memory");
+    } else if (threadIdx.x == 0) {
+        unsigned seen = 0;
+        while (seen == 0)
+            asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];" : "=r"(seen) : "r"(address));
+        out[0] = data;
+    }
+    if (threadIdx.x % 32 == 0) { // out[1] is a lock, out[2] what it protects
+        unsigned taken = 1;
+        while (taken != 0)
+            asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], 0, 1;"
+                         : "=r"(taken)
+                         : "l"(out + 1)
+                         : "memory");
+        ++out[2];
+        asm volatile("atom.release.gpu.global.exch.b32 %0, [%1], 0;"
+                     : "=r"(taken)
+                     : "l"(out + 1)
+                     : "memory");
+    }
+    asm volatile("red.release.gpu.global.add.u32 [%0], 2;" ::"l"(out + 3) : "memory");
+    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(out + 4), "r"(threadIdx.x) : "memory");
+    asm volatile("red.global.or.b32 [%0], %1;" ::"l"(out + 5), "r"(1 << threadIdx.x % 8));
+    asm volatile("red.global.inc.u32 [%0], 40;" ::"l"(out + 6));
+    const float one = 1;
+    const unsigned ones = 0x3f803f80;
+    if (threadIdx.x == 0) {
+        asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(out + 8), "f"(one));
+        asm volatile("red.global.add.noftz.bf16x2 [%0], %1;" ::"l"(out + 12), "r"(ones));
+        asm volatile("red.global.add.noftz.bf16x2 [%0], %1;" ::"l"(out + 12), "r"(ones));
+        asm volatile("fence.acq_rel.gpu;\nmembar.gl;" ::: "memory");
+        asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(out[13]) : "l"(out + 12));
+    }
+    unsigned count;
+    asm volatile("{ .reg .pred p; setp.lt.u32 p, %1, 10;\n"
+                 "barrier.cta.red.popc.aligned.u32 %0, 0, p; }"
+                 : "=r"(count)
+                 : "r"(threadIdx.x));
+    out[14] = count;
+}
+
+std::string orders() {
+    constexpr unsigned ONE = 0x3f800000, TWOS = 0x40004000;
+    const unsigned expected[] = {5,   0,   2,   128, 63,   255,  64 % 41, 0,
+                                 ONE, ONE, ONE, ONE, TWOS, TWOS, 10};
+    return differs(run(flags_and_atomics, {1, 64}, 15), [&](size_t i) { return expected[i]; });
+}
+
+// Copies that arrive on a barrier: counted by it, or one arrival more.
+__global__ void arriving_copies(unsigned *out, const unsigned *from, bool noinc) {
+    __shared__ uint64_t full;
+    __shared__ __align__(16) unsigned tile[2][32];
+    const unsigned barrier = SHARED(&full);
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"(barrier));
+    __syncthreads();
+    for (int i = 0; i < 2; ++i)
+        asm volatile(
+            "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(SHARED(&tile[i][threadIdx.x])),
+            "l"(from + i * 32 + threadIdx.x));
+    if (noinc)
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier));
+    else
+        asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];\n"
+                     "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier));
+    asm volatile("{ .reg .pred p;\n"
+                 "AGAIN: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%0], 0;\n"
+                 "@!p bra AGAIN; }" ::"r"(barrier)
+                 : "memory");
+    for (int i = 0; i < 2; ++i)
+        out[i * 32 + threadIdx.x] = tile[i][31 - threadIdx.x];
+}
+
+template <bool NOINC>
+std::string copies_arrive() {
+    unsigned *from = filled<unsigned>(64, [](size_t i) { return i; });
+    return differs(run_on<unsigned>(64, arriving_copies, {1, 32}, from, NOINC),
+                   [](size_t i) { return i / 32 * 32 + 31 - i % 32; });
+}
+
+// A CTA writes to its peer: by st, atom, st.async, a bulk copy, and through a generic address.
+__global__ void writes_to_peer(unsigned *out) {
+    __shared__ __align__(16) unsigned tile[16], source[4];
+    __shared__ uint64_t full;
+    const unsigned barrier = SHARED(&full), rank = blockIdx.x;
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 4; ++i) {
+            tile[i] = 0;
+            source[i] = 10 * rank + i;
+        }
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                     "fence.mbarrier_init.release.cluster;\n"
+                     "fence.proxy.async;\n"
+                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 24;" ::"r"(barrier));
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x == 0) {
+        asm volatile(
+            "{ .reg .u32 to, bar; .reg .u64 generic;\n"
+            "mapa.shared::cluster.u32 to, %0, %3;\n"
+            "mapa.shared::cluster.u32 bar, %1, %3;\n"
+            "mapa.u64 generic, %4, %3;\n"
+            "st.shared::cluster.u32 [to], %5;\n"
+            "red.relaxed.cluster.shared::cluster.add.u32 [to+4], %5;\n"
+            "st.u32 [generic+8], %5;\n"
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [to+16], {%5, %5}, "
+            "[bar];\n"
+            "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [to+32], [%2], "
+            "16, [bar]; }" ::"r"(SHARED(tile)),
+            "r"(barrier), "r"(SHARED(source)), "r"(rank ^ 1), "l"(tile), "r"(rank + 1)
+            : "memory");
+        asm volatile("{ .reg .pred p;\n"
+                     "AGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0;\n"
+                     "@!p bra AGAIN; }" ::"r"(barrier)
+                     : "memory");
+    }
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    if (threadIdx.x < 12)
+        out[rank * 12 + threadIdx.x] = tile[threadIdx.x];
+}
+
+std::string peers() {
+    const unsigned expected[] = {2, 2, 2, 0, 2, 2, 0, 0, 10, 11, 12, 13,
+                                 1, 1, 1, 0, 1, 1, 0, 0, 0,  1,  2,  3};
+    std::vector<unsigned> out = run(writes_to_peer, {2, 32, 2}, 24);
+    out[6] = out[7] = out[18] = out[19] = 0; // nobody has written these
+    return differs(out, [&](size_t i) { return expected[i]; });
+}
+
 const TestCase CASES[] = {
     {"mbarrier_loops", mbarrier_loops},
     {"mbarrier_states", mbarrier_states},
@@ -748,6 +888,10 @@ const TestCase CASES[] = {
     {"wgmma_registers_mn", wgmmas<__nv_bfloat16, 0, 1, true>},
     {"wgmma_e4m3", wgmmas<__nv_fp8_e4m3, 0, 0>},
     {"wgmma_e4m3_registers", wgmmas<__nv_fp8_e4m3, 0, 0, true>},
+    {"orders", orders},
+    {"copies_that_arrive", copies_arrive<false>},
+    {"copies_that_arrive_noinc", copies_arrive<true>},
+    {"peers", peers},
     {"others", others},
 };
 

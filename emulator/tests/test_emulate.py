@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from test_emulate_ptx import without_macros
+from test_standalone import shapes, sizes
 
-from tools import BUILD, ROOT, case, exit_status, skip
+from tools import BUILD, FULL, ROOT, case, exit_status, in_parallel, skip
+from tools.emulated import Shape, rungs
 
 from emulator.translate import cuda, ptx
 
 PROGRAMS = "emulator/tests/programs"
 COPIES = f"{PROGRAMS}/copies.cu"
+MEMORY = f"{PROGRAMS}/memory.cu"
+LAUNCHES = f"{PROGRAMS}/launches.cu"
 WITHOUT_RACES = "eager,lazy,newest-first,late-reads,late-loads,random"
 LIMIT = 300  # seconds
 
@@ -41,9 +45,9 @@ def line_of(program: str, mark: str) -> str:
     return f"{program}:{number} "
 
 
-def mistake(kernel: str, policy: str, said: str, *marks: str) -> Run:
-    lines = tuple(re.escape(line_of(COPIES, mark)) for mark in marks)
-    arguments = f"--policies {policy} {COPIES} -- {kernel}"
+def mistake(kernel: str, policy: str, said: str, *marks: str, program: str = COPIES) -> Run:
+    lines = tuple(re.escape(line_of(program, mark)) for mark in marks)
+    arguments = f"--policies {policy} {program} -- {kernel}"
     return Run(f"{kernel}, {policy}", arguments, 1, (said, *lines))
 
 
@@ -71,6 +75,7 @@ def write_rungs() -> None:
 
 
 UNKNOWN = f"{PROGRAMS}/unknown.cu"
+UNUSED = f"{PROGRAMS}/unknown_instruction.cu"
 RUNS = [
     Run(
         "the language and the runtime",
@@ -81,6 +86,18 @@ RUNS = [
             r"^  kernel<<<1, 1>>>\(\); // no launch << 4 >>>$",
             "^random with seed 3: ok",
         ),
+    ),
+    Run(
+        "functions, a file included by a macro, unknown instructions that are not used",
+        f'--policies eager,random -D INCLUDED="folder/lane.h" {PROGRAMS}/functions.cu',
+        0,
+        ("^eager: ok",),
+    ),
+    Run(
+        "an unknown instruction that is executed",
+        f"--policies eager,lazy {UNUSED}",
+        2,
+        (rf"{line_of(UNUSED, 'tcgen05').strip()}: .*tcgen05", "does not know this$"),
     ),
     *(
         Run(f"{kernel}, every policy", f"{COPIES} -- {kernel}", 0, ("^late-loads: ok",))
@@ -114,6 +131,33 @@ RUNS = [
         0,
         (r"^lazy: ok", r"\[early-exit, allowed\]", re.escape(line_of(COPIES, "READ_WAIT$"))),
     ),
+    Run("memory", f"{MEMORY} -- right", 0, ("^late-loads: ok", "^races: ok")),
+    *(
+        mistake(case, "eager", said, *marks, program=MEMORY)
+        for case, said, *marks in (
+            ("no_device_pointer", "address: a thread reads 4 bytes .* of the host", "// READ"),
+            ("no_device_pointer_on_stack", "address: a thread reads .* of the host", "// READ"),
+            ("no_host_pointer", "address: host code reads 4 bytes of device", "// HOST"),
+            ("no_alignment", "reads 16 bytes .* not aligned to them", "// VECTOR"),
+            ("no_grid_constant", r"a thread's local memory.*\[local-map\]", "// MAP"),
+            ("no_such_bytes", "InvalidValue: it reads 64 bytes at offset 1000 of an allocation"),
+            ("no_such_direction", "InvalidValue: it reads host memory .* which is the device's"),
+            ("no_device_memory", "cudaMemset fails .* device memory at .* which is none"),
+        )
+    ),
+    Run("launches", f"--policies eager,random {LAUNCHES} -- right", 0, ("^eager: ok",)),
+    Run("registers", f"--policies eager -D FEW {LAUNCHES} -- registers", 0, ("^eager: ok",)),
+    *(
+        mistake(case, "eager", said, *marks, program=LAUNCHES)
+        for case, said, *marks in (
+            ("registers", r"deadlock: setmaxnreg\.inc to 240 .* at most 65536", "// INCREASE"),
+            ("no_whole_warpgroup", "whole warpgroups: warp 4 .* 1 times.* warp 5 0", "// INCREASE"),
+            ("no_large_cluster", "ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8"),
+            ("no_such_block", "InvalidValue: a block of 129 threads, .* allow 128"),
+            ("no_grid", "InvalidConfiguration: a grid of 0 x 1 x 1"),
+            ("no_shared_memory", "16384 bytes of static and 32769 of dynamic", "// STATIC"),
+        )
+    ),
     Run("a program that fails by itself", f"--policies eager {COPIES} -- other", 1, ("status 3",)),
     Run(
         "what is not known",
@@ -122,7 +166,6 @@ RUNS = [
         (
             rf"^{line_of(UNKNOWN, 'include <cub').strip()}: .* no header cub/cub.cuh$",
             rf"^{line_of(UNKNOWN, '^__shared__').strip()}: __shared__ outside_of_functions outside",
-            rf"^{line_of(UNKNOWN, 'tcgen05').strip()}: .*tcgen05",
             "nothing was run$",
         ),
     ),
@@ -136,6 +179,7 @@ RUNS = [
     Run("no such file", "none.cu", 2, ("there is no file none.cu",)),
 ]
 
+BOUNDED = " if (emulator::describes_kernel(dim3(0, 0, 0), 8, N))"
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
     ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f).configured(1, 2)(x);"),
@@ -149,6 +193,11 @@ REWRITTEN = [
         "a kernel",
         "__global__ void f(int a) { g(); }",
         "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }",
+    ),
+    (
+        "a kernel with bounds",
+        "__launch_bounds__(8, N) __global__ void f() {}",
+        ("__launch_bounds__(8, N) __global__ void f() {" + BOUNDED + " return;}"),
     ),
     ("a declaration of a kernel", "__global__ void f(int a);", None),
     (
@@ -168,6 +217,20 @@ DECLARED = [
     ("struct { int x, y; } a[f(2)], b", ["a", "b"]),
     ("unsigned long long a", ["a"]),
 ]
+
+
+def standalone_runs() -> list[Run]:
+    """Every rung's standalone file: the rung's own asm against the emulator's headers for rungs."""
+    runs = []
+    for name, rung in rungs().items():
+        text = without_macros((BUILD / "standalone" / f"{name}.cu").read_text())
+        (BUILD / "tests" / "emulate" / f"{name}.cu").write_text(text)
+        shape = shapes(rung.read_text())[0]
+        shape = shape if shape.m > 1 else Shape(296, 584, 440)  # a family's: it has no tile
+        size = " ".join(map(str, sizes(shape)))
+        program = f"--quiet --policies eager,lazy build/tests/emulate/{name}.cu -- {size}"
+        runs.append(Run(f"{name}, standalone", program, 0, ("^lazy: ok",)))
+    return runs
 
 
 def check_run(run: Run) -> None:
@@ -242,6 +305,10 @@ def main() -> int:
         write_rungs()
     for run in RUNS:
         check_run(run)
+    if FULL:
+        list(in_parallel(check_run, standalone_runs()))
+    else:
+        skip("every rung's standalone file, translated", "with FULL=1")
     check_other_folder()
     return exit_status()
 

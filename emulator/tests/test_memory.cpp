@@ -235,7 +235,7 @@ static void worst_access() {
 static void global_bytes() {
     int *numbers = static_cast<int *>(global_allocate(128 * sizeof(int)));
     run_kernel(1, 128, 0, [numbers] {
-        if (numbers[thread_number()] == 0)
+        if (numbers[thread_number()] == -1) // poisoned
             numbers[thread_number()] = 1;
     });
     EXPECT(counts.global_read_bytes == 512 && counts.global_written_bytes == 512, "%d %d",

@@ -18,12 +18,18 @@ import time
 from pathlib import Path
 
 from . import cuda, ptx
+from .cxx import string_macros
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
 BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
 POLICIES = ["eager", "lazy"]
 INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(["<])([^">\n]+)[">]', re.MULTILINE)
+# An include by a macro; and a macro that may name a file.
+BY_MACRO = re.compile(r"^[ \t]*#[ \t]*include[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+NAMED_FILE = re.compile(
+    r'^([ \t]*#[ \t]*define[ \t]+(?:\w+)[ \t]+)(["<])([^">\n]+)[">](?=[ \t]*$)', re.MULTILINE
+)
 # Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
 CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
 CUDA_MACROS = ["__CUDACC__", "__NVCC__", "__CUDACC_VER_MAJOR__=12", "__CUDACC_VER_MINOR__=8"]
@@ -95,11 +101,20 @@ def header_of(path: Path, mark: str, name: str, folders: list[Path]) -> Path | N
     return None
 
 
+def definition_of(option: str) -> str:
+    """What -D says, as a directive."""
+    name, _, value = option.partition("=")
+    return f"#define {name} {value or 1}"
+
+
 class Program:
     """The user's files, translated into a folder."""
 
     def __init__(self, options: argparse.Namespace, out: Path):
         self.folders = [Path(folder).resolve() for folder in options.include]
+        self.main = options.file.resolve()
+        self.define = options.define
+        self.by_macro = False  # whether a file is included by a macro
         self.out = out
         self.texts: dict[Path, str] = {}
         self.problems: list[tuple[str, int, str]] = []
@@ -109,7 +124,13 @@ class Program:
             return
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         self.texts[path] = text
-        for found in INCLUDE.finditer(cuda.without_comments(text)):
+        code = cuda.without_comments(text)
+        if not self.by_macro and BY_MACRO.search(code):
+            self.by_macro = True
+            self.collect_named()
+        if self.by_macro:
+            self.collect_named_in(path, code)
+        for found in INCLUDE.finditer(code):
             _, mark, name = found.groups()
             header = header_of(path, mark, name, self.folders)
             if header:
@@ -119,6 +140,39 @@ class Program:
                 what = f"the emulator has no header {name}"
                 self.problems.append((shown(path), line, what))
 
+    def collect_named(self) -> None:
+        """The files that macros of the command line and of the texts so far name: one of them is
+        included."""
+        for definition in self.define:
+            self.collect_named_in(self.main, definition_of(definition))
+        for path, text in list(self.texts.items()):
+            self.collect_named_in(path, cuda.without_comments(text))
+
+    def collect_named_in(self, path: Path, code: str) -> None:
+        for found in NAMED_FILE.finditer(code):
+            header = self.named(path, found)
+            if header:
+                self.collect(header)
+
+    def named(self, path: Path, found: re.Match) -> Path | None:
+        _, mark, name = found.groups()
+        return header_of(path, mark, name, [self.main.parent, *self.folders])
+
+    def defined(self) -> list[str]:
+        """The command line's macros, with the translated files that they name."""
+        definitions = (self.include_named(self.main, definition_of(one)) for one in self.define)
+        return [re.sub(r"^#define (\S+) ", r"\1=", one, count=1) for one in definitions]
+
+    def include_named(self, path: Path, text: str) -> str:
+        if not self.by_macro:
+            return text
+
+        def replace(found: re.Match) -> str:
+            header = self.named(path, found)
+            return f'{found.group(1)}"{self.translated_path(header)}"' if header else found.group()
+
+        return NAMED_FILE.sub(replace, text)
+
     def translated_path(self, path: Path) -> Path:
         number = list(self.texts).index(path)
         return self.out / f"{number}-{path.name}"
@@ -126,12 +180,9 @@ class Program:
     def translate(self) -> Path:
         """Writes the translated files; returns the first. Raises ptx.Unknown."""
         texts = {}
+        macros = string_macros("\n".join(self.texts.values()))
         for path, text in self.texts.items():
-            try:
-                texts[shown(path)] = ptx.translate(text, shown(path))
-            except ptx.Unknown as unknown:
-                self.problems += unknown.problems
-                texts[shown(path)] = text
+            texts[shown(path)] = ptx.translate(text, shown(path), macros)
         try:
             texts = cuda.translate(texts)
         except ptx.Unknown as unknown:
@@ -139,7 +190,7 @@ class Program:
         if self.problems:
             raise ptx.Unknown(sorted(self.problems))
         for path in self.texts:
-            text = self.include_translated(path, texts[shown(path)])
+            text = self.include_translated(path, self.include_named(path, texts[shown(path)]))
             text = f'#line 1 "{shown(path)}"\n{text}'
             self.translated_path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
         return self.translated_path(next(iter(self.texts)))
@@ -187,11 +238,11 @@ def state_of(source: Path, command: list[str]) -> str:
     return digest.hexdigest()
 
 
-def build(options: argparse.Namespace, source: Path, out: Path) -> Path:
+def build(options: argparse.Namespace, program: Program, source: Path, out: Path) -> Path:
     """The program."""
     made = parts()
     compiler = made["CXX"]
-    defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
+    defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *program.defined()]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
     command = [compiler, *shlex.split(made["FLAGS"]), "-w", "-fpermissive", "-fmax-errors=5"]
@@ -199,15 +250,15 @@ def build(options: argparse.Namespace, source: Path, out: Path) -> Path:
     command += [f"-I{folder}" for folder in [*options.include, str(options.file.parent)]]
     for header in ("emulator/translated.h", "emulator/ptx.h"):
         command += ["-include", header]
-    built, program = out / "program.o", out / "program"
+    built, linked = out / "program.o", out / "program"
     state, kept = state_of(source, command), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
         run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
-        link = [compiler, "-no-pie", "-o", str(program), str(built), made["EMULATOR"], "-lm"]
+        link = [compiler, "-no-pie", "-o", str(linked), str(built), made["EMULATOR"], "-lm"]
         run_or_exit(link, "linking")
         kept.write_text(state)
-    return program
+    return linked
 
 
 # ---------------------------------------------------------------- runs
@@ -226,6 +277,7 @@ def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
     return made
 
 
+NOT_KNOWN = "emulator: the emulator does not know this\n"
 REPORT = re.compile(r"^emulator: \w+: .*\n(?:  .*\n)*", re.MULTILINE)
 
 
@@ -245,7 +297,8 @@ def essence(piece: str) -> str:
     if not REPORT.match(piece):
         return re.sub(r"\d+", "0", piece)
     kind = piece[: piece.index(": ", len("emulator: "))]
-    return kind + "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
+    places = "".join(re.findall(r"^    (\S+:\d+)  ", piece, re.MULTILINE))
+    return kind + (places or re.sub(r"0x\w+|\d+", "0", piece.splitlines()[0]))
 
 
 def run_one(options: argparse.Namespace, program: Path, chosen: dict) -> tuple[int, str]:
@@ -284,6 +337,8 @@ def run_all(options: argparse.Namespace, program: Path) -> int:
             if known not in seen and (is_report or status or not options.quiet):
                 print("".join(f"  {line}\n" for line in piece.splitlines()), end="", flush=True)
             seen.setdefault(known, name)
+        if NOT_KNOWN in output:
+            return NOT_BUILT
         if status != 0 and options.first:
             break
     return FOUND if bad else 0
@@ -306,7 +361,7 @@ def main() -> int:
         print(unknown, file=sys.stderr)
         print("emulate: the emulator does not know this: nothing was run", file=sys.stderr)
         return NOT_BUILT
-    return run_all(options, build(options, source, out))
+    return run_all(options, build(options, program, source, out))
 
 
 if __name__ == "__main__":

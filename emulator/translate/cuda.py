@@ -152,10 +152,9 @@ def parameters_of_kernels(sources: list[Source]) -> dict[str, int]:
     definitions = re.compile(
         r"(?P<template>\btemplate\s*<[^;{}]*>)?[^;{}<>]*\b__global__\b(?P<header>[^;{}]*)\{"
     )
-    attributes = re.compile(r"\b__(?:launch_bounds|cluster_dims)__\s*\((?:[^()]|\([^()]*\))*\)")
     for source in sources:
         for kernel in definitions.finditer(source.code):
-            name = re.search(r"(\w+)\s*\(", attributes.sub("", kernel["header"]))
+            name = re.search(r"(\w+)\s*\(", ATTRIBUTES.sub("", kernel["header"]))
             if name is None:
                 continue
             template = kernel["template"] or "<>"
@@ -200,7 +199,44 @@ def rewrite_launches(source: Source, parameters: dict[str, int]) -> None:
 # ---------------------------------------------------------------- kernels
 
 
-def rewrite_kernels(source: Source) -> None:
+ATTRIBUTES = re.compile(r"\b__(?:launch_bounds|cluster_dims)__\s*\((?:[^()]|\([^()]*\))*\)")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.replace("\\\n", " ").split())
+
+
+def grid_constant_macros(sources: list[Source]) -> set[str]:
+    """__grid_constant__, and the macros that may say it."""
+    found = {"__grid_constant__"}
+    for source in sources:
+        for begin, end in source.directives:
+            macro = re.match(r"\s*#\s*define\s+(\w+)(.*)", source.code[begin:end], re.DOTALL)
+            if macro and "__grid_constant__" in macro[2]:
+                found.add(macro[1])
+    return found
+
+
+def constant_parameters(
+    source: Source, begin: int, end: int, macros: set[str]
+) -> list[tuple[str, str]]:
+    """The kernel's parameters that may be __grid_constant__: their texts and names."""
+    header = ATTRIBUTES.sub(lambda one: " " * len(one.group()), source.code[begin:end])
+    opening = header.find("(")
+    closing = source.closing(begin + opening, end) if opening >= 0 else -1
+    parameters, first = [], begin + opening + 1
+    while 0 <= first < closing:
+        last = source.first_outside(first, closing, ",")
+        last = last if last >= 0 else closing
+        text = one_line(source.code[first:last])
+        name = re.search(r"(\w+)$", text)
+        if name and macros & set(re.findall(r"\w+", text)):
+            parameters.append((text, name[1]))
+        first = last + 1
+    return parameters
+
+
+def rewrite_kernels(source: Source, macros: set[str]) -> None:
     """A kernel's body begins with what answers to a launch that asks for its attributes."""
     for found in re.finditer(r"\b__global__\b", source.code):
         directive = source.directive_at(found.start())
@@ -208,15 +244,24 @@ def rewrite_kernels(source: Source) -> None:
         body = source.first_outside(found.end(), limit, ";{")
         if body < 0 or source.code[body] == ";":
             continue
-        cluster = ""
+        described = []
         attribute = re.search(r"\b__cluster_dims__\s*\(", source.code[found.start() : body])
         if attribute:
             opening = found.start() + attribute.end() - 1
             closing = source.closing(opening, limit)
-            cluster = f"dim3({source.text[opening + 1 : closing]})"
-            cluster = " ".join(cluster.replace("\\\n", " ").split())
+            described = [f"dim3({one_line(source.text[opening + 1 : closing])})"]
             source.replace(found.start() + attribute.start(), closing + 1, "")
-        source.replace(body + 1, body + 1, f" if (emulator::describes_kernel({cluster})) return;")
+        before = max(source.code.rfind(mark, 0, found.start()) for mark in ";{}") + 1
+        bounds = re.search(r"\b__launch_bounds__\s*\(", source.code[before:body])
+        if bounds:
+            opening = before + bounds.end() - 1
+            threads = one_line(source.text[opening + 1 : source.closing(opening, limit)])
+            described = [*(described or ["dim3(0, 0, 0)"]), threads]
+        new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
+        for text, name in constant_parameters(source, found.end(), body, macros):
+            new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
+            new += f" emulator::grid_constant(&{name}, sizeof {name});"
+        source.replace(body + 1, body + 1, new)
 
 
 # ---------------------------------------------------------------- shared memory
@@ -268,17 +313,20 @@ def names_declared(declaration: str) -> list[str]:
     return names
 
 
-def without_alignment(declaration: str) -> str:
+def without_alignment(declaration: str) -> tuple[str, str]:
+    """The declaration without what asks for an alignment, and that."""
+    asked = ""
     while True:
         found = ALIGNMENT.search(declaration)
         if not found:
-            return declaration
+            return declaration, asked
         depth = 0
         for place in range(found.end(), len(declaration)):
             depth += declaration[place] == "("
             depth -= declaration[place] == ")"
             if depth == 0:
                 break
+        asked += " " + declaration[found.start() : place + 1]
         declaration = declaration[: found.start()] + declaration[place + 1 :]
 
 
@@ -326,15 +374,15 @@ def declare_dynamic(
     source: Source, begin: int, end: int, plain: str, name: str, number: int, in_function: bool
 ) -> None:
     kind = f"EmulatorExtern{number}"
-    alias = re.sub(rf"\b{name}\b(?=[^\w]*$|\s*\[)", kind, without_alignment(plain), count=1)
-    call = f"emulator::extern_shared<{kind}>()"
+    plain, asked = without_alignment(plain)
+    alias = re.sub(rf"\b{name}\b(?=[^\w]*$|\s*\[)", kind, plain, count=1)
+    alias = f"struct EmulatorAligned{number} {{ {asked} char of; }}; typedef {alias}"
+    call = f"emulator::extern_shared<{kind}, alignof(EmulatorAligned{number})>()"
     if in_function:
-        source.replace(begin, end + 1, f"typedef {alias}; {kind} &{name} = {call};")
+        source.replace(begin, end + 1, f"{alias}; {kind} &{name} = {call};")
         return
     # Outside of functions the name becomes a function's, and each use a call.
-    source.replace(
-        begin, end + 1, f"typedef {alias}; static inline {kind} &{name}() {{ return {call}; }}"
-    )
+    source.replace(begin, end + 1, f"{alias}; static inline {kind} &{name}() {{ return {call}; }}")
     for use in re.finditer(rf"(?<![\w.])(?<!->)(?<!::){name}\b", source.code[end:]):
         place = end + use.start()
         source.replace(place + len(name), place + len(name), "()")
@@ -360,9 +408,10 @@ def translate(texts: dict[str, str]) -> dict[str, str]:
     """The texts of a program's files by their names, rewritten; raises Unknown."""
     sources = [Source(text, name) for name, text in texts.items()]
     parameters = parameters_of_kernels(sources)
+    macros = grid_constant_macros(sources)
     for source in sources:
         rewrite_launches(source, parameters)
-        rewrite_kernels(source)
+        rewrite_kernels(source, macros)
         rewrite_shared(source)
         rewrite_words(source)
     problems = [problem for source in sources for problem in source.problems]

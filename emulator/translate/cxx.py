@@ -6,6 +6,8 @@ in a system's header is not looked at. An asm statement in a macro's body is fou
 
 from __future__ import annotations
 
+import copy
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -24,8 +26,6 @@ TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
-CONDITIONAL = re.compile(r"#[^\S\n]*(if|ifdef|ifndef|endif)\b")
-GUARD = re.compile(r"#[^\S\n]*ifndef\s+(\w+)\s*\n\s*#[^\S\n]*define\s+\1\b")
 STRING_MACRO = re.compile(r'#\s*define\s+(\w+)\s+((?:"(?:\\.|[^"\\])*"\s*)+)$')
 NOTHING = ("comment", "splice", "newline", "space")
 ASM = ("asm", "__asm__", "__asm")
@@ -45,7 +45,6 @@ class Token:
     file: str
     is_system: bool = False
     in_directive: bool = False
-    is_conditional: bool = False  # between #if and #endif, other than an include guard's
 
 
 @dataclass
@@ -67,12 +66,14 @@ class Asm:
     file: str
     line: int
     in_macro: bool
-    is_conditional: bool = False
     text: str = ""  # of all its strings, with escapes replaced
     lines: list[int] = field(default_factory=list)  # of each character of the text
     outputs: list[Operand] = field(default_factory=list)
     inputs: list[Operand] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
+    # Where string macros have several definitions: the statement with each of them.
+    variants: list[Asm] = field(default_factory=list)
+    macros: dict[str, str] = field(default_factory=dict)  # of a variant: those definitions
 
 
 def tokens_of(text: str, name: str) -> list[Token]:
@@ -80,7 +81,6 @@ def tokens_of(text: str, name: str) -> list[Token]:
     found: list[Token] = []
     file, line, is_system = name, 1, False
     at, at_line_start, in_directive = 0, True, False
-    conditions: list[bool] = []  # of the #ifs that are open: whether each is no include guard
     while at < len(text):
         match = TOKENS.match(text, at)
         assert match is not None
@@ -90,11 +90,6 @@ def tokens_of(text: str, name: str) -> list[Token]:
         if piece == "#" and at_line_start:
             in_directive = True
             end = text.find("\n", at)
-            conditional = CONDITIONAL.match(text, at)
-            if conditional is not None and conditional.group(1) == "endif":
-                del conditions[-1:]
-            elif conditional is not None:
-                conditions.append(GUARD.match(text, at) is None)
             marker = MARKER.match(text[at : end if end >= 0 else len(text)])
             if marker is not None:
                 line = int(marker.group(1)) - 1  # of the newline that ends the marker
@@ -107,7 +102,7 @@ def tokens_of(text: str, name: str) -> list[Token]:
         elif kind not in NOTHING:
             at_line_start = False
             place = (at, match.end(), line, file)
-            found.append(Token(kind, piece, *place, is_system, in_directive, any(conditions)))
+            found.append(Token(kind, piece, *place, is_system, in_directive))
         line += piece.count("\n")
         at = match.end()
     return found
@@ -139,13 +134,14 @@ def unescaped(literal: str) -> list[tuple[str, int]]:
     return out
 
 
-def string_macros(text: str) -> dict[str, str]:
-    """Macros of the file that are nothing but strings, as one literal."""
-    macros = {}
+def string_macros(text: str) -> dict[str, list[str]]:
+    """Macros that are nothing but strings: the literals of each definition."""
+    macros: dict[str, list[str]] = {}
     for line in text.replace("\\\n", " ").splitlines():
         match = STRING_MACRO.match(line.strip())
         if match is not None:
-            macros[match.group(1)] = match.group(2).strip()
+            values = macros.setdefault(match.group(1), [])
+            values += [match.group(2).strip()] * (match.group(2).strip() not in values)
     return macros
 
 
@@ -214,7 +210,9 @@ def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
     return operands
 
 
-def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str]) -> Asm | None:
+def read_asm(
+    tokens: list[Token], first: int, text: str, macros: dict[str, list[str]]
+) -> Asm | None:
     """The asm statement whose keyword is tokens[first]; None if it is something else."""
     index = first + 1
     qualifiers = []
@@ -227,7 +225,7 @@ def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str])
     start = tokens[first]
     last = tokens[min(close, len(tokens) - 1)]
     place = (start.begin, last.end, start.file, start.line)
-    asm = Asm(*place, start.in_directive, start.is_conditional)
+    asm = Asm(*place, start.in_directive)
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
         return asm
@@ -239,16 +237,20 @@ def read_asm(tokens: list[Token], first: int, text: str, macros: dict[str, str])
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
         return asm
     parts = split(inside, ":")
-    read_template(asm, parts[0], macros)
     asm.outputs = read_operands(asm, parts[1], text) if len(parts) > 1 else []
     asm.inputs = read_operands(asm, parts[2], text) if len(parts) > 2 else []
+    used = sorted({token.text for token in parts[0]} & macros.keys())
+    for values in itertools.product(*(macros[name] for name in used)):
+        one = copy.deepcopy(asm)
+        one.macros = {name: value for name, value in zip(used, values) if len(macros[name]) > 1}
+        read_template(one, parts[0], dict(zip(used, values)))
+        asm.variants.append(one)
     return asm
 
 
-def asm_statements(text: str, name: str) -> list[Asm]:
+def asm_statements(text: str, name: str, macros: dict[str, list[str]]) -> list[Asm]:
     """The asm statements of the text in their order, except for those of system headers."""
     tokens = tokens_of(text, name)
-    macros = string_macros(text)
     found: list[Asm] = []
     for index, token in enumerate(tokens):
         if token.kind != "word" or token.text not in ASM or token.is_system:

@@ -73,6 +73,7 @@ SPECIAL = {
     },
 }
 SINK = "_"
+SPACES = {".shared": "shared", ".shared::cta": "shared", ".shared::cluster": "cluster"}
 
 
 class NotKnown(Exception):
@@ -278,11 +279,10 @@ class Writer:
 
     def operand(self, operand: Operand, kind: str, known: dict[str, str]) -> str:
         kind = kind.format(**known)
-        if kind in ("shared", "global"):
+        if kind in ("shared", "global", "cluster"):
             return self.address(operand, kind)
         if kind == "space":
-            is_shared = known.get("space", "").startswith(".shared")
-            return self.address(operand, "shared" if is_shared else "generic")
+            return self.address(operand, SPACES.get(known.get("space", ""), "generic"))
         if kind == "tensor":
             return self.tensor(operand)
         if kind == "+f":
@@ -322,16 +322,21 @@ def function(name: str, arguments: str) -> str:
     return assign(f"{CORE}{name}<{{type}}>({arguments})")
 
 
-SPACE = r"(?P<space>.shared(::cta|::cluster)?)?"
+SPACE = r"(?P<space>.global|.shared(::cta|::cluster)?)?"
 INT = r"(?P<t>[usb](16|32|64))"
 LOGIC = r"(?P<t>pred|b16|b32|b64)"
 FLOAT = r"(?P<t>f32|f64)"
 ROUND = r"(.rn)?(.ftz)?"
+NARROW = r"(?P<t>b?f16(x2)?)"
 ANY = r"(?P<t>[usb](8|16|32|64)|f32|f64|f16|bf16|f16x2|bf16x2)"
 L2 = r"(.L2::(64|128|256)B)?"
 HINT = r"(?P<hint>.L2::cache_hint)?"
-SCOPE = r"(cta|cluster|gpu|sys)"
+SCOPE = r"(?P<scope>.cta|.cluster|.gpu|.sys)"
+CACHE = r"(.nc|.ca|.cg|.cs|.lu|.cv|.wb|.wt|.L1::\w+|(?P<hint>.L2::cache_hint)|.L2::\w+)*"
+ATOMIC = rf"(?P<sem>.relaxed|.acquire|.release|.acq_rel)?{SCOPE}?{SPACE}"
+MBARRIER = rf"(?P<sem>.release|.acquire|.relaxed)?{SCOPE}?{SPACE}.b64"
 BINARY = "d:={t}, a:{t}, b:{t}"
+MATRIX = r"(.sync|.aligned|.m8n8|.x(?P<n>[124])|(?P<trans>.trans)|(?P<space>.shared(::cta)?)|.b16)+"
 ROWS: list[tuple[str, str, str]] = [
     # Integer Arithmetic Instructions
     (f"add.{INT}", BINARY, operation("+")),
@@ -350,10 +355,17 @@ ROWS: list[tuple[str, str, str]] = [
     (r"min.(?P<t>[us](16|32|64))", BINARY, assign("{b} < {a} ? {b} : {a}")),
     (r"max.(?P<t>[us](16|32|64))", BINARY, assign("{a} < {b} ? {b} : {a}")),
     (r"neg.(?P<t>s(16|32|64))", "d:={t}, a:{t}", assign("0 - " + CORE + "bits<{type}>({a})")),
+    (r"abs.(?P<t>s(16|32|64))", "d:={t}, a:{t}", assign("{a} < 0 ? -{a} : {a}")),
     (r"popc.(?P<t>b32|b64)", "d:=u32, a:{t}", assign("std::popcount({a})")),
     (r"clz.(?P<t>b32|b64)", "d:=u32, a:{t}", assign("std::countl_zero({a})")),
     (r"brev.(?P<t>b32|b64)", "d:={t}, a:{t}", function("reverse_bits", "{a}")),
     (r"bfe.(?P<t>u32|u64)", "d:={t}, a:{t}, b:u32, c:u32", function("extract", "{a}, {b}, {c}")),
+    (
+        r"bfi.(?P<t>b32|b64)",
+        "d:={t}, a:{t}, b:{t}, first:u32, count:u32",
+        function("insert_bits", "{a}, {b}, {first}, {count}"),
+    ),
+    (r"szext.clamp.(?P<t>u32|s32)", "d:={t}, a:{t}, b:u32", function("extended", "{a}, {b}")),
     # Floating Point Instructions
     (f"add{ROUND}.{FLOAT}", BINARY, assign("{a} + {b}")),
     (f"sub{ROUND}.{FLOAT}", BINARY, assign("{a} - {b}")),
@@ -366,6 +378,27 @@ ROWS: list[tuple[str, str, str]] = [
     (f"div.rn(.ftz)?.{FLOAT}", BINARY, assign("{a} / {b}")),
     (f"rcp.rn(.ftz)?.{FLOAT}", "d:={t}, a:{t}", assign("1 / {a}")),
     (f"sqrt.rn(.ftz)?.{FLOAT}", "d:={t}, a:{t}", assign("std::sqrt({a})")),
+    (f"div.(approx|full)(.ftz)?.{FLOAT}", BINARY, assign("{a} / {b}")),
+    (f"rcp.approx(.ftz)?.{FLOAT}", "d:={t}, a:{t}", assign("1 / {a}")),
+    (f"rsqrt.approx(.ftz)?.{FLOAT}", "d:={t}, a:{t}", assign("1 / std::sqrt({a})")),
+    (
+        r"(?P<of>sqrt|sin|cos|tanh|ex2|lg2).approx(.ftz)?.(?P<t>f32)",
+        "d:={t}, a:{t}",
+        assign("std::{math}({a})"),
+    ),
+    # Half Precision Floating Point Instructions
+    (
+        rf"(?P<op>add|sub|mul|min|max)(.rn)?(.ftz)?.{NARROW}",
+        BINARY,
+        assign(CORE + "each<{format}>(" + CORE + "op_{op}, {a}, {b})"),
+    ),
+    (
+        rf"(?P<op>fma).rn(.ftz)?(?P<relu>.relu)?.{NARROW}",
+        BINARY + ", c:{t}",
+        assign(CORE + "each<{format}>(" + CORE + "op_fma{relu_}, {a}, {b}, {c})"),
+    ),
+    (f"neg(.ftz)?.{NARROW}", "d:={t}, a:{t}", assign("{type}({a} ^ {signs})")),
+    (f"abs(.ftz)?.{NARROW}", "d:={t}, a:{t}", assign("{type}({a} & ~{signs})")),
     # Comparison and Selection Instructions
     (
         r"setp.(?P<compare>eq|ne|lt|le|gt|ge|lo|ls|hi|hs).(?P<t>[usb](16|32|64))",
@@ -405,6 +438,11 @@ ROWS: list[tuple[str, str, str]] = [
     ),
     (r"shl.(?P<t>b16|b32|b64)", "d:={t}, a:{t}, b:u32", function("shift_left", "{a}, {b}")),
     (f"shr.{INT}", "d:={t}, a:{t}, b:u32", function("shift_right", "{a}, {b}")),
+    (
+        r"shf.(?P<way>[lr]).((?P<wrap>wrap)|clamp).b32",
+        "d:=b32, a:b32, b:b32, c:u32",
+        assign(CORE + "funnel_{way}({a}, {b}, {c}, {is_wrap})"),
+    ),
     # Data Movement and Conversion Instructions
     (r"mov.(?P<t>pred|[usb](16|32|64)|f32|f64)", "d:={t}, a:{t}", assign("{a}")),
     (r"prmt.b32", "d:=b32, a:b32, b:b32, c:b32", assign(CORE + "prmt({a}, {b}, {c})")),
@@ -414,24 +452,36 @@ ROWS: list[tuple[str, str, str]] = [
         assign(CORE + "shuffle_{how}({a}, {b}, {c}, {mask})"),
     ),
     (
-        r"ld(.volatile|.weak|.relaxed.(cta|cluster|gpu|sys))?"
-        r"(?P<space>.global|.shared|.shared::cta|.const)?(.nc)?"
-        r"(.ca|.cg|.cs|.lu|.cv)?(.L1::\w+)?" + L2 + r"(?P<vec>.v[248])?." + ANY,
-        "d:=v{count}.{t}, a:space",
+        r"ld(.weak)?(?P<space>.global|.const|.shared(::cta|::cluster)?)?"
+        + CACHE
+        + "(?P<vec>.v[248])?."
+        + ANY,
+        "d:=v{count}.{t}, a:space, hint?policy:u64",
         CORE + "load<{type}, {count}>({d}, {a});",
     ),
     (
-        r"ld.shared::cluster(?P<vec>.v[248])?." + ANY,
-        "d:=v{count}.{t}, a:shared",
-        CORE + "load_cluster({d}, {a});",
-    ),
-    (
-        r"st(.volatile|.weak|.relaxed.(cta|cluster|gpu|sys))?"
-        r"(?P<space>.global|.shared|.shared::cta)?"
-        r"(.wb|.cg|.cs|.wt)?(.L1::\w+)?(?P<vec>.v[248])?." + ANY,
-        "a:space, d:v{count}.{t}",
+        r"st(.weak)?" + SPACE + CACHE + "(?P<vec>.v[248])?." + ANY,
+        "a:space, d:v{count}.{t}, hint?policy:u64",
         CORE + "store<{type}, {count}>({a}, {d});",
     ),
+    (
+        rf"ld(?P<sem>.volatile|.relaxed|.acquire){SCOPE}?{SPACE}"
+        + CACHE
+        + "(?P<vec>.v[248])?."
+        + ANY,
+        "d:=v{count}.{t}, a:space, hint?policy:u64",
+        CORE + "load_ordered<{type}, {count}>({d}, {a}, {order});",
+    ),
+    (
+        rf"st(?P<sem>.volatile|.relaxed|.release){SCOPE}?{SPACE}"
+        + CACHE
+        + "(?P<vec>.v[248])?."
+        + ANY,
+        "a:space, d:v{count}.{t}, hint?policy:u64",
+        CORE + "store_ordered<{type}, {count}>({a}, {d}, {order});",
+    ),
+    (r"discard(.global)?.L2", "a:global, bytes:i", "(void)({a});"),
+    (r"applypriority(.global)?.L2::evict_normal", "a:global, bytes:i", "(void)({a});"),
     (r"prefetch(.global)?.L[12]", "a:global", "(void)({a});"),
     (r"prefetchu.L1", "a:global", "(void)({a});"),
     (r"prefetch(.const|.param)?.tensormap", "map:global", CORE + "prefetch_tensormap({map});"),
@@ -450,17 +500,26 @@ ROWS: list[tuple[str, str, str]] = [
         "d:={t}, a:f32",
         function("integer_{round}", "{a}"),
     ),
-    (r"cvt.rn(.satfinite)?.f16.f32", "d:=f16, a:f32", assign("emulator::half_of_float({a})")),
-    (r"cvt.rn(.satfinite)?.bf16.f32", "d:=bf16, a:f32", assign("emulator::bf16_of_float({a})")),
+    (
+        r"cvt.rn((?P<relu>.relu)|(?P<satfinite>.satfinite))*.(?P<t>b?f16).f32",
+        "d:={t}, a:f32",
+        assign(CORE + "narrowed<{format}>({a}, {is_relu}, {is_satfinite})"),
+    ),
     (r"cvt.f32.f16", "d:=f32, a:f16", assign("emulator::float_of_half({a})")),
     (r"cvt.f32.bf16", "d:=f32, a:bf16", assign("emulator::float_of_bf16({a})")),
-    (r"cvt.rn.f16x2.f32", "d:=b32, a:f32, b:f32", assign(CORE + "half_pair({a}, {b})")),
-    (r"cvt.rn.bf16x2.f32", "d:=b32, a:f32, b:f32", assign(CORE + "bf16_pair({a}, {b})")),
+    (
+        r"cvt.rn((?P<relu>.relu)|(?P<satfinite>.satfinite))*.(?P<t>b?f16x2).f32",
+        "d:=b32, a:f32, b:f32",
+        assign(CORE + "narrowed_pair<{format}>({a}, {b}, {is_relu}, {is_satfinite})"),
+    ),
+    (r"cvt.rn.satfinite.e4m3x2.f32", "d:=b16, a:f32, b:f32", assign(CORE + "e4m3_pair({a}, {b})")),
+    (r"cvt.rn.f16x2.e4m3x2", "d:=b32, a:b16", assign(CORE + "half_pair_of_e4m3({a})")),
     (
         r"mapa.shared::cluster.(u32|u64)",
         "d:=u64, a:u32, rank:u32",
         assign(CORE + "mapa({a}, {rank})"),
     ),
+    (r"mapa.u64", "d:=u64, a:u64, rank:u32", assign(CORE + "mapa_generic({a}, {rank})")),
     (r"getctarank.shared::cluster.u32", "d:=u32, a:u32", assign(CORE + "cta_rank_of({a})")),
     # Data Movement and Conversion Instructions: Non-bulk Copy
     (
@@ -486,6 +545,11 @@ ROWS: list[tuple[str, str, str]] = [
     (r"cp.async.commit_group", "", CORE + "cp_async_commit();"),
     (r"cp.async.wait_group", "pending:i", CORE + "cp_async_wait({pending});"),
     (r"cp.async.wait_all", "", CORE + "cp_async_wait_all();"),
+    (
+        r"cp.async.mbarrier.arrive(?P<noinc>.noinc)?(?P<space>.shared(::cta)?)?.b64",
+        "a:space",
+        CORE + "cp_async_mbarrier_arrive({a}, {is_noinc});",
+    ),
     # Data Movement and Conversion Instructions: Bulk Copy
     (
         r"cp.async.bulk.shared::(cluster|cta).global.mbarrier::complete_tx::bytes"
@@ -497,6 +561,27 @@ ROWS: list[tuple[str, str, str]] = [
         r"cp.async.bulk.global.shared::cta.bulk_group" + HINT,
         "to:global, from:shared, bytes:u32, hint?policy:u64",
         CORE + "bulk_store({to}, {from}, {bytes});",
+    ),
+    (
+        r"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+        "to:cluster, from:shared, bytes:u32, barrier:cluster",
+        CORE + "bulk_send({to}, {from}, {bytes}, {barrier});",
+    ),
+    (
+        (
+            r"st.async(.weak)?(.shared::cluster)?.mbarrier::complete_tx::bytes(?P<vec>.v[24])?."
+            r"(?P<t>[usb](32|64)|f32|f64)"
+        ),
+        "to:cluster, d:v{count}.{t}, barrier:cluster",
+        CORE + "store_async({to}, {d}, {barrier});",
+    ),
+    (
+        (
+            r"cp.reduce.async.bulk.global.shared::cta.bulk_group(?P<hint>.L2::cache_hint)?"
+            r".(?P<op>add|min|max|inc|dec|and|or|xor)(.noftz)?.(?P<t>[usb](32|64)|f32|f64|b?f16)"
+        ),
+        "to:global, from:shared, bytes:u32, hint?policy:u64",
+        CORE + "bulk_store({to}, {from}, {bytes}, " + CORE + "reduction<{type}>({change}));",
     ),
     (
         r"cp.async.bulk.prefetch.L2.global" + HINT,
@@ -517,6 +602,12 @@ ROWS: list[tuple[str, str, str]] = [
         r"cp.async.bulk.tensor.(?P<rank>[1-5])d.global.shared::cta(.tile)?.bulk_group" + HINT,
         "to:tensor, from:shared, hint?policy:u64",
         CORE + "tensor_store({rank}, {to}, {from});",
+    ),
+    (
+        r"cp.reduce.async.bulk.tensor.(?P<rank>[1-5])d.global.shared::cta"
+        r".(?P<op>add|min|max)(.tile)?.bulk_group" + HINT,
+        "to:tensor, from:shared, hint?policy:u64",
+        CORE + "tensor_reduce({rank}, {to}, {from}, {changes});",
     ),
     (
         r"cp.async.bulk.prefetch.tensor.(?P<rank>[1-5])d.L2.global(.tile)?" + HINT,
@@ -543,6 +634,23 @@ ROWS: list[tuple[str, str, str]] = [
         "id:i, threads:i",
         CORE + "barrier_arrive({id}, {threads}, {is_aligned});",
     ),
+    *(
+        (
+            rf"(bar|barrier)(.cta)?.red.(?P<op>{op})(.aligned)?.{kind}",
+            f"d:={kind}, id:i, {threads}p:pred",
+            assign(f"{CORE}barrier_count({{id}}, {count}, {{p}}) {test}"),
+        )
+        for threads, count in (("", "-1"), ("threads:i, ", "{threads}"))
+        for op, kind, test in (("popc", "u32", ""), ("or", "pred", "> 0"))
+    ),
+    *(
+        (
+            r"(bar|barrier)(.cta)?.red.and(.aligned)?.pred",
+            f"d:=pred, id:i, {threads}p:pred",
+            assign(f"{CORE}barrier_count({{id}}, {count}, !{{p}}) == 0"),
+        )
+        for threads, count in (("", "-1"), ("threads:i, ", "{threads}"))
+    ),
     (r"bar.warp.sync", "mask:u32", CORE + "warp_sync({mask});"),
     (
         r"barrier.cluster.arrive(?P<relaxed>.release|.relaxed)?(.aligned)?",
@@ -550,34 +658,35 @@ ROWS: list[tuple[str, str, str]] = [
         CORE + "cluster_arrive({is_relaxed}, {is_aligned});",
     ),
     (r"barrier.cluster.wait(.acquire)?(.aligned)?", "", CORE + "cluster_wait({is_aligned});"),
-    (r"membar.(cta|gl|sys)", "", CORE + "fence();"),
-    (rf"fence(.sc|.acq_rel)?.{SCOPE}", "", CORE + "fence();"),
+    (r"membar(?P<scope>.cta|.gl|.sys)", "", CORE + "fence({order});"),
+    (rf"fence(?P<sem>.sc|.acq_rel|.acquire|.release)?{SCOPE}", "", CORE + "fence({order});"),
     (r"fence.mbarrier_init.release.cluster", "", CORE + "mbarrier_init_fence();"),
     (r"fence.proxy.async(.shared::(cta|cluster))?", "", CORE + "fence_proxy_async();"),
     (r"fence.proxy.async.global", "", CORE + "fence_proxy_async_global();"),
-    (r"fence.proxy.alias", "", CORE + "fence();"),
+    (r"fence.proxy.alias", "", ";"),
     (
-        rf"fence.proxy.tensormap::generic.acquire.{SCOPE}",
+        rf"fence.proxy.tensormap::generic.acquire{SCOPE}",
         "map:global, bytes:i",
         CORE + "acquire_tensor_map({map});",
     ),
-    (rf"fence.proxy.tensormap::generic.release.{SCOPE}", "", CORE + "fence();"),
-    (
+    (rf"fence.proxy.tensormap::generic(?P<sem>.release){SCOPE}", "", CORE + "fence({order});"),
+    *(
         (
-            r"atom(.relaxed|.acquire|.release|.acq_rel)?(.cta|.cluster|.gpu|.sys)?"
-            r"(?P<space>.global|.shared|.shared::cta)?.add.(?P<t>u32|s32|u64|f32)"
-        ),
-        "d:={t}, a:space, b:{t}",
-        assign(CORE + "atomic_add<{type}>({a}, {b})"),
+            (
+                rf"{opcode}{ATOMIC}.(?P<op>add|min|max|inc|dec|and|or|xor|exch)(.noftz)?{HINT}"
+                r"(?P<vec>.v[248])?.(?P<t>[usb](32|64)|f32|f64|b?f16(x2)?)"
+            ),
+            f"{result}a:space, b:v{{count}}.{{t}}, hint?policy:u64",
+            f"{CORE}atomic_each<{{type}}, {{count}}>({given}{{a}}, {{b}}, {{change}}, {{order}});",
+        )
+        for opcode, result, given in (("atom", "d:=v{count}.{t}, ", "{d}, "), ("red", "", ""))
     ),
     (
-        (
-            r"red(.relaxed|.release)?(.cta|.cluster|.gpu|.sys)?"
-            r"(?P<space>.global|.shared|.shared::cta)?.add.(?P<t>u32|s32|u64|f32)"
-        ),
-        "a:space, b:{t}",
-        CORE + "atomic_add<{type}>({a}, {b});",
+        rf"atom{ATOMIC}.cas.(?P<t>[usb](16|32|64))",
+        "d:={t}, a:space, b:{t}, c:{t}",
+        assign(CORE + "atomic_cas<{type}>({a}, {b}, {c}, {order})"),
     ),
+    (r"activemask.b32", "d:=b32", assign(CORE + "activemask()")),
     (
         r"vote.sync.ballot.b32",
         "d:=b32, a:pred, mask:u32",
@@ -594,9 +703,9 @@ ROWS: list[tuple[str, str, str]] = [
         assign(CORE + "ballot(!{a}, {mask}) == 0"),
     ),
     (
-        r"redux.sync.add.(?P<t>u32|s32)",
+        r"redux.sync.(?P<op>add|and|or|xor|min|max).(?P<t>[usb]32)",
         "d:={t}, a:{t}, mask:u32",
-        assign(CORE + "sum_of_lanes({a}, {mask})"),
+        assign(CORE + "redux(::emulator::Reduction::{reduction}, {a}, {mask})"),
     ),
     (r"griddepcontrol.launch_dependents", "", ";"),
     (r"griddepcontrol.wait", "", CORE + "wait_for_launch_before();"),
@@ -618,69 +727,46 @@ ROWS: list[tuple[str, str, str]] = [
         "a:space, bytes:u32",
         CORE + "mbarrier_complete_tx({a}, {bytes});",
     ),
-    (
-        f"mbarrier.arrive(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=b64, a:space",
-        assign(CORE + "mbarrier_arrive({a}, 1, 0)"),
+    *(
+        (
+            rf"mbarrier.arrive(?P<drop>_drop)?{how}{MBARRIER}",
+            f"{result}a:space, {operands}",
+            (
+                f"{assigned}{CORE}mbarrier_arrive({{order}}, ::emulator::Arrival::{{arrival}}, "
+                f"{bytes}, {{a}}{{arrivals}});"
+            ),
+        )
+        for result, assigned in (("", ""), ("d:=b64, ", "{d} = "))
+        for how, operands, bytes in (
+            ("(?P<incomplete>.noComplete)?", "?arrivals:u32", "0"),
+            (".expect_tx", "bytes:u32", "{bytes}"),
+        )
     ),
-    (
-        f"mbarrier.arrive(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=b64, a:space, count:u32",
-        assign(CORE + "mbarrier_arrive({a}, {count}, 0)"),
+    *(
+        (
+            f"mbarrier.(?P<wait>test|try)_wait{parity}{MBARRIER}",
+            f"d:=pred, a:space, {what}, ?time:u32",
+            assign(
+                f"{CORE}mbarrier_wait{name}({{order}}, ::emulator::Poll::{{poll}}, {{a}}, {{state}})"
+            ),
+        )
+        for parity, name, what in (("", "", "state:b64"), (".parity", "_parity", "state:u32"))
     ),
+    # ptxas takes the modifiers in any order.
     (
-        f"mbarrier.arrive(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "a:space",
-        CORE + "mbarrier_arrive({a}, 1, 0);",
-    ),
-    (
-        f"mbarrier.arrive(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "a:space, count:u32",
-        CORE + "mbarrier_arrive({a}, {count}, 0);",
-    ),
-    (
-        f"mbarrier.arrive.expect_tx(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=b64, a:space, bytes:u32",
-        assign(CORE + "mbarrier_arrive({a}, 1, {bytes})"),
-    ),
-    (
-        f"mbarrier.arrive.expect_tx(?P<relaxed>.release|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "a:space, bytes:u32",
-        CORE + "mbarrier_arrive({a}, 1, {bytes});",
-    ),
-    (
-        f"mbarrier.test_wait(?P<relaxed>.acquire|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=pred, a:space, state:b64",
-        assign(CORE + "mbarrier_test_wait({a}, {state})"),
-    ),
-    (
-        f"mbarrier.test_wait.parity(?P<relaxed>.acquire|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=pred, a:space, parity:u32",
-        assign(CORE + "mbarrier_test_wait_parity({a}, {parity})"),
-    ),
-    (
-        f"mbarrier.try_wait(?P<relaxed>.acquire|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=pred, a:space, state:b64, ?time:u32",
-        assign(CORE + "mbarrier_try_wait({a}, {state})"),
-    ),
-    (
-        f"mbarrier.try_wait.parity(?P<relaxed>.acquire|.relaxed)?(.cta|.cluster)?{SPACE}.b64",
-        "d:=pred, a:space, parity:u32, ?time:u32",
-        assign(CORE + "mbarrier_try_wait_parity({a}, {parity})"),
-    ),
-    (
-        r"ldmatrix.sync.aligned.(m8n8.x(?P<n>[124])|x(?P<n2>[124]).m8n8)(?P<trans>.trans)?"
-        + SPACE
-        + ".b16",
+        r"ldmatrix(?=\S*.x[124])" + MATRIX,
         "d:=v{n}.b32, a:space",
         CORE + "ldmatrix({d}, {n}, {is_trans}, {a});",
     ),
     (
-        r"stmatrix.sync.aligned.(m8n8.x(?P<n>[124])|x(?P<n2>[124]).m8n8)(?P<trans>.trans)?"
-        + SPACE
-        + ".b16",
+        r"stmatrix(?=\S*.x[124])" + MATRIX,
         "a:space, d:v{n}.b32",
         CORE + "stmatrix({a}, {d}, {n}, {is_trans});",
+    ),
+    (
+        r"movmatrix.sync.aligned.m8n8.trans.b16",
+        "d:=b32, a:b32",
+        assign(CORE + "movmatrix({a})"),
     ),
     (
         r"mma.sync.aligned.m16n8k16.row.col.f32.(?P<t>f16|bf16).(?P=t).f32",
@@ -691,6 +777,16 @@ ROWS: list[tuple[str, str, str]] = [
         r"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
         "d:=v2.b32, a:v4.b32, b:v2.b32, c:v2.b32",
         CORE + "mma_f16({d}, {a}, {b}, {c});",
+    ),
+    (
+        r"mma.sync.aligned.m16n8k8.row.col.f32.(?P<t>f16|bf16).(?P=t).f32",
+        "d:=v4.f32, a:v2.b32, b:v1.b32, c:v4.f32",
+        CORE + "mma_k8_f32({d}, {a}, {b}, {c}, {is_fp16});",
+    ),
+    (
+        r"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
+        "d:=v2.b32, a:v2.b32, b:v1.b32, c:v2.b32",
+        CORE + "mma_k8_f16({d}, {a}, {b}, {c});",
     ),
     # Asynchronous Warpgroup Level Matrix Instructions
     (
@@ -723,15 +819,17 @@ ROWS: list[tuple[str, str, str]] = [
     # Miscellaneous Instructions
     (r"nanosleep.u32", "time:u32", CORE + "nanosleep({time});"),
     (
-        r"setmaxnreg.(?P<change>inc|dec).sync.aligned.u32",
+        r"setmaxnreg.((?P<more>inc)|dec).sync.aligned.u32",
         "count:i",
-        CORE + 'setmaxnreg("setmaxnreg.{change}", {count});',
+        CORE + "setmaxnreg({is_more}, {count});",
     ),
 ]
 
 
 # ---------------------------------------------------------------- matching
 
+MATH = {"ex2": "exp2", "lg2": "log2"}
+ORDERS = {".sc": "ACQ_REL", ".volatile": "RELAXED"}
 SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
 SIGNS.update({"gt": ">", "hi": ">", "ge": ">=", "hs": ">="})
 WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
@@ -752,11 +850,47 @@ def modifiers(opcode: str, match: re.Match) -> dict[str, str]:
     known["widetype"] = TYPES.get(known["wide"], "")
     known["sign"] = SIGNS.get(groups.get("compare", ""), "")
     known["count"] = groups.get("vec", "").lstrip(".v") or "1"
-    known["n"] = groups.get("n") or groups.get("n2") or ""
+    known["n"] = groups.get("n") or ""
     known["is_aligned"] = "true" if opcode.startswith("bar.") or ".aligned" in opcode else "false"
+    known.update(meanings(opcode, groups))
     known["is_relaxed"] = "true" if groups.get("relaxed") == ".relaxed" else "false"
     known["is_fp16"] = "true" if kind == "f16" else "false"
     return known
+
+
+def order_of(opcode: str, groups: dict[str, str]) -> str:
+    """The order and the scope, with the manual's defaults."""
+    order, scope = "RELAXED", "GPU"
+    if opcode.startswith(("fence", "membar")):
+        order = "ACQ_REL"
+    elif opcode.startswith("mbarrier"):
+        order, scope = "ACQUIRE" if "_wait" in opcode else "RELEASE", "CTA"
+    said, where = groups.get("sem", ""), groups.get("scope", "").lstrip(".").upper()
+    order = ORDERS.get(said, said.lstrip(".").upper() or order)
+    scope = "SYS" if said == ".volatile" else {"GL": "GPU"}.get(where, where or scope)
+    return f"::emulator::Order::{order}, ::emulator::Scope::{scope}"
+
+
+def meanings(opcode: str, groups: dict[str, str]) -> dict[str, str]:
+    """What the modifiers in an opcode are in C++."""
+    kind, op = groups.get("t", ""), groups.get("op", "")
+    is_narrow = "f16" in kind
+    narrow = "BF16" if kind.startswith("b") else "F16"
+    is_signed = op in ("min", "max")
+    drop, incomplete = "drop" in groups.get("drop", ""), groups.get("incomplete", "")
+    return {
+        "order": order_of(opcode, groups),
+        "format": CORE + narrow,
+        "change": f"{CORE}change_{op}" + (f"_{narrow}" if is_narrow and op != "exch" else ""),
+        "changes": f"{CORE}change_{op}, {CORE}change_{op}_F16, {CORE}change_{op}_BF16",
+        "math": MATH.get(groups.get("of", ""), groups.get("of", "")),
+        "signs": "0x80008000" if kind.endswith("x2") else "0x8000",
+        "relu_": "_relu" if groups.get("relu") else "",
+        "reduction": op.upper() + (f"_{kind.upper()}" if is_signed else ""),
+        "arrival": "_".join(["DROP"] * drop + ["NO_COMPLETE"] * bool(incomplete)) or "PLAIN",
+        "arrivals": "",
+        "poll": groups.get("wait", "").upper(),
+    }
 
 
 def wanted(operands: str, known: dict[str, str], count: int) -> list[tuple[str, str, bool]] | None:

@@ -1,9 +1,9 @@
 """Inline PTX as C++ for the emulator: every asm statement becomes calls of emulator/ptx.h.
 
     translate(text, name) -> str    the file's text for g++, line by line
-    Unknown                         names everything that is not understood, with file and line
 
-What is between #if and #endif and not understood does not compile, if it is compiled.
+A statement that is not understood becomes a call of unknown(), which names it with file and line: an
+error only where it is executed, as nvcc does not look at what a program never uses.
 
 An asm statement becomes a statement expression: references to its outputs, copies of its inputs,
 then a block with the PTX scopes, registers, labels and instructions as C++ ones. Each instruction
@@ -17,7 +17,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from .cxx import Asm, Operand, asm_statements
+from .cxx import Asm, Operand, asm_statements, string_macros
 from .instructions import Argument, Instruction, NotKnown, cpp_of, register_type
 
 CORE = "::emulator::ptx::"
@@ -295,10 +295,11 @@ class Block:
         return "".join(self.out)
 
     def refusal(self) -> str:
-        """Of a statement that is not known, where the preprocessor decides whether it is there: if
-        it is, it does not compile, and says why."""
+        """Of a statement that is not known."""
+        line = self.problems[0][0]
         why = "; ".join(what for _, what in self.problems)
-        self.out, self.written = [f"static_assert(false, {json.dumps('unknown: ' + why)})"], 0
+        self.out = [f"{CORE}unknown({json.dumps(self.asm.file)}, {line}, {json.dumps(why)})"]
+        self.written = 0
         self.go_to(self.asm.line + self.newlines)
         return "".join(self.out)
 
@@ -326,21 +327,32 @@ def shown(text: str) -> str:
 # ---------------------------------------------------------------- the file
 
 
-def translate(text: str, name: str) -> str:
+def block_of(asm: Asm, newlines: int) -> str:
+    block = Block(asm, newlines)
+    cpp = block.fence() if not asm.text.strip() and not asm.problems else block.cpp()
+    return block.refusal() if block.problems else cpp
+
+
+def cpp_of_asm(asm: Asm, newlines: int) -> str:
+    """A statement; if it is one of several by how macros are defined, the compiler chooses."""
+    variants = asm.variants or [asm]
+    if len(variants) == 1:
+        return block_of(variants[0], newlines)
+    chosen = []
+    for variant in variants:
+        is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
+        chosen.append(f"if constexpr ({is_so}) {{ {block_of(variant, 0)}; }}")
+    end = " \\\n" if asm.in_macro else "\n"
+    return "({ " + " else ".join(chosen) + end * newlines + " })"
+
+
+def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) -> str:
     """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
-    emulator/ptx.h. Raises Unknown."""
-    problems: list[tuple[str, int, str]] = []
+    emulator/ptx.h. `macros`: those of other files that are strings."""
+    macros = {**(macros or {}), **string_macros(text)}
     pieces, at = [], 0
-    for asm in asm_statements(text, name):
-        original = text[asm.begin : asm.end]
-        block = Block(asm, original.count("\n"))
-        cpp = block.fence() if not asm.text.strip() else block.cpp()
-        if block.problems and asm.is_conditional and not asm.in_macro:
-            cpp = block.refusal()
-        else:
-            problems += [(asm.file, line, what) for line, what in block.problems]
-        pieces += [text[at : asm.begin], cpp]
+    for asm in asm_statements(text, name, macros):
+        newlines = text.count("\n", asm.begin, asm.end)
+        pieces += [text[at : asm.begin], cpp_of_asm(asm, newlines)]
         at = asm.end
-    if problems:
-        raise Unknown(sorted(set(problems)))
     return "".join(pieces) + text[at:]

@@ -13,6 +13,9 @@ struct Cta;
 constexpr int ALL_THREADS = -1;
 void named_barrier_sync(int id, int threads, Site where, bool aligned = true);
 
+// barrier.red: waits, and returns how many of the threads that arrived have the predicate.
+int barrier_sync_count(int id, int threads, bool predicate, Site where);
+
 // bar.arrive: the same without the wait.
 void named_barrier_arrive(int id, int threads, Site where, bool aligned = true);
 

@@ -2,6 +2,7 @@
 // groups. (PTX ISA: cp.async.)
 #pragma once
 
+#include "emulator/mbarrier.h"
 #include "emulator/site.h"
 
 namespace emulator {
@@ -13,5 +14,9 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
 void cp_async_commit(Site where);
 // Waits until at most `pending` of the thread's groups are incomplete.
 void cp_async_wait(int pending, Site where);
+
+// cp.async.mbarrier.arrive: the thread's copies so far arrive on the barrier once all have landed.
+// `counted`: the barrier's count has this arrival (.noinc); else the phase gets one more.
+void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where);
 
 } // namespace emulator

@@ -73,6 +73,9 @@ std::string source_text(const std::string &file, int line);
 // Prints the report alone.
 void warn(Mistake mistake, const std::string &what, const std::vector<Note> &notes);
 
+// Prints one line: "<prefix>: KIND: WHAT".
+void say(const char *kind, const std::string &what);
+
 // fail() with one note: what the current thread did at `where`.
 [[noreturn]] void fail(Mistake mistake, const std::string &what, const Origin &where,
                        const char *did);

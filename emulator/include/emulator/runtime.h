@@ -11,12 +11,21 @@ struct cudaLaunchConfig_st;
 namespace emulator {
 
 // Runs the kernel over the launch's grid, each thread calling call(context), if CUDA would start
-// it; returns a cudaError_t. `kernel` tells which one it is.
+// it; returns a cudaError_t. `kernel` tells which one it is. The context, of `bytes`, holds its
+// parameters.
 int launch_kernel(const cudaLaunchConfig_st &config, const void *kernel,
-                  void (*call)(const void *context), const void *context);
+                  void (*call)(const void *context), const void *context, std::size_t bytes);
 
 // How many clusters as configured are resident at once, 0 if none fits; returns a cudaError_t.
 int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConfig_st &config);
+
+// How many CTAs of that many threads and bytes of shared memory fit on a multiprocessor, and on the
+// device; return a cudaError_t.
+int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
+int blocks_of_device(int *blocks, int threads, std::size_t shared);
+
+// cudaMallocManaged.
+int allocate_managed(void **memory, std::size_t bytes);
 
 // Remembers an error for cudaGetLastError, and returns it.
 int failed(int error);
@@ -32,6 +41,12 @@ void *dynamic_shared(std::size_t bytes, Site where);
 // the peer isn't there. (ld.shared::cluster)
 void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Site where);
 
+// Its address there, which the threads of this CTA may access. (mapa.u64)
+void *cluster_address(const void *object, int rank, Site where);
+
+// Writes there. (st.shared::cluster)
+void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where);
+
 // The current CTA's rank in its cluster, and the cluster's CTAs.
 int cluster_cta_rank();
 int cluster_ctas();
@@ -42,14 +57,15 @@ void wait_for_launch_before();
 // fence.proxy.async: what the current thread wrote to shared memory reaches the async view.
 void fence_proxy_async(Site where);
 
-// An atomic operation of the current thread: no other thread comes between, and it is no race. Of
-// int, unsigned, unsigned long long and float.
-template <typename T>
-T atomic_add(T *address, T value, Site where);
-
 // atom.acq_rel.add of 1: what the current thread did before happens before what a later caller, of
 // any CTA, does after.
 int count_arrival(int *counter, Site where);
+
+// setmaxnreg.inc (more) and .dec: MISUSE for a number that it does not take, DEADLOCK if the CTA
+// cannot have that many. And a launch begins, of CTAs of `threads`, `ctas` of which must fit on a
+// multiprocessor.
+void setmaxnreg(bool more, int registers, Site where);
+void set_register_pool(int threads, int ctas);
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();

@@ -33,8 +33,8 @@ struct WgmmaForm {
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where);
 void wgmma(float *acc, const WgmmaForm &form, const std::uint32_t *a, std::uint64_t b, Site where);
 
-// While one exists, the plain reads of a thread load a matrix, of which parts outside of the problem
-// need not have been written.
+// While one exists, the plain reads of a thread load a matrix, of which parts outside of the
+// problem need not have been written.
 struct MatrixRead {
     MatrixRead();
     ~MatrixRead();

@@ -24,6 +24,14 @@ struct Coordinates {
 // that has not waited for the previous launch and is not ordered after one that has.
 void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t *barrier,
               std::uint16_t cta_mask, Site where);
+// Starts a copy of the own CTA's bytes to those at `to` of CTA `rank` of the cluster, completing on
+// the barrier at this place there; all are multiples of 16. (cp.async.bulk.shared::cluster.shared::
+// cta.) The same of a register's bytes. (st.async)
+void bulk_send(void *to, const void *from, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+               Site where);
+void store_async(void *to, const void *value, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+                 Site where);
+
 // The same for a matrix.
 inline void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
                      std::uint16_t cta_mask, Site where) {
@@ -31,8 +39,10 @@ inline void tma_load(void *tile, const void *map, int column, int row, std::uint
 }
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// tma_load, and what the store reads and writes is in the cells (cells.h).
-void tma_store(const void *map, const void *tile, const Coordinates &at, Site where);
+// `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
+using Reduce = void (*)(unsigned char *global, const unsigned char *tile, std::size_t bytes);
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
+               Reduce reduce = nullptr);
 inline void tma_store(const void *map, const void *tile, int column, int row, Site where) {
     tma_store(map, tile, Coordinates{2, {column, row}}, where);
 }

@@ -5,6 +5,7 @@
 //   emulator::launching(kernel).configured(grid, block, smem, stream)(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
+//   And with a line for each parameter whose text, with macros, says __grid_constant__.
 // - The __shared__ variables of a declaration are the members of a struct that static_shared()
 //   places; extern __shared__ arrays are references to extern_shared().
 #pragma once
@@ -18,9 +19,20 @@
 #include <algorithm>
 #include <assert.h>
 #include <new>
+#include <string_view>
 #include <time.h>
 
+// For what nvcc does not define, and g++ accepts in its place.
+#undef __grid_constant__
+#define __grid_constant__ __attribute__((unused))
+#define EMULATOR_TEXT_OF(...) #__VA_ARGS__
+#define EMULATOR_TEXT(...) EMULATOR_TEXT_OF(__VA_ARGS__)
+
 namespace emulator {
+
+constexpr bool is_grid_constant(std::string_view parameter) {
+    return parameter.find("__attribute__((unused))") != std::string_view::npos;
+}
 
 inline const bool begun_translated_program = begin_translated_program();
 
@@ -34,8 +46,11 @@ Variables &static_shared(EMULATOR_SITE) {
 }
 
 // The current CTA's dynamic shared memory, however large the launch made it.
-template <typename Array>
+template <std::size_t ALIGNMENT>
+inline const bool declared_dynamic_shared = declare_dynamic_shared(ALIGNMENT);
+template <typename Array, std::size_t ALIGNMENT>
 Array &extern_shared(EMULATOR_SITE) {
+    (void)&declared_dynamic_shared<std::max(ALIGNMENT, alignof(std::remove_all_extents_t<Array>))>;
     return *static_cast<Array *>(dynamic_shared(0, where));
 }
 
@@ -56,9 +71,8 @@ template <typename... Parameters>
 struct FunctionLaunch : Chevrons {
     void (*kernel)(Parameters...);
 
-    template <typename... Arguments>
-    void operator()(Arguments &&...arguments) const {
-        cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+    void operator()(Parameters... parameters) const {
+        cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
     }
 };
 
@@ -68,10 +82,13 @@ struct CallerLaunch : Chevrons {
 
     template <typename... Arguments>
     void operator()(const Arguments &...arguments) const {
-        const auto call = [&] { caller(arguments...); };
+        const auto call = [caller = caller, copies = std::tuple<Arguments...>(arguments...)] {
+            std::apply(caller, copies);
+        };
         using Call = decltype(call);
         launch_kernel(
-            config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call);
+            config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call,
+            sizeof call);
     }
 };
 

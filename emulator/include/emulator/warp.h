@@ -37,6 +37,13 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
 // vote.sync.ballot: one bit per lane of the mask whose predicate holds.
 std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where);
 
+// redux.sync: of all lanes of the mask, as unsigned or signed numbers.
+enum class Reduction { ADD, AND, OR, XOR, MIN_U32, MAX_U32, MIN_S32, MAX_S32 };
+std::uint32_t warp_reduce(Reduction how, std::uint32_t mask, std::uint32_t value, Site where);
+
+// The lanes of the current thread's warp that have not exited.
+std::uint32_t warp_active();
+
 // bar.warp.sync.
 void warp_sync(std::uint32_t mask, Site where);
 

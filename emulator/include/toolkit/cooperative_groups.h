@@ -31,8 +31,82 @@ public:
     static void barrier_wait(EMULATOR_SITE) { emulator::cluster_wait(where); }
     static unsigned block_rank() { return unsigned(emulator::cluster_cta_rank()); }
     static unsigned num_blocks() { return unsigned(emulator::cluster_ctas()); }
+    static dim3 block_index() { return dim3(block_rank()); }
+    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
+    // Where CTA `rank` has what this one has there.
+    template <typename T>
+    static T *map_shared_rank(T *object, unsigned rank, EMULATOR_SITE) {
+        return static_cast<T *>(emulator::cluster_address(object, int(rank), where));
+    }
 };
 inline cluster_group this_cluster() { return {}; }
+
+// A part of a warp: SIZE neighbours of the block, a power of two. Its functions are those of the
+// warp for its lanes.
+template <unsigned SIZE, typename Parent = void>
+class thread_block_tile {
+    static_assert(SIZE <= 32 && (SIZE & (SIZE - 1)) == 0, "tiles of 1 to 32 threads");
+    static unsigned lane() { return thread_block::thread_rank() % 32; }
+    static unsigned first() { return lane() / SIZE * SIZE; }
+    static unsigned mask() { return (SIZE == 32 ? ~0u : (1u << SIZE % 32) - 1) << first(); }
+
+public:
+    static unsigned thread_rank() { return lane() % SIZE; }
+    static constexpr unsigned num_threads() { return SIZE; }
+    static constexpr unsigned size() { return SIZE; }
+    static unsigned meta_group_rank() { return thread_block::thread_rank() / SIZE; }
+    static unsigned meta_group_size() { return (thread_block::size() + SIZE - 1) / SIZE; }
+    static void sync(EMULATOR_SITE) { __syncwarp(mask(), where); }
+    template <typename T>
+    T shfl(T value, int rank, EMULATOR_SITE) const {
+        return __shfl_sync(mask(), value, rank, SIZE, where);
+    }
+    template <typename T>
+    T shfl_up(T value, unsigned delta, EMULATOR_SITE) const {
+        return __shfl_up_sync(mask(), value, delta, SIZE, where);
+    }
+    template <typename T>
+    T shfl_down(T value, unsigned delta, EMULATOR_SITE) const {
+        return __shfl_down_sync(mask(), value, delta, SIZE, where);
+    }
+    template <typename T>
+    T shfl_xor(T value, int bits, EMULATOR_SITE) const {
+        return __shfl_xor_sync(mask(), value, bits, SIZE, where);
+    }
+    unsigned ballot(int predicate, EMULATOR_SITE) const {
+        return __ballot_sync(mask(), predicate, where) >> first();
+    }
+    int any(int predicate, EMULATOR_SITE) const { return ballot(predicate, where) != 0; }
+    int all(int predicate, EMULATOR_SITE) const { return ballot(!predicate, where) == 0; }
+};
+template <unsigned SIZE, typename Parent>
+thread_block_tile<SIZE, Parent> tiled_partition(const Parent &) {
+    return {};
+}
+
+// Combine the values of a tile's threads; each gets the result.
+template <typename T>
+struct plus {
+    T operator()(T a, T b) const { return a + b; }
+};
+template <typename T>
+struct less {
+    T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <typename T>
+struct greater {
+    T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <unsigned SIZE, typename Parent, typename T, typename Operation>
+T reduce(const thread_block_tile<SIZE, Parent> &tile, T value, const Operation &operation,
+         EMULATOR_SITE) {
+    for (unsigned bits = SIZE / 2; bits > 0; bits /= 2)
+        value = operation(value, tile.shfl_xor(value, int(bits), where));
+    return value;
+}
 
 // Waits for the threads of the group.
 template <typename Group>

@@ -19,28 +19,31 @@ using cublasHandle_t = struct cublasContext *;
 // The version of the headers.
 inline size_t cublasGetCudartVersion() { return CUDART_VERSION; }
 
+// The name of a status, and words for it.
+inline const char *cublasGetStatusName(cublasStatus_t status) {
+    return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS"
+                                           : "CUBLAS_STATUS_NOT_SUPPORTED";
+}
+inline const char *cublasGetStatusString(cublasStatus_t status) {
+    return cublasGetStatusName(status);
+}
+
 // Prints the function's name.
 inline cublasStatus_t cublas_missing(const char *name) {
     fprintf(stderr, "%s: the emulator has no cuBLAS\n", name);
     return CUBLAS_STATUS_NOT_SUPPORTED;
 }
-template <typename... Arguments>
-cublasStatus_t cublasCreate(Arguments &&...) {
-    return cublas_missing("cublasCreate");
-}
-template <typename... Arguments>
-cublasStatus_t cublasDestroy(Arguments &&...) {
-    return cublas_missing("cublasDestroy");
-}
-template <typename... Arguments>
-cublasStatus_t cublasSetMathMode(Arguments &&...) {
-    return cublas_missing("cublasSetMathMode");
-}
-template <typename... Arguments>
-cublasStatus_t cublasSgemm(Arguments &&...) {
-    return cublas_missing("cublasSgemm");
-}
-template <typename... Arguments>
-cublasStatus_t cublasGemmEx(Arguments &&...) {
-    return cublas_missing("cublasGemmEx");
-}
+#define EMULATOR_MISSING(name)                                                                     \
+    template <typename... Arguments>                                                               \
+    cublasStatus_t name(Arguments &&...) {                                                         \
+        return cublas_missing(#name);                                                              \
+    }
+EMULATOR_MISSING(cublasCreate)
+EMULATOR_MISSING(cublasDestroy)
+EMULATOR_MISSING(cublasSetMathMode)
+EMULATOR_MISSING(cublasSetStream)
+EMULATOR_MISSING(cublasSgemm)
+EMULATOR_MISSING(cublasHgemm)
+EMULATOR_MISSING(cublasGemmEx)
+EMULATOR_MISSING(cublasGemmStridedBatchedEx)
+#undef EMULATOR_MISSING

@@ -20,6 +20,9 @@ EMULATOR_NARROW_ARITHMETIC(__nv_bfloat16)
 
 struct alignas(4) __nv_bfloat162 {
     __nv_bfloat16 x, y;
+
+    __nv_bfloat162() = default;
+    __nv_bfloat162(__nv_bfloat16 first, __nv_bfloat16 second) : x(first), y(second) {}
 };
 
 using nv_bfloat16 = __nv_bfloat16;
@@ -38,3 +41,15 @@ inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
 // Pairs: the first at the lower address.
 inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
 inline float2 __bfloat1622float2(__nv_bfloat162 value) { return {float(value.x), float(value.y)}; }
+inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 value) { return {value, value}; }
+inline __nv_bfloat162 __float2bfloat162_rn(float value) {
+    return __floats2bfloat162_rn(value, value);
+}
+inline __nv_bfloat162 __float22bfloat162_rn(float2 value) {
+    return __floats2bfloat162_rn(value.x, value.y);
+}
+inline float __low2float(__nv_bfloat162 value) { return float(value.x); }
+inline float __high2float(__nv_bfloat162 value) { return float(value.y); }
+
+// __hadd, __hfma2, __hmax and the like.
+EMULATOR_NARROW_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)

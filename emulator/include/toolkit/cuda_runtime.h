@@ -23,6 +23,7 @@
 #include "emulator/runtime.h"
 #include "emulator/warp.h"
 #include <cuda_runtime_api.h>
+#include <device_atomic_functions.h>
 #include <vector_types.h>
 
 #define __global__
@@ -49,6 +50,17 @@ constexpr int warpSize = 32;
 
 // Waits for all threads of the CTA.
 inline void __syncthreads(EMULATOR_SITE) { emulator::syncthreads(where); }
+
+// The same, and how many threads have the predicate, whether any has, whether all have.
+inline int __syncthreads_count(int predicate, EMULATOR_SITE) {
+    return emulator::barrier_sync_count(0, emulator::ALL_THREADS, predicate != 0, where);
+}
+inline int __syncthreads_or(int predicate, EMULATOR_SITE) {
+    return __syncthreads_count(predicate, where) > 0;
+}
+inline int __syncthreads_and(int predicate, EMULATOR_SITE) {
+    return __syncthreads_count(!predicate, where) == 0;
+}
 
 // Waits for the lanes of `mask`, and orders their accesses to memory.
 inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
@@ -93,8 +105,26 @@ inline int __any_sync(unsigned mask, int predicate, EMULATOR_SITE) {
     return emulator::warp_ballot(mask, predicate != 0, where) != 0;
 }
 inline int __all_sync(unsigned mask, int predicate, EMULATOR_SITE) {
-    return emulator::warp_ballot(mask, predicate != 0, where) == mask;
+    return emulator::warp_ballot(mask, predicate == 0, where) == 0;
 }
+inline unsigned __activemask() { return emulator::warp_active(); }
+
+// Over the lanes of `mask`. (CUDA C++ Programming Guide: Warp Reduce Functions.)
+#define EMULATOR_REDUCE(name, T, how)                                                              \
+    inline T name(unsigned mask, T value, EMULATOR_SITE) {                                         \
+        return T(emulator::warp_reduce(emulator::Reduction::how, mask, unsigned(value), where));   \
+    }
+#define EMULATOR_REDUCES(T, suffix)                                                                \
+    EMULATOR_REDUCE(__reduce_add_sync, T, ADD)                                                     \
+    EMULATOR_REDUCE(__reduce_min_sync, T, MIN_##suffix)                                            \
+    EMULATOR_REDUCE(__reduce_max_sync, T, MAX_##suffix)
+EMULATOR_REDUCES(unsigned, U32)
+EMULATOR_REDUCES(int, S32)
+EMULATOR_REDUCE(__reduce_and_sync, unsigned, AND)
+EMULATOR_REDUCE(__reduce_or_sync, unsigned, OR)
+EMULATOR_REDUCE(__reduce_xor_sync, unsigned, XOR)
+#undef EMULATOR_REDUCES
+#undef EMULATOR_REDUCE
 
 // ---------------------------------------------------------------------------- memory
 
@@ -114,21 +144,9 @@ EMULATOR_CACHED(__ldcs, __stcs)
 EMULATOR_CACHED(__ldg, __stwt)
 #undef EMULATOR_CACHED
 
-// Threads see each other's writes to global memory at once.
-inline void __threadfence() {}
-inline void __threadfence_block() {}
-inline void __threadfence_system() {}
-
 // The 32-bit shared address of an object in the CTA's shared memory.
 inline size_t __cvta_generic_to_shared(const void *object, EMULATOR_SITE) {
     return emulator::shared_address(object, where);
-}
-
-// Adds to *address in one step and returns what was there; orders nothing else. (CUDA C++
-// Programming Guide: Atomic Functions.)
-template <typename T>
-T atomicAdd(T *address, std::type_identity_t<T> value, EMULATOR_SITE) {
-    return emulator::atomic_add(address, value, where);
 }
 
 // ---------------------------------------------------------------------------- numbers
@@ -144,10 +162,43 @@ inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(unsigned(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(unsigned(bits)) + 1; }
 
-// Faster on a GPU and less exact.
+inline int __popcll(unsigned long long bits) { return std::popcount(bits); }
+inline int __clzll(long long bits) { return std::countl_zero((unsigned long long)(bits)); }
+inline int __ffsll(long long bits) {
+    return bits == 0 ? 0 : std::countr_zero((unsigned long long)(bits)) + 1;
+}
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned(uint64_t(a) * b >> 32); }
+inline int __mulhi(int a, int b) { return int(int64_t(a) * b >> 32); }
+
+// Faster on a GPU and less exact; or with the rounding in their names.
 inline float __expf(float value) { return std::exp(value); }
+inline float __exp10f(float value) { return std::pow(10.0f, value); }
+inline float __logf(float value) { return std::log(value); }
+inline float __log2f(float value) { return std::log2(value); }
+inline float __log10f(float value) { return std::log10(value); }
+inline float __powf(float base, float exponent) { return std::pow(base, exponent); }
+inline float __sinf(float value) { return std::sin(value); }
+inline float __cosf(float value) { return std::cos(value); }
+inline float __tanf(float value) { return std::tan(value); }
 inline float __fdividef(float a, float b) { return a / b; }
+inline float __saturatef(float value) { return value > 0 ? std::fmin(value, 1.0f) : 0; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+inline float __frcp_rn(float value) { return 1 / value; }
+inline float __fsqrt_rn(float value) { return std::sqrt(value); }
+inline float __frsqrt_rn(float value) { return 1 / std::sqrt(value); }
 inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
+inline int __float2int_rn(float value) { return int(std::nearbyint(value)); }
+inline int __float2int_rz(float value) { return int(value); }
+inline int __float2int_rd(float value) { return int(std::floor(value)); }
+inline int __float2int_ru(float value) { return int(std::ceil(value)); }
+inline unsigned __float2uint_rn(float value) { return unsigned(std::nearbyint(value)); }
+inline unsigned __float2uint_rz(float value) { return unsigned(value); }
+inline float __int2float_rn(int value) { return float(value); }
+inline float __uint2float_rn(unsigned value) { return float(value); }
 
 // The smaller and the larger one.
 inline int min(int a, int b) { return b < a ? b : a; }
@@ -217,23 +268,57 @@ cudaError_t cudaMallocHost(T **memory, size_t bytes) {
     return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
 }
 template <typename T>
+cudaError_t cudaHostAlloc(T **memory, size_t bytes, unsigned = 0) {
+    return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
+}
+template <typename T>
 cudaError_t cudaMallocManaged(T **memory, size_t bytes, unsigned = 0) {
+    return cudaError_t(emulator::allocate_managed(reinterpret_cast<void **>(memory), bytes));
+}
+template <typename T>
+cudaError_t cudaMallocAsync(T **memory, size_t bytes, cudaStream_t) {
     return cudaMalloc(memory, bytes);
 }
-
-// Writes to a __device__ or __constant__ variable: here one of this process.
+// Rows of `width` bytes, each at a multiple of 512.
 template <typename T>
-cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes) {
-    return cudaMemcpy(&symbol, from, bytes, cudaMemcpyHostToDevice);
+cudaError_t cudaMallocPitch(T **memory, size_t *pitch, size_t width, size_t height) {
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(memory, *pitch * height);
+}
+
+// To and from a __device__ or __constant__ variable: here one of this process.
+template <typename T>
+cudaError_t cudaGetSymbolAddress(void **address, T &symbol) {
+    *address = const_cast<void *>(static_cast<const volatile void *>(&symbol));
+    return cudaSuccess;
+}
+template <typename T>
+cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    return cudaMemcpy((char *)(&symbol) + offset, from, bytes, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-    return cudaMemcpyAsync(reinterpret_cast<char *>(&symbol) + offset, from, bytes, kind, stream);
+    return cudaMemcpyAsync((char *)(&symbol) + offset, from, bytes, kind, stream);
 }
 template <typename T>
-cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes) {
-    return cudaMemcpy(to, &symbol, bytes, cudaMemcpyDeviceToHost);
+cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    return cudaMemcpy(to, (const char *)(&symbol) + offset, bytes, kind);
+}
+
+// How many CTAs of the kernel fit on a multiprocessor by their threads and shared memory.
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(Parameters...),
+                                                          int threads, size_t shared) {
+    return cudaError_t(emulator::blocks_per_multiprocessor(blocks, threads, shared));
+}
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, void (*kernel)(Parameters...),
+                                               size_t shared = 0, int limit = 0) {
+    *block = limit > 0 ? limit : 1024;
+    return cudaError_t(emulator::blocks_of_device(grid, *block, shared));
 }
 
 // How many clusters of the launch can be resident at once.
@@ -272,5 +357,5 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
     using Call = emulator::KernelCall<Parameters...>;
     const Call call{kernel, {std::forward<Arguments>(arguments)...}};
     return cudaError_t(emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel),
-                                               Call::call, &call));
+                                               Call::call, &call, sizeof call));
 }

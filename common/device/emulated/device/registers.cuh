@@ -1,22 +1,18 @@
-// The emulator has unlimited registers: only the numbers are checked.
+// The emulator checks that a CTA has the registers that its warps ask for.
 #pragma once
 
 #include "device/base.cuh"
 
-#include "emulator/warp.h"
+#include "emulator/runtime.h"
 
 // setmaxnreg.dec.
 template <int REGISTERS>
 DEVICE void setmaxnreg_dec(EMULATOR_SITE) {
-    static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
-                  "setmaxnreg takes multiples of 8 from 24 to 256");
-    emulator::warp_aligned("setmaxnreg.dec", where);
+    emulator::setmaxnreg(false, REGISTERS, where);
 }
 
 // setmaxnreg.inc.
 template <int REGISTERS>
 DEVICE void setmaxnreg_inc(EMULATOR_SITE) {
-    static_assert(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0,
-                  "setmaxnreg takes multiples of 8 from 24 to 256");
-    emulator::warp_aligned("setmaxnreg.inc", where);
+    emulator::setmaxnreg(true, REGISTERS, where);
 }

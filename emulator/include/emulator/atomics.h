@@ -1,0 +1,99 @@
+// Accesses with an order and a scope: atomics, loads and stores such as ld.acquire, and fences.
+// All threads run one at a time, so that values need nothing. (PTX ISA: Memory Consistency Model.)
+#pragma once
+
+#include "emulator/site.h"
+
+#include <bit>
+#include <cstddef>
+
+namespace emulator {
+
+// fence.sc counts as ACQ_REL.
+enum class Order { RELAXED, ACQUIRE, RELEASE, ACQ_REL };
+enum class Scope { CTA, CLUSTER, GPU, SYS };
+
+// What an atomic access does to its memory.
+enum class Touch { READ, WRITE, CHANGE };
+
+// What the current thread's accesses and fences order, whatever their order: a relaxed access may
+// belong to a fence. A write, or the writing half of a change, releases; a read acquires.
+void order_release(void *address, Scope scope, Order order, bool reads_too);
+void order_acquire(const void *address, Scope scope, Order order, bool writes_too);
+void order_fence(Scope scope, Order order);
+
+// Copies the `bytes` bytes, at most 16, lets `change` see and change the copy, and writes it back
+// unless it was only to be read. Of shared memory of the cluster, or global memory. A thread that
+// uses one address again and again lets others run: it may wait for them.
+void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
+                 void (*change)(void *word, const void *context), const void *context, Site where);
+
+// *address becomes change(*address); returns what was there.
+template <typename T, typename Change>
+T atomic_change(T *address, const Change &change, Order order, Scope scope, Site where) {
+    T old;
+    const auto step = [&](T &word) {
+        __builtin_memcpy(&old, &word, sizeof old);
+        word = change(word);
+    };
+    using Step = decltype(step);
+    atomic_step(
+        address, sizeof(T), Touch::CHANGE, order, scope,
+        [](void *word, const void *context) {
+            (*static_cast<const Step *>(context))(*static_cast<T *>(word));
+        },
+        &step, where);
+    return old;
+}
+
+template <typename T>
+T atomic_load(const T *address, Order order, Scope scope, Site where) {
+    T value;
+    void *to = &value;
+    atomic_step(
+        const_cast<T *>(address), sizeof(T), Touch::READ, order, scope,
+        [](void *word, const void *context) {
+            __builtin_memcpy(*static_cast<void *const *>(context), word, sizeof(T));
+        },
+        &to, where);
+    return value;
+}
+
+template <typename T>
+void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
+    atomic_step(
+        address, sizeof(T), Touch::WRITE, order, scope,
+        [](void *word, const void *context) { __builtin_memcpy(word, context, sizeof(T)); }, &value,
+        where);
+}
+
+// fence.acq_rel and membar.
+void thread_fence(Scope scope, Order order, Site where);
+
+// The operations of atom and red. A compare-and-swap compares bits.
+namespace atomic {
+
+template <typename T>
+T smaller(T a, T b) {
+    return b < a ? b : a;
+}
+template <typename T>
+T larger(T a, T b) {
+    return a < b ? b : a;
+}
+template <typename T>
+T increment(T old, T limit) {
+    return old >= limit ? T(0) : T(old + 1);
+}
+template <typename T>
+T decrement(T old, T limit) {
+    return old == 0 || old > limit ? limit : T(old - 1);
+}
+template <typename T>
+bool same_bits(const T &a, const T &b) {
+    return __builtin_memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+} // namespace atomic
+
+} // namespace emulator

@@ -1,0 +1,4 @@
+// reduce() of a tile is in the first header.
+#pragma once
+
+#include <cooperative_groups.h>

@@ -1,0 +1,98 @@
+#include "emulator/atomics.h"
+
+#include "global_memory.h"
+#include "machine.h"
+#include "strictness.h"
+
+namespace emulator {
+
+void order_release(void *address, Scope scope, Order order, bool reads_too) {
+    order::atomic_write(address, scope, order == Order::RELEASE || order == Order::ACQ_REL,
+                        reads_too);
+}
+
+// Approximate: a relaxed read-modify-write needs no fence after it, as in CUDA's own examples.
+void order_acquire(const void *address, Scope scope, Order order, bool writes_too) {
+    order::atomic_read(address, scope,
+                       writes_too || order == Order::ACQUIRE || order == Order::ACQ_REL);
+}
+
+void order_fence(Scope scope, Order) { order::fence(scope); }
+
+namespace {
+
+constexpr std::size_t WIDEST_ATOMIC = 16;
+
+// Copies 1, 2, 4, 8 or 16 bytes without a call (copy.h).
+void copy_word(void *to, const void *from, std::size_t bytes) {
+    switch (bytes) {
+    case 1:
+        __builtin_memcpy(to, from, 1);
+        break;
+    case 2:
+        __builtin_memcpy(to, from, 2);
+        break;
+    case 4:
+        __builtin_memcpy(to, from, 4);
+        break;
+    case 8:
+        __builtin_memcpy(to, from, 8);
+        break;
+    default:
+        __builtin_memcpy(to, from, WIDEST_ATOMIC);
+    }
+}
+
+// The CTA of the cluster in whose shared memory the address is; nullptr for none.
+Cta *cta_with(const void *address) {
+    if (current->cta->shared.contains(address))
+        return current->cta;
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
+        if (cta->shared.contains(address))
+            return cta.get();
+    return nullptr;
+}
+
+void check_alignment(const void *address, std::size_t bytes, Site where) {
+    if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
+        fail(Mistake::ADDRESS,
+             format("an atomic access of %zu bytes at %p, which is not aligned to them", bytes,
+                    address),
+             where, "accessed it here");
+}
+
+} // namespace
+
+void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
+                 void (*change)(void *word, const void *context), const void *context, Site where) {
+    Thread &thread = *current;
+    if (std::exchange(thread.polled, address) == address)
+        let_others_run();
+    schedule_point();
+    check_alignment(address, bytes, where);
+    Cta *const cta = cta_with(address);
+    if (cta == nullptr)
+        check_global(address, bytes, "an atomic access", where);
+    const CellAccess access{touch != Touch::READ, where, Strength::ATOMIC, scope,
+                            touch == Touch::CHANGE};
+    if (cta != nullptr)
+        access_shared(*cta, cta->shared.offset_of(address), bytes, access);
+    else
+        access_global(address, bytes, access);
+    if (touch != Touch::WRITE)
+        order_acquire(address, scope, order, touch == Touch::CHANGE);
+    if (touch != Touch::READ)
+        order_release(address, scope, order, touch == Touch::CHANGE);
+    alignas(WIDEST_ATOMIC) unsigned char word[WIDEST_ATOMIC];
+    copy_word(word, address, bytes);
+    change(word, context);
+    if (touch != Touch::READ)
+        copy_word(address, word, bytes);
+}
+
+void thread_fence(Scope scope, Order order, Site) {
+    schedule_point();
+    order_fence(scope, order);
+}
+
+} // namespace emulator

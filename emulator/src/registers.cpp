@@ -1,0 +1,71 @@
+// setmaxnreg: whether a CTA's registers suffice, and whether whole warpgroups change their counts.
+// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice; here it is the most
+// that
+// __launch_bounds__ or the block leave to it, so that what is reported fails with any choice.
+#include "machine.h"
+#include "emulator/runtime.h"
+#include "emulator/warp.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr int REGISTERS = 65536; // of a multiprocessor
+constexpr int FEWEST = 24, MOST = 256, STEP = 8;
+
+int pool = REGISTERS;
+
+// At least, of all warps: one that has not asked yet may ask for the fewest.
+int registers_held(const Cta &cta) {
+    int sum = 0;
+    for (const RegisterCount &warp : cta.registers)
+        sum += std::max(warp.count, FEWEST) * WARP_LANES;
+    return sum;
+}
+
+} // namespace
+
+void set_register_pool(int threads, int ctas) {
+    const int lanes = (threads + WARP_LANES - 1) / WARP_LANES * WARP_LANES;
+    const int each = REGISTERS / lanes / std::max(ctas, 1) / STEP * STEP;
+    pool = std::min(each, MOST) * lanes;
+}
+
+void setmaxnreg(bool more, int registers, Site where) {
+    const char *const what = more ? "setmaxnreg.inc" : "setmaxnreg.dec";
+    if (registers < FEWEST || registers > MOST || registers % STEP != 0)
+        fail(Mistake::MISUSE,
+             format("%s to %d registers: multiples of 8 from 24 to 256", what, registers), where,
+             "called it here");
+    warp_aligned(what, where);
+    if (current->lane() != 0)
+        return;
+    Cta &cta = *current->cta;
+    cta.registers.resize(cta.warps.size());
+    RegisterCount &warp = cta.registers[std::size_t(current->warp())];
+    warp = {registers, warp.changes + 1, where};
+    if (more && registers_held(cta) > pool)
+        fail(Mistake::DEADLOCK,
+             format("setmaxnreg.inc to %d registers waits for ever: the CTA's warps would hold %d "
+                    "registers or more, and the CTA has at most %d",
+                    registers, registers_held(cta), pool),
+             where, "called it here");
+}
+
+void check_register_changes(const Cta &cta) {
+    constexpr std::size_t GROUP = WARPGROUP_LANES / WARP_LANES;
+    for (std::size_t i = 0; i < cta.registers.size(); ++i) {
+        const RegisterCount &first = cta.registers[i / GROUP * GROUP], &warp = cta.registers[i];
+        if (warp.changes == first.changes && warp.count == first.count)
+            continue;
+        const bool later = warp.changes > first.changes;
+        fail(Mistake::MISUSE,
+             format("setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d times, "
+                    "last for %d registers, warp %zu %d times, last for %d",
+                    i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
+                    warp.count),
+             {note_at((later ? warp : first).site, "executed here")});
+    }
+}
+
+} // namespace emulator
