@@ -137,7 +137,7 @@ def built(batch: list[Variant]) -> list:
     program = emulate.Program(options, out)
     try:
         program.collect(source.resolve())
-        linked = emulate.build(options, program.translate(), out)
+        linked = emulate.build(options, program, program.translate(), out)
     except (NotBuilt, ptx.Unknown) as why:
         if len(batch) == 1:
             said = why if isinstance(why, NotBuilt) else NotBuilt("unknown", str(why))
@@ -157,6 +157,7 @@ def built(batch: list[Variant]) -> list:
 
 def found_in(status: int, output: str) -> set[str]:
     kinds = set(re.findall(r"^emulator: (\w+): ", output, re.MULTILINE))
+    kinds = {"wrong" if kind in ("launch", "runtime") else kind for kind in kinds}  # a failed call
     if not kinds and status:
         kinds = {"no end"} if "still running" in output else {"wrong" if status > 0 else "crash"}
     return kinds
