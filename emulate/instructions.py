@@ -581,17 +581,17 @@ ROWS: list[tuple[str, str, str]] = [
     (
         r"vote.sync.ballot.b32",
         "d:=b32, a:pred, mask:u32",
-        assign(CORE + "ballot({a}, {mask})"),
+        assign(CORE + 'vote("vote.sync.ballot", {a}, {mask})'),
     ),
     (
         r"vote.sync.any.pred",
         "d:=pred, a:pred, mask:u32",
-        assign(CORE + "ballot({a}, {mask}) != 0"),
+        assign(CORE + 'vote("vote.sync.any", {a}, {mask}) != 0'),
     ),
     (
         r"vote.sync.all.pred",
         "d:=pred, a:pred, mask:u32",
-        assign(CORE + "ballot(!{a}, {mask}) == 0"),
+        assign(CORE + 'vote("vote.sync.all", !{a}, {mask}) == 0'),
     ),
     (
         r"redux.sync.add.(?P<t>u32|s32)",

@@ -318,7 +318,7 @@ FLAGS = [
 
 
 def build(name: str, text: str) -> Path:
-    source, program = WORK / f"{name}.cpp", WORK / name
+    source, program = WORK / f"{name}.cu", WORK / name
     source.write_text(f'#line 1 "{name}.cu"\n' + ptx.translate(text, f"{name}.cu"))
     common = ROOT / "common"
     include = [f"-I{common / 'emulator'}", f"-I{common}", "-isystem", f"{common}/emulator/include"]
@@ -327,7 +327,8 @@ def build(name: str, text: str) -> Path:
         BUILD / "emulated" / "harness" / "libharness.a",
         BUILD / "emulator" / "libemulator.a",
     ]
-    command = ["g++", *FLAGS, *include, "-no-pie", str(source), "-o", str(program)]
+    command = ["g++", *FLAGS, *include, "-no-pie", "-x", "c++", str(source)]
+    command += ["-x", "none", "-o", str(program)]
     command += [*map(str, libraries), str(BUILD / "commit.o"), "-lm"]
     subprocess.run(command, check=True)
     return program

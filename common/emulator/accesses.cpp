@@ -109,6 +109,7 @@ bool is_on_own_stack(const void *address) {
 }
 
 void thread_access(Thread &thread, const Access &access) {
+    thread.last_access = access.pc;
     if (thread.cta->shared.contains(access.address)) {
         shared_access(thread, access);
     } else if (is_on_own_stack(access.address)) {

@@ -26,7 +26,7 @@ void land(Thread &thread, std::uint32_t to, const void *from, std::size_t bytes,
     Barrier &barrier = whole_barrier(arrival, where);
     --barrier.pending;
     store_barrier(barrier);
-    mbarrier_complete_bytes(arrival, 0); // may complete the phase
+    mbarrier_copy_landed(arrival, 0, where); // may complete the phase
 }
 
 } // namespace

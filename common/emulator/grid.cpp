@@ -71,6 +71,7 @@ void exit_thread() {
     barriers_thread_exits(cta);
     if (cta.exited()) {
         check_operations_done(cta);
+        mbarriers_cta_exits(cta);
         check_peers_done(cta);
     }
     races::release(current_cluster);

@@ -59,6 +59,8 @@ struct Thread {
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
     std::uint64_t aligned_calls = 0;    // executed
+    unsigned aligned_line = 0;          // of the last of them
+    std::uintptr_t last_access = 0;     // where the kernel's code last touched memory
     bool timed_out = false;             // of wait_until_or_time_out()
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
@@ -84,21 +86,28 @@ struct Phases {
     }
 };
 
-// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
+// A barrier of the CTA: bar.sync with this id (0 is __syncthreads). It counts warps, as 32 threads
+// each, once the last lane that has not exited arrives. (PTX ISA: barrier{.cta}.)
 struct NamedBarrier : Phases {
-    int expected = 0; // as given by the first thread of this phase
-    Site site{};      // of the first thread of this phase
+    int expected = 0;        // as given by the first thread of this phase; 0: none has come yet
+    Site site{};             // of the first thread of this phase
+    std::uint32_t warps = 0; // that have arrived in this phase, and
+    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of the others
 };
 
-// What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
+// What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
     const char *what = nullptr;
-    std::uint32_t mask = 0;   // the lanes that take part
-    std::uint32_t lanes = 0;  // the lanes that have arrived
-    std::uint32_t exited = 0; // the lanes that never will; also lanes that the CTA does not have
+    std::uint32_t mask = 0;  // the lanes that take part
+    std::uint32_t lanes = 0; // the lanes that have arrived; 0: it is not in use
     void *argument[WARP_LANES] = {};
     void (*work)(void **arguments) = nullptr;
     bool exited_may_miss = false; // lanes of the mask that have exited do not count
+};
+
+struct Warp {
+    std::uint32_t exited = 0; // lanes; also those that the CTA does not have
+    std::vector<std::unique_ptr<Rendezvous>> meetings;
 };
 
 // The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
@@ -134,8 +143,8 @@ struct Cta {
     uint3 block_index{};
     SharedMemory shared;
     std::vector<Thread> threads;
-    std::vector<Rendezvous> warps;      // one per warp
-    std::vector<AlignedCalls> aligned;  // the same
+    std::vector<Warp> warps;
+    std::vector<AlignedCalls> aligned;  // one per warp
     std::vector<OpenAccesses> accesses; // the same
     std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];

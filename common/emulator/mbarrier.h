@@ -64,7 +64,11 @@ MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
 // later that `bytes` of it have landed. The latter may complete a phase; it releases (races.h) to
 // the threads that wait for it.
 void mbarrier_copy_issued(MbarrierRef barrier);
-void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);
+void mbarrier_copy_landed(MbarrierRef barrier, int bytes, Site where);
+
+// A CTA exits: bytes that landed and that no thread announced are LIFETIME, since no thread can
+// have waited for them.
+void mbarriers_cta_exits(const Cta &cta);
 
 // What a CTA's barriers still hold when it exits is forgotten. Called at the end of a cluster.
 void mbarrier_forget_all();

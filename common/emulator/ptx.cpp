@@ -192,21 +192,14 @@ std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, s
     return std::uint32_t(warp_shuffle(how, mask, value, int(operand), width_of(clamp), where));
 }
 
-struct Summand {
-    std::uint32_t value, mask, sum;
-};
-
 void add_lanes(void **arguments) {
-    std::uint32_t mask = 0, sum = 0;
-    for (int lane = 0; lane < WARP_LANES && mask == 0; ++lane)
+    std::uint32_t sum = 0;
+    for (int lane = 0; lane < WARP_LANES; ++lane)
         if (arguments[lane] != nullptr)
-            mask = static_cast<const Summand *>(arguments[lane])->mask;
+            sum += *static_cast<const std::uint32_t *>(arguments[lane]);
     for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (mask >> lane & 1)
-            sum += static_cast<const Summand *>(arguments[lane])->value;
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        if (mask >> lane & 1)
-            static_cast<Summand *>(arguments[lane])->sum = sum;
+        if (arguments[lane] != nullptr)
+            *static_cast<std::uint32_t *>(arguments[lane]) = sum;
 }
 
 } // namespace
@@ -228,20 +221,17 @@ std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_
     return shuffle(Shuffle::XOR, value, bits, clamp, mask, where);
 }
 
-std::uint32_t ballot(bool predicate, std::uint32_t mask, Site where) {
-    return warp_ballot(mask, predicate, where);
+std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, Site where) {
+    return warp_vote(what, mask, predicate, where);
 }
 
 std::uint32_t sum_of_lanes(std::uint32_t value, std::uint32_t mask, Site where) {
-    Summand mine{value, mask, 0};
-    warp_together("redux.sync.add", mask, &mine, add_lanes, false, where);
-    return mine.sum;
+    warp_collective("redux.sync.add", mask, &value, add_lanes, where);
+    return value;
 }
 
 std::uint32_t elect(std::uint32_t mask, bool &is_leader, Site where) {
-    warp_together(
-        "elect.sync", mask, nullptr, [](void **) {}, false, where);
-    const std::uint32_t leader = std::uint32_t(std::countr_zero(mask));
+    const std::uint32_t leader = std::uint32_t(warp_elect(mask, where));
     is_leader = laneid() == leader;
     return leader;
 }

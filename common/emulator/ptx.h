@@ -294,9 +294,9 @@ std::uint32_t shuffle_down(std::uint32_t value, std::uint32_t delta, std::uint32
                            std::uint32_t mask, EMULATOR_SITE);
 std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_t clamp,
                            std::uint32_t mask, EMULATOR_SITE);
-std::uint32_t ballot(bool predicate, std::uint32_t mask, EMULATOR_SITE);
+std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, EMULATOR_SITE);
 std::uint32_t sum_of_lanes(std::uint32_t value, std::uint32_t mask, EMULATOR_SITE);
-// The leader is the mask's first lane. Returns its number.
+// The leader is the mask's first lane that has not exited. Returns its number.
 std::uint32_t elect(std::uint32_t mask, bool &is_leader, EMULATOR_SITE);
 void warp_sync(std::uint32_t mask, EMULATOR_SITE);
 

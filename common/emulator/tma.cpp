@@ -94,7 +94,7 @@ void land(const Load &load) {
     });
     shared.landed(load.tile, load.box.bytes(), *load.issuer, load.site);
     const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
-    mbarrier_complete_bytes(barrier, int(load.box.bytes()));
+    mbarrier_copy_landed(barrier, int(load.box.bytes()), load.site);
 }
 
 // The CTA of the cluster, which learns by the mbarrier at this offset that the load has landed.

@@ -182,6 +182,47 @@ std::string warps() {
     });
 }
 
+// Three warps, the last of 16 lanes: collectives of disjoint masks in two branches; barriers count
+// warps, whatever lanes are left; bar.sync 0 with the CTA's count is __syncthreads.
+__global__ void in_parts_of_warps(unsigned *out) {
+    __shared__ unsigned words[80];
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x >= 40 && threadIdx.x < 64)
+        return;
+    unsigned value = lane;
+    if (threadIdx.x < 32) {
+        if (lane & 1)
+            asm volatile("shfl.sync.bfly.b32 %0, %0, 2, 0x1f, 0xaaaaaaaa;" : "+r"(value));
+        else
+            asm volatile("redux.sync.add.u32 %0, %0, 0x55555555;" : "+r"(value));
+        if (lane == 0)
+            asm volatile("bar.warp.sync 1;");
+        if (lane < 2)
+            asm volatile("bar.warp.sync 0x3;");
+        asm volatile("{ .reg .pred p; elect.sync _|p, -1; @p add.u32 %0, %0, 1000; }"
+                     : "+r"(value));
+    } else if (threadIdx.x < 64) {
+        asm volatile("{ .reg .pred p; elect.sync _|p, -1; @p add.u32 %0, %0, 1000; }"
+                     : "+r"(value));
+    }
+    words[threadIdx.x] = value;
+    asm volatile("bar.sync 1, 96;" ::: "memory");
+    out[threadIdx.x] = words[threadIdx.x ^ 1];
+    if (threadIdx.x < 64)
+        asm volatile("bar.sync 0, 96;" ::: "memory");
+    else
+        asm volatile("bar.sync 0;" ::: "memory");
+}
+
+std::string parts_of_warps() {
+    return differs(run(in_parts_of_warps, {1, 80}, 80), [](size_t i) -> size_t {
+        if (i >= 40 && i < 64)
+            return 0;
+        const size_t lane = (i ^ 1) % 32, elected = i == 1 || i == 33 ? 1000 : 0;
+        return elected + (i >= 32 ? lane : lane % 2 ? lane ^ 2 : 15 * 16);
+    });
+}
+
 // ---------------------------------------------------------------------------- loads and stores
 
 __global__ void plain_accesses(unsigned *out, const unsigned *in) {
@@ -731,6 +772,7 @@ const TestCase CASES[] = {
     {"mbarrier_states", mbarrier_states},
     {"named_barriers", named_barriers},
     {"warps", warps},
+    {"parts_of_warps", parts_of_warps},
     {"loads_and_stores", loads_and_stores},
     {"copies", copies},
     {"tma", tma<false>},
