@@ -113,7 +113,7 @@ void thread_access(Thread &thread, const Access &access) {
     if (thread.cta->shared.contains(access.address)) {
         shared_access(thread, access);
     } else if (is_on_own_stack(access.address)) {
-        if (!thread.accumulators.ranges.empty())
+        if (thread.accumulators.fenced)
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
     } else if (!global_access(thread, access)) {
         check_not_shared(access);

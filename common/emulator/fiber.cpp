@@ -74,6 +74,16 @@ const char *fiber_stack_begin(int index) {
 
 const char *fiber_stack_end(int index) { return fiber_stack_begin(index) + FIBER_STACK; }
 
+namespace {
+
+void poison_stack(int index) {
+    char *end = const_cast<char *>(fiber_stack_end(index));
+    std::fill(reinterpret_cast<std::uint32_t *>(end - FIBER_POISONED),
+              reinterpret_cast<std::uint32_t *>(end), FIBER_POISON);
+}
+
+} // namespace
+
 int fiber_stack_of(const void *address) {
     const std::size_t offset = static_cast<const char *>(address) - stacks.begin;
     if (offset >= stacks.count * stacks.stride || offset % stacks.stride < stacks.guard)
@@ -96,6 +106,7 @@ ucontext_t *context_of(const Fiber &fiber) {
 } // namespace
 
 void fiber_create(Fiber &fiber, int index, void (*entry)()) {
+    poison_stack(index);
     while (contexts.size() <= static_cast<std::size_t>(index))
         contexts.emplace_back(); // a deque: a ucontext_t points into itself and must not move
     ucontext_t *context = &contexts[index];
@@ -222,6 +233,7 @@ void *first_frame(char *stack_end, void (*entry)()) {
 #endif
 
 void fiber_create(Fiber &fiber, int index, void (*entry)()) {
+    poison_stack(index);
     fiber.stack_pointer = first_frame(const_cast<char *>(fiber_stack_end(index)), entry);
 }
 

@@ -515,7 +515,7 @@ void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t 
     emulator::wgmma(acc, form, a, b, where);
 }
 
-void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const std::uint32_t *a,
+void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const WgmmaFragment &a,
            std::uint64_t b, Site where) {
     check_contiguous(is_contiguous, where);
     emulator::wgmma(acc, form, a, b, where);

@@ -252,6 +252,41 @@ __global__ void with_a_base_offset(unsigned *) {
     multiply(d, a | uint64_t(1) << 49, a);
 }
 
+// A in registers, of which one is written too late.
+template <bool IN_FLIGHT>
+__device__ void from_registers() {
+    unsigned a[4] = {};
+    float d[4] = {};
+    const uint64_t b = descriptor(SHARED(DYNAMIC));
+    FENCE();
+    if (!IN_FLIGHT)
+        a[1] = 1;
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, %8, 1, 1, 1, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    COMMIT();
+    if (IN_FLIGHT)
+        a[2] = 1;
+    WAIT(0);
+}
+
+// report: hazard: wgmma without wgmma_fence: registers of A were written since
+__global__ void a_written_after_the_fence(unsigned *) { from_registers<false>(); }
+
+// report: hazard: registers of A are written while a wgmma that reads
+__global__ void a_written_in_flight(unsigned *) { from_registers<true>(); }
+
+// report: hazard: wgmma adds to accumulators that the thread has never written
+__global__ void accumulators_never_written(unsigned *) {
+    float d[8];
+    const uint64_t a = descriptor(SHARED(DYNAMIC));
+    FENCE();
+    multiply(d, a, a);
+    COMMIT();
+    WAIT(0);
+}
+
 // ---------------------------------------------------------------------------- TMA
 
 constexpr int BOX = 32; // columns; 8 rows
@@ -420,6 +455,9 @@ const TestCase CASES[] = {
     PLAIN(written_before_the_wait_e4m3, 128),
     PLAIN(past_the_row_e4m3, 128),
     PLAIN(with_a_base_offset, 128),
+    PLAIN(a_written_after_the_fence, 128),
+    PLAIN(a_written_in_flight, 128),
+    PLAIN(accumulators_never_written, 128),
     WITH_MAP(no_fence_of_the_barrier),
     WITH_MAP(too_few_bytes),
     WITH_MAP(loaded_by_each_warp),
