@@ -427,11 +427,11 @@ ROWS: list[tuple[str, str, str]] = [
         assign(CORE + "shuffle_{how}({a}, {b}, {c}, {mask})"),
     ),
     (
-        r"ld(.volatile|.weak|.relaxed.(cta|cluster|gpu|sys))?"
+        r"ld(?P<strong>.volatile|.relaxed.(cta|cluster|gpu|sys))?(.weak)?"
         r"(?P<space>.global|.shared|.shared::cta|.const)?(.nc)?"
         r"(.ca|.cg|.cs|.lu|.cv)?(.L1::\w+)?" + L2 + r"(?P<vec>.v[248])?." + ANY,
         "d:=v{count}.{t}, a:space",
-        CORE + "load<{type}, {count}>({d}, {a});",
+        CORE + "load<{type}, {count}, {is_strong}>({d}, {a});",
     ),
     (
         r"ld.shared::cluster(?P<vec>.v[248])?." + ANY,

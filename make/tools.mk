@@ -54,7 +54,8 @@ LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart_static -lcublas -lcublas
 # The emulator is a C++ program without CUDA. The rungs that it runs are compiled with
 # -fsanitize=thread, so that the compiler calls a function at every load and store; without libtsan
 # the emulator defines these functions. No compiler pass may join neighbouring accesses or split a
-# 16-byte one: bank conflicts are counted by access. The emulator's own cuda_runtime.h and the like
+# 16-byte one: bank conflicts are counted by access. Volatile reads have functions of their own:
+# loops that read a flag are made of them. The emulator's own cuda_runtime.h and the like
 # come first in the include path, and common/emulator/device/ before common/device/. No code needs
 # floating-point exceptions: -fno-trapping-math lets loops that convert numbers be vectorised.
 EMULATOR_INCLUDE := -Icommon -isystem common/emulator/include
@@ -62,7 +63,7 @@ EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
-    -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
+    --param=tsan-distinguish-volatile=1 -fno-strict-aliasing -Icommon/emulator $(EMULATOR_INCLUDE)
 # Lists an object's headers beside it, so that a changed header rebuilds what includes it; ALL_DEPS
 # includes those of -isystem, as the emulator's are.
 DEPS = -MMD -MP -MF $@.d

@@ -312,6 +312,7 @@ FLAGS = [
     "-fno-tree-slp-vectorize",
     "-fno-store-merging",
     "-fno-tree-sra",
+    "--param=tsan-distinguish-volatile=1",
     "-fno-strict-aliasing",
     "-Wno-psabi",
 ]

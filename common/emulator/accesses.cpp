@@ -115,15 +115,24 @@ void thread_access(Thread &thread, const Access &access) {
     } else if (is_on_own_stack(access.address)) {
         if (thread.accumulators.fenced)
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
+        return;
     } else if (!global_access(thread, access)) {
         check_not_shared(access);
     }
+    if (access.is_write && thread.spin.reads > 0)
+        spinning_thread_writes(thread);
 }
 
 // What the compiler's calls end in; `pc` is their return address.
 void plain_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
     if (current != nullptr && bytes > 0)
         thread_access(*current, {address, bytes, is_write, reinterpret_cast<std::uintptr_t>(pc)});
+}
+
+// The same of an access that a loop may make until another thread has written.
+void polled(const volatile void *address, void *pc) {
+    if (current != nullptr)
+        may_spin(const_cast<const void *>(address), reinterpret_cast<std::uintptr_t>(pc));
 }
 
 } // namespace
@@ -138,6 +147,7 @@ void accesses_reset() {
 // ---------------------------------------------------------------------------- the compiler's calls
 
 using emulator::plain_access;
+using emulator::polled;
 
 extern "C" {
 
@@ -152,12 +162,17 @@ void __tsan_vptr_read(void **) {}
     void __tsan_##form##bytes(void *p) {                                                           \
         plain_access(p, bytes, is_write, __builtin_return_address(0));                             \
     }
+#define VOLATILE_READ(bytes)                                                                       \
+    void __tsan_volatile_read##bytes(void *p) {                                                    \
+        plain_access(p, bytes, false, __builtin_return_address(0));                                \
+        polled(p, __builtin_return_address(0));                                                    \
+    }
 #define ACCESSES(bytes)                                                                            \
     ACCESS(read, bytes, false)                                                                     \
     ACCESS(write, bytes, true)                                                                     \
     ACCESS(unaligned_read, bytes, false)                                                           \
     ACCESS(unaligned_write, bytes, true)                                                           \
-    ACCESS(volatile_read, bytes, false)                                                            \
+    VOLATILE_READ(bytes)                                                                           \
     ACCESS(volatile_write, bytes, true)
 ACCESSES(1)
 ACCESSES(2)
@@ -180,14 +195,23 @@ void __tsan_atomic_signal_fence(int) {}
 
 // One that changes *p by `builtin` and returns what was there.
 #define ATOMIC_CHANGE(name, Word, builtin)                                                         \
-    Word name(volatile Word *p, Word v, int) { return builtin(p, v, __ATOMIC_SEQ_CST); }
+    Word name(volatile Word *p, Word v, int) {                                                     \
+        const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
+        if (*p == before)                                                                          \
+            polled(p, __builtin_return_address(0));                                                \
+        return before;                                                                             \
+    }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
     bool name(volatile Word *p, Word *expected, Word v, int, int) {                                \
-        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,                \
-                                           __ATOMIC_SEQ_CST);                                      \
+        const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
+                                                         __ATOMIC_SEQ_CST);                        \
+        if (!changed)                                                                              \
+            polled(p, __builtin_return_address(0));                                                \
+        return changed;                                                                            \
     }
 #define ATOMICS(prefix, Word)                                                                      \
     Word prefix##_load(const volatile Word *p, int) {                                              \
+        polled(p, __builtin_return_address(0));                                                    \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
     }                                                                                              \
     void prefix##_store(volatile Word *p, Word v, int) {                                           \

@@ -150,6 +150,8 @@ void fence_proxy_async(Site) {
 template <typename T>
 T atomic_add(T *address, T value, Site where) {
     schedule_point();
+    if (value == T(0))
+        may_spin(address, where);
     SharedMemory &shared = current->cta->shared;
     const bool in_shared = shared.contains(address);
     if (!in_shared) {

@@ -40,10 +40,17 @@ struct Cluster;
 
 // Why a thread waits; the deadlock report is made of these.
 struct Wait {
-    Site site;
+    Origin where = Site{};
     // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
     std::string (*describe)(const void *missing) = nullptr;
     const void *missing = nullptr;
+};
+
+// Reads of the last few addresses that other threads may write, in a loop perhaps: spins.cpp.
+struct Spin {
+    const void *read[4] = {};
+    unsigned next = 0; // the oldest of them
+    int reads = 0;     // of these addresses, in a row
 };
 
 // One CUDA thread.
@@ -64,8 +71,9 @@ struct Thread {
     bool timed_out = false;             // of wait_until_or_time_out()
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
-    AccumulatorState accumulators;      // accumulators.h
-    Groups<BulkGroup> bulk;             // groups.h
+    Spin spin;
+    AccumulatorState accumulators; // accumulators.h
+    Groups<BulkGroup> bulk;        // groups.h
     Groups<CopyGroup> copies;
 
     int lane() const { return number % WARP_LANES; }
@@ -199,7 +207,7 @@ void leave();
 // wakes the queue. describe() says in the deadlock report what is missing; where is the line that
 // waits.
 template <typename Done, typename Describe>
-void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &describe) {
+void wait_until(WaitQueue &queue, const Done &done, Origin where, const Describe &describe) {
     if (done())
         return;
     Thread &thread = *current;
@@ -216,7 +224,7 @@ void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &
 // The same, but the wait also ends if nothing else can happen: time passes, as PTX's try_wait sees
 // it. Threads that do nothing but time out again and again are deadlocked.
 template <typename Done, typename Describe>
-void wait_until_or_time_out(WaitQueue &queue, const Done &done, Site where,
+void wait_until_or_time_out(WaitQueue &queue, const Done &done, Origin where,
                             const Describe &describe) {
     Thread &thread = *current;
     thread.timed_out = false;
@@ -237,6 +245,15 @@ inline void schedule_point() {
 // Lets other threads go first under every policy, and a pending operation complete: for loops that
 // poll.
 void let_others_run();
+
+// The current thread reads memory that others may write, with a volatile access or an atomic one
+// that changes nothing. If it has just read the same, others go first; a loop that no thread can
+// end is a deadlock.
+void may_spin(const void *address, Origin where);
+// The thread writes memory that others may read: if it was in such a loop, that has ended.
+void spinning_thread_writes(Thread &thread);
+// Threads that have timed out may be waiting for this.
+void something_happened();
 
 // The current thread is about to use the shared memory of another CTA of the cluster: `cta` must
 // not exit before a cluster barrier that comes after this (else LIFETIME, found when it exits).

@@ -180,6 +180,8 @@ void *memory_at(Generic address, std::size_t bytes, Site where) {
     return address.pointer;
 }
 
+void poll_memory(const void *address, Site where) { may_spin(address, where); }
+
 // ---------------------------------------------------------------------------- warps
 
 namespace {

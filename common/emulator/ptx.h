@@ -261,15 +261,22 @@ struct SharedAddress : Shared {
 void *memory_at(Shared address, std::size_t bytes, Site where);
 void *memory_at(Generic address, std::size_t bytes, Site where);
 
+// may_spin() of machine.h.
+void poll_memory(const void *address, Site where);
+
 // ld and st of a vector. The access itself is inline, so that it is seen like the kernel's own.
 template <typename T, int COUNT>
 struct alignas(sizeof(T) * COUNT) Vector {
     T values[COUNT];
 };
-template <typename T, int COUNT, typename Address>
+// STRONG: ld.volatile or ld.relaxed, of which a loop may be made.
+template <typename T, int COUNT, bool STRONG = false, typename Address>
 EMULATOR_INLINE void load(T (&values)[COUNT], Address address, EMULATOR_SITE) {
     using Whole = Vector<T, COUNT>;
-    const Whole whole = *static_cast<const Whole *>(memory_at(address, sizeof(Whole), where));
+    const Whole *place = static_cast<const Whole *>(memory_at(address, sizeof(Whole), where));
+    if (STRONG)
+        poll_memory(place, where);
+    const Whole whole = *place;
     for (int i = 0; i < COUNT; ++i)
         values[i] = whole.values[i];
 }

@@ -25,7 +25,7 @@ Cta *swapped_in = nullptr;                   // whose static shared variables ar
 int last_rank = 0;                           // of the CTA that ran last
 bool leave_cta = false;                      // a thread lets others go first
 int time_outs_in_a_row = 0;                  // of waits, while nothing else happened
-constexpr int MOST_TIME_OUTS = 100;
+constexpr int MOST_TIME_OUTS = 1000;
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
@@ -188,8 +188,10 @@ void leave_for_good() {
     std::abort(); // no thread that has exited is picked
 }
 
+void something_happened() { time_outs_in_a_row = 0; }
+
 void WaitQueue::wake_all() {
-    time_outs_in_a_row = 0;
+    something_happened();
     for (Thread *thread : threads)
         make_runnable(*thread);
     threads.clear();

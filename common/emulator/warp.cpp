@@ -43,7 +43,7 @@ bool same_place(Site a, Site b) {
     fail(Mistake::MISUSE,
          format("the lanes of a warp have diverged: %s of %s against %s of %s", call.what,
                 lanes_name(call.mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
-         {note_at(*current, where, "came here"), note_at(first, first.wait.site, "waits here")});
+         {note_at(*current, where, "came here"), note_at(first, first.wait.where, "waits here")});
 }
 
 // Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
@@ -306,7 +306,7 @@ void warp_thread_exits(Thread &thread) {
     warp.exited |= bit_of(thread.lane());
     for (const std::unique_ptr<Rendezvous> &meeting : warp.meetings)
         if (meeting->lanes != 0)
-            complete_if_full(*meeting, thread, meeting->waiting.threads.front()->wait.site);
+            complete_if_full(*meeting, thread, meeting->waiting.threads.front()->wait.where.site);
     const AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
     if (thread.aligned_calls < aligned.first + aligned.calls.size())
         check_exited(*thread.cta, thread.warp(), thread.aligned_calls);

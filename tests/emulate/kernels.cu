@@ -223,6 +223,37 @@ std::string parts_of_warps() {
     });
 }
 
+// Loops that only another thread can end: by volatile reads, PTX's, and an atomic that adds
+// nothing; the second warp ends the first one's, and so on around, several times.
+__global__ void spinning(unsigned *out) {
+    __shared__ unsigned flags[4];
+    if (threadIdx.x < 4)
+        flags[threadIdx.x] = 0;
+    __syncthreads();
+    const unsigned warp = threadIdx.x / 32;
+    if (threadIdx.x % 32 != 0)
+        return;
+    unsigned *mine = warp == 3 ? out : &flags[warp],
+             *next = warp == 2 ? out : &flags[(warp + 1) % 4];
+    for (unsigned round = 1; round <= 200; ++round) {
+        unsigned value = 0;
+        while (warp > 0 && value != round)
+            if (warp == 1)
+                value = *static_cast<volatile unsigned *>(mine);
+            else if (warp == 2)
+                asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(value) : "r"(SHARED(mine)));
+            else
+                value = atomicAdd(mine, 0);
+        *static_cast<volatile unsigned *>(next) = round;
+        while (warp == 0 && *static_cast<volatile unsigned *>(mine) != round)
+            ;
+    }
+}
+
+std::string spins() {
+    return differs(run(spinning, {1, 128}, 1), [](size_t) { return 200; });
+}
+
 // ---------------------------------------------------------------------------- loads and stores
 
 __global__ void plain_accesses(unsigned *out, const unsigned *in) {
@@ -773,6 +804,7 @@ const TestCase CASES[] = {
     {"named_barriers", named_barriers},
     {"warps", warps},
     {"parts_of_warps", parts_of_warps},
+    {"spins", spins},
     {"loads_and_stores", loads_and_stores},
     {"copies", copies},
     {"tma", tma<false>},

@@ -152,6 +152,21 @@ __global__ void half_a_warp_missing(unsigned *) {
         asm volatile("barrier.sync 2, 64;");
 }
 
+// report: deadlock: .*\n.*thread 32 of CTA 0: reads the same memory [^$]*mistakes.cu:
+__global__ void read_for_ever(unsigned *out) {
+    if (threadIdx.x == 32)
+        while (*static_cast<volatile unsigned *>(out) == 0)
+            ;
+}
+
+// report: deadlock: .*\n.*thread 0 of CTA 0: reads the same memory [^$]*atomicAdd
+__global__ void added_nothing_for_ever(unsigned *out) {
+    if (threadIdx.x == 0)
+        while (atomicAdd(out, 0) == 0)
+            ;
+    __syncthreads();
+}
+
 // ---------------------------------------------------------------------------- wgmma
 
 constexpr int TILE = 64 * 128; // bytes of 64 rows in the 128-byte swizzle
@@ -444,6 +459,8 @@ const TestCase CASES[] = {
     PLAIN(voted_in_two_ways, 32),
     PLAIN(arrived_twice, 96),
     PLAIN(half_a_warp_missing, 64),
+    PLAIN(read_for_ever, 64),
+    PLAIN(added_nothing_for_ever, 64),
     PLAIN(no_wgmma_fence, 128),
     PLAIN(no_proxy_fence, 128),
     PLAIN(no_commit, 128),
