@@ -1,10 +1,11 @@
 // The emulated machine: which threads, CTAs and clusters there are, which thread runs, and how
 // threads wait.
 //
-// One cluster runs at a time. Each of its CUDA threads is a fiber; all fibers share one thread of
-// the operating system, so that between two calls into the emulator a thread is never interrupted.
-// What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a pending operation
-// that the policy completes at once or later: see operations.h.
+// One cluster runs at a time; the next one begins beside it only if a thread reads memory in a loop
+// that no other thread of the cluster ends. Each CUDA thread is a fiber; all fibers share one
+// thread of the operating system, so that between two calls into the emulator a thread is never
+// interrupted. What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a
+// pending operation that the policy completes at once or later: see operations.h.
 #pragma once
 
 #include "emulator/accumulators.h"
@@ -148,6 +149,7 @@ struct PeerSignal {
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
+    int slot = 0; // among the CTAs that run beside each other
     uint3 block_index{};
     SharedMemory shared;
     std::vector<Thread> threads;
@@ -250,6 +252,8 @@ void let_others_run();
 // that changes nothing. If it has just read the same, others go first; a loop that no thread can
 // end is a deadlock.
 void may_spin(const void *address, Origin where);
+// Whether it waits in such a loop.
+bool is_spinning(const Thread &thread);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
 // Threads that have timed out may be waiting for this.
@@ -265,9 +269,14 @@ void peer_uses(Cta &cta, Site where);
 void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
 
 // Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
-// deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all
-// have exited. Pending operations may remain.
-void run_threads(Cluster &cluster);
+// deadlock.cpp, which says why none can. Runs the threads of the current cluster, one at a time,
+// until all have exited; if they wait for other clusters, these run in between and one of them, the
+// current one then, may come first. Pending operations may remain.
+void run_threads();
+// Makes another cluster the current one: of those that run or, if there is room, a new one.
+void run_another_cluster();
+// "3 clusters run beside this one, and 2 have not begun"; empty if none does.
+std::string clusters_beside();
 void make_runnable(Thread &thread);
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();

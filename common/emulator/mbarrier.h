@@ -71,6 +71,6 @@ void mbarrier_copy_landed(MbarrierRef barrier, int bytes, Site where);
 void mbarriers_cta_exits(const Cta &cta);
 
 // What a CTA's barriers still hold when it exits is forgotten. Called at the end of a cluster.
-void mbarrier_forget_all();
+void mbarriers_forget(const Cta &cta);
 
 } // namespace emulator

@@ -23,7 +23,7 @@ bool is_known(const Spin &spin, const void *address) {
 void may_spin(const void *address, Origin where) {
     Spin &spin = current->spin;
     if (!is_known(spin, address)) {
-        if (spin.reads > MOST_READS)
+        if (is_spinning(*current))
             something_happened(); // the loop before has ended
         spin.read[spin.next++ % std::size(spin.read)] = address;
         spin.reads = 0;
@@ -41,8 +41,10 @@ void may_spin(const void *address, Origin where) {
         });
 }
 
+bool is_spinning(const Thread &thread) { return thread.spin.reads > MOST_READS; }
+
 void spinning_thread_writes(Thread &thread) {
-    if (thread.spin.reads > MOST_READS)
+    if (is_spinning(thread))
         something_happened();
     thread.spin.reads = std::min(thread.spin.reads, FREE_READS);
 }

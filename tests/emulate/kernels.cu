@@ -254,6 +254,30 @@ std::string spins() {
     return differs(run(spinning, {1, 128}, 1), [](size_t) { return 200; });
 }
 
+// Barriers of the whole grid, and then each CTA after the one before: a thread that waits lets the
+// next clusters begin beside its own.
+__global__ void across_the_grid(unsigned *out) {
+    for (unsigned phase = 1; phase <= 3; ++phase) {
+        if (threadIdx.x == 0) {
+            atomicAdd(out, 1);
+            while (*static_cast<volatile unsigned *>(out) < phase * gridDim.x)
+                ;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        while (atomicAdd(out + 1, 0) != blockIdx.x)
+            ;
+        atomicAdd(out + 1, 1);
+    }
+}
+
+std::string grid_barriers() {
+    const auto expected = [](size_t i) { return i == 0 ? 18 : 6; };
+    const std::string why = differs(run(across_the_grid, {6, 64}, 2), expected);
+    return why.empty() ? differs(run(across_the_grid, {6, 64, 2}, 2), expected) : why;
+}
+
 // ---------------------------------------------------------------------------- loads and stores
 
 __global__ void plain_accesses(unsigned *out, const unsigned *in) {
@@ -805,6 +829,7 @@ const TestCase CASES[] = {
     {"warps", warps},
     {"parts_of_warps", parts_of_warps},
     {"spins", spins},
+    {"grid_barriers", grid_barriers},
     {"loads_and_stores", loads_and_stores},
     {"copies", copies},
     {"tma", tma<false>},

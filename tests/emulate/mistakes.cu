@@ -167,6 +167,13 @@ __global__ void added_nothing_for_ever(unsigned *out) {
     __syncthreads();
 }
 
+// report: deadlock: .*\n.*thread 0 of CTA 0: reads[^$]*2 clusters run beside this one
+__global__ void waits_for_no_cluster(unsigned *out) {
+    if (threadIdx.x == 0)
+        while (*static_cast<volatile unsigned *>(out) == 0)
+            ;
+}
+
 // ---------------------------------------------------------------------------- wgmma
 
 constexpr int TILE = 64 * 128; // bytes of 64 rows in the 128-byte swizzle
@@ -461,6 +468,10 @@ const TestCase CASES[] = {
     PLAIN(half_a_warp_missing, 64),
     PLAIN(read_for_ever, 64),
     PLAIN(added_nothing_for_ever, 64),
+    {"waits_for_no_cluster",
+     [] {
+         return differs(run(waits_for_no_cluster, {3, 32}, 1), [](size_t) { return 0; });
+     }},
     PLAIN(no_wgmma_fence, 128),
     PLAIN(no_proxy_fence, 128),
     PLAIN(no_commit, 128),
