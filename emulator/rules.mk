@@ -10,7 +10,8 @@ RUNG_WARN := -Wno-missing-field-initializers
 # The programs that the emulator runs are compiled with -fsanitize=thread, so that the compiler calls
 # a function at every load and store; without libtsan the emulator defines these functions. No
 # compiler pass may join neighbouring accesses or split a 16-byte one: bank conflicts are counted by
-# access. The emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
+# access. Volatile reads have functions of their own: loops that read a flag are made of them. The
+# emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
 # common/device come before it in the include path. No code needs floating-point exceptions:
 # -fno-trapping-math lets loops that convert numbers be vectorised.
 EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
@@ -18,6 +19,7 @@ EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-
     -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
+    --param=tsan-distinguish-volatile=1 \
     -fno-strict-aliasing -Icommon/device/emulated -Icommon/trace/emulated $(EMULATOR_INCLUDE)
 # Lists an object's headers beside it, those of -isystem too, so that a changed header rebuilds what
 # includes it.

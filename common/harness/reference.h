@@ -104,12 +104,21 @@ typedef struct e4m3_cuts {
 /* Adds those of one wgmma. */
 HOST_DEVICE static inline void e4m3_cuts_of_wgmma(e4m3_cuts *cuts, const e4m3_group *a,
                                                   const e4m3_group *b, double scale) {
-    int exponent = 2 * E4M3_ZERO;
+    enum {
+        SUMS = 4
+    }; /* side by side, so that no addition waits for the last; exact in any order */
+    int16_t exponent = 2 * E4M3_ZERO;
+    double sums[SUMS] = {0, 0, 0, 0};
     for (int j = 0; j < E4M3_K; ++j) {
-        const int of_product = a->exponent[j] + b->exponent[j];
+        const int16_t of_product = (int16_t)(a->exponent[j] + b->exponent[j]);
         exponent = of_product > exponent ? of_product : exponent;
-        cuts->sum += (double)a->value[j] * (double)b->value[j];
     }
+    for (int j = 0; j < E4M3_K; j += SUMS) {
+        for (int i = 0; i < SUMS; ++i) {
+            sums[i] += (double)(a->value[j + i] * b->value[j + i]);
+        }
+    }
+    cuts->sum += sums[0] + sums[1] + sums[2] + sums[3];
     cuts->low = fmin(cuts->low, cuts->sum);
     cuts->high = fmax(cuts->high, cuts->sum);
     const double unit = fmax(e4m3_power_of_2(exponent), cuts->high - cuts->low) * 0x1p-13 * scale;
@@ -130,13 +139,13 @@ HOST_DEVICE static inline double e4m3_cuts_in_all(const e4m3_cuts *cuts) {
     return e4m3_cut(cuts->units, cuts->squares) * (1 + relative);
 }
 
-/* Elements i to i + 31 of a row of k elements of e4m3; zeros past its end, with which TMA fills a
- * tile. */
-HOST_DEVICE static inline e4m3_group reference_group(const void *row, size_t i, size_t k) {
+/* Reads elements i to i + 31 of a row of k elements of e4m3; zeros past its end, with which TMA
+ * fills a tile. Returns `group`. */
+HOST_DEVICE static inline const e4m3_group *reference_group(e4m3_group *group, const void *row,
+                                                            size_t i, size_t k) {
     enum { WIDE = 16 }; /* bytes of the widest load */
     const uint8_t *from = (const uint8_t *)row + i;
     uint8_t bits[E4M3_K];
-    e4m3_group group;
     if (k % WIDE == 0 && i + E4M3_K <= k) {
         memcpy(bits, __builtin_assume_aligned(from, WIDE), sizeof bits);
     } else {
@@ -144,15 +153,17 @@ HOST_DEVICE static inline e4m3_group reference_group(const void *row, size_t i, 
             bits[j] = i + j < k ? from[j] : 0;
         }
     }
-    e4m3_read(&group, bits);
+    e4m3_read(group, bits);
     return group;
 }
 
 /* Element `position` of GEMM_FP8 as tensor cores make it that add as e4m3.h says, not rounded to
- * bf16 yet. *cut: how much they may cut off from it. */
+ * bf16 yet. *cut: how much they may cut off from it. groups_a, groups_b: those of its row and
+ * its column; NULL: not decoded yet. */
 HOST_DEVICE static inline float reference_modelled(const arithmetic *arithmetic,
                                                    const problem *problem, size_t position,
-                                                   double *cut) {
+                                                   const e4m3_group *groups_a,
+                                                   const e4m3_group *groups_b, double *cut) {
     const size_t row = position / (size_t)problem->n;
     const size_t column = position % (size_t)problem->n;
     const size_t k = (size_t)problem->k;
@@ -160,6 +171,7 @@ HOST_DEVICE static inline float reference_modelled(const arithmetic *arithmetic,
     const uint8_t *a = (const uint8_t *)problem->a + row * k;
     const uint8_t *b = (const uint8_t *)problem->b + column * k;
     e4m3_cuts cuts = {0, 0, 0, 0, 0, 0};
+    e4m3_group read_a, read_b;
     float sum = 0;
     for (size_t first = 0; first < k; first += interval) {
         const float scale = scale_of_both(arithmetic, problem, row, column, first);
@@ -168,10 +180,12 @@ HOST_DEVICE static inline float reference_modelled(const arithmetic *arithmetic,
             cuts.sum = cuts.low = cuts.high = 0;
         }
         for (size_t i = first; i < first + interval && i < k; i += E4M3_K) {
-            const e4m3_group of_a = reference_group(a, i, k);
-            const e4m3_group of_b = reference_group(b, i, k);
-            e4m3_cuts_of_wgmma(&cuts, &of_a, &of_b, (double)scale);
-            part = e4m3_multiply_add(&of_a, &of_b, part);
+            const e4m3_group *of_a =
+                groups_a == NULL ? reference_group(&read_a, a, i, k) : &groups_a[i / E4M3_K];
+            const e4m3_group *of_b =
+                groups_b == NULL ? reference_group(&read_b, b, i, k) : &groups_b[i / E4M3_K];
+            e4m3_cuts_of_wgmma(&cuts, of_a, of_b, (double)scale);
+            part = e4m3_multiply_add(of_a, of_b, part);
         }
         sum = arithmetic->block_scales ? fmaf(part, scale, sum) : sum + part;
     }

@@ -151,17 +151,21 @@ bool is_on_own_stack(const void *address) {
 }
 
 void thread_access(Thread &thread, const Access &access) {
+    thread.last_access = access.pc;
     if (access.strength == Strength::VOLATILE)
         order_volatile(access);
     if (thread.cta->shared.contains(access.address)) {
         check_alignment(access);
         shared_access(thread, access);
     } else if (is_on_own_stack(access.address)) {
-        if (!thread.accumulators.ranges.empty())
+        if (thread.accumulators.fenced)
             accumulators_accessed(thread, access.address, access.bytes, access.is_write, access.pc);
+        return;
     } else if (!global_access(thread, access)) {
         other_access(access);
     }
+    if (access.is_write && thread.spin.reads > 0)
+        spinning_thread_writes(thread);
 }
 
 void host_access(const Access &access) {
@@ -184,6 +188,12 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
         thread_access(*current, access);
 }
 
+// The same of an access that a loop may make until another thread has written.
+void polled(const volatile void *address, void *pc) {
+    if (current != nullptr)
+        may_spin(const_cast<const void *>(address), reinterpret_cast<std::uintptr_t>(pc));
+}
+
 } // namespace
 
 void accesses_reset() {
@@ -196,6 +206,7 @@ void accesses_reset() {
 // ---------------------------------------------------------------------------- the compiler's calls
 
 using emulator::plain_access;
+using emulator::polled;
 using emulator::Strength;
 
 extern "C" {
@@ -212,12 +223,17 @@ void __tsan_vptr_read(void **) {}
         plain_access(p, bytes, is_write, __builtin_return_address(0), Strength::strength,          \
                      aligned);                                                                     \
     }
+#define VOLATILE_READ(bytes)                                                                       \
+    void __tsan_volatile_read##bytes(void *p) {                                                    \
+        plain_access(p, bytes, false, __builtin_return_address(0), Strength::VOLATILE, true);      \
+        polled(p, __builtin_return_address(0));                                                    \
+    }
 #define ACCESSES(bytes)                                                                            \
     ACCESS(read, bytes, false, WEAK, true)                                                         \
     ACCESS(write, bytes, true, WEAK, true)                                                         \
     ACCESS(unaligned_read, bytes, false, WEAK, false)                                              \
     ACCESS(unaligned_write, bytes, true, WEAK, false)                                              \
-    ACCESS(volatile_read, bytes, false, VOLATILE, true)                                            \
+    VOLATILE_READ(bytes)                                                                           \
     ACCESS(volatile_write, bytes, true, VOLATILE, true)
 ACCESSES(1)
 ACCESSES(2)
@@ -242,14 +258,23 @@ void __tsan_atomic_signal_fence(int) {}
 
 // One that changes *p by `builtin` and returns what was there.
 #define ATOMIC_CHANGE(name, Word, builtin)                                                         \
-    Word name(volatile Word *p, Word v, int) { return builtin(p, v, __ATOMIC_SEQ_CST); }
+    Word name(volatile Word *p, Word v, int) {                                                     \
+        const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
+        if (*p == before)                                                                          \
+            polled(p, __builtin_return_address(0));                                                \
+        return before;                                                                             \
+    }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
     bool name(volatile Word *p, Word *expected, Word v, int, int) {                                \
-        return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,                \
-                                           __ATOMIC_SEQ_CST);                                      \
+        const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
+                                                         __ATOMIC_SEQ_CST);                        \
+        if (!changed)                                                                              \
+            polled(p, __builtin_return_address(0));                                                \
+        return changed;                                                                            \
     }
 #define ATOMICS(prefix, Word)                                                                      \
     Word prefix##_load(const volatile Word *p, int) {                                              \
+        polled(p, __builtin_return_address(0));                                                    \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
     }                                                                                              \
     void prefix##_store(volatile Word *p, Word v, int) {                                           \

@@ -15,13 +15,21 @@ namespace emulator {
 
 struct Cta;
 
-// A range of a thread's accumulator registers (memory on its stack here).
+// A range of a thread's accumulator registers (memory on its stack here), or of A's.
 struct AccumulatorRange {
     const char *begin;
     std::size_t bytes;
     std::uint64_t wgmma; // the number of the last wgmma on it, in its warpgroup's order
     Site site;           // and where that was issued
-    bool touched;        // by other code since; a wgmma_fence() must come before the next wgmma
+    bool is_a = false;
+    bool touched = false; // by other code since; a wgmma_fence() must come before the next wgmma
+};
+
+// A write of the thread to its own stack.
+struct RegisterWrite {
+    const char *begin;
+    std::size_t bytes;
+    std::uintptr_t pc;
 };
 
 // A thread's side of wgmma.
@@ -31,6 +39,8 @@ struct AccumulatorState {
     std::vector<std::uint64_t> groups; // issued at each commit
     std::uint64_t waited = 0;          // wgmmas this thread knows to be complete
     std::vector<AccumulatorRange> ranges;
+    std::vector<RegisterWrite> written; // since the last fence, the first MOST_WRITES
+    static constexpr std::size_t MOST_WRITES = 256;
 };
 
 // One wgmma of a warpgroup: complete arguments once all 128 threads have called it.

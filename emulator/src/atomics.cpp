@@ -4,6 +4,8 @@
 #include "machine.h"
 #include "strictness.h"
 
+#include <cstring>
+
 namespace emulator {
 
 void order_release(void *address, Scope scope, Order order, bool reads_too) {
@@ -65,9 +67,6 @@ void check_alignment(const void *address, std::size_t bytes, Site where) {
 
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where) {
-    Thread &thread = *current;
-    if (std::exchange(thread.polled, address) == address)
-        let_others_run();
     schedule_point();
     check_alignment(address, bytes, where);
     Cta *const cta = cta_with(address);
@@ -86,7 +85,10 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     alignas(WIDEST_ATOMIC) unsigned char word[WIDEST_ATOMIC];
     copy_word(word, address, bytes);
     change(word, context);
-    if (touch != Touch::READ)
+    // A read, or a change that changes nothing, may be part of a loop.
+    if (touch == Touch::READ || (touch == Touch::CHANGE && std::memcmp(address, word, bytes) == 0))
+        may_spin(address, where);
+    else
         copy_word(address, word, bytes);
 }
 

@@ -32,6 +32,9 @@ void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
     }
 }
 
+// Of a warp, those that have not exited.
+std::uint32_t live_lanes(const Cta &cta, int warp) { return ~cta.warps[std::size_t(warp)].exited; }
+
 void end_phase(Phases &phases) {
     phases.next();
     phases.waiting.wake_all();
@@ -49,7 +52,12 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
 }
 
 int needed(const Cta &cta, const NamedBarrier &barrier) {
-    return barrier.expected == ALL ? cta.unfinished : barrier.expected;
+    if (barrier.expected != ALL)
+        return barrier.expected;
+    int threads = 0;
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        threads += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
+    return threads;
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
@@ -58,7 +66,20 @@ void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
     if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
         return;
     tell_warps_met(cta, barrier.waiting, last);
+    barrier.expected = 0;
+    barrier.warps = 0;
     end_phase(barrier);
+}
+
+// Counts a warp in, if none of its lanes is missing.
+void count_warp(Cta &cta, NamedBarrier &barrier, int warp, const Thread *last) {
+    std::uint32_t &lanes = barrier.lanes[warp];
+    if (lanes == 0 || (live_lanes(cta, warp) & ~lanes) != 0)
+        return;
+    lanes = 0;
+    barrier.warps |= 1u << warp;
+    barrier.arrived += WARP_LANES;
+    complete_if_full(cta, barrier, last);
 }
 
 std::string count_name(int expected) {
@@ -83,7 +104,11 @@ void check_arguments(const Cta &cta, int id, int threads, Site where) {
 void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote = false) {
     Thread &thread = *current;
     Cta &cta = *thread.cta;
-    if (barrier.arrived == 0) {
+    const int warp = thread.warp();
+    const int whole = static_cast<int>(cta.warps.size()) * WARP_LANES;
+    if (expected == ALL && barrier.expected == whole) {
+        expected = whole; // the same count
+    } else if (barrier.expected == 0 || (barrier.expected == ALL && expected == whole)) {
         barrier.expected = expected;
         barrier.site = where;
         barrier.votes[barrier.phase % 2] = 0; // all have left the phase that used it before
@@ -100,16 +125,26 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
                     "another order it counts for that phase",
                     id),
              {note_at(thread, where, "arrived here")});
+    const std::uint32_t own = 1u << thread.lane();
+    if ((barrier.warps >> warp & 1) != 0 || (barrier.lanes[warp] & own) != 0)
+        fail(Mistake::MISUSE,
+             format("warp %d arrives a second time in one phase of barrier %d, which waits for %s",
+                    warp, id, count_name(barrier.expected).c_str()),
+             where, "arrived again here");
     order::release(barrier.carrier(barrier.phase));
     barrier.votes[barrier.phase % 2] += vote;
-    ++barrier.arrived;
-    complete_if_full(cta, barrier, &thread);
+    barrier.lanes[warp] |= own;
+    count_warp(cta, barrier, warp, &thread);
 }
 
 std::string describe(const Cta &cta, int id) {
     const NamedBarrier &barrier = cta.barriers[id];
-    return format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
-                  needed(cta, barrier));
+    std::string text = format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
+                              needed(cta, barrier));
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        if (barrier.lanes[warp] != 0)
+            text += format(", and of warp %d lanes 0x%08x", warp, barrier.lanes[warp]);
+    return text;
 }
 
 // Returns the votes of the phase.
@@ -194,9 +229,11 @@ void cluster_wait(Site where, bool aligned) {
 }
 
 void barriers_thread_exits(Cta &cta) {
-    for (NamedBarrier &barrier : cta.barriers)
-        if (barrier.arrived > 0 && barrier.expected == ALL)
+    for (NamedBarrier &barrier : cta.barriers) {
+        count_warp(cta, barrier, current->warp(), nullptr);
+        if (barrier.expected == ALL)
             complete_if_full(cta, barrier, nullptr);
+    }
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts

@@ -12,23 +12,23 @@ namespace {
 // Threads of a CTA that wait at the same place for the same.
 struct Group {
     const Cta *cta;
-    Site site;
+    Origin where;
     std::string missing;
     std::vector<int> threads;
 };
 
 std::vector<Group> waiting_in(const Cta &cta) {
     std::vector<Group> groups;
-    std::map<std::tuple<std::string, unsigned, std::string>, std::size_t> known;
+    std::map<std::tuple<std::uintptr_t, std::string, unsigned, std::string>, std::size_t> known;
     for (const Thread &thread : cta.threads) {
         if (thread.finished)
             continue;
-        const Site site = thread.wait.site;
+        const Origin where = thread.wait.where;
         const std::string missing = thread.wait.describe(thread.wait.missing);
-        const auto [found, is_new] =
-            known.try_emplace({site.file_name(), site.line(), missing}, groups.size());
+        const auto [found, is_new] = known.try_emplace(
+            {where.pc, where.site.file_name(), where.site.line(), missing}, groups.size());
         if (is_new)
-            groups.push_back({&cta, site, missing, {}});
+            groups.push_back({&cta, where, missing, {}});
         groups[found->second].threads.push_back(thread.number);
     }
     return groups;
@@ -68,10 +68,12 @@ void fail_with_deadlock(const Cluster &cluster) {
     std::vector<Note> notes;
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
         for (const Group &group : waiting_in(*cta))
-            notes.push_back(note_at(group.site, text_of(group)));
+            notes.push_back(note_at(group.where, text_of(group)));
         if (cta->exited())
             notes.push_back({format("CTA %d has exited", cta->rank), "", 0});
     }
+    if (const std::string others = clusters_beside(); !others.empty())
+        notes.push_back({others, "", 0});
     fail(Mistake::DEADLOCK,
          pending_count() == 0 ? "no thread can go on and nothing is in flight"
                               : "no thread can go on, and nothing in flight can complete",

@@ -27,6 +27,7 @@ namespace {
 struct Stacks {
     char *begin = nullptr;
     int count = 0;
+    int guarded = 0;        // of them, those used so far: their pages below have no access rights
     std::size_t guard = 0;  // bytes of a page
     std::size_t stride = 0; // from one stack to the next
 };
@@ -62,9 +63,6 @@ void fiber_stacks_reserve(int count) {
     if (mapping == MAP_FAILED)
         give_up("map the stacks of the emulated threads");
     made.begin = static_cast<char *>(mapping);
-    for (int index = 0; index < count; ++index)
-        if (mprotect(made.begin + index * made.stride, made.guard, PROT_NONE) != 0)
-            give_up("protect the page below a stack");
     stacks = made;
 }
 
@@ -73,6 +71,19 @@ const char *fiber_stack_begin(int index) {
 }
 
 const char *fiber_stack_end(int index) { return fiber_stack_begin(index) + FIBER_STACK; }
+
+namespace {
+
+void guard_and_poison(int index) {
+    for (; stacks.guarded <= index; ++stacks.guarded)
+        if (mprotect(stacks.begin + stacks.guarded * stacks.stride, stacks.guard, PROT_NONE) != 0)
+            give_up("protect the page below a stack");
+    char *end = const_cast<char *>(fiber_stack_end(index));
+    std::fill(reinterpret_cast<std::uint32_t *>(end - FIBER_POISONED),
+              reinterpret_cast<std::uint32_t *>(end), FIBER_POISON);
+}
+
+} // namespace
 
 int fiber_stack_of(const void *address) {
     const std::size_t offset = static_cast<const char *>(address) - stacks.begin;
@@ -96,6 +107,7 @@ ucontext_t *context_of(const Fiber &fiber) {
 } // namespace
 
 void fiber_create(Fiber &fiber, int index, void (*entry)()) {
+    guard_and_poison(index);
     while (contexts.size() <= static_cast<std::size_t>(index))
         contexts.emplace_back(); // a deque: a ucontext_t points into itself and must not move
     ucontext_t *context = &contexts[index];
@@ -222,6 +234,7 @@ void *first_frame(char *stack_end, void (*entry)()) {
 #endif
 
 void fiber_create(Fiber &fiber, int index, void (*entry)()) {
+    guard_and_poison(index);
     fiber.stack_pointer = first_frame(const_cast<char *>(fiber_stack_end(index)), entry);
 }
 

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace emulator {
 
 // Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
 constexpr std::size_t FIBER_STACK = 64 * 1024;
+
+// What the upper part of a new fiber's stack holds: variables that nobody has written. It is a NaN
+// in fp32, and two in fp16 and in bf16.
+constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
+constexpr std::size_t FIBER_POISONED = 4096;
 
 struct Fiber {
     void *stack_pointer = nullptr; // while it does not run; a ucontext_t * in the portable version
@@ -26,7 +32,8 @@ const char *fiber_stack_end(int index);
 int fiber_stack_of(const void *address);
 
 // Makes a fiber that starts in entry() when it is first switched to, on stack number `index`.
-// entry() must never return: it ends with a switch away.
+// entry() must never return: it ends with a switch away. The upper FIBER_POISONED bytes of the
+// stack are FIBER_POISON.
 void fiber_create(Fiber &fiber, int index, void (*entry)());
 
 // Saves the running fiber in `from` and continues `to`.

@@ -11,6 +11,8 @@
 #include "emulator/tma.h"
 #include "emulator/warp.h"
 
+#include <algorithm>
+
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
@@ -28,7 +30,7 @@ uint3 place_in(const dim3 &box, unsigned index) {
 }
 
 int stack_of(const Thread &thread) {
-    return thread.cta->rank * static_cast<int>(thread.cta->threads.size()) + thread.number;
+    return thread.cta->slot * static_cast<int>(thread.cta->threads.size()) + thread.number;
 }
 
 // Some thread of the CTA has to be after every use; a relaxed barrier of the cluster suffices.
@@ -67,6 +69,7 @@ void exit_thread() {
     barriers_thread_exits(cta);
     if (cta.exited()) {
         check_operations_done(cta);
+        mbarriers_cta_exits(cta);
         check_peers_done(cta);
         check_register_changes(cta);
     }
@@ -109,7 +112,7 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
         make_thread(cta, cta.threads[number], number, grid.block);
 }
 
-void make_cluster(Cluster &cluster, int index, int count, const Grid &grid) {
+void make_cluster(Cluster &cluster, int index, int count, int slot, const Grid &grid) {
     const dim3 &size = grid.cluster;
     const dim3 clusters(grid.grid.x / size.x, grid.grid.y / size.y, grid.grid.z / size.z);
     const uint3 place = place_in(clusters, static_cast<unsigned>(index));
@@ -120,36 +123,83 @@ void make_cluster(Cluster &cluster, int index, int count, const Grid &grid) {
         const uint3 block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
                                    place.z * size.z + in_cluster.z};
         cluster.ctas.push_back(std::make_unique<Cta>());
+        cluster.ctas.back()->slot = slot * static_cast<int>(volume(size)) + static_cast<int>(rank);
         make_cta(cluster, *cluster.ctas.back(), static_cast<int>(rank), block_index, grid);
     }
     cluster.unfinished = static_cast<int>(volume(size) * volume(grid.block));
 }
 
 void destroy_cluster(Cluster &cluster) {
-    mbarrier_forget_all();
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
+        mbarriers_forget(*cta);
         for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
             accesses_warp_met(*cta, static_cast<int>(warp));
         cta->shared.destroy();
     }
 }
 
-void run_cluster(int index, int count, const Grid &grid) {
-    Cluster cluster;
+// The clusters that run beside each other, by slot, and what is left of the grid.
+std::vector<std::unique_ptr<Cluster>> running;
+const Grid *running_grid = nullptr;
+int clusters_begun = 0;
+int clusters_in_grid = 0;
+constexpr std::size_t MOST_STACKS = 16 * 1024; // each is two mappings, of which Linux allows 65530
+
+// The next cluster begins, as the current one. False if there is none or no room for it.
+bool begin_cluster() {
+    const auto slot = std::find(running.begin(), running.end(), nullptr);
+    if (clusters_begun == clusters_in_grid || slot == running.end())
+        return false;
+    const int begun = clusters_begun++;
+    // A GPU may end them in any order.
+    const int index = policy().thread == Pick::NEWEST ? clusters_in_grid - 1 - begun : begun;
+    const Grid &grid = *running_grid;
+    *slot = std::make_unique<Cluster>();
+    Cluster &cluster = **slot;
     current_cluster = &cluster;
-    order::begin_cluster(index, count, static_cast<int>(volume(grid.cluster) * volume(grid.block)));
-    make_cluster(cluster, index, count, grid);
+    order::begin_cluster(index, clusters_in_grid, int(volume(grid.cluster) * volume(grid.block)));
+    make_cluster(cluster, index, clusters_in_grid, int(slot - running.begin()), grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
     counts.threads += static_cast<std::uint64_t>(cluster.unfinished);
-    run_threads(cluster);
+    return true;
+}
+
+// The current cluster's threads have exited.
+void end_cluster() {
     complete_all();
-    order::end_cluster();
-    destroy_cluster(cluster);
+    destroy_cluster(*current_cluster);
+    for (std::unique_ptr<Cluster> &cluster : running)
+        if (cluster.get() == current_cluster)
+            cluster.reset();
     current_cluster = nullptr;
+    for (const std::unique_ptr<Cluster> &cluster : running)
+        if (cluster != nullptr)
+            current_cluster = cluster.get();
 }
 
 } // namespace
+
+std::string clusters_beside() {
+    const auto others = std::count_if(running.begin(), running.end(), [](const auto &cluster) {
+        return cluster != nullptr && cluster.get() != current_cluster;
+    });
+    return others == 0 ? ""
+                       : format("%d clusters run beside this one, and %d have not begun",
+                                static_cast<int>(others), clusters_in_grid - clusters_begun);
+}
+
+void run_another_cluster() {
+    if (begin_cluster())
+        return;
+    std::size_t slot = 0;
+    while (running[slot].get() != current_cluster)
+        ++slot;
+    do
+        slot = (slot + 1) % running.size();
+    while (running[slot] == nullptr);
+    current_cluster = running[slot].get();
+}
 
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     if (current_cluster != nullptr)
@@ -160,11 +210,18 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
     kernel_body = &body;
     blockDim = grid.block;
     gridDim = grid.grid;
-    fiber_stacks_reserve(static_cast<int>(volume(grid.cluster) * volume(grid.block)));
+    running_grid = &grid;
+    clusters_begun = 0;
+    clusters_in_grid = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
+    const std::size_t threads = volume(grid.cluster) * volume(grid.block);
+    running.resize(std::min(std::max<std::size_t>(MOST_STACKS / threads, 1),
+                            static_cast<std::size_t>(clusters_in_grid)));
+    fiber_stacks_reserve(static_cast<int>(running.size() * threads));
     order::begin_on(grid.stream, grid.early);
-    const int count = static_cast<int>(volume(grid.grid) / volume(grid.cluster));
-    for (int i = 0; i < count; ++i) // a GPU may end them in any order
-        run_cluster(policy().thread == Pick::NEWEST ? count - 1 - i : i, count, grid);
+    while (current_cluster != nullptr || begin_cluster()) {
+        run_threads();
+        end_cluster();
+    }
     order::end_on(grid.stream);
     kernel_body = nullptr;
 }

@@ -1,10 +1,11 @@
 // The emulated machine: which threads, CTAs and clusters there are, which thread runs, and how
 // threads wait.
 //
-// One cluster runs at a time. Each of its CUDA threads is a fiber; all fibers share one thread of
-// the operating system, so that between two calls into the emulator a thread is never interrupted.
-// What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a pending operation
-// that the policy completes at once or later: see operations.h.
+// One cluster runs at a time; the next one begins beside it only if a thread reads memory in a loop
+// that no other thread of the cluster ends. Each CUDA thread is a fiber; all fibers share one
+// thread of the operating system, so that between two calls into the emulator a thread is never
+// interrupted. What a GPU does asynchronously (TMA copies, wgmma, bulk stores, cp.async) is a
+// pending operation that the policy completes at once or later: see operations.h.
 #pragma once
 
 #include "accumulators.h"
@@ -41,10 +42,17 @@ struct Cluster;
 
 // Why a thread waits; the deadlock report is made of these.
 struct Wait {
-    Site site;
+    Origin where = Site{};
     // Calls what wait_until() was given: "full[2], phase 3: 1 of 1 arrivals missing, ...".
     std::string (*describe)(const void *missing) = nullptr;
     const void *missing = nullptr;
+};
+
+// Reads of the last few addresses that other threads may write, in a loop perhaps: spins.cpp.
+struct Spin {
+    const void *read[4] = {};
+    unsigned next = 0; // the oldest of them
+    int reads = 0;     // of these addresses, in a row
 };
 
 // One CUDA thread.
@@ -59,12 +67,14 @@ struct Thread {
     std::uint64_t cluster_arrivals = 0; // barrier.cluster phases arrived at
     std::uint64_t cluster_waits = 0;    // and waited for
     std::uint64_t aligned_calls = 0;    // executed
+    unsigned aligned_line = 0;          // of the last of them
+    std::uintptr_t last_access = 0;     // where the kernel's code last touched memory
     bool timed_out = false;             // of wait_until_or_time_out()
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
-    const void *polled = nullptr;       // the address of its last atomic access
-    AccumulatorState accumulators;      // accumulators.h
-    Groups<BulkGroup> bulk;             // groups.h
+    Spin spin;
+    AccumulatorState accumulators; // accumulators.h
+    Groups<BulkGroup> bulk;        // groups.h
     Groups<CopyGroup> copies;
     std::vector<std::uint32_t> copy_agents; // of groups that it has waited for
     std::uint64_t copies_started = 0, copies_landed = 0;
@@ -94,22 +104,30 @@ struct Phases {
     }
 };
 
-// A barrier of the CTA: bar.sync with this id (0 is __syncthreads).
+// A barrier of the CTA: bar.sync with this id (0 is __syncthreads). It counts warps, as 32 threads
+// each, once the last lane that has not exited arrives. (PTX ISA: barrier{.cta}.)
 struct NamedBarrier : Phases {
-    int expected = 0;  // as given by the first thread of this phase
-    Site site{};       // of the first thread of this phase
-    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
+    int expected = 0;        // as given by the first thread of this phase; 0: none has come yet
+    Site site{};             // of the first thread of this phase
+    int votes[2] = {};       // threads with the predicate of barrier.red, in even and odd phases
+    std::uint32_t warps = 0; // that have arrived in this phase, and
+    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of the others
 };
 
-// What the lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
+// What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
     const char *what = nullptr;
-    std::uint32_t mask = 0;   // the lanes that take part
-    std::uint32_t lanes = 0;  // the lanes that have arrived
-    std::uint32_t exited = 0; // the lanes that never will; also lanes that the CTA does not have
+    std::uint32_t mask = 0;  // the lanes that take part
+    std::uint32_t lanes = 0; // the lanes that have arrived; 0: it is not in use
+    int leaving = 0;         // lanes that have not gone on since the last phase ended
     void *argument[WARP_LANES] = {};
     void (*work)(void **arguments) = nullptr;
     bool exited_may_miss = false; // lanes of the mask that have exited do not count
+};
+
+struct Warp {
+    std::uint32_t exited = 0; // lanes; also those that the CTA does not have
+    std::vector<std::unique_ptr<Rendezvous>> meetings;
 };
 
 // The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
@@ -144,11 +162,12 @@ struct RegisterCount {
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
+    int slot = 0; // among the CTAs that run beside each other
     uint3 block_index{};
     SharedMemory shared;
     std::vector<Thread> threads;
-    std::vector<Rendezvous> warps;      // one per warp
-    std::vector<AlignedCalls> aligned;  // the same
+    std::vector<Warp> warps;
+    std::vector<AlignedCalls> aligned;  // one per warp
     std::vector<OpenAccesses> accesses; // the same
     std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
@@ -204,7 +223,7 @@ void leave();
 // wakes the queue. describe() says in the deadlock report what is missing; where is the line that
 // waits.
 template <typename Done, typename Describe>
-void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &describe) {
+void wait_until(WaitQueue &queue, const Done &done, Origin where, const Describe &describe) {
     if (done())
         return;
     Thread &thread = *current;
@@ -221,7 +240,7 @@ void wait_until(WaitQueue &queue, const Done &done, Site where, const Describe &
 // The same, but the wait also ends if nothing else can happen: time passes, as PTX's try_wait sees
 // it. Threads that do nothing but time out again and again are deadlocked.
 template <typename Done, typename Describe>
-void wait_until_or_time_out(WaitQueue &queue, const Done &done, Site where,
+void wait_until_or_time_out(WaitQueue &queue, const Done &done, Origin where,
                             const Describe &describe) {
     Thread &thread = *current;
     thread.timed_out = false;
@@ -243,6 +262,17 @@ inline void schedule_point() {
 // poll.
 void let_others_run();
 
+// The current thread reads memory that others may write, with a volatile access or an atomic one
+// that changes nothing. If it has just read the same, others go first; a loop that no thread can
+// end is a deadlock.
+void may_spin(const void *address, Origin where);
+// Whether it waits in such a loop.
+bool is_spinning(const Thread &thread);
+// The thread writes memory that others may read: if it was in such a loop, that has ended.
+void spinning_thread_writes(Thread &thread);
+// Threads that have timed out may be waiting for this.
+void something_happened();
+
 // The running agent uses the shared memory of another CTA of the cluster: a thread of `cta` must be
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, Site where);
@@ -255,9 +285,14 @@ void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds)
 void check_register_changes(const Cta &cta);
 
 // Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
-// deadlock.cpp, which says why none can. Runs the threads of the cluster, one at a time, until all
-// have exited. Pending operations may remain.
-void run_threads(Cluster &cluster);
+// deadlock.cpp, which says why none can. Runs the threads of the current cluster, one at a time,
+// until all have exited; if they wait for other clusters, these run in between and one of them, the
+// current one then, may come first. Pending operations may remain.
+void run_threads();
+// Makes another cluster the current one: of those that run or, if there is room, a new one.
+void run_another_cluster();
+// "3 clusters run beside this one, and 2 have not begun"; empty if none does.
+std::string clusters_beside();
 void make_runnable(Thread &thread);
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();

@@ -45,6 +45,8 @@ void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
                     sum, LARGEST_COUNT),
              notes_of(barrier, where, did));
     barrier.bytes = static_cast<int>(sum);
+    if (sum < 0)
+        barrier.unannounced = where;
 }
 
 void announce(Barrier &barrier, int bytes, Site where) {
@@ -340,9 +342,7 @@ void mbarrier_copy_issued(MbarrierRef place) {
     ++table.ahead;
 }
 
-void mbarrier_complete_bytes(MbarrierRef place, int bytes) {
-    Barrier *barrier = find_barrier(place);
-    const Site where = barrier != nullptr ? barrier->init_site : Site{};
+void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {
     Barrier &completed = whole_barrier(place, where);
     // Also of what came before the copy's issue, which by the letter only the issuer's arrival
     // releases: who waits knows that the issue has happened.
@@ -367,7 +367,17 @@ void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
                     mbarrier_name(place).c_str(), barrier.expected),
              {note_at(where, "the arrival of copies was requested here")});
     store_barrier(barrier);
-    mbarrier_complete_bytes(place, 0); // may complete the phase
+    mbarrier_copy_landed(place, 0, where); // may complete the phase
+}
+
+void mbarriers_cta_exits(const Cta &cta) {
+    for (const auto &[offset, barrier] : barriers_of(cta).by_offset)
+        if (barrier->bytes < 0)
+            fail(Mistake::LIFETIME,
+                 format("CTA %d exits without having waited for all copies: ", cta.rank) +
+                     state_of(*barrier),
+                 {note_at(barrier->unannounced, "the last of these copies was started here"),
+                  note_at(barrier->init_site, "the barrier was initialised here")});
 }
 
 } // namespace emulator

@@ -6,7 +6,7 @@ namespace emulator {
 
 namespace {
 
-std::vector<Barriers> tables; // by the CTA's rank
+std::vector<Barriers> tables; // by the CTA's slot
 
 // The 64 bits in shared memory: from the top 2 of mark, 1 of phase, 20 each of expected and pending
 // arrivals, 21 of bytes.
@@ -151,6 +151,6 @@ std::string mbarrier_name(MbarrierRef place) {
     return with_cta(name, *place.cta);
 }
 
-void mbarrier_forget_all() { tables.clear(); }
+void mbarriers_forget(const Cta &cta) { barriers_of(cta) = {}; }
 
 } // namespace emulator

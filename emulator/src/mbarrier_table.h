@@ -50,7 +50,8 @@ struct Barrier {
     int expected = 0; // arrivals of a phase
     int pending = 0;  // of them, those missing in this one
     int bytes = 0;    // tx-count: announced and not landed, or less than 0
-    int announced = 0; // bytes of this phase
+    int announced = 0;  // bytes of this phase
+    Site unannounced{}; // the last copy that took bytes below 0
     std::uint64_t phase = 0;
     WaitQueue waiting;
     order::Carrier order[2]; // even, odd phases

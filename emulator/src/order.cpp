@@ -22,6 +22,8 @@ struct Operator {
 struct ClusterRecord {
     int index, count, threads, threads_of_cta;
     std::vector<Operator> operators; // from agent number `threads` on
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+        ended; // agents, by issuing thread
 };
 
 // A launch or a copy: the first serial number of its clusters, and its time on a stream.
@@ -50,10 +52,8 @@ Base after_launch_before;                                  // of the launch that
 std::uint32_t serial = 0;                                  // of the last cluster
 std::unordered_map<std::uint32_t, ClusterRecord> clusters; // of this launch
 std::unordered_map<const void *, Carrier> atomics;
-std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> ended; // agents, by issuing thread
-std::uint32_t agents = 0;
 
-ClusterRecord &cluster_now() { return clusters[serial]; }
+ClusterRecord &cluster_now() { return clusters[now->cluster]; }
 
 Base with_time(const Base &base, std::uint32_t stream, std::int32_t time) {
     auto made =
@@ -230,16 +230,12 @@ void host_waits_for_event(const void *event) {
 
 void begin_cluster(int index, int count, int threads) {
     ++serial;
-    clusters[serial] = {index, count, threads, threads, {}};
-    ended.clear();
-    agents = std::uint32_t(threads);
+    clusters[serial] = {index, count, threads, threads, {}, {}};
 }
-
-void end_cluster() { ended.clear(); }
 
 std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta) {
     auto made = std::make_unique<Context>();
-    cluster_now().threads_of_cta = threads_of_cta;
+    clusters[serial].threads_of_cta = threads_of_cta;
     made->who = {thread, cta};
     made->cluster = serial;
     made->self = {std::uint32_t(cta * threads_of_cta + thread), {{1, 1}, {0, 0}}};
@@ -248,8 +244,9 @@ std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta) {
 }
 
 std::uint32_t new_agent() {
-    cluster_now().operators.emplace_back();
-    return agents++;
+    ClusterRecord &cluster = cluster_now();
+    cluster.operators.emplace_back();
+    return std::uint32_t(cluster.threads) + std::uint32_t(cluster.operators.size()) - 1;
 }
 
 namespace {
@@ -262,7 +259,7 @@ Operator &operator_at(std::uint32_t agent) {
 // The number of an ended operation that the issuer knows: whoever knows the new one then knows the
 // old one.
 std::uint32_t free_agent(const Context &issuer) {
-    std::vector<std::uint32_t> &old = ended[issuer.self.agent];
+    std::vector<std::uint32_t> &old = cluster_now().ended[issuer.self.agent];
     const auto known = std::find_if(old.begin(), old.end(), [&](std::uint32_t agent) {
         return issuer.clock.of(agent).done[0] >= operator_at(agent).time;
     });
@@ -294,7 +291,7 @@ std::unique_ptr<Context> make_operation(Context &issuer, const Identity &who, bo
 }
 
 void end_operation(const Context &operation) {
-    ended[operation.issue.agent].push_back(operation.self.agent);
+    cluster_now().ended[operation.issue.agent].push_back(operation.self.agent);
 }
 
 void waited_for_launch_before() {

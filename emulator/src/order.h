@@ -75,9 +75,8 @@ void record_event(const void *event, const void *stream);
 void wait_for_event(const void *event, const void *stream);
 void host_waits_for_event(const void *event);
 
-// A cluster begins, whose threads are numbered through its CTAs; it has ended.
+// A cluster begins, whose threads are numbered through its CTAs.
 void begin_cluster(int index, int count, int threads);
-void end_cluster();
 // A thread of it, which knows what came before the launch; and an operation that `issuer` starts
 // now, under a number of its own or under that of operations which complete one after the other.
 std::unique_ptr<Context> make_thread(int thread, int cta, int threads_of_cta);

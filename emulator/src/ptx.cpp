@@ -203,6 +203,7 @@ void *memory_at(Generic address, std::size_t bytes, Site where) {
     return address.pointer;
 }
 
+
 // ---------------------------------------------------------------------------- warps
 
 namespace {
@@ -250,8 +251,8 @@ std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_
     return shuffle(Shuffle::XOR, value, bits, clamp, mask, where);
 }
 
-std::uint32_t ballot(bool predicate, std::uint32_t mask, Site where) {
-    return warp_ballot(mask, predicate, where);
+std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, Site where) {
+    return warp_vote(what, mask, predicate, where);
 }
 
 std::uint32_t activemask() { return warp_active(); }
@@ -267,9 +268,7 @@ std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 }
 
 std::uint32_t elect(std::uint32_t mask, bool &is_leader, Site where) {
-    warp_together(
-        "elect.sync", mask, nullptr, [](void **) {}, false, where);
-    const std::uint32_t leader = std::uint32_t(std::countr_zero(mask));
+    const std::uint32_t leader = std::uint32_t(warp_elect(mask, where));
     is_leader = laneid() == leader;
     return leader;
 }
@@ -595,7 +594,7 @@ void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t 
     emulator::wgmma(acc, form, a, b, where);
 }
 
-void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const std::uint32_t *a,
+void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const WgmmaFragment &a,
            std::uint64_t b, Site where) {
     check_contiguous(is_contiguous, where);
     emulator::wgmma(acc, form, a, b, where);

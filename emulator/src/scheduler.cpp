@@ -24,7 +24,7 @@ Cta *swapped_in = nullptr;  // whose static shared variables are in place
 int last_rank = 0;          // of the CTA that ran last
 bool leave_cta = false;     // a thread lets others go first
 int time_outs_in_a_row = 0; // of waits, while nothing else happened
-constexpr int MOST_TIME_OUTS = 100;
+constexpr int MOST_TIME_OUTS = 1000;
 
 void (*progress)(double grid_done, std::uint64_t multiply_adds) = nullptr;
 
@@ -84,19 +84,23 @@ Cta *pick_cta(const Cluster &cluster, int last) {
 }
 
 // Ends the waits of wait_until_or_time_out(), because nothing else can happen. False if there are
-// none, or if their threads have only timed out for too long.
+// none, or if their threads have only timed out for too long. Loops that read memory may wait for
+// another cluster, which then becomes the current one.
 bool time_out_waits(const Cluster &cluster) {
     if (++time_outs_in_a_row > MOST_TIME_OUTS)
         return false;
-    bool found = false;
+    bool found = false, spins = false;
     for (const std::unique_ptr<Cta> &cta : cluster.ctas)
         for (Thread &thread : cta->threads) {
             if (thread.times_out_in == nullptr)
                 continue;
             found = thread.timed_out = true;
+            spins |= is_spinning(thread);
             std::erase(std::exchange(thread.times_out_in, nullptr)->threads, &thread);
             make_runnable(thread);
         }
+    if (spins)
+        run_another_cluster();
     return found;
 }
 
@@ -122,8 +126,9 @@ void tell_progress(const Cluster &cluster) {
 }
 
 // The thread that goes on; pending operations complete until there is one.
-Thread &next_thread(const Cluster &cluster) {
+Thread &next_thread() {
     for (;;) {
+        const Cluster &cluster = *current_cluster;
         tell_progress(cluster);
         complete_some();
         if (Cta *cta = pick_cta(cluster, last_rank)) {
@@ -140,7 +145,7 @@ Thread &next_thread(const Cluster &cluster) {
 // Switches to the next thread. The one that ran continues later from `from`, maybe at once.
 void switch_from(Fiber &from) {
     current = nullptr;
-    Thread &thread = next_thread(*current_cluster);
+    Thread &thread = next_thread();
     bring_in(*thread.cta);
     threadIdx = thread.index;
     current = &thread;
@@ -161,11 +166,13 @@ void step_back() {
 
 } // namespace
 
-void run_threads(Cluster &cluster) {
+void run_threads() {
     time_outs_in_a_row = 0;
-    last_rank = policy().thread == Pick::NEWEST ? static_cast<int>(cluster.ctas.size()) - 1 : 0;
-    while (cluster.unfinished > 0)
+    const int ranks = static_cast<int>(current_cluster->ctas.size());
+    last_rank = policy().thread == Pick::NEWEST ? ranks - 1 : 0;
+    do
         switch_from(host); // comes back when a thread exits
+    while (current_cluster->unfinished > 0);
     swapped_in->shared.swap_out();
     swapped_in = nullptr;
 }
@@ -183,8 +190,10 @@ void leave_for_good() {
     std::abort(); // no thread that has exited is picked
 }
 
+void something_happened() { time_outs_in_a_row = 0; }
+
 void WaitQueue::wake_all() {
-    time_outs_in_a_row = 0;
+    something_happened();
     for (Thread *thread : threads)
         make_runnable(*thread);
     threads.clear();

@@ -105,7 +105,7 @@ void land(const Load &load) {
                     });
     });
     const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
-    mbarrier_complete_bytes(barrier, int(load.box.bytes()));
+    mbarrier_copy_landed(barrier, int(load.box.bytes()), load.site);
 }
 
 // The CTAs of the mask, checked: they must be there to be written to.
@@ -218,7 +218,7 @@ void arrive(Sent &sent) {
     access_shared(*sent.peer, sent.to, count, {true, sent.site});
     peer_uses(*sent.peer, sent.site);
     copy_bytes(sent.peer->shared.generic(sent.to, count), sent.bytes.data(), count);
-    mbarrier_complete_bytes(mbarrier_at(*sent.peer, sent.barrier, sent.site), int(count));
+    mbarrier_copy_landed(mbarrier_at(*sent.peer, sent.barrier, sent.site), int(count), sent.site);
 }
 
 void send(const Sent &sent, const char *name) {

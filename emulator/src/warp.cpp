@@ -4,6 +4,7 @@
 #include "machine.h"
 
 #include <cstring>
+#include <map>
 
 namespace emulator {
 
@@ -36,36 +37,33 @@ bool same_place(Site a, Site b) {
            same_text(a.file_name(), b.file_name());
 }
 
-void check_mask(const Rendezvous &meeting, const char *what, std::uint32_t mask, Site where) {
-    const Thread &thread = *current;
-    if ((mask & bit_of(thread.lane())) == 0)
-        fail(Mistake::MISUSE, format("%s with a mask, 0x%08x, without the lane itself", what, mask),
-             where, "called it here");
-    if (meeting.lanes == 0 || (meeting.mask == mask && same_text(meeting.what, what)))
-        return;
+// Lanes wait in `meeting` for the current one, which is about to wait for them elsewhere.
+[[noreturn]] void fail_diverged(const Rendezvous &meeting, const Call &call, Site where) {
     const Thread &first = *meeting.waiting.threads.front();
     fail(Mistake::MISUSE,
-         format("the lanes of a warp have diverged: %s of %s against %s of %s", what,
-                lanes_name(mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
-         {note_at(thread, where, "came here"), note_at(first, first.wait.site, "waits here")});
+         format("the lanes of a warp have diverged: %s of %s against %s of %s", call.what,
+                lanes_name(call.mask).c_str(), meeting.what, lanes_name(meeting.mask).c_str()),
+         {note_at(*current, where, "came here"), note_at(first, first.wait.where, "waits here")});
 }
 
 // Does the work and lets all lanes continue, if none is missing. Lanes that have exited never
 // arrive: if the function needs them, that is a mistake.
 void complete_if_full(Rendezvous &meeting, const Thread &thread, Site where) {
+    const std::uint32_t exited = thread.cta->warps[thread.warp()].exited;
     const std::uint32_t missing = meeting.mask & ~meeting.lanes;
-    if ((missing & meeting.exited) != 0 && !meeting.exited_may_miss)
+    if ((missing & exited) != 0 && !meeting.exited_may_miss)
         fail(Mistake::MISUSE,
              format("%s needs %s of warp %d of CTA %d, which exited", meeting.what,
-                    lanes_name(missing & meeting.exited).c_str(), thread.warp(), thread.cta->rank),
+                    lanes_name(missing & exited).c_str(), thread.warp(), thread.cta->rank),
              {note_at(where, "it was called here")});
-    if ((missing & ~meeting.exited) != 0)
+    if ((missing & ~exited) != 0)
         return;
     if (meeting.work != nullptr)
         meeting.work(meeting.argument);
     meeting.lanes = 0;
+    meeting.leaving = std::popcount(meeting.mask & ~exited);
     meeting.next();
-    if ((meeting.mask | meeting.exited) == ~0u)
+    if ((meeting.mask | exited) == ~0u)
         accesses_warp_met(*thread.cta, thread.warp());
     meeting.waiting.wake_all();
 }
@@ -78,20 +76,42 @@ void start(Rendezvous &meeting, const Call &call) {
     std::memset(meeting.argument, 0, sizeof meeting.argument);
 }
 
+// Where the current thread waits for the lanes of its mask: with those that called the same, or in
+// a meeting that is not in use.
+Rendezvous &meeting_for(const Call &call, Site where) {
+    const Thread &thread = *current;
+    const std::uint32_t own = bit_of(thread.lane());
+    if ((call.mask & own) == 0)
+        fail(Mistake::MISUSE,
+             format("%s with a mask, 0x%08x, without the lane itself", call.what, call.mask), where,
+             "called it here");
+    auto &meetings = thread.cta->warps[thread.warp()].meetings;
+    Rendezvous *vacant = nullptr;
+    for (const std::unique_ptr<Rendezvous> &meeting : meetings) {
+        if (meeting->lanes == 0 && meeting->leaving == 0)
+            vacant = meeting.get();
+        else if (meeting->mask == call.mask && same_text(meeting->what, call.what))
+            return *meeting;
+        else if ((meeting->mask & own) != 0 && (meeting->lanes & call.mask) != 0)
+            fail_diverged(*meeting, call, where);
+    }
+    if (vacant == nullptr)
+        vacant = meetings.emplace_back(std::make_unique<Rendezvous>()).get();
+    start(*vacant, call);
+    return *vacant;
+}
+
 // What a deadlock report says of the lanes that wait.
 std::string describe(const Rendezvous &meeting) {
     return format("%s: %s have not arrived", meeting.what,
                   lanes_name(meeting.mask & ~meeting.lanes).c_str());
 }
 
-// The current thread joins the rendezvous of its warp, or opens it.
+// The current thread joins a rendezvous of its warp, or opens one.
 void join(const Call &call, void *argument, Site where) {
     schedule_point();
     Thread &thread = *current;
-    Rendezvous &meeting = thread.cta->warps[thread.warp()];
-    check_mask(meeting, call.what, call.mask, where);
-    if (meeting.lanes == 0)
-        start(meeting, call);
+    Rendezvous &meeting = meeting_for(call, where);
     const std::uint64_t phase = meeting.phase;
     if (call.synchronises)
         order::release(meeting.carrier(phase));
@@ -101,6 +121,7 @@ void join(const Call &call, void *argument, Site where) {
     wait_until(
         meeting.waiting, [&meeting, phase] { return meeting.phase != phase; }, where,
         [&meeting] { return describe(meeting); });
+    --meeting.leaving;
     if (call.synchronises)
         order::acquire(meeting.carrier(phase));
     schedule_point();
@@ -154,6 +175,15 @@ void shuffle(void **arguments) {
                  {note_at(mine->site, "it was called here")});
         mine->result = theirs->value;
     }
+}
+
+void elect(void **arguments) {
+    int leader = 0;
+    while (arguments[leader] == nullptr)
+        ++leader;
+    for (int lane = leader; lane < WARP_LANES; ++lane)
+        if (arguments[lane] != nullptr)
+            *static_cast<int *>(arguments[lane]) = leader;
 }
 
 struct BallotLane {
@@ -217,14 +247,55 @@ void reduce(void **arguments) {
             static_cast<ReducedLane *>(arguments[lane])->value = result;
 }
 
+// Whether a thread that has exited had come further than the line of an .aligned instruction that
+// it never executed: known by the line of its last access. One that returned before is not meant.
+bool went_past(const Thread &thread, const AlignedCalls::Call &call) {
+    static std::map<std::uintptr_t, Note> places;
+    if (thread.last_access == 0 || thread.aligned_line >= call.site.line())
+        return false;
+    const auto [found, is_new] = places.try_emplace(thread.last_access);
+    if (is_new)
+        found->second = note_at(thread.last_access, "");
+    // addr2line may know of a folder that the compiler was not told.
+    return found->second.line > static_cast<int>(call.site.line()) &&
+           found->second.file.ends_with(call.site.file_name());
+}
+
+// Lanes of the warp that have exited without number `index` of the .aligned instructions.
+void check_exited(const Cta &cta, int warp, std::uint64_t index) {
+    const AlignedCalls &aligned = cta.aligned[std::size_t(warp)];
+    const AlignedCalls::Call &call = aligned.calls[std::size_t(index - aligned.first)];
+    std::uint32_t past = 0;
+    const Thread *one = nullptr;
+    for (int number = warp * WARP_LANES; number < int(cta.threads.size()); ++number) {
+        const Thread &thread = cta.threads[std::size_t(number)];
+        if (thread.warp() == warp && thread.finished && thread.aligned_calls == index &&
+            went_past(thread, call)) {
+            past |= bit_of(thread.lane());
+            one = &thread;
+        }
+    }
+    if (past != 0)
+        fail(Mistake::MISUSE,
+             format("the lanes of a warp have diverged: %s of warp %d of CTA %d went past %s, "
+                    "which is .aligned, and exited",
+                    lanes_name(past).c_str(), warp, cta.rank, call.what),
+             {note_at(call.site, format("lane %d executed it here", call.lane)),
+              note_at(*one, one->last_access, "was here last")});
+}
+
 } // namespace
 
 void warp_aligned(const char *what, Site where) {
     Thread &thread = *current;
+    thread.aligned_line = where.line();
     AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
     const std::size_t index = std::size_t(thread.aligned_calls++ - aligned.first);
-    if (index == aligned.calls.size())
+    if (index == aligned.calls.size()) {
         aligned.calls.push_back({what, where, thread.lane(), 0});
+        if (thread.cta->warps[std::size_t(thread.warp())].exited != 0)
+            check_exited(*thread.cta, thread.warp(), aligned.first + index);
+    }
     AlignedCalls::Call &call = aligned.calls[index];
     if (!same_text(call.what, what) || !same_place(call.site, where))
         fail(Mistake::MISUSE,
@@ -244,6 +315,17 @@ void warp_together(const char *what, std::uint32_t mask, void *argument,
     join({what, mask, work, false, synchronises}, argument, where);
 }
 
+void warp_collective(const char *what, std::uint32_t mask, void *argument,
+                     void (*work)(void **arguments), Site where) {
+    join({what, mask, work, true, false}, argument, where);
+}
+
+int warp_elect(std::uint32_t mask, Site where) {
+    int leader = -1;
+    warp_collective("elect.sync", mask, &leader, elect, where);
+    return leader;
+}
+
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where) {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
@@ -251,13 +333,13 @@ std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value,
              format("%s in segments of %d lanes: not a power of two up to 32", name_of(how), width),
              where, "called it here");
     ShuffleLane mine = {how, value, static_cast<unsigned>(operand), width, where, value};
-    join({name_of(how), mask, shuffle, true, false}, &mine, where);
+    warp_collective(name_of(how), mask, &mine, shuffle, where);
     return mine.result;
 }
 
-std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where) {
+std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Site where) {
     BallotLane mine = {predicate, 0};
-    join({"__ballot_sync", mask, ballot, true, false}, &mine, where);
+    warp_collective(what, mask, &mine, ballot, where);
     return mine.result;
 }
 
@@ -274,11 +356,14 @@ void warp_sync(std::uint32_t mask, Site where) {
 }
 
 void warp_thread_exits(Thread &thread) {
-    Rendezvous &meeting = thread.cta->warps[thread.warp()];
-    meeting.exited |= bit_of(thread.lane());
-    if (meeting.lanes == 0)
-        return;
-    complete_if_full(meeting, thread, meeting.waiting.threads.front()->wait.site);
+    Warp &warp = thread.cta->warps[thread.warp()];
+    warp.exited |= bit_of(thread.lane());
+    for (const std::unique_ptr<Rendezvous> &meeting : warp.meetings)
+        if (meeting->lanes != 0)
+            complete_if_full(*meeting, thread, meeting->waiting.threads.front()->wait.where.site);
+    const AlignedCalls &aligned = thread.cta->aligned[std::size_t(thread.warp())];
+    if (thread.aligned_calls < aligned.first + aligned.calls.size())
+        check_exited(*thread.cta, thread.warp(), thread.aligned_calls);
 }
 
 } // namespace emulator

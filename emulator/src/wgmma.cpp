@@ -14,6 +14,8 @@
 
 namespace emulator {
 
+bool registers_watched = false;
+
 namespace {
 
 // ------------------------------------------------------------------- one thread's accumulators
@@ -51,17 +53,39 @@ void check_accumulators(const Thread &thread, const char *acc, std::size_t bytes
 
 // From now on wgmma number `number` writes there. Ranges that overlap it are dropped: they were
 // stack memory that is now reused.
-void claim_accumulators(AccumulatorState &state, const char *acc, std::size_t bytes,
-                        std::uint64_t number, Site where) {
+// If it adds to accumulators that no earlier wgmma wrote, the thread must have written them.
+void claim_registers(AccumulatorState &state, const AccumulatorRange &claimed, bool adds) {
     for (AccumulatorRange &range : state.ranges)
-        if (range.begin == acc && range.bytes == bytes) {
-            range.wgmma = number;
-            range.site = where;
+        if (range.begin == claimed.begin && range.bytes == claimed.bytes) {
+            range = claimed;
             return;
         }
-    std::erase_if(state.ranges,
-                  [&](const AccumulatorRange &range) { return overlaps(range, acc, bytes); });
-    state.ranges.push_back({acc, bytes, number, where, false});
+    std::uint32_t first;
+    copy_bytes(&first, claimed.begin, sizeof first);
+    if (adds && first == FIBER_POISON)
+        fail(Mistake::HAZARD, "wgmma adds to accumulators that the thread has never written",
+             claimed.site, "called wgmma here");
+    std::erase_if(state.ranges, [&](const AccumulatorRange &range) {
+        return overlaps(range, claimed.begin, claimed.bytes);
+    });
+    state.ranges.push_back(claimed);
+}
+
+// The registers that a wgmma reads A from. (PTX ISA: wgmma.fence.)
+void claim_a(const Thread &thread, AccumulatorState &state, const WgmmaFragment &a,
+             std::uint64_t number, Site where) {
+    for (const void *place : a.places) {
+        const char *begin = static_cast<const char *>(place);
+        if (place == nullptr)
+            continue;
+        for (const RegisterWrite &write : state.written)
+            if (begin < write.begin + write.bytes && write.begin < begin + 4)
+                fail(Mistake::HAZARD,
+                     "wgmma without wgmma_fence: registers of A were written since the last one",
+                     {note_at(thread, where, "called wgmma here"),
+                      note_at(thread, write.pc, "wrote them here")});
+        claim_registers(state, {begin, 4, number, where, true}, false);
+    }
 }
 
 // ------------------------------------------------------------------------------ the warpgroup
@@ -222,7 +246,7 @@ std::string describe_wait(const Warpgroup &group, int pending) {
 
 namespace {
 
-void issue(float *acc, const WgmmaArguments &arguments, const std::uint32_t *a, Site where) {
+void issue(float *acc, const WgmmaArguments &arguments, const WgmmaFragment *a, Site where) {
     Thread &self = *current;
     warp_aligned("wgmma", where);
     AccumulatorState &state = self.accumulators;
@@ -235,7 +259,9 @@ void issue(float *acc, const WgmmaArguments &arguments, const std::uint32_t *a, 
     const std::size_t bytes = sizeof(float) * std::size_t(n) / 2;
     check_accumulators(self, begin, bytes, where);
     const std::uint64_t number = state.issued++;
-    claim_accumulators(state, begin, bytes, number, where);
+    claim_registers(state, {begin, bytes, number, where}, arguments.accumulate);
+    if (a != nullptr)
+        claim_a(self, state, *a, number, where);
 
     if (number == group.first + group.slots.size())
         group.slots.emplace_back();
@@ -246,7 +272,7 @@ void issue(float *acc, const WgmmaArguments &arguments, const std::uint32_t *a, 
     const int lane = self.number % WARPGROUP_LANES;
     slot.acc[lane] = acc;
     if (a != nullptr)
-        std::copy(a, a + 4, slot.a_registers.begin() + lane * 4);
+        std::copy(a->values, a->values + 4, slot.a_registers.begin() + lane * 4);
     order::release(slot.called);
     if (++slot.arrived == WARPGROUP_LANES)
         submit_slot(group, number, where);
@@ -262,8 +288,8 @@ void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, 
     issue(acc, {form, a, b}, nullptr, where);
 }
 
-void wgmma(float *acc, const WgmmaForm &form, const std::uint32_t *a, std::uint64_t b, Site where) {
-    issue(acc, {form, 0, b, true}, a, where);
+void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b, Site where) {
+    issue(acc, {form, 0, b, true}, &a, where);
 }
 
 void wgmma_fence(Site where) {
@@ -271,6 +297,7 @@ void wgmma_fence(Site where) {
     warpgroup_of(*current, where);
     AccumulatorState &state = current->accumulators;
     state.fenced = true;
+    state.written.clear();
     for (AccumulatorRange &range : state.ranges)
         range.touched = false;
 }
@@ -301,17 +328,21 @@ void wgmma_wait(int pending, Site where) {
 
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
                            std::uintptr_t pc) {
-    for (AccumulatorRange &range : thread.accumulators.ranges) {
-        if (!overlaps(range, static_cast<const char *>(address), bytes))
+    AccumulatorState &state = thread.accumulators;
+    const char *begin = static_cast<const char *>(address);
+    if (registers_watched && is_write && state.written.size() < state.MOST_WRITES)
+        state.written.push_back({begin, bytes, pc});
+    for (AccumulatorRange &range : state.ranges) {
+        if (!overlaps(range, begin, bytes) || (range.is_a && !is_write))
             continue;
-        if (in_flight(thread.accumulators, range))
+        if (in_flight(state, range))
             fail(Mistake::HAZARD,
-                 format("accumulators are %s while a wgmma that writes them is in flight: "
-                        "wgmma_wait first",
-                        is_write ? "written" : "read"),
+                 format("%s are %s while a wgmma that %s them is in flight: wgmma_wait first",
+                        range.is_a ? "registers of A" : "accumulators",
+                        is_write ? "written" : "read", range.is_a ? "reads" : "writes"),
                  {note_at(thread, pc, is_write ? "wrote them here" : "read them here"),
                   note_at(thread, range.site, "called the wgmma here")});
-        range.touched = true;
+        range.touched = !range.is_a;
     }
 }
 

@@ -182,6 +182,102 @@ std::string warps() {
     });
 }
 
+// Three warps, the last of 16 lanes: collectives of disjoint masks in two branches; barriers count
+// warps, whatever lanes are left; bar.sync 0 with the CTA's count is __syncthreads.
+__global__ void in_parts_of_warps(unsigned *out) {
+    __shared__ unsigned words[80];
+    const unsigned lane = threadIdx.x % 32;
+    if (threadIdx.x >= 40 && threadIdx.x < 64)
+        return;
+    unsigned value = lane;
+    if (threadIdx.x < 32) {
+        if (lane & 1)
+            asm volatile("shfl.sync.bfly.b32 %0, %0, 2, 0x1f, 0xaaaaaaaa;" : "+r"(value));
+        else
+            asm volatile("redux.sync.add.u32 %0, %0, 0x55555555;" : "+r"(value));
+        if (lane == 0)
+            asm volatile("bar.warp.sync 1;");
+        if (lane < 2)
+            asm volatile("bar.warp.sync 0x3;");
+        asm volatile("{ .reg .pred p; elect.sync _|p, -1; @p add.u32 %0, %0, 1000; }"
+                     : "+r"(value));
+    } else if (threadIdx.x < 64) {
+        asm volatile("{ .reg .pred p; elect.sync _|p, -1; @p add.u32 %0, %0, 1000; }"
+                     : "+r"(value));
+    }
+    words[threadIdx.x] = value;
+    asm volatile("bar.sync 1, 96;" ::: "memory");
+    out[threadIdx.x] = words[threadIdx.x ^ 1];
+    if (threadIdx.x < 64)
+        asm volatile("bar.sync 0, 96;" ::: "memory");
+    else
+        asm volatile("bar.sync 0;" ::: "memory");
+}
+
+std::string parts_of_warps() {
+    return differs(run(in_parts_of_warps, {1, 80}, 80), [](size_t i) -> size_t {
+        if (i >= 40 && i < 64)
+            return 0;
+        const size_t lane = (i ^ 1) % 32, elected = i == 1 || i == 33 ? 1000 : 0;
+        return elected + (i >= 32 ? lane : lane % 2 ? lane ^ 2 : 15 * 16);
+    });
+}
+
+// Loops that only another thread can end: by volatile reads, PTX's, and an atomic that adds
+// nothing; the second warp ends the first one's, and so on around, several times.
+__global__ void spinning(unsigned *out) {
+    __shared__ unsigned flags[4];
+    if (threadIdx.x < 4)
+        flags[threadIdx.x] = 0;
+    __syncthreads();
+    const unsigned warp = threadIdx.x / 32;
+    if (threadIdx.x % 32 != 0)
+        return;
+    unsigned *mine = warp == 3 ? out : &flags[warp],
+             *next = warp == 2 ? out : &flags[(warp + 1) % 4];
+    for (unsigned round = 1; round <= 200; ++round) {
+        unsigned value = 0;
+        while (warp > 0 && value != round)
+            if (warp == 1)
+                value = *static_cast<volatile unsigned *>(mine);
+            else if (warp == 2)
+                asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(value) : "r"(SHARED(mine)));
+            else
+                value = atomicAdd(mine, 0);
+        *static_cast<volatile unsigned *>(next) = round;
+        while (warp == 0 && *static_cast<volatile unsigned *>(mine) != round)
+            ;
+    }
+}
+
+std::string spins() {
+    return differs(run(spinning, {1, 128}, 1), [](size_t) { return 200; });
+}
+
+// Barriers of the whole grid, and then each CTA after the one before: a thread that waits lets the
+// next clusters begin beside its own.
+__global__ void across_the_grid(unsigned *out) {
+    for (unsigned phase = 1; phase <= 3; ++phase) {
+        if (threadIdx.x == 0) {
+            atomicAdd(out, 1);
+            while (*static_cast<volatile unsigned *>(out) < phase * gridDim.x)
+                ;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        while (atomicAdd(out + 1, 0) != blockIdx.x)
+            ;
+        atomicAdd(out + 1, 1);
+    }
+}
+
+std::string grid_barriers() {
+    const auto expected = [](size_t i) { return i == 0 ? 18 : 6; };
+    const std::string why = differs(run(across_the_grid, {6, 64}, 2), expected);
+    return why.empty() ? differs(run(across_the_grid, {6, 64, 2}, 2), expected) : why;
+}
+
 // ---------------------------------------------------------------------------- loads and stores
 
 __global__ void plain_accesses(unsigned *out, const unsigned *in) {
@@ -871,6 +967,9 @@ const TestCase CASES[] = {
     {"mbarrier_states", mbarrier_states},
     {"named_barriers", named_barriers},
     {"warps", warps},
+    {"parts_of_warps", parts_of_warps},
+    {"spins", spins},
+    {"grid_barriers", grid_barriers},
     {"loads_and_stores", loads_and_stores},
     {"copies", copies},
     {"tma", tma<false>},

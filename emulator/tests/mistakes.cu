@@ -102,6 +102,78 @@ __global__ void diverged(unsigned *) {
         asm volatile("bar.sync 2, 32;");
 }
 
+// report: misuse: .*diverged: lane 8 of warp 1 .*went past __syncthreads
+__global__ void synchronised_by_some(unsigned *out) {
+    __shared__ unsigned word;
+    if (threadIdx.x < 40) {
+        word = 7;
+        __syncthreads();
+    }
+    out[threadIdx.x] = word;
+}
+
+// report: misuse: .*diverged: lanes 0x000000ff of warp 1 .*went past a named barrier
+__global__ void synchronised_by_the_last(unsigned *out) {
+    if (threadIdx.x >= 40)
+        asm volatile("bar.sync 1, 32;");
+    out[threadIdx.x] = 1;
+}
+
+// report: misuse: the lanes of a warp have diverged
+__global__ void synchronised_in_two_places(unsigned *) {
+    if (threadIdx.x < 40)
+        __syncthreads();
+    else
+        __syncthreads();
+}
+
+// report: misuse: the lanes of a warp have diverged: vote.sync
+__global__ void voted_in_two_ways(unsigned *) {
+    if (threadIdx.x < 16)
+        asm volatile("{ .reg .pred p, q; setp.eq.u32 p, 0, 0; vote.sync.any.pred q, p, -1; }");
+    else
+        asm volatile("{ .reg .pred p, q; setp.eq.u32 p, 0, 0; vote.sync.all.pred q, p, -1; }");
+}
+
+// report: misuse: warp 0 .*arrives a second time in one phase of barrier 1
+__global__ void arrived_twice(unsigned *) {
+    if (threadIdx.x >= 32 && threadIdx.x < 64)
+        asm volatile("bar.sync 1, 96;");
+    else if (threadIdx.x < 32)
+        for (int i = 0; i < 2; ++i)
+            asm volatile("bar.arrive 1, 96;");
+}
+
+// report: deadlock: .*\n.*barrier 1: 32 of 64 threads have arrived, and of warp 1 lanes 0x0000ffff
+__global__ void half_a_warp_missing(unsigned *) {
+    if (threadIdx.x < 48)
+        asm volatile("barrier.sync 1, 64;");
+    else
+        asm volatile("barrier.sync 2, 64;");
+}
+
+// report: deadlock: .*\n.*thread 32 of CTA 0: reads the same memory [^$]*mistakes.cu:
+__global__ void read_for_ever(unsigned *out) {
+    if (threadIdx.x == 32)
+        while (*static_cast<volatile unsigned *>(out) == 0)
+            ;
+}
+
+// report: deadlock: .*\n.*thread 0 of CTA 0: reads the same memory [^$]*atomicAdd
+__global__ void added_nothing_for_ever(unsigned *out) {
+    if (threadIdx.x == 0)
+        while (atomicAdd(out, 0) == 0)
+            ;
+    __syncthreads();
+}
+
+// report: deadlock: .*\n.*thread 0 of CTA 0: reads[^$]*2 clusters run beside this one
+__global__ void waits_for_no_cluster(unsigned *out) {
+    if (threadIdx.x == 0)
+        while (*static_cast<volatile unsigned *>(out) == 0)
+            ;
+}
+
 // ---------------------------------------------------------------------------- wgmma
 
 constexpr int TILE = 64 * 128; // bytes of 64 rows in the 128-byte swizzle
@@ -202,6 +274,41 @@ __global__ void with_a_base_offset(unsigned *) {
     multiply(d, a | uint64_t(1) << 49, a);
 }
 
+// A in registers, of which one is written too late.
+template <bool IN_FLIGHT>
+__device__ void from_registers() {
+    unsigned a[4] = {};
+    float d[4] = {};
+    const uint64_t b = descriptor(SHARED(DYNAMIC));
+    FENCE();
+    if (!IN_FLIGHT)
+        a[1] = 1;
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, %8, 1, 1, 1, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    COMMIT();
+    if (IN_FLIGHT)
+        a[2] = 1;
+    WAIT(0);
+}
+
+// report: hazard: wgmma without wgmma_fence: registers of A were written since
+__global__ void a_written_after_the_fence(unsigned *) { from_registers<false>(); }
+
+// report: hazard: registers of A are written while a wgmma that reads
+__global__ void a_written_in_flight(unsigned *) { from_registers<true>(); }
+
+// report: hazard: wgmma adds to accumulators that the thread has never written
+__global__ void accumulators_never_written(unsigned *) {
+    float d[8];
+    const uint64_t a = descriptor(SHARED(DYNAMIC));
+    FENCE();
+    multiply(d, a, a);
+    COMMIT();
+    WAIT(0);
+}
+
 // ---------------------------------------------------------------------------- TMA
 
 constexpr int BOX = 32; // columns; 8 rows
@@ -254,6 +361,23 @@ __global__ void no_fence_of_the_barrier(unsigned *, const __grid_constant__ CUte
 // report: deadlock: .*\n.*512 bytes landed that nobody announced
 __global__ void too_few_bytes(unsigned *, const __grid_constant__ CUtensorMap map) {
     loaded<true, false>(&map);
+}
+
+// report: lifetime: .*(3072 bytes landed that nobody announced|while a TMA load still uses)
+__global__ void loaded_by_each_warp(unsigned *, const __grid_constant__ CUtensorMap map) {
+    Tiles &tiles = *static_cast<Tiles *>(DYNAMIC);
+    if (threadIdx.x == 0) {
+        initialise(SHARED(&tiles.barrier), 1);
+        asm volatile("fence.mbarrier_init.release.cluster;");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" ::"r"(
+            SHARED(&tiles.barrier)));
+    }
+    __syncthreads();
+    unsigned elected;
+    asm volatile("{ .reg .pred p; elect.sync _|p, -1; selp.u32 %0, 1, 0, p; }" : "=r"(elected));
+    if (elected)
+        load(tiles, &map);
+    wait_for(SHARED(&tiles.barrier), 0);
 }
 
 template <bool FENCED, bool COMMITTED, bool WAITED>
@@ -336,6 +460,18 @@ const TestCase CASES[] = {
     PLAIN(not_aligned, 32),
     PLAIN(trapped, 32),
     PLAIN(diverged, 32),
+    PLAIN(synchronised_by_some, 64),
+    PLAIN(synchronised_by_the_last, 64),
+    PLAIN(synchronised_in_two_places, 64),
+    PLAIN(voted_in_two_ways, 32),
+    PLAIN(arrived_twice, 96),
+    PLAIN(half_a_warp_missing, 64),
+    PLAIN(read_for_ever, 64),
+    PLAIN(added_nothing_for_ever, 64),
+    {"waits_for_no_cluster",
+     [] {
+         return differs(run(waits_for_no_cluster, {3, 32}, 1), [](size_t) { return 0; });
+     }},
     PLAIN(no_wgmma_fence, 128),
     PLAIN(no_proxy_fence, 128),
     PLAIN(no_commit, 128),
@@ -347,8 +483,12 @@ const TestCase CASES[] = {
     PLAIN(written_before_the_wait_e4m3, 128),
     PLAIN(past_the_row_e4m3, 128),
     PLAIN(with_a_base_offset, 128),
+    PLAIN(a_written_after_the_fence, 128),
+    PLAIN(a_written_in_flight, 128),
+    PLAIN(accumulators_never_written, 128),
     WITH_MAP(no_fence_of_the_barrier),
     WITH_MAP(too_few_bytes),
+    WITH_MAP(loaded_by_each_warp),
     WITH_MAP(no_fence_before_the_store),
     WITH_MAP(overwritten_too_early),
     WITH_MAP(store_not_committed),

@@ -135,7 +135,7 @@ void shuffle_after_exits() {
     const unsigned lane = static_cast<unsigned>(current->lane());
     if (lane >= 16)
         return;
-    expect(warp_ballot(WHOLE_WARP, true, here()) == 0xffff);
+    expect(warp_vote("vote", WHOLE_WARP, true, here()) == 0xffff);
     warp_sync(WHOLE_WARP, here());
     expect(shuffled(Shuffle::XOR, 1, 32) == (lane ^ 1));
     record(1);
@@ -326,7 +326,7 @@ const std::vector<MistakeCase> MISTAKES = {
          if (current->lane() < 7)
              warp_sync(WHOLE_WARP, here());
          else
-             warp_ballot(WHOLE_WARP, true, here());
+             warp_vote("vote", WHOLE_WARP, true, here());
      }},
     {"a shuffle from a lane that is not in the mask", "misuse", "which does not take part", 1, 32,
      [] {
@@ -341,7 +341,7 @@ const std::vector<MistakeCase> MISTAKES = {
     {"a mask without the lane itself", "misuse", "without the lane itself", 1, 32,
      [] { warp_sync(1, here()); }},
     {"a deadlock names who waits where", "deadlock", "nothing is in flight", 2, 64, block_some,
-     "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 31 of 64 threads have arrived\n    "
+     "31 threads of CTA 0 (0 to 4, 6 to 31): barrier 4: 32 of 64 threads have arrived\n    "
      "emulator/tests/test_core.cpp:"},
     {"a deadlock names CTAs that exited", "deadlock", "nothing is in flight", 2, 64, block_some,
      "CTA 1 has exited"},

@@ -317,18 +317,20 @@ FLAGS = [
     "-fno-tree-slp-vectorize",
     "-fno-store-merging",
     "-fno-tree-sra",
+    "--param=tsan-distinguish-volatile=1",
     "-fno-strict-aliasing",
     "-Wno-psabi",
 ]
 
 
 def build(name: str, text: str) -> Path:
-    source, program = WORK / f"{name}.cpp", WORK / name
+    source, program = WORK / f"{name}.cu", WORK / name
     source.write_text(f'#line 1 "{name}.cu"\n' + ptx.translate(text, f"{name}.cu"))
     folders = ("common/device/emulated", "common", "emulator/include", "emulator/tests")
     include = [f"-I{ROOT / folder}" for folder in folders]
     include += ["-isystem", f"{ROOT}/emulator/include/toolkit", "-include", "emulator/ptx.h"]
-    command = ["g++", *FLAGS, *include, "-no-pie", str(source), "-o", str(program)]
+    command = ["g++", *FLAGS, *include, "-no-pie", "-x", "c++", str(source)]
+    command += ["-x", "none", "-o", str(program)]
     command += [str(BUILD / "emulator" / "libemulator.a"), "-lm"]
     subprocess.run(command, check=True)
     return program

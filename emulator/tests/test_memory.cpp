@@ -100,11 +100,11 @@ static void bytes() {
     in_one_thread([] {
         make_barrier(0, 1);
         mbarrier_arrive(barrier(), 96, here());
-        mbarrier_complete_bytes(place(), 64);
+        mbarrier_copy_landed(place(), 64, here());
         EXPECT(!completed(0), "before the bytes have landed");
-        mbarrier_complete_bytes(place(), 32);
+        mbarrier_copy_landed(place(), 32, here());
         mbarrier_wait_parity(barrier(), 0, here());
-        mbarrier_complete_bytes(place(), 128); // before they are announced
+        mbarrier_copy_landed(place(), 128, here()); // before they are announced
         EXPECT(!completed(1), "before the arrival");
         mbarrier_arrive(barrier(), 128, here());
         mbarrier_wait_parity(barrier(), 1, here());

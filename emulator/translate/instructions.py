@@ -249,6 +249,17 @@ class Writer:
         self.before.append(f"const {TYPES[kind]} {name}[] = {{{items}}}; ")
         return name
 
+    def fragment(self, operand: Operand) -> str:
+        """A of a wgmma in registers: also where they are, since they are read later."""
+        name = self.fresh()
+        parts, kind = self.vector(operand, "v4.b32")
+        values = ", ".join(self.value(part, kind) for part in parts)
+        places = ", ".join(f"EMULATOR_PLACE({self.source(part.text)})" for part in parts)
+        self.before.append(
+            f"const ::emulator::WgmmaFragment {name} = {{{{{values}}}, {{{places}}}}}; "
+        )
+        return name
+
     def results(self, operand: Operand, kind: str) -> str:
         name = self.fresh()
         parts, kind = self.vector(operand, kind)
@@ -293,6 +304,8 @@ class Writer:
             if operand.kind != "plain":
                 raise Mismatch
             return self.value(operand, "u64")
+        if kind == "fragment":
+            return self.fragment(operand)
         if kind.startswith("=v"):
             return self.results(operand, kind)
         if kind.startswith("v"):
@@ -690,17 +703,17 @@ ROWS: list[tuple[str, str, str]] = [
     (
         r"vote.sync.ballot.b32",
         "d:=b32, a:pred, mask:u32",
-        assign(CORE + "ballot({a}, {mask})"),
+        assign(CORE + 'vote("vote.sync.ballot", {a}, {mask})'),
     ),
     (
         r"vote.sync.any.pred",
         "d:=pred, a:pred, mask:u32",
-        assign(CORE + "ballot({a}, {mask}) != 0"),
+        assign(CORE + 'vote("vote.sync.any", {a}, {mask}) != 0'),
     ),
     (
         r"vote.sync.all.pred",
         "d:=pred, a:pred, mask:u32",
-        assign(CORE + "ballot(!{a}, {mask}) == 0"),
+        assign(CORE + 'vote("vote.sync.all", !{a}, {mask}) == 0'),
     ),
     (
         r"redux.sync.(?P<op>add|and|or|xor|min|max).(?P<t>[usb]32)",
@@ -798,7 +811,7 @@ ROWS: list[tuple[str, str, str]] = [
     ),
     (
         r"wgmma.mma_async.sync.aligned.m64n(?P<n>\d+)k16.f32.(?P<t>f16|bf16).(?P=t)",
-        "d:+f, a:v4.b32, b:desc, accumulate:pred, scale_a:i, scale_b:i, trans_b:i",
+        "d:+f, a:fragment, b:desc, accumulate:pred, scale_a:i, scale_b:i, trans_b:i",
         CORE
         + "wgmma<{n}>(::emulator::Site::current(), {{.fp16 = {is_fp16}}}, {a}, {b}, {accumulate}, {scale_a}, "
         "{scale_b}, 0, {trans_b}, {d});",
@@ -811,7 +824,7 @@ ROWS: list[tuple[str, str, str]] = [
             + "wgmma<{n}>(::emulator::Site::current(), {{.e4m3 = true}}, {a}, {b}, {accumulate}, {scale_a}, "
             "{scale_b}, 0, 0, {d});",
         )
-        for a in ("desc", "v4.b32")
+        for a in ("desc", "fragment")
     ),
     (r"wgmma.fence.sync.aligned", "", CORE + "wgmma_fence();"),
     (r"wgmma.commit_group.sync.aligned", "", CORE + "wgmma_commit();"),

@@ -156,6 +156,9 @@ class Block:
         value = f"{CORE}input({operand.expression})"
         if letter.isdigit():
             return f"auto &{name} = ptx_{letter}; {CORE}put({name}, {value}); "
+        if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see EMULATOR_PLACE
+            expression = operand.expression
+            return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
         return f"[[maybe_unused]] const auto {name} = {value}; "
 
     def argument(self, text: str) -> Argument:

@@ -100,8 +100,9 @@ static void compute_on_host(product *p) {
             p->values[i] = (double)ALPHA * p->values[i] + scaled;
             p->magnitudes[i] = -(double)ALPHA * p->magnitudes[i] + fabs(scaled);
         }
-        const float modelled =
-            arithmetic->scaled ? reference_modelled(arithmetic, &problem, i, &p->partials[i]) : 0;
+        const float modelled = arithmetic->scaled ? reference_modelled(arithmetic, &problem, i,
+                                                                       NULL, NULL, &p->partials[i])
+                                                  : 0;
         number_write(arithmetic->output, p->output, i,
                      arithmetic->scaled ? modelled : (float)p->values[i]);
     }

@@ -33,11 +33,29 @@ typedef struct sums {
     double value[COLUMNS], magnitude[COLUMNS], partials[COLUMNS];
 } sums;
 
-/* The operands in fp64, and [k] numbers of COLUMNS rows of B. */
+/* The operands in fp64, and [k] numbers of COLUMNS rows of B; with scales, their rows also as wgmma
+ * takes them, group after group, else NULL. */
 typedef struct operands {
     double *a, *b;
+    e4m3_group *groups_a, *groups_b;
     double (*panel)[COLUMNS];
 } operands;
+
+static size_t groups_of(size_t k) { return (k + E4M3_K - 1) / E4M3_K; }
+
+/* Every element of D needs a row of A and one of B: each is decoded once. */
+static e4m3_group *decoded(const arithmetic *arithmetic, const void *matrix, int rows, size_t k) {
+    if (!arithmetic->scaled) {
+        return NULL;
+    }
+    const size_t groups = groups_of(k);
+    e4m3_group *copy = allocate((size_t)rows * groups, sizeof *copy);
+    for (size_t i = 0; i < (size_t)rows * groups; ++i) {
+        (void)reference_group(&copy[i], (const uint8_t *)matrix + i / groups * k,
+                              i % groups * E4M3_K, k);
+    }
+    return copy;
+}
 
 /* Lays `count` rows of B, those of the columns of D from `first` on, side by side. The rest of the
  * panel keeps its contents: its sums are not used. */
@@ -73,8 +91,9 @@ static sums row_by_panel(const double *row, double (*panel)[COLUMNS], size_t k) 
 static float rounded_up(double value) { return nextafterf((float)value, INFINITY); }
 
 /* Writes element `to` of the reference, which is number i of the sums and at `position` of D. */
-static void write_element(const reference *reference, const problem *problem, const sums *sums,
-                          size_t i, size_t position, size_t to) {
+static void write_element(const reference *reference, const problem *problem,
+                          const operands *operands, const sums *sums, size_t i, size_t position,
+                          size_t to) {
     double value = sums->value[i];
     double magnitude = sums->magnitude[i];
     if (reference->arithmetic.takes_c) {
@@ -86,9 +105,12 @@ static void write_element(const reference *reference, const problem *problem, co
         reference->partials[to] = rounded_up(sums->partials[i]);
     }
     if (reference->modelled != NULL) {
+        const size_t groups = groups_of((size_t)reference->k);
+        const size_t n = (size_t)reference->n;
         double cut;
-        reference->modelled[to] =
-            reference_modelled(&reference->arithmetic, problem, position, &cut);
+        reference->modelled[to] = reference_modelled(
+            &reference->arithmetic, problem, position, &operands->groups_a[position / n * groups],
+            &operands->groups_b[position % n * groups], &cut);
         reference->partials[to] = rounded_up(cut);
     }
 }
@@ -104,7 +126,7 @@ static void compute_all(const reference *reference, const problem *problem,
             const sums sums = row_by_panel(operands->a + row * k, operands->panel, k);
             for (size_t i = 0; i < count; ++i) {
                 const size_t position = row * n + first + i;
-                write_element(reference, problem, &sums, i, position, position);
+                write_element(reference, problem, operands, &sums, i, position, position);
             }
         }
         progress_update(progress, (double)first / (double)n);
@@ -119,7 +141,7 @@ static void compute_sample(const reference *reference, const problem *problem,
         const size_t position = (size_t)reference->positions[to];
         fill_panel(operands, k, position % n, 1);
         const sums sums = row_by_panel(operands->a + position / n * k, operands->panel, k);
-        write_element(reference, problem, &sums, 0, position, to);
+        write_element(reference, problem, operands, &sums, 0, position, to);
         if (to % SAMPLES_BETWEEN_UPDATES == 0) {
             progress_update(progress, (double)to / (double)reference->count);
         }
@@ -135,9 +157,12 @@ void reference_compute(const reference *reference, const problem *problem,
         }
         return;
     }
-    const operands operands = {widened(&reference->arithmetic, problem, false),
-                               widened(&reference->arithmetic, problem, true),
-                               allocate((size_t)reference->k, sizeof *operands.panel)};
+    const arithmetic *arithmetic = &reference->arithmetic;
+    const size_t k = (size_t)reference->k;
+    const operands operands = {
+        widened(arithmetic, problem, false), widened(arithmetic, problem, true),
+        decoded(arithmetic, problem->a, problem->m, k),
+        decoded(arithmetic, problem->b, problem->n, k), allocate(k, sizeof *operands.panel)};
     progress progress;
     progress_begin(&progress, "computing the reference");
     (reference->positions == NULL ? compute_all : compute_sample)(reference, problem, &operands,
@@ -145,6 +170,8 @@ void reference_compute(const reference *reference, const problem *problem,
     progress_hide(&progress);
     free(operands.a);
     free(operands.b);
+    free(operands.groups_a);
+    free(operands.groups_b);
     free(operands.panel);
 }
 

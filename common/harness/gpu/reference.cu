@@ -187,7 +187,8 @@ __global__ void __launch_bounds__(THREADS)
     for (size_t i = first + (size_t)blockIdx.x * THREADS + threadIdx.x; i < end; i += stride) {
         const size_t position = reference.positions == nullptr ? i : reference.positions[i];
         double cut;
-        reference.modelled[i] = reference_modelled(&reference.arithmetic, &problem, position, &cut);
+        reference.modelled[i] =
+            reference_modelled(&reference.arithmetic, &problem, position, nullptr, nullptr, &cut);
         reference.partials[i] = __double2float_ru(cut);
     }
 }

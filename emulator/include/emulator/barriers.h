@@ -8,7 +8,8 @@ namespace emulator {
 struct Cta;
 
 // bar.sync id, threads: ids 0 to 15, whole warps, at most the CTA's threads (else MISUSE, as for
-// two different counts in one phase). Orders what the threads did before with what they do after.
+// two different counts in one phase, or a warp that arrives twice in one). A warp arrives as a
+// whole. Orders what the threads did before with what they do after.
 // `threads` is ALL_THREADS for all that have not exited. `aligned`: all lanes of a warp call it.
 constexpr int ALL_THREADS = -1;
 void named_barrier_sync(int id, int threads, Site where, bool aligned = true);

@@ -72,7 +72,11 @@ MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where);
 // later that `bytes` of it have landed. The latter may complete a phase; it releases to
 // the threads that wait for it.
 void mbarrier_copy_issued(MbarrierRef barrier);
-void mbarrier_complete_bytes(MbarrierRef barrier, int bytes);
+void mbarrier_copy_landed(MbarrierRef barrier, int bytes, Site where);
+
+// A CTA exits: bytes that landed and that no thread announced are LIFETIME, since no thread can
+// have waited for them.
+void mbarriers_cta_exits(const Cta &cta);
 
 // A copy will arrive on the barrier: one arrival more in this phase. Called by the copy: it
 // releases to the threads that wait, and arrives if it is the last one of several.
@@ -80,6 +84,6 @@ void mbarrier_copy_to_arrive(MbarrierRef barrier, Site where);
 void mbarrier_copy_arrives(MbarrierRef barrier, bool last, Site where);
 
 // What a CTA's barriers still hold when it exits is forgotten. Called at the end of a cluster.
-void mbarrier_forget_all();
+void mbarriers_forget(const Cta &cta);
 
 } // namespace emulator

@@ -37,6 +37,11 @@ EMULATOR_INLINE T input(T value) {
     return value;
 }
 
+// Where an operand of an asm statement is, if it stays there: it does if it refers to an element of
+// an array or to what a reference does. Copies that a call made are the compiler's.
+#define EMULATOR_PLACE(operand)                                                                    \
+    (std::is_lvalue_reference_v<decltype(operand)> ? (const void *)&operand : nullptr)
+
 // A register as a T: its bits, or its low bits. Numbers of another width are converted.
 template <typename T, typename From>
 EMULATOR_INLINE T get(const From &from) {
@@ -406,11 +411,11 @@ std::uint32_t shuffle_down(std::uint32_t value, std::uint32_t delta, std::uint32
                            std::uint32_t mask, EMULATOR_SITE);
 std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_t clamp,
                            std::uint32_t mask, EMULATOR_SITE);
-std::uint32_t ballot(bool predicate, std::uint32_t mask, EMULATOR_SITE);
+std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, EMULATOR_SITE);
 std::uint32_t activemask();
 // redux.sync.
 std::uint32_t redux(Reduction how, std::uint32_t value, std::uint32_t mask, EMULATOR_SITE);
-// The leader is the mask's first lane. Returns its number.
+// The leader is the mask's first lane that has not exited. Returns its number.
 std::uint32_t elect(std::uint32_t mask, bool &is_leader, EMULATOR_SITE);
 void warp_sync(std::uint32_t mask, EMULATOR_SITE);
 
@@ -621,15 +626,18 @@ inline void wgmma_wait(int pending, EMULATOR_SITE) { emulator::wgmma_wait(pendin
 // scale: 1 or -1. `form` says the operands' type.
 void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
            Site where);
-void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const std::uint32_t *a,
+void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const WgmmaFragment &a,
            std::uint64_t b, Site where);
 WgmmaForm wgmma_form(WgmmaForm form, int n, bool accumulate, int scale_a, int scale_b, int trans_a,
                      int trans_b, Site where);
+template <typename A>
+inline const bool takes_registers = std::is_same_v<A, WgmmaFragment> && (registers_watched = true);
 template <int N, typename A, typename... Accumulators>
-EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, A a, std::uint64_t b, bool accumulate,
-                           int scale_a, int scale_b, int trans_a, int trans_b, float &first,
-                           Accumulators &...others) {
+EMULATOR_INLINE void wgmma(Site where, const WgmmaForm &form, const A &a, std::uint64_t b,
+                           bool accumulate, int scale_a, int scale_b, int trans_a, int trans_b,
+                           float &first, Accumulators &...others) {
     static_assert(sizeof...(others) + 1 == N / 2, "wgmma has n / 2 accumulators");
+    (void)&takes_registers<A>;
     const float *next = &first;
     bool is_contiguous = true;
     ((is_contiguous &= &others == ++next), ...);

@@ -18,8 +18,7 @@ void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate,
 
 // The other forms: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
 // e4m3.h. Operands may be negated, those of 16 bits also MN-major (transposed); A may be in four
-// registers, of which none may change until the wgmma is complete (that they don't is not checked:
-// the values are taken now).
+// registers, which no code may write between the last wgmma_fence() and the end of the wgmma.
 struct WgmmaForm {
     int n = 0;
     bool accumulate = false, fp16 = false;
@@ -29,9 +28,17 @@ struct WgmmaForm {
 
     bool operator==(const WgmmaForm &) const = default;
 };
+// A in registers: the values, and the variables, of which the thread may write others later;
+// nullptr for one that nothing else can write.
+struct WgmmaFragment {
+    std::uint32_t values[4];
+    const void *places[4];
+};
+// Whether a wgmma of the program has such an A: set before main() by the templates that call it.
+extern bool registers_watched;
 // A by its descriptor, or from registers.
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where);
-void wgmma(float *acc, const WgmmaForm &form, const std::uint32_t *a, std::uint64_t b, Site where);
+void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b, Site where);
 
 // While one exists, the plain reads of a thread load a matrix, of which parts outside of the
 // problem need not have been written.
@@ -48,7 +55,8 @@ void wgmma_commit(Site where);
 void wgmma_wait(int pending, Site where);
 
 // A plain access of the current thread to its own stack (found by the hooks of accesses.cpp):
-// HAZARD if a wgmma that is not known to be complete writes there; else marks the range touched.
+// HAZARD if a wgmma that is not known to be complete writes there, or reads what is written; else
+// marks the range touched.
 void accumulators_accessed(Thread &thread, const void *address, std::size_t bytes, bool is_write,
                            std::uintptr_t pc);
 

@@ -1,6 +1,7 @@
 // Collective functions of a warp's lanes: each passes an argument, and the last one to arrive does
-// the work for all. Lanes that call different functions, or with different masks, have diverged:
-// MISUSE.
+// the work for all. Lanes wait for those of their own mask alone, so that several groups may meet
+// at once; two lanes that wait for each other in different functions have diverged: MISUSE. (PTX
+// ISA: shfl.sync, vote.sync, redux.sync, elect.sync, bar.warp.sync.)
 #pragma once
 
 #include "emulator/site.h"
@@ -22,20 +23,28 @@ void warp_together(const char *what, std::uint32_t mask, void *argument,
 
 // The current thread executes an .aligned instruction: all lanes of its warp have to execute the
 // same ones, at the same places of the kernel, in the same order, else they have diverged: MISUSE.
-// (PTX ISA: barrier{.cta}; wgmma.mma_async; .aligned.)
+// Lanes that exited before they came to its line need not. (PTX ISA: barrier{.cta};
+// wgmma.mma_async; .aligned.)
 void warp_aligned(const char *what, Site where);
 
 enum class Shuffle { INDEX, UP, DOWN, XOR };
 
-// The functions below are CUDA's: lanes of the mask that have exited do not count.
+// Of the functions below lanes of the mask that have exited do not count.
+
+// `what`, with the arguments of all lanes of the mask that have not exited, nullptr for others.
+void warp_collective(const char *what, std::uint32_t mask, void *argument,
+                     void (*work)(void **arguments), Site where);
+
+// elect.sync: the number of the first lane that takes part.
+int warp_elect(std::uint32_t mask, Site where);
 
 // shfl.sync of 32 or 64 bits: the value of another lane, within segments of `width` lanes; the own
 // value if that lane is outside of the segment. MISUSE if the source lane is not in the mask.
 std::uint64_t warp_shuffle(Shuffle how, std::uint32_t mask, std::uint64_t value, int operand,
                            int width, Site where);
 
-// vote.sync.ballot: one bit per lane of the mask whose predicate holds.
-std::uint32_t warp_ballot(std::uint32_t mask, bool predicate, Site where);
+// vote.sync: one bit per lane of the mask whose predicate holds. `what` tells its forms apart.
+std::uint32_t warp_vote(const char *what, std::uint32_t mask, bool predicate, Site where);
 
 // redux.sync: of all lanes of the mask, as unsigned or signed numbers.
 enum class Reduction { ADD, AND, OR, XOR, MIN_U32, MAX_U32, MIN_S32, MAX_S32 };

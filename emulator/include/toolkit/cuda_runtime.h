@@ -99,13 +99,13 @@ EMULATOR_SHUFFLE(__shfl_xor_sync, XOR, int, bits)
 
 // Votes among the lanes of `mask`. (CUDA C++ Programming Guide: Warp Vote Functions.)
 inline unsigned __ballot_sync(unsigned mask, int predicate, EMULATOR_SITE) {
-    return emulator::warp_ballot(mask, predicate != 0, where);
+    return emulator::warp_vote("__ballot_sync", mask, predicate != 0, where);
 }
 inline int __any_sync(unsigned mask, int predicate, EMULATOR_SITE) {
-    return emulator::warp_ballot(mask, predicate != 0, where) != 0;
+    return emulator::warp_vote("__any_sync", mask, predicate != 0, where) != 0;
 }
 inline int __all_sync(unsigned mask, int predicate, EMULATOR_SITE) {
-    return emulator::warp_ballot(mask, predicate == 0, where) == 0;
+    return emulator::warp_vote("__all_sync", mask, predicate == 0, where) == 0;
 }
 inline unsigned __activemask() { return emulator::warp_active(); }
 

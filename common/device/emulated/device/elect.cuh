@@ -7,6 +7,5 @@
 
 // elect.sync of the whole warp: lane 0's.
 DEVICE bool elect_one(EMULATOR_SITE) {
-    emulator::warp_together("elect.sync", emulator::WHOLE_WARP, nullptr, nullptr, false, where);
-    return threadIdx.x % WARP_THREADS == 0;
+    return int(threadIdx.x) % WARP_THREADS == emulator::warp_elect(emulator::WHOLE_WARP, where);
 }
