@@ -384,7 +384,13 @@ TWICE_INLINE = re.compile(
 )
 
 
+# The kernel of a launch by addresses keeps its type.
+CAST = re.compile(r"(?<=Kernel\()\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?(?=\s*[\w:])")
+
+
 def rewrite_words(source: Source) -> None:
+    for found in CAST.finditer(source.code):
+        source.replace(*found.span(), "")
     for found in TWICE_INLINE.finditer(source.code):
         new = "" if found.group(1) else f"{found.group(2)}{found.group(3)}"
         source.replace(*found.span(), new)

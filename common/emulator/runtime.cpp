@@ -25,6 +25,7 @@ static const struct {
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
      "invalid configuration argument"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
 
 const char *cudaGetErrorName(cudaError_t error) {
@@ -209,14 +210,6 @@ int emulator::allocate_managed(void **memory, std::size_t bytes) {
     return allocate(memory, bytes, true);
 }
 
-cudaError_t cudaFree(void *memory) {
-    if (memory != nullptr)
-        emulator::global_free(memory);
-    return cudaSuccess;
-}
-
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
-
 // What is wrong with bytes of a copy or a fill, which the caller takes for the device's (or for the
 // host's, or for either's); empty if nothing is.
 enum class Side { DEVICE, HOST, EITHER };
@@ -246,6 +239,18 @@ static cudaError_t checked(const char *call, const std::string &why) {
                                               why.c_str()));
     return cudaError_t(emulator::failed(cudaErrorInvalidValue));
 }
+
+cudaError_t cudaFree(void *memory) {
+    if (memory == nullptr)
+        return cudaSuccess;
+    return checked("cudaFree", emulator::global_free(memory)
+                                   ? ""
+                                   : emulator::format("frees %p, which no allocation begins at, or "
+                                                      "not any more",
+                                                      memory));
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
     if (kind == cudaMemcpyDefault)

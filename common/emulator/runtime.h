@@ -27,6 +27,9 @@ int blocks_of_device(int *blocks, int threads, std::size_t shared);
 // cudaMallocManaged.
 int allocate_managed(void **memory, std::size_t bytes);
 
+// A launch by a kernel's address alone, whose parameters are not known: says so; returns an error.
+int unknown_kernel(const char *call);
+
 // Remembers an error for cudaGetLastError, and returns it.
 int failed(int error);
 
@@ -50,6 +53,9 @@ void cluster_write(void *object, const void *from, std::size_t bytes, int rank, 
 // The current CTA's rank in its cluster, and the cluster's CTAs.
 int cluster_cta_rank();
 int cluster_ctas();
+
+// Waits for all threads of the launch: MISUSE if it has more than one cluster.
+void grid_sync(Site where);
 
 // griddepcontrol.wait: the launches before this one have ended.
 void wait_for_launch_before();

@@ -359,3 +359,31 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
     return cudaError_t(emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel),
                                                Call::call, &call, sizeof call));
 }
+
+namespace emulator {
+
+template <typename... Parameters, std::size_t... INDEX>
+cudaError_t launch_by_addresses(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                void **arguments, size_t shared, cudaStream_t stream,
+                                std::index_sequence<INDEX...>) {
+    const cudaLaunchConfig_t config{grid, block, shared, stream};
+    return cudaLaunchKernelEx(&config, kernel, *static_cast<Parameters *>(arguments[INDEX])...);
+}
+
+} // namespace emulator
+
+// Launches with the addresses of the parameters; a kernel without its type cannot be called.
+#define EMULATOR_LAUNCH(name)                                                                      \
+    template <typename... Parameters>                                                              \
+    cudaError_t name(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,       \
+                     size_t shared = 0, cudaStream_t stream = nullptr) {                           \
+        return emulator::launch_by_addresses(kernel, grid, block, arguments, shared, stream,       \
+                                             std::index_sequence_for<Parameters...>());            \
+    }                                                                                              \
+    inline cudaError_t name(const void *, dim3, dim3, void **, size_t = 0,                         \
+                            cudaStream_t = nullptr) {                                              \
+        return cudaError_t(emulator::unknown_kernel(#name));                                       \
+    }
+EMULATOR_LAUNCH(cudaLaunchKernel)
+EMULATOR_LAUNCH(cudaLaunchCooperativeKernel)
+#undef EMULATOR_LAUNCH
