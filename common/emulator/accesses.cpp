@@ -1,5 +1,6 @@
 #include "emulator/accesses.h"
 
+#include "emulator/atomics.h"
 #include "emulator/bank_conflicts.h"
 #include "emulator/counts.h"
 #include "emulator/global_memory.h"
@@ -170,6 +171,18 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
         thread_access(*current, access);
 }
 
+// A relaxed access of system scope. (PTX ISA: ld, .volatile.)
+void volatile_access(void *address, std::size_t bytes, bool is_write, void *pc) {
+    const bool is_shared = current != nullptr && !is_on_own_stack(address);
+    if (is_shared)
+        let_others_write(address, Origin(reinterpret_cast<std::uintptr_t>(pc)));
+    plain_access(address, bytes, is_write, pc, true);
+    if (is_shared && is_write)
+        order_release(address, Scope::SYS, Order::RELAXED);
+    else if (is_shared)
+        order_acquire(address, Scope::SYS, Order::RELAXED);
+}
+
 } // namespace
 
 void accesses_reset() {
@@ -182,6 +195,7 @@ void accesses_reset() {
 // ---------------------------------------------------------------------------- the compiler's calls
 
 using emulator::plain_access;
+using emulator::volatile_access;
 
 extern "C" {
 
@@ -196,13 +210,17 @@ void __tsan_vptr_read(void **) {}
     void __tsan_##form##bytes(void *p) {                                                           \
         plain_access(p, bytes, is_write, __builtin_return_address(0), aligned);                    \
     }
+#define VOLATILE(form, bytes, is_write)                                                            \
+    void __tsan_volatile_##form##bytes(void *p) {                                                  \
+        volatile_access(p, bytes, is_write, __builtin_return_address(0));                          \
+    }
 #define ACCESSES(bytes)                                                                            \
     ACCESS(read, bytes, false, true)                                                               \
     ACCESS(write, bytes, true, true)                                                               \
     ACCESS(unaligned_read, bytes, false, false)                                                    \
     ACCESS(unaligned_write, bytes, true, false)                                                    \
-    ACCESS(volatile_read, bytes, false, true)                                                      \
-    ACCESS(volatile_write, bytes, true, true)
+    VOLATILE(read, bytes, false)                                                                   \
+    VOLATILE(write, bytes, true)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)

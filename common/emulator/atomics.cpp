@@ -14,6 +14,7 @@ void order_fence(Scope, Order) {}
 namespace {
 
 constexpr std::size_t WIDEST_ATOMIC = 16;
+constexpr int MOST_POLLS = 100000; // of one address, in a row, that change nothing
 
 // Copies 1, 2, 4, 8 or 16 bytes without a call (copy.h).
 void copy_word(void *to, const void *from, std::size_t bytes) {
@@ -58,8 +59,7 @@ void check_alignment(const void *address, std::size_t bytes, Site where) {
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where) {
     Thread &thread = *current;
-    if (std::exchange(thread.polled, address) == address)
-        let_others_run();
+    let_others_write(address, where);
     schedule_point();
     check_alignment(address, bytes, where);
     Cta *const cta = cta_with(address);
@@ -73,12 +73,30 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     copy_word(word, address, bytes);
     change(word, context);
     if (touch != Touch::READ) {
+        if (__builtin_memcmp(address, word, bytes) != 0)
+            thread.polls = 0;
         copy_word(address, word, bytes);
         if (cta == thread.cta)
             cta->shared.wrote(thread, cta->shared.offset_of(address), bytes, where);
     }
     if (touch != Touch::WRITE)
         order_acquire(address, scope, order);
+}
+
+void let_others_write(const void *address, const Origin &where) {
+    Thread &thread = *current;
+    if (std::exchange(thread.polled, address) != address) {
+        thread.polls = 0;
+        return;
+    }
+    if (++thread.polls == MOST_POLLS)
+        fail(Mistake::DEADLOCK,
+             format("a thread accesses %p again and again, and no other thread changes what is "
+                    "there. (Clusters run one after the other here, and may not wait for each "
+                    "other.)",
+                    address),
+             where, "accessed it here");
+    let_others_run();
 }
 
 void thread_fence(Scope scope, Order order, Site) {

@@ -23,8 +23,7 @@ void order_acquire(const void *address, Scope scope, Order order);
 void order_fence(Scope scope, Order order);
 
 // Copies the `bytes` bytes, at most 16, lets `change` see and change the copy, and writes it back
-// unless it was only to be read. Of shared memory of the cluster, or global memory. A thread that
-// uses one address again and again lets others run: it may wait for them.
+// unless it was only to be read. Of shared memory of the cluster, or global memory.
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
@@ -66,6 +65,11 @@ void atomic_store(T *address, const T &value, Order order, Scope scope, Site whe
         [](void *word, const void *context) { __builtin_memcpy(word, context, sizeof(T)); }, &value,
         where);
 }
+
+// The current thread accesses this address by an atomic or volatile access: if it did so last, it
+// may wait for another thread, which runs first. DEADLOCK if it has done so for very long.
+struct Origin;
+void let_others_write(const void *address, const Origin &where);
 
 // fence.acq_rel and membar.
 void thread_fence(Scope scope, Order order, Site where);

@@ -63,6 +63,7 @@ struct Thread {
     WaitQueue *times_out_in = nullptr;  // the queue of such a wait
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     const void *polled = nullptr;       // the address of its last atomic access
+    int polls = 0;                      // in a row, that changed nothing
     AccumulatorState accumulators;      // accumulators.h
     Groups<BulkGroup> bulk;             // groups.h
     Groups<CopyGroup> copies;

@@ -252,6 +252,12 @@ cudaError_t cudaFree(void *memory) {
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
 
+int emulator::too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
+    return checked("a copy of a symbol", format("touches %zu bytes at offset %zu of a variable of "
+                                                "%zu bytes",
+                                                bytes, offset, size));
+}
+
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
     if (kind == cudaMemcpyDefault)
         return Side::EITHER;

@@ -24,6 +24,9 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
 int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
 int blocks_of_device(int *blocks, int threads, std::size_t shared);
 
+// A copy to or from a variable of `size` bytes fails.
+int too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
+
 // cudaMallocManaged.
 int allocate_managed(void **memory, std::size_t bytes);
 

@@ -295,16 +295,21 @@ cudaError_t cudaGetSymbolAddress(void **address, T &symbol) {
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
+        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
     return cudaMemcpy((char *)(&symbol) + offset, from, bytes, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-    return cudaMemcpyAsync((char *)(&symbol) + offset, from, bytes, kind, stream);
+    (void)stream;
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
+        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
     return cudaMemcpy(to, (const char *)(&symbol) + offset, bytes, kind);
 }
 
