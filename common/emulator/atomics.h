@@ -45,6 +45,7 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
     return old;
 }
 
+// ld and st with an order.
 template <typename T>
 T atomic_load(const T *address, Order order, Scope scope, Site where) {
     T value;
@@ -57,7 +58,6 @@ T atomic_load(const T *address, Order order, Scope scope, Site where) {
         &to, where);
     return value;
 }
-
 template <typename T>
 void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
     atomic_step(
@@ -77,6 +77,7 @@ void thread_fence(Scope scope, Order order, Site where);
 // The operations of atom and red. A compare-and-swap compares bits.
 namespace atomic {
 
+// min, max, inc, dec, cas.
 template <typename T>
 T smaller(T a, T b) {
     return b < a ? b : a;

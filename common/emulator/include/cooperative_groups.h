@@ -100,6 +100,7 @@ public:
     int any(int predicate, EMULATOR_SITE) const { return ballot(predicate, where) != 0; }
     int all(int predicate, EMULATOR_SITE) const { return ballot(!predicate, where) == 0; }
 };
+// The calling thread's part of a block or tile.
 template <unsigned SIZE, typename Parent>
 thread_block_tile<SIZE, Parent> tiled_partition(const Parent &) {
     return {};

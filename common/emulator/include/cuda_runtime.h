@@ -162,6 +162,7 @@ inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(unsigned(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(unsigned(bits)) + 1; }
 
+// The same of 64 bits; the upper half of a product.
 inline int __popcll(unsigned long long bits) { return std::popcount(bits); }
 inline int __clzll(long long bits) { return std::countl_zero((unsigned long long)(bits)); }
 inline int __ffsll(long long bits) {
@@ -367,6 +368,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
 
 namespace emulator {
 
+// Calls the kernel with what is at the addresses.
 template <typename... Parameters, std::size_t... INDEX>
 cudaError_t launch_by_addresses(void (*kernel)(Parameters...), dim3 grid, dim3 block,
                                 void **arguments, size_t shared, cudaStream_t stream,

@@ -47,6 +47,7 @@ EMULATOR_ATOMIC_CAS(atomicCAS_block, CTA)
 EMULATOR_ATOMIC_CAS(atomicCAS_system, SYS)
 #undef EMULATOR_ATOMIC_CAS
 
+// fence.acq_rel, by scope.
 inline void __threadfence(EMULATOR_SITE) {
     emulator::thread_fence(emulator::Scope::GPU, emulator::Order::ACQ_REL, where);
 }
