@@ -88,7 +88,8 @@ FORBIDDEN = {
 }
 MAKES = "upload_array|make_zeros"  # arrays in device memory
 # The emulator's own headers of the toolkit's names.
-TOOLKIT = "|".join(path.name for path in (ROOT / "emulator/include/toolkit").iterdir())
+INCLUDED = ROOT / "emulator/include/toolkit"
+TOOLKIT = "|".join(str(path.relative_to(INCLUDED)) for path in INCLUDED.rglob("*"))
 CUDA = rf"(?! *<({TOOLKIT})>) *[<\"](cuda|cublas|nv|cooperative_groups)[a-z0-9_]*(\.h|/)"
 ONE_MACHINE = r"^ *# *(if|ifdef|ifndef|elif).*(__CUDA_ARCH__|EMULAT[A-Z]*\b)"
 NO_RUNG = r"\b([vat][0-9][0-9]|f0[0-9])\b"  # f16 and f32 are formats

@@ -78,9 +78,11 @@ void peer_access(Cta &cta, const Access &access) {
     if (!translated_program)
         fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
                                verb(access), cta.rank));
-    if (cta.exited())
-        fail_at(access, format("a thread %s the shared memory of CTA %d, which has exited",
-                               verb(access), cta.rank));
+    if (cta.exited() || current->cluster_waits == 0)
+        fail_at(access, format("a thread %s the shared memory of CTA %d, which %s", verb(access),
+                               cta.rank,
+                               cta.exited() ? "has exited"
+                                            : "may not have started: no cluster barrier came before"));
     peer_uses(cta, Site{});
     access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
                   {access.is_write, access.pc, access.strength});
@@ -102,14 +104,6 @@ void other_access(const Access &access) {
                        verb(access), access.bytes, access.address));
     if (fiber_stack_of(access.address) < 0) // a __device__ variable
         access_global(access.address, access.bytes, {access.is_write, access.pc, access.strength});
-}
-
-// A volatile access is a relaxed one.
-void order_volatile(const Access &access) {
-    if (access.is_write)
-        order::atomic_write(access.address, Scope::SYS, false, false);
-    else
-        order::atomic_read(access.address, Scope::SYS, false);
 }
 
 // ---------------------------------------------------------------------------- global memory
@@ -152,8 +146,6 @@ bool is_on_own_stack(const void *address) {
 
 void thread_access(Thread &thread, const Access &access) {
     thread.last_access = access.pc;
-    if (access.strength == Strength::VOLATILE)
-        order_volatile(access);
     if (thread.cta->shared.contains(access.address)) {
         check_alignment(access);
         shared_access(thread, access);
@@ -188,8 +180,20 @@ void plain_access(const void *address, std::size_t bytes, bool is_write, void *p
         thread_access(*current, access);
 }
 
-// The same of an access that a loop may make until another thread has written.
-void polled(const volatile void *address, void *pc) {
+// A relaxed access of system scope, of which a loop may be made. (PTX ISA: ld, .volatile.)
+void volatile_access(const void *address, std::size_t bytes, bool is_write, void *pc) {
+    const bool is_known = current != nullptr && !is_on_own_stack(address);
+    if (is_known && !is_write)
+        may_spin(address, reinterpret_cast<std::uintptr_t>(pc)); // others may write first
+    plain_access(address, bytes, is_write, pc, Strength::VOLATILE, true);
+    if (is_known && is_write)
+        order::atomic_write(address, Scope::SYS, false, false);
+    else if (is_known)
+        order::atomic_read(address, Scope::SYS, false);
+}
+
+// An atomic of the C++ library that changed nothing.
+void may_poll(const volatile void *address, void *pc) {
     if (current != nullptr)
         may_spin(const_cast<const void *>(address), reinterpret_cast<std::uintptr_t>(pc));
 }
@@ -206,8 +210,9 @@ void accesses_reset() {
 // ---------------------------------------------------------------------------- the compiler's calls
 
 using emulator::plain_access;
-using emulator::polled;
+using emulator::may_poll;
 using emulator::Strength;
+using emulator::volatile_access;
 
 extern "C" {
 
@@ -223,18 +228,17 @@ void __tsan_vptr_read(void **) {}
         plain_access(p, bytes, is_write, __builtin_return_address(0), Strength::strength,          \
                      aligned);                                                                     \
     }
-#define VOLATILE_READ(bytes)                                                                       \
-    void __tsan_volatile_read##bytes(void *p) {                                                    \
-        plain_access(p, bytes, false, __builtin_return_address(0), Strength::VOLATILE, true);      \
-        polled(p, __builtin_return_address(0));                                                    \
+#define VOLATILE(form, bytes, is_write)                                                            \
+    void __tsan_volatile_##form##bytes(void *p) {                                                  \
+        volatile_access(p, bytes, is_write, __builtin_return_address(0));                          \
     }
 #define ACCESSES(bytes)                                                                            \
     ACCESS(read, bytes, false, WEAK, true)                                                         \
     ACCESS(write, bytes, true, WEAK, true)                                                         \
     ACCESS(unaligned_read, bytes, false, WEAK, false)                                              \
     ACCESS(unaligned_write, bytes, true, WEAK, false)                                              \
-    VOLATILE_READ(bytes)                                                                           \
-    ACCESS(volatile_write, bytes, true, VOLATILE, true)
+    VOLATILE(read, bytes, false)                                                                   \
+    VOLATILE(write, bytes, true)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)
@@ -261,7 +265,7 @@ void __tsan_atomic_signal_fence(int) {}
     Word name(volatile Word *p, Word v, int) {                                                     \
         const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
         if (*p == before)                                                                          \
-            polled(p, __builtin_return_address(0));                                                \
+            may_poll(p, __builtin_return_address(0));                                                \
         return before;                                                                             \
     }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
@@ -269,12 +273,12 @@ void __tsan_atomic_signal_fence(int) {}
         const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
                                                          __ATOMIC_SEQ_CST);                        \
         if (!changed)                                                                              \
-            polled(p, __builtin_return_address(0));                                                \
+            may_poll(p, __builtin_return_address(0));                                                \
         return changed;                                                                            \
     }
 #define ATOMICS(prefix, Word)                                                                      \
     Word prefix##_load(const volatile Word *p, int) {                                              \
-        polled(p, __builtin_return_address(0));                                                    \
+        may_poll(p, __builtin_return_address(0));                                                    \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
     }                                                                                              \
     void prefix##_store(volatile Word *p, Word v, int) {                                           \

@@ -5,7 +5,7 @@
 #include "mbarrier_table.h"
 #include "operations.h"
 #include "strictness.h"
-#include "emulator/tensor_core.h"
+#include "emulator/runtime.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -20,7 +20,7 @@ constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
-bool matrix_read = false;                                               // tensor_core.h
+bool matrix_read = false, constant_read = false; // runtime.h
 
 // ---------------------------------------------------------------------------- places
 
@@ -66,6 +66,8 @@ Epoch epoch_of(const CellAccess &access) {
     made.place =
         number_of(is_operation ? Origin(context.who.where) : access.where, context.who.operation);
     made.strength = std::uint8_t(access.strength);
+    if (constant_read && !access.is_write)
+        made.strength = std::uint8_t(Strength::CONSTANT);
     made.scope = std::uint8_t(access.scope);
     // A volatile write after a fence is a flag's.
     if (access.strength == Strength::VOLATILE && access.is_write && order::has_fenced())
@@ -229,7 +231,7 @@ bool was_allocated(const Running &now) {
 // Whether the read is one of these, with the lanes of its warp.
 bool joins(Epoch &known, const Epoch &mine) {
     if (known.cluster != mine.cluster || known.time != mine.time || known.place != mine.place ||
-        known.agent != mine.agent)
+        known.agent != mine.agent || known.strength != mine.strength)
         return false;
     known.lanes |= mine.lanes;
     return true;
@@ -259,6 +261,18 @@ void add_read(Cell &cell, const Running &now) {
         more.push_back(mine);
 }
 
+// A constant read and a write of one launch, in either order.
+void check_constant(const Running &now, const Epoch &other, bool other_writes) {
+    const Epoch &read = other_writes ? now.mine : other;
+    if (other.cluster == 0 || read.strength != std::uint8_t(Strength::CONSTANT) ||
+        order::is_of_earlier_work(other))
+        return;
+    fail_as(Mistake::HAZARD,
+            format("ld.global.nc (__ldg) reads %zu bytes at %s, which the same launch writes",
+                   now.bytes, name_of_memory(now).c_str()),
+            {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
+}
+
 void touch(Cell &cell, const Running &now) {
     if (cell.write.cluster != 0)
         check_after(now, cell.write, true, cell);
@@ -266,9 +280,11 @@ void touch(Cell &cell, const Running &now) {
              current_cluster != nullptr && was_allocated(now))
         fail_unwritten(now);
     if (!now.access.is_write) {
+        check_constant(now, cell.write, true);
         add_read(cell, now);
         return;
     }
+    check_constant(now, cell.read, false);
     if (cell.read.cluster != 0)
         check_after(now, cell.read, false, cell);
     if (cell.more != nullptr)
@@ -382,6 +398,8 @@ Page &global_page(std::uintptr_t number) {
 
 MatrixRead::MatrixRead() { matrix_read = true; }
 MatrixRead::~MatrixRead() { matrix_read = false; }
+ConstantRead::ConstantRead() { constant_read = true; }
+ConstantRead::~ConstantRead() { constant_read = false; }
 
 void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const CellAccess &access) {
     Running now{epoch_of(access), Space::SHARED, access, &cta, offset, bytes};

@@ -44,7 +44,8 @@ struct Cta;
 // How strong an access is: accesses of atomics do not race with each other within their scope.
 // A volatile access is a relaxed one for a flag (its writer has fenced), and else as weak as any.
 // (PTX ISA: Memory Consistency Model, Morally Strong Operations; ld: .volatile.)
-enum class Strength : std::uint8_t { WEAK, VOLATILE, ATOMIC };
+// A constant one is of what the kernel never writes. (PTX ISA: ld.global.nc.)
+enum class Strength : std::uint8_t { WEAK, VOLATILE, ATOMIC, CONSTANT };
 
 struct CellAccess {
     bool is_write;

@@ -115,6 +115,10 @@ void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
     Thread &self = *current;
     if (!counted)
         mbarrier_copy_to_arrive(barrier, where);
+    // What has landed already does not arrive any more.
+    for (CopyGroup &group : self.copies.committed)
+        mbarrier_hand_over(barrier, group.done);
+    mbarrier_hand_over(barrier, self.copies.open.done);
     const int missing = int(self.copies_started - self.copies_landed);
     if (missing == 0)
         mbarrier_copy_arrives(barrier, true, where);

@@ -33,7 +33,10 @@ bool is_below_stack(const char *address) {
     return fiber_stack_of(address) < 0 && fiber_stack_of(address + page) >= 0;
 }
 
-std::string what_is_wrong(const void *address) {
+std::string what_is_wrong(const siginfo_t *info) {
+    const void *address = info->si_addr;
+    if (address == nullptr && info->si_code == SI_KERNEL)
+        return "an access of a vector that is not aligned to its size";
     if (is_below_stack(static_cast<const char *>(address)))
         return format(
             "a thread's local variables and calls need more than the %zu KiB of its stack",
@@ -46,14 +49,14 @@ std::string what_is_wrong(const void *address) {
 void on_fault(int signal, siginfo_t *info, void *context) {
     if (const Operation *operation = operation_in_progress()) {
         const std::string did = format("started the %s that made it", operation->name);
-        fail(Mistake::ADDRESS, what_is_wrong(info->si_addr),
+        fail(Mistake::ADDRESS, what_is_wrong(info),
              {note_at(*operation->issuer, operation->site, did.c_str())});
     }
     if (current == nullptr) {
         std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
         return;
     }
-    fail(Mistake::ADDRESS, what_is_wrong(info->si_addr),
+    fail(Mistake::ADDRESS, what_is_wrong(info),
          {note_at(*current, code_of(context), "did it here")});
 }
 

@@ -92,7 +92,7 @@ void *global_allocate(std::size_t bytes, bool managed) {
     return begin;
 }
 
-void global_free(void *begin) {
+bool global_free(void *begin) {
     for (Allocation &a : allocations) {
         if (a.begin != number_of(begin) || !a.live)
             continue;
@@ -100,7 +100,9 @@ void global_free(void *begin) {
         // The pages go, the addresses stay taken.
         mmap(begin, usable_bytes(a.bytes), PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        return true;
     }
+    return false;
 }
 
 void *host_allocate(std::size_t bytes) {

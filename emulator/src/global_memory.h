@@ -19,8 +19,8 @@ void *global_allocate(std::size_t bytes, bool managed = false);
 void *host_allocate(std::size_t bytes);
 void host_free(void *begin);
 
-// Frees it. Its addresses are never used again.
-void global_free(void *begin);
+// Frees it. Its addresses are never used again. False if it is none, or was freed before.
+bool global_free(void *begin);
 
 enum class GlobalPlace {
     INSIDE,

@@ -1,6 +1,7 @@
 // Launches: whether CUDA would start them, and starting them on the emulated machine; and what a
 // kernel calls of the runtime.
 #include "emulator/atomics.h"
+#include "emulator/barriers.h"
 #include "card.h"
 #include "global_memory.h"
 #include "machine.h"
@@ -164,6 +165,13 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
     return cudaSuccess;
 }
 
+int unknown_kernel(const char *call) {
+    say("launch", format("%s fails with cudaErrorNotSupported: it gets a kernel's address without "
+                         "its type: write <<<>>> or cudaLaunchKernelEx",
+                         call));
+    return failed(cudaErrorNotSupported);
+}
+
 int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared) {
     constexpr int MOST_THREADS = 2 * LARGEST_BLOCK, MOST_BLOCKS = 32;
     *blocks = 0;
@@ -198,6 +206,16 @@ void *dynamic_shared(std::size_t bytes, Site where) {
 int cluster_cta_rank() { return current->cta->rank; }
 
 int cluster_ctas() { return int(current_cluster->ctas.size()); }
+
+void grid_sync(Site where) {
+    if (current_cluster->count > 1)
+        fail(Mistake::MISUSE,
+             "a barrier of the whole grid: clusters run one after the other here, so that only a "
+             "grid of one cluster can have it",
+             where, "called it here");
+    cluster_arrive(where);
+    cluster_wait(where);
+}
 
 void wait_for_launch_before() {
     schedule_point();

@@ -3,6 +3,7 @@
 #include "copy.h"
 #include "formats/half.h"
 #include "machine.h"
+#include "strictness.h"
 
 #include <algorithm>
 #include <bit>
@@ -59,8 +60,9 @@ void check_start(const MatrixOperand &operand, std::uint64_t descriptor, Site wh
     if (operand.swizzle != 0 && operand.start % pattern + side_by_side > span)
         reject(operand.name, descriptor,
                format("starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
-                      "bytes",
-                      operand.start, operand.transposed ? "rows" : "32 bytes of K", pattern),
+                      "bytes%s",
+                      operand.start, operand.transposed ? "rows" : "32 bytes of K", pattern,
+                      hint_on_alignment().c_str()),
                where);
 }
 

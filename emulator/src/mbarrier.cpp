@@ -358,6 +358,11 @@ void mbarrier_copy_to_arrive(MbarrierRef place, Site where) {
     store_barrier(barrier);
 }
 
+void mbarrier_hand_over(MbarrierRef place, order::Carrier &from) {
+    Barrier &barrier = *find_barrier(place);
+    order::pass_on(barrier.order[barrier.phase & 1], from);
+}
+
 void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
     Barrier &barrier = whole_barrier(place, where);
     barrier.pending -= last;

@@ -73,6 +73,9 @@ Barriers &barriers_of(const Cta &cta);
 // The barrier at a place, or nullptr.
 Barrier *find_barrier(MbarrierRef place);
 
+// What was released there is released to the barrier's phase, too.
+void mbarrier_hand_over(MbarrierRef place, order::Carrier &from);
+
 // Writes a barrier's 64 bits to shared memory, as they follow from the rest.
 void store_barrier(const Barrier &barrier);
 

@@ -361,6 +361,7 @@ void fence(Scope scope) {
     release(now->fenced, scope);
 }
 
+void pass_on(Carrier &to, Carrier &from) { hand_over(to, from, Scope::SYS); }
 void release_relaxed(Carrier &carrier, Scope scope) { hand_over(carrier, now->fenced, scope); }
 void acquire_relaxed(Carrier &carrier, Scope scope) { hand_over(now->pending, carrier, scope); }
 

@@ -99,6 +99,8 @@ void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 void release_own(Carrier &carrier);
 // A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
 // once a fence follows.
+// What was released to `from` is released to `to`, too.
+void pass_on(Carrier &to, Carrier &from);
 void release_relaxed(Carrier &carrier, Scope scope);
 void acquire_relaxed(Carrier &carrier, Scope scope);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);

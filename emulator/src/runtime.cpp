@@ -27,6 +27,7 @@ static const struct {
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
      "invalid configuration argument"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
 
 const char *cudaGetErrorName(cudaError_t error) {
@@ -230,14 +231,6 @@ int emulator::allocate_managed(void **memory, std::size_t bytes) {
     return allocate(memory, bytes, true);
 }
 
-cudaError_t cudaFree(void *memory) {
-    if (memory != nullptr)
-        emulator::global_free(memory);
-    return cudaSuccess;
-}
-
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
-
 // A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
 static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
     using namespace emulator;
@@ -279,6 +272,24 @@ static cudaError_t checked(const char *call, const std::string &why) {
     emulator::say("runtime", emulator::format("%s fails with cudaErrorInvalidValue: it %s", call,
                                               why.c_str()));
     return cudaError_t(emulator::failed(cudaErrorInvalidValue));
+}
+
+cudaError_t cudaFree(void *memory) {
+    if (memory == nullptr)
+        return cudaSuccess;
+    return checked("cudaFree", emulator::global_free(memory)
+                                   ? ""
+                                   : emulator::format("frees %p, which no allocation begins at, or "
+                                                      "not any more",
+                                                      memory));
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
+
+int emulator::too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size) {
+    return checked("a copy of a symbol", format("touches %zu bytes at offset %zu of a variable of "
+                                                "%zu bytes",
+                                                bytes, offset, size));
 }
 
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {

@@ -116,14 +116,18 @@ std::uint32_t shared_address(const void *object, Site where) {
     return SHARED_BASE + shared.offset_of(object);
 }
 
-SharedPlace peer_at(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+static Cta &cta_of_rank(int rank, Site where) {
     Cluster &cluster = *current->cta->cluster;
     if (rank < 0 || static_cast<std::size_t>(rank) >= cluster.ctas.size())
         fail(Mistake::MISUSE,
              format("CTA %d of a cluster of %zu is requested", rank, cluster.ctas.size()), where,
              "requested it");
-    Cta &peer = *cluster.ctas[static_cast<std::size_t>(rank)];
+    return *cluster.ctas[static_cast<std::size_t>(rank)];
+}
+
+SharedPlace peer_at(const void *object, int rank, Site where) {
+    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+    Cta &peer = cta_of_rank(rank, where);
     if (peer.exited())
         fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
                             format("the shared memory of CTA %d is used after it exited", rank),
@@ -151,8 +155,8 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
 }
 
 void *cluster_address(const void *object, int rank, Site where) {
-    const SharedPlace place = map_shared(object, rank, where);
-    return place.cta->shared.generic(place.offset, 1);
+    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+    return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then
 }
 
 void cluster_write(void *object, const void *from, std::size_t bytes, int rank, Site where) {

@@ -17,6 +17,10 @@ extern bool translated_program;
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
                          const std::vector<Note> &notes);
 
+// For a report that an address in shared memory is not aligned: what a program that declares less
+// alignment than it needs should know. "shared-alignment" among the allowed names aligns all of it.
+std::string hint_on_alignment();
+
 // A launch begins: its kernel's static __shared__ variables have no places yet. With the dynamic
 // part they may take `most` bytes.
 void forget_static_shared(std::size_t most);

@@ -164,8 +164,8 @@ std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, S
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
     if (address % alignment != 0)
         fail(Mistake::MISUSE,
-             format("%s: the tile at shared address 0x%x is not %u-byte aligned", copy, address,
-                    alignment),
+             format("%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy, address,
+                    alignment, hint_on_alignment().c_str()),
              where, "started the copy here");
     const std::uint32_t offset = address - SHARED_BASE;
     current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside

@@ -68,6 +68,12 @@ void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, 
     return current->cta->shared.static_part() + place.offset;
 }
 
+static bool is_allowed(const std::string &name) {
+    const char *allowed = translated_program ? std::getenv("EMULATOR_ALLOW") : nullptr;
+    const std::string names = std::string(",") + (allowed != nullptr ? allowed : "") + ",";
+    return names.find("," + name + ",") != std::string::npos || names == ",all,";
+}
+
 bool declare_dynamic_shared(std::size_t alignment) {
     constexpr std::size_t LEAST = 16, MOST = 1024;
     static std::size_t largest = LEAST;
@@ -110,6 +116,8 @@ bool is_local(const void *address) {
 
 void forget_static_shared(std::size_t most) {
     most_shared = most;
+    if (is_allowed("shared-alignment"))
+        dynamic_shared_begin = 0;
     constants.clear();
     places.clear();
     static_shared_used = 0;
@@ -130,11 +138,18 @@ KernelBounds bounds_of_kernel(void (*call)(const void *context), const void *con
     return bounds;
 }
 
+std::string hint_on_alignment() {
+    if (dynamic_shared_begin == 0)
+        return "";
+    return format(
+        " (dynamic shared memory is aligned to %zu bytes, as the program declares it: on a "
+        "GPU more is luck [shared-alignment])",
+        dynamic_shared_begin);
+}
+
 void fail_unless_allowed(const char *name, Mistake mistake, const std::string &what,
                          const std::vector<Note> &notes) {
-    const char *allowed = translated_program ? std::getenv("EMULATOR_ALLOW") : nullptr;
-    const std::string names = std::string(",") + (allowed != nullptr ? allowed : "") + ",";
-    if (names.find(std::string(",") + name + ",") == std::string::npos && names != ",all,")
+    if (!is_allowed(name))
         fail(mistake, translated_program ? format("%s [%s]", what.c_str(), name) : what, notes);
     static std::set<std::tuple<std::string, std::string, int>> said;
     if (said.insert({name, notes.front().file, notes.front().line}).second)

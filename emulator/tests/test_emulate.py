@@ -142,6 +142,7 @@ RUNS = [
             ("no_grid_constant", r"a thread's local memory.*\[local-map\]", "// MAP"),
             ("no_such_bytes", "InvalidValue: it reads 64 bytes at offset 1000 of an allocation"),
             ("no_such_direction", "InvalidValue: it reads host memory .* which is the device's"),
+            ("no_second_free", "cudaFree fails .* which no allocation begins at"),
             ("no_device_memory", "cudaMemset fails .* device memory at .* which is none"),
         )
     ),
@@ -204,6 +205,11 @@ REWRITTEN = [
         "a kernel of clusters",
         "__global__ void __cluster_dims__(N * 2, 1, 1) f() {}",
         "__global__ void  f() { if (emulator::describes_kernel(dim3(N * 2, 1, 1))) return;}",
+    ),
+    (
+        "a launch by addresses",
+        "cudaLaunchCooperativeKernel((void *)kernel<1>, 1, 2, arguments);",
+        "cudaLaunchCooperativeKernel(kernel<1>, 1, 2, arguments);",
     ),
     (
         "inline, twice",

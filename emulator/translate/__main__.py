@@ -246,6 +246,7 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
     command = [compiler, *shlex.split(made["FLAGS"]), "-w", "-fpermissive", "-fmax-errors=5"]
+    command += ["--param=tsan-distinguish-volatile=1"]
     command += [f"-D{name}" for name in defined]
     command += [f"-I{folder}" for folder in [*options.include, str(options.file.parent)]]
     for header in ("emulator/translated.h", "emulator/ptx.h"):

@@ -7,39 +7,27 @@ from __future__ import annotations
 import bisect
 import re
 
+from .cxx import CLOSING, OPENING, blanked
 from .ptx import Unknown
 
-COMMENT_OR_STRING = re.compile(
-    r"//(?:\\\n|[^\n])*|/\*.*?\*/|R\"([^()\\\s]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\""
-    r"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'",
-    re.DOTALL,
-)
-OPENING, CLOSING = "([{", ")]}"
 MANY = 1000
 
 
 def masked(text: str) -> str:
     """The text with blanks for comments and the insides of strings: what is left is code."""
+    return blanked(text, inside_of_strings)
 
-    def blank(found: re.Match) -> str:
-        piece = found.group()
-        if piece[0] in "\"'R":
-            first, last = piece.index(piece[-1]), len(piece) - 1
-            inside = re.sub(r"[^\n]", " ", piece[first + 1 : last])
-            return piece[: first + 1] + inside + piece[last]
-        return re.sub(r"[^\n\\]|\\(?!\n)", " ", piece)
 
-    return COMMENT_OR_STRING.sub(blank, text)
+def inside_of_strings(kind: str, piece: str) -> str:
+    if kind not in ("string", "raw", "char"):
+        return piece
+    first, last = piece.index(piece[-1]), len(piece) - 1
+    return piece[: first + 1] + re.sub(r"[^\n]", " ", piece[first + 1 : last]) + piece[last]
 
 
 def without_comments(text: str) -> str:
     """The text with blanks for comments."""
-    return COMMENT_OR_STRING.sub(
-        lambda found: (
-            re.sub(r"[^\n]", " ", found.group()) if found.group()[0] == "/" else found.group()
-        ),
-        text,
-    )
+    return blanked(text, lambda _, piece: piece)
 
 
 class Source:
@@ -396,7 +384,13 @@ TWICE_INLINE = re.compile(
 )
 
 
+# The kernel of a launch by addresses keeps its type.
+CAST = re.compile(r"(?<=Kernel\()\s*\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?(?=\s*[\w:])")
+
+
 def rewrite_words(source: Source) -> None:
+    for found in CAST.finditer(source.code):
+        source.replace(*found.span(), "")
     for found in TWICE_INLINE.finditer(source.code):
         new = "" if found.group(1) else f"{found.group(2)}{found.group(3)}"
         source.replace(*found.span(), new)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 # A token, or what separates tokens. Directives end at a newline without a backslash before it.
@@ -84,9 +85,7 @@ def tokens_of(text: str, name: str) -> list[Token]:
     while at < len(text):
         match = TOKENS.match(text, at)
         assert match is not None
-        kind, piece = match.lastgroup or "", match.group()
-        if kind == "delimiter":
-            kind = "raw"
+        kind, piece = kind_of(match), match.group()
         if piece == "#" and at_line_start:
             in_directive = True
             end = text.find("\n", at)
@@ -106,6 +105,22 @@ def tokens_of(text: str, name: str) -> list[Token]:
         line += piece.count("\n")
         at = match.end()
     return found
+
+
+def kind_of(match: re.Match) -> str:
+    return "raw" if match.lastgroup == "delimiter" else match.lastgroup or ""
+
+
+def blanked(text: str, keep: Callable[[str, str], str]) -> str:
+    """The text with blanks for comments, and what `keep` makes of the other tokens."""
+
+    def one(match: re.Match) -> str:
+        kind, piece = kind_of(match), match.group()
+        if kind == "comment":
+            return re.sub(r"[^\n\\]|\\(?!\n)", " ", piece)
+        return keep(kind, piece)
+
+    return TOKENS.sub(one, text)
 
 
 def unescaped(literal: str) -> list[tuple[str, int]]:

@@ -40,7 +40,7 @@ KERNELS = [
         "fast.cu",
         "examples/matmul/matmul_5.cuh",
         "matmulKernel5",
-        "-I {clone} -D KERNEL=5 -D NDEBUG --allow global-map fast_cu.cu",
+        "-I {clone} -D KERNEL=5 -D NDEBUG --allow global-map,shared-alignment fast_cu.cu",
         "256 256 448",
     ),
     Kernel(
@@ -48,7 +48,7 @@ KERNELS = [
         "fast.cu",
         "examples/matmul/matmul_8.cuh",
         "matmulKernel8",
-        "-I {clone} -D KERNEL=8 -D NDEBUG --allow barrier-fence,cluster-exit fast_cu.cu",
+        "-I {clone} -D KERNEL=8 -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment fast_cu.cu",
         "2048 2048 256",
     ),
     Kernel(

@@ -465,6 +465,11 @@ ROWS: list[tuple[str, str, str]] = [
         assign(CORE + "shuffle_{how}({a}, {b}, {c}, {mask})"),
     ),
     (
+        r"ld(?P<space>.global)(.ca|.cg|.cs)?.nc" + CACHE + "(?P<vec>.v[248])?." + ANY,
+        "d:=v{count}.{t}, a:space, hint?policy:u64",
+        CORE + "load_constant<{type}, {count}>({d}, {a});",
+    ),
+    (
         r"ld(.weak)?(?P<space>.global|.const|.shared(::cta|::cluster)?)?"
         + CACHE
         + "(?P<vec>.v[248])?."

@@ -23,8 +23,7 @@ void order_acquire(const void *address, Scope scope, Order order, bool writes_to
 void order_fence(Scope scope, Order order);
 
 // Copies the `bytes` bytes, at most 16, lets `change` see and change the copy, and writes it back
-// unless it was only to be read. Of shared memory of the cluster, or global memory. A thread that
-// uses one address again and again lets others run: it may wait for them.
+// unless it was only to be read. Of shared memory of the cluster, or global memory.
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
@@ -46,6 +45,7 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
     return old;
 }
 
+// ld and st with an order.
 template <typename T>
 T atomic_load(const T *address, Order order, Scope scope, Site where) {
     T value;
@@ -58,7 +58,6 @@ T atomic_load(const T *address, Order order, Scope scope, Site where) {
         &to, where);
     return value;
 }
-
 template <typename T>
 void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
     atomic_step(
@@ -73,6 +72,7 @@ void thread_fence(Scope scope, Order order, Site where);
 // The operations of atom and red. A compare-and-swap compares bits.
 namespace atomic {
 
+// min, max, inc, dec, cas.
 template <typename T>
 T smaller(T a, T b) {
     return b < a ? b : a;

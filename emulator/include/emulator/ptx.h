@@ -10,6 +10,7 @@
 #include "emulator/cp_async.h"
 #include "emulator/mbarrier.h"
 #include "formats/half.h"
+#include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
@@ -361,6 +362,12 @@ EMULATOR_INLINE void load(T (&values)[COUNT], Address address, EMULATOR_SITE) {
     const Whole whole = *static_cast<const Whole *>(memory_at(address, sizeof(Whole), where));
     for (int i = 0; i < COUNT; ++i)
         values[i] = whole.values[i];
+}
+// ld.global.nc.
+template <typename T, int COUNT, typename Address>
+EMULATOR_INLINE void load_constant(T (&values)[COUNT], Address address, EMULATOR_SITE) {
+    const ConstantRead reading;
+    load(values, address, where);
 }
 template <typename T, int COUNT, typename Address>
 EMULATOR_INLINE void store(Address address, const T (&values)[COUNT], EMULATOR_SITE) {

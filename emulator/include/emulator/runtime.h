@@ -24,8 +24,14 @@ int most_active_clusters(int *clusters, const void *kernel, const cudaLaunchConf
 int blocks_per_multiprocessor(int *blocks, int threads, std::size_t shared);
 int blocks_of_device(int *blocks, int threads, std::size_t shared);
 
+// A copy to or from a variable of `size` bytes fails.
+int too_long_for_symbol(std::size_t offset, std::size_t bytes, std::size_t size);
+
 // cudaMallocManaged.
 int allocate_managed(void **memory, std::size_t bytes);
+
+// A launch by a kernel's address alone, whose parameters are not known: says so; returns an error.
+int unknown_kernel(const char *call);
 
 // Remembers an error for cudaGetLastError, and returns it.
 int failed(int error);
@@ -51,6 +57,9 @@ void cluster_write(void *object, const void *from, std::size_t bytes, int rank, 
 int cluster_cta_rank();
 int cluster_ctas();
 
+// Waits for all threads of the launch: MISUSE if it has more than one cluster.
+void grid_sync(Site where);
+
 // griddepcontrol.wait: the launches before this one have ended.
 void wait_for_launch_before();
 
@@ -66,6 +75,18 @@ int count_arrival(int *counter, Site where);
 // multiprocessor.
 void setmaxnreg(bool more, int registers, Site where);
 void set_register_pool(int threads, int ctas);
+
+// How the plain reads of a thread are meant while one of these exists: they load a matrix, of which
+// parts outside of the problem need not have been written; or what the kernel never writes
+// (ld.global.nc).
+struct MatrixRead {
+    MatrixRead();
+    ~MatrixRead();
+};
+struct ConstantRead {
+    ConstantRead();
+    ~ConstantRead();
+};
 
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();

@@ -40,13 +40,6 @@ extern bool registers_watched;
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where);
 void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b, Site where);
 
-// While one exists, the plain reads of a thread load a matrix, of which parts outside of the
-// problem need not have been written.
-struct MatrixRead {
-    MatrixRead();
-    ~MatrixRead();
-};
-
 // wgmma.fence and wgmma.commit_group.
 void wgmma_fence(Site where);
 void wgmma_commit(Site where);

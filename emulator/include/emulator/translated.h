@@ -30,6 +30,7 @@
 
 namespace emulator {
 
+// Whether a parameter's text says so.
 constexpr bool is_grid_constant(std::string_view parameter) {
     return parameter.find("__attribute__((unused))") != std::string_view::npos;
 }

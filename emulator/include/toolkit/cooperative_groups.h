@@ -44,6 +44,24 @@ public:
 };
 inline cluster_group this_cluster() { return {}; }
 
+// All CTAs of a launch. They wait for each other only if they are one cluster: the emulator runs
+// one cluster after the other.
+class grid_group {
+public:
+    static void sync(EMULATOR_SITE) { emulator::grid_sync(where); }
+    static bool is_valid() { return true; }
+    static unsigned num_blocks() { return gridDim.x * gridDim.y * gridDim.z; }
+    static unsigned block_rank() {
+        return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    }
+    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned size() { return num_threads(); }
+    static unsigned thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
+};
+inline grid_group this_grid() { return {}; }
+
 // A part of a warp: SIZE neighbours of the block, a power of two. Its functions are those of the
 // warp for its lanes.
 template <unsigned SIZE, typename Parent = void>
@@ -82,6 +100,7 @@ public:
     int any(int predicate, EMULATOR_SITE) const { return ballot(predicate, where) != 0; }
     int all(int predicate, EMULATOR_SITE) const { return ballot(!predicate, where) == 0; }
 };
+// The calling thread's part of a block or tile.
 template <unsigned SIZE, typename Parent>
 thread_block_tile<SIZE, Parent> tiled_partition(const Parent &) {
     return {};

@@ -33,6 +33,12 @@ inline __half __float2half(float value) { return __half(value); }
 inline __half __float2half_rn(float value) { return __float2half(value); }
 inline float __half2float(__half value) { return float(value); }
 
+// The bits of one, and the number of these bits.
+inline __half __ushort_as_half(unsigned short bits) { return std::bit_cast<__half>(bits); }
+inline unsigned short __half_as_ushort(__half value) {
+    return std::bit_cast<unsigned short>(value);
+}
+
 // Pairs: the first at the lower address.
 inline __half2 __halves2half2(__half x, __half y) { return {x, y}; }
 inline __half2 __floats2half2_rn(float x, float y) { return {__float2half(x), __float2half(y)}; }

@@ -141,8 +141,13 @@ EMULATOR_REDUCE(__reduce_xor_sync, unsigned, XOR)
 EMULATOR_CACHED(__ldca, __stwb)
 EMULATOR_CACHED(__ldcg, __stcg)
 EMULATOR_CACHED(__ldcs, __stcs)
-EMULATOR_CACHED(__ldg, __stwt)
+EMULATOR_CACHED(__ldcv, __stwt)
 #undef EMULATOR_CACHED
+template <typename T>
+__forceinline__ T __ldg(const T *address) {
+    const emulator::ConstantRead reading;
+    return *address;
+}
 
 // The 32-bit shared address of an object in the CTA's shared memory.
 inline size_t __cvta_generic_to_shared(const void *object, EMULATOR_SITE) {
@@ -162,6 +167,7 @@ inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(unsigned(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(unsigned(bits)) + 1; }
 
+// The same of 64 bits; the upper half of a product.
 inline int __popcll(unsigned long long bits) { return std::popcount(bits); }
 inline int __clzll(long long bits) { return std::countl_zero((unsigned long long)(bits)); }
 inline int __ffsll(long long bits) {
@@ -295,16 +301,21 @@ cudaError_t cudaGetSymbolAddress(void **address, T &symbol) {
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
+        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
     return cudaMemcpy((char *)(&symbol) + offset, from, bytes, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-    return cudaMemcpyAsync((char *)(&symbol) + offset, from, bytes, kind, stream);
+    (void)stream;
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    if (offset > sizeof(T) || bytes > sizeof(T) - offset)
+        return cudaError_t(emulator::too_long_for_symbol(offset, bytes, sizeof(T)));
     return cudaMemcpy(to, (const char *)(&symbol) + offset, bytes, kind);
 }
 
@@ -359,3 +370,32 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
     return cudaError_t(emulator::launch_kernel(*config, reinterpret_cast<const void *>(kernel),
                                                Call::call, &call, sizeof call));
 }
+
+namespace emulator {
+
+// Calls the kernel with what is at the addresses.
+template <typename... Parameters, std::size_t... INDEX>
+cudaError_t launch_by_addresses(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                void **arguments, size_t shared, cudaStream_t stream,
+                                std::index_sequence<INDEX...>) {
+    const cudaLaunchConfig_t config{grid, block, shared, stream};
+    return cudaLaunchKernelEx(&config, kernel, *static_cast<Parameters *>(arguments[INDEX])...);
+}
+
+} // namespace emulator
+
+// Launches with the addresses of the parameters; a kernel without its type cannot be called.
+#define EMULATOR_LAUNCH(name)                                                                      \
+    template <typename... Parameters>                                                              \
+    cudaError_t name(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,       \
+                     size_t shared = 0, cudaStream_t stream = nullptr) {                           \
+        return emulator::launch_by_addresses(kernel, grid, block, arguments, shared, stream,       \
+                                             std::index_sequence_for<Parameters...>());            \
+    }                                                                                              \
+    inline cudaError_t name(const void *, dim3, dim3, void **, size_t = 0,                         \
+                            cudaStream_t = nullptr) {                                              \
+        return cudaError_t(emulator::unknown_kernel(#name));                                       \
+    }
+EMULATOR_LAUNCH(cudaLaunchKernel)
+EMULATOR_LAUNCH(cudaLaunchCooperativeKernel)
+#undef EMULATOR_LAUNCH

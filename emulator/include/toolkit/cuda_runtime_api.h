@@ -23,6 +23,7 @@ typedef enum cudaError {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDevice = 101,
+    cudaErrorNotSupported = 801,
     cudaErrorInvalidClusterSize = 912
 } cudaError_t;
 

@@ -47,12 +47,13 @@ EMULATOR_ATOMIC_CAS(atomicCAS_block, CTA)
 EMULATOR_ATOMIC_CAS(atomicCAS_system, SYS)
 #undef EMULATOR_ATOMIC_CAS
 
-inline void __threadfence(EMULATOR_SITE) {
-    emulator::thread_fence(emulator::Scope::GPU, emulator::Order::ACQ_REL, where);
+// fence.acq_rel, by scope.
+inline void __threadfence() {
+    emulator::thread_fence(emulator::Scope::GPU, emulator::Order::ACQ_REL, {});
 }
-inline void __threadfence_block(EMULATOR_SITE) {
-    emulator::thread_fence(emulator::Scope::CTA, emulator::Order::ACQ_REL, where);
+inline void __threadfence_block() {
+    emulator::thread_fence(emulator::Scope::CTA, emulator::Order::ACQ_REL, {});
 }
-inline void __threadfence_system(EMULATOR_SITE) {
-    emulator::thread_fence(emulator::Scope::SYS, emulator::Order::ACQ_REL, where);
+inline void __threadfence_system() {
+    emulator::thread_fence(emulator::Scope::SYS, emulator::Order::ACQ_REL, {});
 }

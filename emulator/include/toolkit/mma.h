@@ -9,6 +9,7 @@
 #include <cuda_fp16.h>
 
 #include "emulator/report.h"
+#include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
 
 namespace nvcuda::wmma {

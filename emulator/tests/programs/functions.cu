@@ -47,6 +47,17 @@ __global__ void atomics(unsigned *out, float *sum, half2 *pair) {
         atomicAdd(pair, __floats2half2_rn(1, 2));
 }
 
+// Threads wait for a flag in memory.
+__global__ void flags(volatile int *flag, int *out) {
+    if (threadIdx.x == 0)
+        while (*flag == 0)
+            ;
+    if (threadIdx.x == 32)
+        *flag = 1;
+    __syncthreads();
+    *out = *flag;
+}
+
 __global__ void arithmetic(float *out, __nv_bfloat162 *pair) {
     const __nv_bfloat162 a = __float22bfloat162_rn({1.f, 2.f});
     *pair = __hfma2(a, a, a) + __hmax2(a, __float2bfloat162_rn(1.5f));
@@ -72,6 +83,10 @@ int main() {
     CHECK(cudaMalloc(&b, sizeof *b));
     arithmetic<<<1, 1>>>(f, b);
     EXPECT(float(at(b, 0).x) == 3.5f && float(at(b, 0).y) == 8 && at(f, 0) == 9 && at(f, 1) == 9);
+
+    int *flag = numbers<int>(2, 0); // two of them, from 0 on
+    flags<<<1, 64>>>(flag, flag + 1);
+    EXPECT(at(flag, 1) == 1);
 
     int blocks = 0, size = 0, mode = -1;
     CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reductions, 1024, 0));

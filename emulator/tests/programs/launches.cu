@@ -50,6 +50,9 @@ int main(int, char **argv) {
                                     1) == cudaSuccess);
         CHECK(launch_cluster(to, 16));
         EXPECT(at(to, 15) == 32);
+        void *arguments[] = {&to};
+        CHECK(cudaLaunchKernel((void *)few_threads, dim3(1), dim3(64), arguments, 0, nullptr));
+        EXPECT(at(to, 0) == 64);
     }
     if (is("registers"))
         registers<<<1, 512>>>(to, false);

@@ -94,6 +94,10 @@ int main(int, char **argv) {
         CHECK(cudaMemcpy(heap, memory + 250, 64, cudaMemcpyDeviceToHost));
     if (is("no_such_direction"))
         CHECK(cudaMemcpy(heap, memory, 64, cudaMemcpyHostToDevice));
+    if (is("no_second_free")) {
+        CHECK(cudaFree(memory));
+        CHECK(cudaFree(memory));
+    }
     if (is("no_device_memory"))
         CHECK(cudaMemset(heap, 0, 64));
 }
