@@ -79,10 +79,10 @@ void peer_access(Cta &cta, const Access &access) {
         fail_at(access, format("a thread %s the shared memory of CTA %d through a plain pointer",
                                verb(access), cta.rank));
     if (cta.exited() || current->cluster_waits == 0)
-        fail_at(access, format("a thread %s the shared memory of CTA %d, which %s", verb(access),
-                               cta.rank,
-                               cta.exited() ? "has exited"
-                                            : "may not have started: no cluster barrier came before"));
+        fail_at(access,
+                format("a thread %s the shared memory of CTA %d, which %s", verb(access), cta.rank,
+                       cta.exited() ? "has exited"
+                                    : "may not have started: no cluster barrier came before"));
     peer_uses(cta, Site{});
     access_shared(cta, cta.shared.offset_of(access.address), access.bytes,
                   {access.is_write, access.pc, access.strength});
@@ -209,8 +209,8 @@ void accesses_reset() {
 
 // ---------------------------------------------------------------------------- the compiler's calls
 
-using emulator::plain_access;
 using emulator::may_poll;
+using emulator::plain_access;
 using emulator::Strength;
 using emulator::volatile_access;
 
@@ -265,7 +265,7 @@ void __tsan_atomic_signal_fence(int) {}
     Word name(volatile Word *p, Word v, int) {                                                     \
         const Word before = builtin(p, v, __ATOMIC_SEQ_CST);                                       \
         if (*p == before)                                                                          \
-            may_poll(p, __builtin_return_address(0));                                                \
+            may_poll(p, __builtin_return_address(0));                                              \
         return before;                                                                             \
     }
 #define ATOMIC_COMPARE(name, Word)                                                                 \
@@ -273,12 +273,12 @@ void __tsan_atomic_signal_fence(int) {}
         const bool changed = __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST,  \
                                                          __ATOMIC_SEQ_CST);                        \
         if (!changed)                                                                              \
-            may_poll(p, __builtin_return_address(0));                                                \
+            may_poll(p, __builtin_return_address(0));                                              \
         return changed;                                                                            \
     }
 #define ATOMICS(prefix, Word)                                                                      \
     Word prefix##_load(const volatile Word *p, int) {                                              \
-        may_poll(p, __builtin_return_address(0));                                                    \
+        may_poll(p, __builtin_return_address(0));                                                  \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
     }                                                                                              \
     void prefix##_store(volatile Word *p, Word v, int) {                                           \

@@ -20,7 +20,7 @@ constexpr std::size_t CHUNKS = Page::BYTES / Chunk::BYTES;
 constexpr std::size_t MOST_GLOBAL_READS = 4; // of a cell that are kept
 
 std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> global_pages; // by address / 1024
-bool matrix_read = false, constant_read = false; // runtime.h
+bool matrix_read = false, constant_read = false;                        // runtime.h
 
 // ---------------------------------------------------------------------------- places
 

@@ -207,16 +207,6 @@ int cluster_cta_rank() { return current->cta->rank; }
 
 int cluster_ctas() { return int(current_cluster->ctas.size()); }
 
-void grid_sync(Site where) {
-    if (current_cluster->count > 1)
-        fail(Mistake::MISUSE,
-             "a barrier of the whole grid: clusters run one after the other here, so that only a "
-             "grid of one cluster can have it",
-             where, "called it here");
-    cluster_arrive(where);
-    cluster_wait(where);
-}
-
 void wait_for_launch_before() {
     schedule_point();
     order::waited_for_launch_before();

@@ -203,7 +203,6 @@ void *memory_at(Generic address, std::size_t bytes, Site where) {
     return address.pointer;
 }
 
-
 // ---------------------------------------------------------------------------- warps
 
 namespace {
@@ -249,6 +248,31 @@ std::uint32_t shuffle_down(std::uint32_t value, std::uint32_t delta, std::uint32
 std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_t clamp,
                            std::uint32_t mask, Site where) {
     return shuffle(Shuffle::XOR, value, bits, clamp, mask, where);
+}
+
+// PTX ISA, shfl.sync: the predicate. Up compares with the segment's first lane, the others with its
+// last one.
+namespace {
+
+int last_of_segment(std::uint32_t clamp) {
+    const int fixed = int(clamp >> 8 & 31);
+    return (int(laneid()) & fixed) | (int(clamp & 31) & ~fixed);
+}
+
+} // namespace
+
+bool shuffle_inside_idx(std::uint32_t lane, std::uint32_t clamp) {
+    const int fixed = int(clamp >> 8 & 31);
+    return ((int(lane & 31) & ~fixed) | (int(laneid()) & fixed)) <= last_of_segment(clamp);
+}
+bool shuffle_inside_up(std::uint32_t delta, std::uint32_t clamp) {
+    return int(laneid()) - int(delta & 31) >= last_of_segment(clamp);
+}
+bool shuffle_inside_down(std::uint32_t delta, std::uint32_t clamp) {
+    return int(laneid() + (delta & 31)) <= last_of_segment(clamp);
+}
+bool shuffle_inside_bfly(std::uint32_t bits, std::uint32_t clamp) {
+    return int(laneid() ^ (bits & 31)) <= last_of_segment(clamp);
 }
 
 std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, Site where) {

@@ -837,7 +837,7 @@ __global__ void flags_and_atomics(unsigned *out) {
     } else if (threadIdx.x == 0) {
         unsigned seen = 0;
         while (seen == 0)
-            asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];" : "=r"(seen) : "r"(address));
+            asm volatile("ld.shared::cta.acquire.cta.u32 %0, [%1];" : "=r"(seen) : "r"(address));
         out[0] = data;
     }
     if (threadIdx.x % 32 == 0) { // out[1] is a lock, out[2] what it protects
@@ -848,7 +848,7 @@ __global__ void flags_and_atomics(unsigned *out) {
                          : "l"(out + 1)
                          : "memory");
         ++out[2];
-        asm volatile("atom.release.gpu.global.exch.b32 %0, [%1], 0;"
+        asm volatile("atom.exch.release.gpu.global.b32 %0, [%1], 0;"
                      : "=r"(taken)
                      : "l"(out + 1)
                      : "memory");

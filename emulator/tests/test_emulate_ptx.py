@@ -76,6 +76,7 @@ rr(rr) 0x3C004000 0x40003C00 -> 0x40004000 0x3C003C00: mul.f16x2 %0, %2, %3; min
 # Comparison and Selection Instructions
 rr(rr) 0xFFFFFFFF 1 -> 1 0: { .reg .pred p, q; setp.lt.s32 p, %2, %3; setp.lt.u32 q, %2, %3; selp.u32 %0, 1, 0, p; selp.b32 %1, 1, 0, q; }
 rr(rr) 7 7 -> 1 0: { .reg .pred p, q; setp.hs.u32 p|q, %2, %3; selp.u32 %0, 1, 0, p; selp.u32 %1, 1, 0, q; }
+rr(r) 3 -> 0 1: { .reg .pred p, q; setp.eq.u32 p, %2, 3; setp.ne.and.u32 q, %2, 3, p; selp.u32 %0, 1, 0, q; setp.ne.xor.u32 q, %2, 3, p; selp.u32 %1, 1, 0, q; }
 r(f) nan -> 0: { .reg .pred p; setp.ne.f32 p, %1, %1; selp.u32 %0, 1, 0, p; }
 # Logic and Shift Instructions
 r(rr) 0xFF0F 0x0FFF -> 0xF0F: and.b32 %0, %1, %2;
@@ -93,6 +94,7 @@ l(rr) 1 2 -> 0x200000001: mov.b64 %0, {%1, %2};
 rr(l) 0x200000001 -> 1 2: mov.b64 {%0, %1}, %2;
 r(r) 0x12345678 -> 0x56781234: { .reg .b16 %%h<2>; mov.b32 {%%h0, %%h1}, %1; mov.b32 %0, {%%h1, %%h0}; }
 r(rr) 0x44332211 0x88776655 -> 0x66552211: prmt.b32 %0, %1, %2, 0x5410;
+rr(r) 7 -> 7 0: { .reg .pred p; shfl.sync.down.b32 %0|p, %2, 0, 31, 1; shfl.sync.up.b32 %1|p, %2, 1, 0, 1; selp.b32 %1, 1, 0, p; }
 l(r) 0xFFFFFFFF -> 0xFFFFFFFF: cvt.u64.u32 %0, %1;
 l(r) 0xFFFFFFFF -> 0xFFFFFFFFFFFFFFFF: cvt.s64.s32 %0, %1;
 r(l) 0x1234567890 -> 0x34567890: cvt.u32.u64 %0, %1;

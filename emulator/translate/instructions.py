@@ -346,7 +346,16 @@ L2 = r"(.L2::(64|128|256)B)?"
 HINT = r"(?P<hint>.L2::cache_hint)?"
 SCOPE = r"(?P<scope>.cta|.cluster|.gpu|.sys)"
 CACHE = r"(.nc|.ca|.cg|.cs|.lu|.cv|.wb|.wt|.L1::\w+|(?P<hint>.L2::cache_hint)|.L2::\w+)*"
-ATOMIC = rf"(?P<sem>.relaxed|.acquire|.release|.acq_rel)?{SCOPE}?{SPACE}"
+# ptxas takes the modifiers of these in several orders.
+ORDERED = (
+    r"(?=\S*.(volatile|relaxed|acquire|release).)((?P<sem>.volatile|.relaxed|.acquire|.release)"
+    rf"|{SCOPE}|{SPACE[:-1]}|{CACHE[1:-2]}|(?P<vec>.v[248]))+."
+)
+ATOMIC = (
+    r"(?=\S*.{op}.)((?P<sem>.relaxed|.acquire|.release|.acq_rel)"
+    rf"|{SCOPE}|{SPACE[:-1]}|(?P<hint>.L2::cache_hint)|.(?P<op>{{op}})|.noftz|(?P<vec>.v[248]))+."
+)
+CHANGES = "(add|min|max|inc|dec|and|or|xor|exch)"
 MBARRIER = rf"(?P<sem>.release|.acquire|.relaxed)?{SCOPE}?{SPACE}.b64"
 BINARY = "d:={t}, a:{t}, b:{t}"
 MATRIX = r"(.sync|.aligned|.m8n8|.x(?P<n>[124])|(?P<trans>.trans)|(?P<space>.shared(::cta)?)|.b16)+"
@@ -434,6 +443,11 @@ ROWS: list[tuple[str, str, str]] = [
         assign("{a} < {b} || {b} < {a}"),
     ),
     (
+        r"setp.(?P<compare>[enlgh][qetos]).(?P<logic>and|or|xor).(?P<t>[usb](16|32|64))",
+        "d:=pred, a:{t}, b:{t}, c:pred",
+        assign("({a} {sign} {b}) {logic_} {c}"),
+    ),
+    (
         r"selp.(?P<t>[usb](16|32|64)|f32|f64)",
         BINARY + ", c:pred",
         assign("{c} ? {a} : {b}"),
@@ -465,6 +479,14 @@ ROWS: list[tuple[str, str, str]] = [
         assign(CORE + "shuffle_{how}({a}, {b}, {c}, {mask})"),
     ),
     (
+        r"shfl.sync.(?P<how>idx|up|down|bfly).b32",
+        "d|p:=b32|pred, a:b32, b:u32, c:u32, mask:u32",
+        assign(CORE + "shuffle_{how}({a}, {b}, {c}, {mask})")
+        + " {p} = "
+        + CORE
+        + "shuffle_inside_{how}({b}, {c});",
+    ),
+    (
         r"ld(?P<space>.global)(.ca|.cg|.cs)?.nc" + CACHE + "(?P<vec>.v[248])?." + ANY,
         "d:=v{count}.{t}, a:space, hint?policy:u64",
         CORE + "load_constant<{type}, {count}>({d}, {a});",
@@ -483,24 +505,18 @@ ROWS: list[tuple[str, str, str]] = [
         CORE + "store<{type}, {count}>({a}, {d});",
     ),
     (
-        rf"ld(?P<sem>.volatile|.relaxed|.acquire){SCOPE}?{SPACE}"
-        + CACHE
-        + "(?P<vec>.v[248])?."
-        + ANY,
+        f"ld{ORDERED}{ANY}",
         "d:=v{count}.{t}, a:space, hint?policy:u64",
         CORE + "load_ordered<{type}, {count}>({d}, {a}, {order});",
     ),
     (
-        rf"st(?P<sem>.volatile|.relaxed|.release){SCOPE}?{SPACE}"
-        + CACHE
-        + "(?P<vec>.v[248])?."
-        + ANY,
+        f"st{ORDERED}{ANY}",
         "a:space, d:v{count}.{t}, hint?policy:u64",
         CORE + "store_ordered<{type}, {count}>({a}, {d}, {order});",
     ),
     (r"discard(.global)?.L2", "a:global, bytes:i", "(void)({a});"),
     (r"applypriority(.global)?.L2::evict_normal", "a:global, bytes:i", "(void)({a});"),
-    (r"prefetch(.global)?.L[12]", "a:global", "(void)({a});"),
+    (r"prefetch(.global)?.L[12](::\w+)?", "a:global", "(void)({a});"),
     (r"prefetchu.L1", "a:global", "(void)({a});"),
     (r"prefetch(.const|.param)?.tensormap", "map:global", CORE + "prefetch_tensormap({map});"),
     (r"isspacep.shared(::cta)?", "d:=pred, a:u64", assign(CORE + "is_shared({a})")),
@@ -523,6 +539,13 @@ ROWS: list[tuple[str, str, str]] = [
         "d:={t}, a:f32",
         assign(CORE + "narrowed<{format}>({a}, {is_relu}, {is_satfinite})"),
     ),
+    (
+        r"cvt.rn.(?P<t>b?f16).(?P<from>[us](8|16|32|64))",
+        "d:={t}, a:{from}",
+        assign(CORE + "narrowed<{format}>(float({a}), false, false)"),
+    ),
+    (r"cvt.f64.f32", "d:=f64, a:f32", assign("{a}")),
+    (r"cvt.rn.f32.f64", "d:=f32, a:f64", assign("float({a})")),
     (r"cvt.f32.f16", "d:=f32, a:f16", assign("emulator::float_of_half({a})")),
     (r"cvt.f32.bf16", "d:=f32, a:bf16", assign("emulator::float_of_bf16({a})")),
     (
@@ -690,17 +713,14 @@ ROWS: list[tuple[str, str, str]] = [
     (rf"fence.proxy.tensormap::generic(?P<sem>.release){SCOPE}", "", CORE + "fence({order});"),
     *(
         (
-            (
-                rf"{opcode}{ATOMIC}.(?P<op>add|min|max|inc|dec|and|or|xor|exch)(.noftz)?{HINT}"
-                r"(?P<vec>.v[248])?.(?P<t>[usb](32|64)|f32|f64|b?f16(x2)?)"
-            ),
+            opcode + ATOMIC.replace("{op}", CHANGES) + r"(?P<t>[usb](32|64)|f32|f64|b?f16(x2)?)",
             f"{result}a:space, b:v{{count}}.{{t}}, hint?policy:u64",
             f"{CORE}atomic_each<{{type}}, {{count}}>({given}{{a}}, {{b}}, {{change}}, {{order}});",
         )
         for opcode, result, given in (("atom", "d:=v{count}.{t}, ", "{d}, "), ("red", "", ""))
     ),
     (
-        rf"atom{ATOMIC}.cas.(?P<t>[usb](16|32|64))",
+        "atom" + ATOMIC.replace("{op}", "cas") + r"(?P<t>[usb](16|32|64))",
         "d:={t}, a:space, b:{t}, c:{t}",
         assign(CORE + "atomic_cas<{type}>({a}, {b}, {c}, {order})"),
     ),
@@ -903,6 +923,7 @@ def meanings(opcode: str, groups: dict[str, str]) -> dict[str, str]:
         "changes": f"{CORE}change_{op}, {CORE}change_{op}_F16, {CORE}change_{op}_BF16",
         "math": MATH.get(groups.get("of", ""), groups.get("of", "")),
         "signs": "0x80008000" if kind.endswith("x2") else "0x8000",
+        "logic_": {"and": "&", "or": "|", "xor": "^"}.get(groups.get("logic", ""), ""),
         "relu_": "_relu" if groups.get("relu") else "",
         "reduction": op.upper() + (f"_{kind.upper()}" if is_signed else ""),
         "arrival": "_".join(["DROP"] * drop + ["NO_COMPLETE"] * bool(incomplete)) or "PLAIN",

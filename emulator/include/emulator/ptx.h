@@ -419,6 +419,11 @@ std::uint32_t shuffle_down(std::uint32_t value, std::uint32_t delta, std::uint32
 std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_t clamp,
                            std::uint32_t mask, EMULATOR_SITE);
 std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, EMULATOR_SITE);
+// Whether the source lane is inside of the segment.
+bool shuffle_inside_idx(std::uint32_t lane, std::uint32_t clamp);
+bool shuffle_inside_up(std::uint32_t delta, std::uint32_t clamp);
+bool shuffle_inside_down(std::uint32_t delta, std::uint32_t clamp);
+bool shuffle_inside_bfly(std::uint32_t bits, std::uint32_t clamp);
 std::uint32_t activemask();
 // redux.sync.
 std::uint32_t redux(Reduction how, std::uint32_t value, std::uint32_t mask, EMULATOR_SITE);
