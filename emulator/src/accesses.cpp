@@ -165,7 +165,7 @@ void host_access(const Access &access) {
         return;
     if (is_device_memory(access.address))
         fail_at_host(access);
-    if (global_place(access.address, access.bytes) == GlobalPlace::INSIDE) // pinned
+    if (is_page_locked(access.address)) // a copy on a stream may use it
         access_global(access.address, access.bytes, {access.is_write, access.pc});
 }
 

@@ -126,15 +126,19 @@ bool is_device_memory(const void *address) {
     return found != nullptr && !found->managed;
 }
 
+bool is_page_locked(const void *address) {
+    const auto behind = page_locked.upper_bound(number_of(address));
+    return behind != page_locked.begin() &&
+           number_of(address) < std::prev(behind)->first + std::prev(behind)->second;
+}
+
 bool is_host_memory(const void *address) {
     const std::uintptr_t number = number_of(address);
     if (!translated_program || (address >= __executable_start && address < _end) ||
         fiber_stack_of(address) >= 0 || find(number) != nullptr ||
         number - parameters.begin < parameters.bytes)
         return false;
-    const auto behind = page_locked.upper_bound(number);
-    return behind == page_locked.begin() ||
-           number >= std::prev(behind)->first + std::prev(behind)->second;
+    return !is_page_locked(address);
 }
 
 GlobalPlace global_place(const void *address, std::size_t bytes) {

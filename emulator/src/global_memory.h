@@ -36,6 +36,8 @@ GlobalPlace global_place(const void *address, std::size_t bytes);
 // the program, nor a thread's, nor a launch's parameters. False in programs that were written for
 // the emulator.
 bool is_host_memory(const void *address);
+// Memory of cudaMallocHost.
+bool is_page_locked(const void *address);
 
 // Whether it is global memory that host code may not access, freed or not.
 bool is_device_memory(const void *address);

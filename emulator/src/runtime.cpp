@@ -235,7 +235,8 @@ int emulator::allocate_managed(void **memory, std::size_t bytes) {
 static void access_on(cudaStream_t stream, const void *to, const void *from, size_t bytes) {
     using namespace emulator;
     const auto access = [bytes](const void *memory, bool is_write) {
-        if (memory != nullptr && global_place(memory, bytes) == GlobalPlace::INSIDE)
+        if (memory != nullptr &&
+            (global_place(memory, bytes) == GlobalPlace::INSIDE || is_page_locked(memory)))
             access_global(memory, bytes, {is_write, Site{}});
     };
     order::begin_on(stream, false);

@@ -3,14 +3,14 @@
 // expect: wrong|misuse
 // expect -DFIXED: silent
 #include "common.h"
-__global__ void kernel(int *out) {
+__global__ void needs_64_kb(int *out) {
     extern __shared__ int memory[];
     memory[threadIdx.x + 15000] = threadIdx.x;
     out[threadIdx.x] = memory[threadIdx.x + 15000];
 }
 int main() {
     int *out = dev(32, -1);
-    if (FIXED) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
-    kernel<<<1, 32, 64 * 1024>>>(out);
+    if (FIXED) cudaFuncSetAttribute(needs_64_kb, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
+    needs_64_kb<<<1, 32, 64 * 1024>>>(out);
     RETURN(host(out, 32)[5] == 5); // the launch's error is not asked for
 }
