@@ -159,10 +159,15 @@ const Operation *awaited(const Running &now) {
     const bool has_operation = places[other.place].operation != nullptr ||
                                places[now.mine.place].operation != nullptr ||
                                order::is_of_earlier_work(other);
+    const Operation *mine = operation_in_progress();
+    const std::string completes =
+        mine != nullptr && mine->barrier != Operation::NOWHERE
+            ? " (it completes on " + mbarrier_name({mine->cta, mine->barrier}) + ")"
+            : "";
     fail_as(has_operation ? Mistake::HAZARD : Mistake::RACE,
-            format("%s %s %zu bytes at %s, %s %s them, and %s", who(now.mine).c_str(),
+            format("%s %s %zu bytes at %s%s, %s %s them, and %s", who(now.mine).c_str(),
                    now.access.is_write ? "writes" : "reads", now.bytes, name_of_memory(now).c_str(),
-                   who(other).c_str(), other_writes ? "writes" : "reads",
+                   completes.c_str(), who(other).c_str(), other_writes ? "writes" : "reads",
                    explanation(now, other, other_writes, cell).c_str()),
             {note_of(now.mine, now.access.is_write), note_of(other, other_writes)});
 }

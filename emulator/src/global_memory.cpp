@@ -127,6 +127,8 @@ bool is_device_memory(const void *address) {
 }
 
 bool is_page_locked(const void *address) {
+    if (page_locked.empty()) // also before it is constructed
+        return false;
     const auto behind = page_locked.upper_bound(number_of(address));
     return behind != page_locked.begin() &&
            number_of(address) < std::prev(behind)->first + std::prev(behind)->second;
