@@ -392,7 +392,7 @@ bool has_fenced() { return !now->fenced.empty(); }
 // ---------------------------------------------------------------------------- questions
 
 bool is_of_earlier_work(const Epoch &epoch) {
-    return works.empty() || epoch.cluster < works.back().first;
+    return now->cluster == 0 || works.empty() || epoch.cluster < works.back().first;
 }
 
 namespace {

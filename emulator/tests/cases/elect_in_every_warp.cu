@@ -1,6 +1,6 @@
 // elect.sync chooses one lane of EACH warp, so four copies are issued where the barrier expects one
 // (PTX ISA, elect.sync). Reported with the barrier's name and bytes.
-// expect: deadlock|hazard|misuse|race|lifetime, says full.*byte|byte.*full
+// expect: deadlock|hazard|misuse|race|lifetime, says (full|mbarrier).*byte|byte.*(full|mbarrier)
 // expect -DFIXED: silent
 #include "common.h"
 __global__ void kernel(const char *from, char *to) {
