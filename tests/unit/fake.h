@@ -28,7 +28,7 @@ enum {
 static int launches; /* of the step of this process */
 
 /* The fewest launches before timing starts: one exact, and bounded ones on two copies. On the
- * emulator the ones under the first policies. */
+ * emulator: exact ones under both policies, and a bounded one under the first. */
 enum { FIRST_LAUNCHES = 3 };
 
 static inline int prepare(const problem *problem, void **state) {
