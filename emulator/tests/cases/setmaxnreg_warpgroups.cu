@@ -2,7 +2,8 @@
 // 64,512). With 240 (1) they exceed the 65,536 of a CTA, and inc waits for ever. One warp alone (2)
 // is wrong: all of the warpgroup must execute it (PTX ISA, setmaxnreg).
 // expect 0: silent
-// expect 1, 2: misuse|deadlock
+// expect 1: misuse|deadlock
+// expect 2: misuse, says whole warpgroups: warp 4 .* 1 times.* warp 5 0
 #include "common.h"
 __global__ void __launch_bounds__(384, 1) k(int *out, int how) {
     if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

@@ -1,6 +1,6 @@
 // 256 threads are launched of a kernel with __launch_bounds__(128): the launch fails (CUDA C++
 // Programming Guide, Launch Bounds).
-// expect: wrong|misuse
+// expect: wrong|misuse, says InvalidValue: a block of 256 threads, .* allow 128
 #include "common.h"
 __global__ void __launch_bounds__(128) k(int *out) { out[threadIdx.x] = 1; }
 int main() {
