@@ -45,7 +45,8 @@ __device__ inline void bulk_load(void *to, const void *from, int n, uint64_t *b)
 }
 __device__ inline void tile_load(void *to, const CUtensorMap *map, uint64_t *b) { // at 0, 0
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %2}], [%3];" ::"r"(S32(to)), "l"(map), "r"(0), "r"(S32(b)) : "memory");
+                 "[%0], [%1, {%2, %2}], [%3];" ::"r"(S32(to)), "l"(map), "r"(0), "r"(S32(b))
+                 : "memory");
 }
 __device__ inline void bulk_store(void *to, const void *from, int n) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
@@ -62,6 +63,8 @@ __device__ inline void fence_async() {
 __device__ inline void cp_async_4(void *to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(S32(to)), "l"(from) : "memory");
 }
+__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 __device__ inline void cluster_sync() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }

@@ -19,6 +19,7 @@
 // expect wait_alone: misuse, says without an arrive
 // expect two_barriers: misuse, says the lanes of a warp have diverged
 // expect two_votes: misuse, says diverged: 
+// expect half_load: misuse, says diverged|exited
 // expect some_synchronise 64: misuse, says of warp 1 .*went past __syncthreads, which is .aligned
 // expect last_synchronise 64: misuse, says of warp 1 .*went past a named barrier
 // expect lane_exited: misuse, says which exited
@@ -132,6 +133,7 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
         if (i < 16) __any_sync(~0u, 1);
         else __all_sync(~0u, 1);
     }
+    IF(half_load) if (i < 16) load_1(s);
     IF(some_synchronise) if (i < 40) __syncthreads();
     IF(last_synchronise) if (i >= 40) asm volatile("bar.sync 1, 32;");
     IF(lane_exited) {

@@ -1,7 +1,7 @@
 // A kernel that is given malloc's pointer where pageable memory is not accessible (1), a copy past
 // the end of an allocation (2), a copy whose direction is not that of its pointers (3), a device
-// pointer read on the host (4), memory freed twice (5), memory of the host cleared by cudaMemset (6).
-// Right: 0 (CUDA Runtime API, cudaMemcpy; CUDA C++ Programming Guide, Device Memory).
+// pointer read on the host (4), memory freed twice (5), memory of the host cleared by cudaMemset
+// (6). Right: 0 (CUDA Runtime API, cudaMemcpy; CUDA C++ Programming Guide, Device Memory).
 // expect 0: silent
 // expect 1: address, says a thread reads 4 bytes .* of the host
 // expect 2: wrong, says InvalidValue: it reads 256 bytes at offset 0 of an allocation

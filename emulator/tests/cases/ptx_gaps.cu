@@ -25,4 +25,14 @@ __global__ void kernel(const void *g, uint32_t s, uint64_t *map) {
     asm volatile("discard.global.L2 [%0], 128;" ::"l"(g));
     asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(g));
 }
-int main() { return 0; }
+// Nothing uses these: ptxas never sees them.
+#define NEVER_USED(dst, src) \
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;" \
+                 ::"l"(dst), "r"(src))
+template <int N> __device__ void never_called(int (&d)[4], uint32_t a, uint32_t b) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, "
+                 "{%5,%5}, {%0,%1,%2,%3};" : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a), "r"(b));
+}
+__global__ void other(int *out) { out[0] = 5; }
+int main() { int *out = dev(1, 0); other<<<1, 1>>>(out); RETURN(host(out, 1)[0] == 5); }

@@ -43,6 +43,8 @@ __global__ void transposed(unsigned *out) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(own));
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(row) : "r"(own));
+    asm volatile("ldmatrix.sync.aligned.x1.trans.m8n8.shared.b16 {%0}, [%1];" : "=r"(r[0])
+                 : "r"(own)); // ptxas takes .trans before the shape, too
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2, %2, %2}, "
                  "{%2, %2}, {%3, %3};\n" : "=r"(d[0]), "=r"(d[1]) : "r"(ones), "r"(0));
     // Row i / 4, columns 2 (i % 4) and the next of what is transposed in there.

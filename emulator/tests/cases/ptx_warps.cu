@@ -50,6 +50,8 @@ __global__ void of_parts(unsigned *out) { // three warps, the last of 16 lanes; 
     asm volatile("{ .reg .pred p; elect.sync _|p, -1; @p add.u32 %0, %0, 1000; }" : "+r"(value));
     asm volatile("bar.sync 1, 96;" ::: "memory");
     out[threadIdx.x] = value;
+    if (threadIdx.x < 64) __syncthreads(); // bar.sync 0 is the same
+    else asm volatile("bar.sync 0, 96;" ::: "memory");
 }
 int main(int, char **argv) {
     unsigned *out = dev(256, 0u);
