@@ -50,10 +50,11 @@ $(EMULATOR): $(EMULATOR_OBJECTS)
 	$(Q)rm -f $@; ar rcs $@ $^
 
 # Tests see the private headers too. -no-pie: fixed addresses, so that addr2line finds the lines of a
-# report's addresses.
+# report's addresses. They call what a compiler would: inline functions that it instruments here
+# would take the place of the emulator's own.
 EMULATOR_TESTS := $(patsubst %.cpp,$(BUILD)/%,$(wildcard emulator/tests/test_*.cpp))
 $(EMULATOR_TESTS:%=%.o): $(BUILD)/%.o: %.cpp $(BUILD)/emulator/flags
-	$(call run,c++ $<,$(CXX) $(KERNEL_FLAGS) -iquote emulator/src $(ALL_DEPS) -c $< -o $@)
+	$(call host,-iquote emulator/src)
 $(EMULATOR_TESTS): %: %.o $(EMULATOR)
 	$(call run,link $@,$(CXX) -no-pie -o $@ $^ -lm)
 

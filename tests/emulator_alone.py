@@ -16,7 +16,7 @@ NEEDED = ("emulator", "common/device", "common/formats")
 COPY = BUILD / "tests" / "emulator_alone"
 LIMIT = 600  # seconds
 RUN = "emulator/translate/run --quiet --policies eager"
-ONE = "emulator/tests/programs/copies.cu --"
+ONE = "emulator/tests/cases/cuda_barrier.cu --"
 # (case, command, exit status, what it prints)
 COMMANDS = [
     ("make builds the library", "make -C emulator", 0, ""),

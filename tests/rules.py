@@ -98,6 +98,8 @@ SOURCES = (
 )
 # Device headers that hold a list alone.
 LISTS = {"tile_family.cuh"}
+# Lines of a folder, the emulator's without its tests: these figures only go down.
+LINES = {"emulator": 1, "emulator/tests": 1}
 EMULATOR = "emulator/include/**/* emulator/src/* emulator/translate/*"
 # What no line of these files says.
 ABSENT = (
@@ -301,6 +303,14 @@ def check_shadows() -> None:
             case(f"{name} declares the same functions", declared ^ functions(shadow))
 
 
+def check_lengths() -> None:
+    for folder, most in LINES.items():
+        parts = f"{folder}/**/*" + (" !emulator/tests/**/*" if folder == "emulator" else "")
+        lines = sum(len(text_of(path).splitlines()) for path in files(parts))
+        long = [f"{lines} lines"] if lines > most else []
+        case(f"{folder} has at most {most} lines", long)
+
+
 def check_sample() -> None:
     """The emulator's sample of the family has each height, and each way to share among consumers and
     among CTAs, that the whole list has."""
@@ -329,6 +339,7 @@ def main() -> int:
         case(f"{name_of(header)}: every function has a comment", undocumented(header))
     check_shadows()
     check_sample()
+    check_lengths()
     case(faults.FITS, faults.misfits())
     for path in files("make/*"):
         first = text_of(path).partition("\n")[0]

@@ -107,19 +107,23 @@ int main(int argc, char **argv) {
 
 
 def source_of(batch: list[Variant]) -> str:
-    """A program of many: each is in a namespace, after all headers."""
+    """A program of many: each is in a namespace, after all headers; those that differ by their
+    arguments alone are one."""
     texts = {one.file: one.file.read_text() for one in batch}
     includes = {line for text in texts.values() for line in re.findall("#include <.*", text)}
     made = ['#include "common.h"', *sorted(includes)]
+    spaces: dict[tuple, int] = {}
+    calls = []
     for i, one in enumerate(batch):
         defines = one.defines()
+        space = spaces.setdefault((one.file, *defines.items()), i)
+        calls += [f"    case {i}: return call(case_{space}::main, argc - 1, argv + 1);"]
+        if space != i:
+            continue
         macros = {*defines, *DEFINED.findall(texts[one.file])}
         made += [f"#undef {name}\n#define {name} {value}" for name, value in defines.items()]
         made += [f'namespace case_{i} {{\n#include "{one.file.name}"\n}}']
         made += [f"#undef {name}" for name in sorted(macros)]
-    calls = [
-        f"    case {i}: return call(case_{i}::main, argc - 1, argv + 1);" for i in range(len(batch))
-    ]
     return "\n".join(made) + MAIN + "\n".join(calls) + "\n    }\n    return 3;\n}\n"
 
 

@@ -1,184 +1,259 @@
 #!/usr/bin/env python3
-"""Programs that were not written for the emulator on it: what translate/ makes of CUDA C++, that what it
-does not know is named before anything runs, and that mistakes are reported at the user's own lines.
-test_emulate_ptx.py has inline PTX. Prints one line per case; exits 1 if any failed.
+"""What emulator.translate makes of CUDA C++ and of inline PTX, and its command line: values of
+instructions, what is unknown and at which line, options, and where reports say that a mistake is.
+test_cases.py has whole programs. Prints one line per case; exits 1 if any failed.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import struct
 import subprocess
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from test_emulate_ptx import without_macros
-from test_standalone import shapes, sizes
+from tools import BUILD, ROOT, case, exit_status
 
-from tools import BUILD, FULL, ROOT, case, exit_status, in_parallel, skip
-from tools.emulated import Shape, rungs
+from emulator.translate import cuda, instructions, ptx
 
-from emulator.translate import cuda, ptx
-
-PROGRAMS = "emulator/tests/programs"
-COPIES = f"{PROGRAMS}/copies.cu"
-MEMORY = f"{PROGRAMS}/memory.cu"
-LAUNCHES = f"{PROGRAMS}/launches.cu"
-WITHOUT_RACES = "eager,lazy,newest-first,late-reads,late-loads,random"
+CASES = ROOT / "emulator" / "tests" / "cases"
+WORK = BUILD / "tests" / "emulate"
+BARRIER = "emulator/tests/cases/cuda_barrier.cu"
 LIMIT = 300  # seconds
 
+# ---------------------------------------------------------------- one instruction
 
-class Run(NamedTuple):
-    """A run of python3 -m emulator.translate: its exit status, and expressions that its output has to match."""
+# In the order of translate/instructions.py: constraints of results and, in brackets, of inputs, which
+# are the operands %0, %1, ... in this order; the inputs' values -> the results: the instructions.
+ONES = r"""
+# Integer Arithmetic Instructions
+r(rr) 0xFFFFFFFF 2 -> 1: add.u32 %0, %1, %2;
+r(r) 3 -> 0xFFFFFFFC: add.s32 %0, %1, -7;
+l(l) 5 -> 0x100000005: add.u64 %0, %1, 0x100000000;
+r(rr) 3 5 -> 0xFFFFFFFE: sub.s32 %0, %1, %2;
+r(rr) 0x10001 0x10001 -> 0x20001: mul.lo.u32 %0, %1, %2;
+l(rr) 0xFFFFFFFF 2 -> 0x1FFFFFFFE: mul.wide.u32 %0, %1, %2;
+l(rr) 0xFFFFFFFF 2 -> 0xFFFFFFFFFFFFFFFE: mul.wide.s32 %0, %1, %2;
+r(rr) 0xFFFFFFFF 2 -> 1: mul.hi.u32 %0, %1, %2;
+r(rrr) 3 5 7 -> 22: mad.lo.s32 %0, %1, %2, %3;
+l(rl) 0x80000000 1 -> 0x200000001: mad.wide.u32 %0, %1, 4, %2;
+r(rr) 100 7 -> 14: div.u32 %0, %1, %2;
+r(rr) 0xFFFFFFFF 7 -> 0xFFFFFFFF: rem.s32 %0, %1, %2;
+rr(rr) 0xFFFFFFFF 1 -> 0xFFFFFFFF 1: min.s32 %0, %2, %3; min.u32 %1, %2, %3;
+rr(rr) 0xFFFFFFFF 1 -> 1 0xFFFFFFFF: max.s32 %0, %2, %3; max.u32 %1, %2, %3;
+r(r) 1 -> 0xFFFFFFFF: neg.s32 %0, %1;
+r(r) 0xF0F -> 8: popc.b32 %0, %1;
+r(r) 0xFFFF -> 16: clz.b32 %0, %1;
+r(r) 1 -> 0x80000000: brev.b32 %0, %1;
+r(r) 0xABCDEF12 -> 15: bfe.u32 %0, %1, 8, 4;
+r(rr) 5 0xFFFF -> 0xF5FF: bfi.b32 %0, %1, %2, 8, 4;
+rr(r) 0x1F -> 0xFFFFFFFF 0x1F: szext.clamp.s32 %0, %2, 5; szext.clamp.u32 %1, %2, 40;
+# Floating Point Instructions
+f(ff) 1.5 2.25 -> 3.75: add.f32 %0, %1, %2;
+f(f) 1.5 -> 0.5: sub.rn.f32 %0, %1, 0f3F800000;
+f(f) 1.5 -> 3: mul.ftz.f32 %0, %1, 2.0;
+f(fff) 3 5 7 -> 22: fma.rn.f32 %0, %1, %2, %3;
+f(f) -2 -> 2: neg.f32 %0, %1; abs.f32 %0, %0;
+f(f) -2 -> 0: max.f32 %0, %1, 0f00000000;
+f(f) 4 -> 0.25: rcp.rn.f32 %0, %1;
+ff(f) 4 -> 16 2: ex2.approx.ftz.f32 %0, %2; lg2.approx.f32 %1, %2;
+ff(f) 4 -> 0.25 0.5: rcp.approx.ftz.f32 %0, %2; rsqrt.approx.f32 %1, %2;
+f(ff) 3 2 -> 1.5: div.full.f32 %0, %1, %2;
+f(f) 0 -> 0: tanh.approx.f32 %0, %1;
+# Half Precision Floating Point Instructions
+r(r) 0x3C004000 -> 0x40004600: fma.rn.f16x2 %0, %1, %1, %1; add.f16x2 %0, %0, 0; fma.rn.f16x2 %0, %1, %1, %1;
+r(r) 0x3F80C000 -> 0x40004000: fma.rn.bf16x2 %0, %1, %1, %1;
+r(r) 0x3F80C000 -> 0x40000000: { .reg .b32 one; mov.b32 one, 0x3F803F80; fma.rn.relu.bf16x2 %0, %1, one, one; }
+rr(rr) 0x3C004000 0x40003C00 -> 0x40004000 0x3C003C00: mul.f16x2 %0, %2, %3; min.f16x2 %1, %2, %3;
+# Comparison and Selection Instructions
+rr(rr) 0xFFFFFFFF 1 -> 1 0: { .reg .pred p, q; setp.lt.s32 p, %2, %3; setp.lt.u32 q, %2, %3; selp.u32 %0, 1, 0, p; selp.b32 %1, 1, 0, q; }
+rr(rr) 7 7 -> 1 0: { .reg .pred p, q; setp.hs.u32 p|q, %2, %3; selp.u32 %0, 1, 0, p; selp.u32 %1, 1, 0, q; }
+rr(r) 3 -> 0 1: { .reg .pred p, q; setp.eq.u32 p, %2, 3; setp.ne.and.u32 q, %2, 3, p; selp.u32 %0, 1, 0, q; setp.ne.xor.u32 q, %2, 3, p; selp.u32 %1, 1, 0, q; }
+r(f) nan -> 0: { .reg .pred p; setp.ne.f32 p, %1, %1; selp.u32 %0, 1, 0, p; }
+# Logic and Shift Instructions
+r(rr) 0xFF0F 0x0FFF -> 0xF0F: and.b32 %0, %1, %2;
+r(r) 1 -> 0x81: or.b32 %0, %1, 0x80;
+l(ll) 0x10000000000 1 -> 0x10000000001: xor.b64 %0, %1, %2;
+r(r) 0 -> 0xFFFFFFFF: not.b32 %0, %1;
+r(r) 2 -> 11: { .reg .pred p, q, r; setp.eq.u32 p, %1, 1; setp.eq.u32 q, %1, 2; or.pred r, p, q; not.pred p, r; @!p mov.u32 %0, 11; @p mov.u32 %0, 22; }
+r(rrr) 12 10 1 -> 9: lop3.b32 %0, %1, %2, %3, 0xEA;
+rr(rr) 3 4 -> 48 0: shl.b32 %0, %2, %3; shl.b32 %1, %2, 32;
+rr(rr) 0x80000001 0xC -> 0x19 0x64000000: shf.l.wrap.b32 %0, %2, %3, 33; shf.r.clamp.b32 %1, %2, %3, 5;
+rr(r) 0x80000000 -> 0x8000000 0xFFFFFFFF: shr.u32 %0, %2, 4; shr.s32 %1, %2, 40;
+# Data Movement and Conversion Instructions
+r(f) 1 -> 0x3F800000: mov.b32 %0, %1;
+l(rr) 1 2 -> 0x200000001: mov.b64 %0, {%1, %2};
+rr(l) 0x200000001 -> 1 2: mov.b64 {%0, %1}, %2;
+r(r) 0x12345678 -> 0x56781234: { .reg .b16 %%h<2>; mov.b32 {%%h0, %%h1}, %1; mov.b32 %0, {%%h1, %%h0}; }
+r(rr) 0x44332211 0x88776655 -> 0x66552211: prmt.b32 %0, %1, %2, 0x5410;
+rr(r) 7 -> 7 0: { .reg .pred p; shfl.sync.down.b32 %0|p, %2, 0, 31, 1; shfl.sync.up.b32 %1|p, %2, 1, 0, 1; selp.b32 %1, 1, 0, p; }
+l(r) 0xFFFFFFFF -> 0xFFFFFFFF: cvt.u64.u32 %0, %1;
+l(r) 0xFFFFFFFF -> 0xFFFFFFFFFFFFFFFF: cvt.s64.s32 %0, %1;
+r(l) 0x1234567890 -> 0x34567890: cvt.u32.u64 %0, %1;
+f(r) 0xFFFFFFFF -> -1: cvt.rn.f32.s32 %0, %1;
+rr(f) -2.5 -> 0xFFFFFFFE 0: cvt.rzi.s32.f32 %0, %2; cvt.rni.u32.f32 %1, %2;
+r(ff) 1 -2 -> 0x3C00C000: cvt.rn.f16x2.f32 %0, %1, %2;
+r(ff) 1e6 -1e6 -> 0x7BFFFBFF: cvt.rn.satfinite.f16x2.f32 %0, %1, %2;
+r(ff) 1 -2 -> 0x3F800000: cvt.rn.relu.bf16x2.f32 %0, %1, %2;
+r(f) inf -> 0x7F7F7BFF: { .reg .b16 h<2>; cvt.rn.satfinite.f16.f32 h0, %1; cvt.rn.satfinite.bf16.f32 h1, %1; mov.b32 %0, {h0, h1}; }
+r(ff) 1 -2 -> 0x3C00C000: { .reg .b16 e; cvt.rn.satfinite.e4m3x2.f32 e, %1, %2; cvt.rn.f16x2.e4m3x2 %0, e; }
+r(ff) 1 -2 -> 0x3F80C000: cvt.rn.bf16x2.f32 %0, %1, %2;
+f(f) 0.5 -> 0.5: { .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }
+l() -> 7: { .reg .b64 p; createpolicy.fractional.L2::evict_first.b64 p, 1.0; mov.b64 %0, 7; }
+# What is around instructions: operands, scopes, comments, jumps, special registers.
++r(r) 40 2 -> 42: add.u32 %0, %0, %1;
+rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
+rr() -> 0 32: mov.u32 %0, %%laneid; mov.u32 %1, WARP_SZ;
+rr() -> 0 1: mov.u32 %0, %cluster_ctarank; mov.u32 %1, %%cluster_nctarank;
+rr() -> 0 1: mov.u32 %0, %clusterid.x; mov.u32 %1, %%lanemask_le;
+r() -> 5: // a comment; with a semicolon\n mov.u32 /* and %9 one */ %0, 5;
+rr() -> 2 1: { .reg .u32 a; mov.u32 a, 1; { .reg .u32 a; mov.u32 a, 2; mov.u32 %0, a; } mov.u32 %1, a; }
+r(r) 4 -> 10: { .reg .pred p; .reg .u32 i; mov.u32 i, 0; mov.u32 %0, 0; loop_%=: add.u32 i, i, 1; add.u32 %0, %0, i; setp.lt.u32 p, i, %1; @p bra loop_%=; bra.uni $L_end; mov.u32 %0, 0; $L_end: }
+r(r) 9 -> 9: { .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }
+r(n) 13 -> 13: mov.u32 %0, %1;
+l(l) 0x123456789 -> 0x123456789: mov.b64 %0, %1;
+r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
+"""
 
-    name: str
-    arguments: str
-    status: int
-    said: tuple[str, ...] = ()
+
+class One(NamedTuple):
+    """A row of the table, its values as the bits that are stored."""
+
+    results: str
+    inputs: str
+    values: list[int]
+    expected: list[int]
+    text: str
 
 
-def line_of(program: str, mark: str) -> str:
-    """The line of a program that says a word, as FILE:LINE."""
-    lines = (ROOT / program).read_text().splitlines()
-    (number,) = [i for i, line in enumerate(lines, 1) if re.search(mark, line)]
-    return f"{program}:{number} "
+def bits(constraint: str, value: str) -> int:
+    if constraint == "f":
+        return struct.unpack("<I", struct.pack("<f", float(value)))[0]
+    return int(value, 0)
 
 
-def mistake(kernel: str, policy: str, said: str, *marks: str, program: str = COPIES) -> Run:
-    lines = tuple(re.escape(line_of(program, mark)) for mark in marks)
-    arguments = f"--policies {policy} {program} -- {kernel}"
-    return Run(f"{kernel}, {policy}", arguments, 1, (said, *lines))
+def rows() -> Iterator[One]:
+    for results, inputs, values, expected, text in re.findall(
+        r"(?m)^([^#\n]+?)\((.*?)\)(.*?) -> (.*?): (.*)", ONES
+    ):
+        # A result that is read comes first.
+        given = (results[1:] if results[0] == "+" else "") + inputs
+        values = [bits(*pair) for pair in zip(given, values.split())]
+        wanted = [bits(*pair) for pair in zip(results.lstrip("+"), expected.split())]
+        yield One(results, inputs, values, wanted, text)
 
 
-# f01 is a GEMM of e4m3 with TMA and wgmma. A mistake replaces the first text by the second.
-PLANTED = {
-    "f01": ("", ""),
-    "no_fence": ("        wgmma_fence();", ""),
-    "same_columns": ("advance_k<e4m3>(b, kk)", "b"),
-}
+TYPES = {"r": "unsigned", "l": "unsigned long long", "f": "float", "h": "unsigned short"}
 
 
-def rung(name: str, policies: str, status: int, said: str) -> Run:
-    arguments = f"--policies {policies} build/tests/emulate/{name}.cu -- 264 208 384"
-    return Run(f"{name} of e4m3, {policies}", arguments, status, (said,))
+def literal(constraint: str, value: int) -> str:
+    if constraint == "f":
+        return f"__uint_as_float({value}u)"
+    return f"({TYPES.get(constraint, 'int')}){value}{'ull' if constraint == 'l' else ''}"
 
 
-def write_rungs() -> None:
-    subprocess.run(["make", "-s", "build/standalone/f01.cu"], cwd=ROOT, check=True)
-    text = without_macros((BUILD / "standalone" / "f01.cu").read_text())
-    folder = BUILD / "tests" / "emulate"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (before, after) in PLANTED.items():
-        assert before in text
-        (folder / f"{name}.cu").write_text(text.replace(before, after))
+def ones_program() -> str:
+    """A kernel that executes all of ONES, and prints their results."""
+    body, at = [], 0
+    for number, one in enumerate(rows()):
+        tied, results, values = one.results[0] == "+", one.results.lstrip("+"), list(one.values)
+        body.append(f"__device__ void one_{number}(unsigned long long *out) {{")
+        for i, kind in enumerate(results):
+            body.append(f"{TYPES[kind]} r{i} = {literal(kind, values.pop(0)) if tied else 0};")
+        sign = "+" if tied else "="
+        outputs = ", ".join(f'"{sign}{kind}"(r{i})' for i, kind in enumerate(results))
+        inputs = ", ".join(f'"{k}"({literal(k, v)})' for k, v in zip(one.inputs, values))
+        body.append(f'asm volatile("{one.text}" : {outputs} : {inputs});')
+        for i, kind in enumerate(results):
+            bits = f"__float_as_uint(r{i})" if kind == "f" else f"r{i}"
+            body.append(f"out[{at + i}] = {bits};")
+        body.append("}")
+        at += len(results)
+    calls = "".join(f" one_{number}(out);" for number in range(sum(1 for _ in rows())))
+    text = "\n".join(['#include "common.h"', *body, ""])
+    text += f"__global__ void every(unsigned long long *out) {{{calls} }}\nint main() {{\n"
+    text += f"    unsigned long long *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out);\n"
+    return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
 
 
-UNKNOWN = f"{PROGRAMS}/unknown.cu"
-UNUSED = f"{PROGRAMS}/unknown_instruction.cu"
-RUNS = [
-    Run(
-        "the language and the runtime",
-        f"-I {PROGRAMS}/folder -D WIDTH=16 {PROGRAMS}/syntax.cu -- x",
-        0,
-        (
-            r"^eager: ok",
-            r"^  kernel<<<1, 1>>>\(\); // no launch << 4 >>>$",
-            "^random with seed 3: ok",
-        ),
+def check_ones() -> None:
+    (WORK / "ones.cu").write_text(ones_program())
+    ended = emulate(f"--policies eager -I {CASES} {WORK}/ones.cu")
+    numbers = [int(word) for word in re.findall(r"(?m)^ *(\d+)$", ended.stdout)]
+    case("instructions: the program runs", ended.stdout if ended.returncode else "")
+    for one in rows():
+        got, numbers = numbers[: len(one.expected)], numbers[len(one.expected) :]
+        why = "" if got == one.expected else f"{[hex(g) for g in got]}"
+        case(f"`{' '.join(one.text.split())}`", why)
+
+
+# ---------------------------------------------------------------- what is not known
+
+UNKNOWN = [
+    ('asm("frobnicate.b32 %0, 1;" : "=r"(x));', [(1, "`frobnicate.b32 %0, 1`")]),
+    ('asm("mov.u32 %0,\\n"\n"wgmma_nothing;" : "=r"(x));', [(1, "the name `wgmma_nothing`")]),
+    (
+        'f();\nasm("{ .reg .pred p;\\n"\n    "  tcgen05.alloc p;\\n"\n    "}");',
+        [(3, "tcgen05.alloc")],
     ),
-    Run(
-        "functions, a file included by a macro, unknown instructions that are not used",
-        f'--policies eager,random -D INCLUDED="folder/lane.h" {PROGRAMS}/functions.cu',
-        0,
-        ("^eager: ok",),
+    ('asm("mov.u32 %0, 1;" : "=q"(x));', [(1, 'constraint "=q"')]),
+    ('asm("mov.u32 %3, 1;" : "=r"(x));', [(1, "the operand %3")]),
+    ('asm("bra nowhere;");', [(1, "label `nowhere`")]),
+    ('asm(".shared .b32 x;");', [(1, "the directive `.shared .b32 x`")]),
+    ('asm(".reg .f8 x;");', [(1, "the directive `.reg .f8 x`")]),
+    ("asm(TEXT);", [(1, "`TEXT`")]),
+    ('asm volatile goto("bra %l0;" :::: there);', [(1, "asm goto")]),
+    ('asm("@p mov.u32 %0, 1;" : "=r"(x));', [(1, "the register `p`")]),
+    ('asm("{ mov.u32 %0, 1;" : "=r"(x));', [(1, "not closed")]),
+    ('asm("mov.u32 %0, %%envreg3;" : "=r"(x));', [(1, "the name `%envreg3`")]),
+    ('asm("add.u32 %0, 1;" : "=r"(x));', [(1, "these operands of `add.u32 %0, 1`")]),
+    (
+        'asm("wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2 {%0}, %1, %2, p, 1, 1;" :);',
+        [(1, "the instruction `wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2")],
     ),
-    Run(
-        "an unknown instruction that is executed",
-        f"--policies eager,lazy {UNUSED}",
-        2,
-        (rf"{line_of(UNUSED, 'tcgen05').strip()}: .*tcgen05", "does not know this$"),
+    (
+        'asm("frobnicate.b32 %0, 1;" : "=r"(x));\nasm("unheard.of;");',
+        [(1, "frobnicate"), (2, "unheard.of")],
     ),
-    *(
-        Run(f"{kernel}, every policy", f"{COPIES} -- {kernel}", 0, ("^late-loads: ok",))
-        for kernel in ("add_one", "by_ptx", "row", "neighbours", "partners")
-    ),
-    rung("f01", "late-loads", 0, "264 x 208 x 384 on .*: verified"),
-    rung("f01", "races", 0, "^races: ok"),
-    rung("no_fence", "eager", 1, r"hazard: wgmma without wgmma\.fence"),
-    rung("same_columns", "eager", 1, r"f01 is wrong: D\["),
-    mistake("no_init_fence", "eager", r"lifetime: full is .*\[barrier-fence\]", "INIT_FENCE$"),
-    mistake("no_wait", "random", "hazard: TMA load overwrites", "WAIT STORE_FENCE"),
-    mistake("no_wait", "lazy", r"wait with cp\.async\.bulk\.wait_group\.read first", "READ_WAIT$"),
-    mistake("no_store_fence", "eager", r"hazard: TMA store .*\[proxy-fence\]", "WAIT STORE_FENCE"),
-    mistake(
-        "no_read_wait", "lazy", r"CTA 0 exits while a TMA store .*\[early-exit\]", "READ_WAIT$"
-    ),
-    mistake("no_partner_wait", "eager", r"lifetime: .*\[cluster-exit\]", "// partners$"),
-    mistake("no_arrival", "eager", "full, phase 0 .*1 of 257 arrivals missing", "// ARRIVAL$"),
-    mistake("no_acquire", "eager", r"map in global memory.*\[global-map\]", "not acquired"),
-    mistake("no_row_wait", "lazy", "CTA 0 exits while a memcpy_async", r"cuda::memcpy_async\("),
-    mistake("no_row_wait", "races", "race: memcpy_async issued at copies.cu", "// row$"),
-    mistake(
-        "no_sync",
-        "races",
-        "race: thread .* writes 4 bytes",
-        "; // SYNC$".replace("; ", "63 - .*; "),
-    ),
-    Run(
-        "a mistake that is allowed",
-        f"--quiet --policies eager,lazy --allow early-exit {COPIES} -- no_read_wait",
-        0,
-        (r"^lazy: ok", r"\[early-exit, allowed\]", re.escape(line_of(COPIES, "READ_WAIT$"))),
-    ),
-    Run("memory", f"{MEMORY} -- right", 0, ("^late-loads: ok", "^races: ok")),
-    *(
-        mistake(case, "eager", said, *marks, program=MEMORY)
-        for case, said, *marks in (
-            ("no_device_pointer", "address: a thread reads 4 bytes .* of the host", "// READ"),
-            ("no_device_pointer_on_stack", "address: a thread reads .* of the host", "// READ"),
-            ("no_host_pointer", "address: host code reads 4 bytes of device", "// HOST"),
-            ("no_alignment", "reads 16 bytes .* not aligned to them", "// VECTOR"),
-            ("no_grid_constant", r"a thread's local memory.*\[local-map\]", "// MAP"),
-            ("no_such_bytes", "InvalidValue: it reads 64 bytes at offset 1000 of an allocation"),
-            ("no_such_direction", "InvalidValue: it reads host memory .* which is the device's"),
-            ("no_second_free", "cudaFree fails .* which no allocation begins at"),
-            ("no_device_memory", "cudaMemset fails .* device memory at .* which is none"),
-        )
-    ),
-    Run("launches", f"--policies eager,random {LAUNCHES} -- right", 0, ("^eager: ok",)),
-    Run("registers", f"--policies eager -D FEW {LAUNCHES} -- registers", 0, ("^eager: ok",)),
-    *(
-        mistake(case, "eager", said, *marks, program=LAUNCHES)
-        for case, said, *marks in (
-            ("registers", r"deadlock: setmaxnreg\.inc to 240 .* at most 65536", "// INCREASE"),
-            ("no_whole_warpgroup", "whole warpgroups: warp 4 .* 1 times.* warp 5 0", "// INCREASE"),
-            ("no_large_cluster", "ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8"),
-            ("no_such_block", "InvalidValue: a block of 129 threads, .* allow 128"),
-            ("no_grid", "InvalidConfiguration: a grid of 0 x 1 x 1"),
-            ("no_shared_memory", "16384 bytes of static and 32769 of dynamic", "// STATIC"),
-        )
-    ),
-    Run("a program that fails by itself", f"--policies eager {COPIES} -- other", 1, ("status 3",)),
-    Run(
-        "what is not known",
-        UNKNOWN,
-        2,
-        (
-            rf"^{line_of(UNKNOWN, 'include <cub').strip()}: .* no header cub/cub.cuh$",
-            rf"^{line_of(UNKNOWN, '^__shared__').strip()}: __shared__ outside_of_functions outside",
-            "nothing was run$",
-        ),
-    ),
-    Run(
-        "a header is missing",
-        f"-D WIDTH=16 {PROGRAMS}/syntax.cu",
-        2,
-        ("widths.h", "nothing was run"),
-    ),
-    Run("no such policy", f"--policies late {COPIES}", 2, ("there is no policy 'late'",)),
-    Run("no such file", "none.cu", 2, ("there is no file none.cu",)),
+    ('// asm("frobnicate;");\n/* asm("frobnicate;"); */ const char *s = "asm(1)";', []),
+    ('# 7 "system.h" 3\nasm("frobnicate;");\n# 20 "user.cu" 2\nasm("odd;");', [(20, "odd")]),
+    ('asm volatile("" ::: "memory");', []),
+    ('#ifndef A\n#define A\nasm("frobnicate;");\n#endif', [(3, "frobnicate")]),
+    ('#if X\n#endif\nasm("frobnicate;");', [(3, "frobnicate")]),
 ]
+
+
+def unknown_in(translated: str) -> list[tuple[int, str]]:
+    """Line and name of what the translator did not know."""
+    calls = re.findall(r'::unknown\("[^"]*", (\d+), ("(?:\\.|[^"\\])*")\)', translated)
+    return [(int(line), json.loads(what)) for line, what in calls]
+
+
+def check_unknown(text: str, expected: list[tuple[int, str]]) -> str:
+    calls = r'::unknown\("[^"]*", (\d+), ("(?:\\.|[^"\\])*")\)'
+    translated = ptx.translate(text, "user.cu")
+    found = [(int(line), json.loads(what)) for line, what in re.findall(calls, translated)]
+    fits = len(found) == len(expected) and all(
+        line == at and word in what for (line, what), (at, word) in zip(found, expected)
+    )
+    return "" if fits else f"{found}, not {expected}"
+
+
+def check_calls() -> str:
+    """What the table calls is there."""
+    header = (ROOT / "emulator/include/emulator/ptx.h").read_text()
+    named = " ".join(code for _, _, code in instructions.ROWS)
+    for group, one in {"round": "rni", "how": "up", "op": "add", "way": "l", "relu_": ""}.items():
+        named = named.replace("_{" + group + "}", f"_{one}").replace("{" + group + "}", one)
+    named += " ".join(instructions.SPECIAL.values())
+    calls = set(re.findall(r"::emulator::ptx::(\w+)", named))
+    return ", ".join(sorted(call for call in calls if not re.search(rf"\b{call}\b", header)))
+
+
+# ---------------------------------------------------------------- CUDA C++
 
 BOUNDED = " if (emulator::describes_kernel(dim3(0, 0, 0), 8, N))"
 # (what, CUDA C++, what becomes of it)
@@ -225,49 +300,6 @@ DECLARED = [
 ]
 
 
-def standalone_runs() -> list[Run]:
-    """Every rung's standalone file: the rung's own asm against the emulator's headers for rungs."""
-    runs = []
-    for name, rung in rungs().items():
-        text = without_macros((BUILD / "standalone" / f"{name}.cu").read_text())
-        (BUILD / "tests" / "emulate" / f"{name}.cu").write_text(text)
-        shape = shapes(rung.read_text())[0]
-        shape = shape if shape.m > 1 else Shape(296, 584, 440)  # a family's: it has no tile
-        size = " ".join(map(str, sizes(shape)))
-        program = f"--quiet --policies eager,lazy build/tests/emulate/{name}.cu -- {size}"
-        runs.append(Run(f"{name}, standalone", program, 0, ("^lazy: ok",)))
-    return runs
-
-
-def check_run(run: Run) -> None:
-    if "races" in run.name and not has_thread_sanitizer():
-        skip(run.name, "g++ has no libtsan")
-        return
-    if "of e4m3" in run.name and not (ROOT / "steps").is_dir():
-        skip(run.name, "there are no rungs here")
-        return
-    ended = subprocess.run(
-        [sys.executable, "-m", "emulator.translate", *run.arguments.split()],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    wrong = [f"no {said!r}" for said in run.said if not re.search(said, ended.stdout, re.MULTILINE)]
-    if ended.returncode != run.status:
-        wrong.append(f"exit status {ended.returncode}")
-    if run.status == 2 and "it ran" in ended.stdout:
-        wrong.append("it ran")
-    case(run.name, "; ".join(wrong) + (f" in {ended.stdout}" if wrong else ""))
-
-
-def has_thread_sanitizer() -> bool:
-    command = ["g++", "-print-file-name=libtsan.so"]
-    return subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout.startswith(b"/")
-
-
 def check_rewriting() -> None:
     for what, before, after in REWRITTEN:
         made = cuda.translate({"a.cu": before})["a.cu"]
@@ -280,42 +312,99 @@ def check_rewriting() -> None:
     case("lines stay where they are", "" if lines == text.count("\n") else f"{lines} lines")
     try:
         cuda.translate({"a.cu": "\n__shared__ int a;"})
-        case("an unknown construct has its line", "nothing was said")
+        said = "nothing was said"
     except ptx.Unknown as unknown:
         said = str(unknown)
-        case("an unknown construct has its line", "" if said.startswith("a.cu:2: ") else said)
+    case("an unknown construct has its line", "" if said.startswith("a.cu:2: ") else said)
 
 
-def check_other_folder() -> None:
-    """emulator/translate/run works in any folder, and names files as that folder does."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "one.cu").write_text((ROOT / COPIES).read_text())
-        Path(folder, "check.h").write_text((ROOT / PROGRAMS / "check.h").read_text())
-        command = [
-            ROOT / "emulator/translate/run",
-            "--policies",
-            "eager",
-            "one.cu",
-            "--",
-            "no_init_fence",
-        ]
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    line = line_of(COPIES, "INIT_FENCE$").strip().rpartition(":")[2]
-    right = ended.returncode == 1 and f"    one.cu:{line}  " in ended.stdout
-    case("a run in another folder", "" if right else ended.stdout + ended.stderr)
+# ---------------------------------------------------------------- the command line
+
+PROGRAMS = {
+    "folder/widths.h": "#pragma once\nstatic_assert(WIDTH == 16);\n",
+    "one.cu": """#include <widths.h>
+#include <cstdio>
+#include <cstring>
+__global__ void kernel(int *to) {
+    to[1] = 0; // PAST
+}
+int main(int argc, char **argv) {
+    int *to = nullptr;
+    cudaMalloc(&to, std::strcmp(argv[1], "past") ? 8 : 4);
+    kernel<<<1, 1>>>(to);
+    std::puts("kernel<<<1, 1>>>(); // no launch");
+    return std::strcmp(argv[1], "fail") ? 0 : 3;
+}
+""",
+    "instruction.cu": """__global__ void kernel(int *to) {
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" : "=r"(to[0]) : "r"(0));
+}
+int main() {
+    int *to = nullptr;
+    cudaMalloc(&to, 4);
+    kernel<<<1, 1>>>(to);
+}
+""",
+    "unknown.cu": """#include <cub/cub.cuh>
+#include <cstdio>
+__shared__ int outside[4];
+__global__ void kernel(int *to) { to[0] = outside[0]; }
+int main() { std::puts("it ran"); }
+""",
+}
+ONE = "-I folder -D WIDTH=16 one.cu --"
+# (what, arguments in the folder of the programs, exit status, expressions of what is said)
+RUNS = [
+    ("options and arguments", f"{ONE} x", 0, r"^eager: ok", r"^  kernel<<<1, 1>>>\(\); // no launch$",
+     "^random with seed 3: ok"),
+    ("a mistake", f"--policies eager {ONE} past", 1, "address: ", r"^ *one.cu:5  to\[1\] = 0; // PAST"),
+    ("a program that fails by itself", f"--policies eager {ONE} fail", 1, "status 3"),
+    ("a mistake that is allowed",
+     f"--quiet --policies eager,lazy --allow early-exit {ROOT}/{BARRIER} -- no_read_wait", 0,
+     "^lazy: ok", r"\[early-exit, allowed\]"),
+    ("an unknown instruction", "--policies eager,lazy instruction.cu", 2,
+     "instruction.cu:2: .*tcgen05", "does not know this$"),
+    ("what is not known", "unknown.cu", 2, r"^unknown.cu:1: .* no header cub/cub.cuh$",
+     "^unknown.cu:3: __shared__ outside outside", "nothing was run$"),
+    ("a header is missing", "-D WIDTH=16 one.cu", 2, "widths.h", "nothing was run"),
+    ("no such policy", f"--policies late {ONE} x", 2, "there is no policy 'late'"),
+    ("no such file", "none.cu", 2, "there is no file none.cu"),
+]  # fmt: skip
+
+
+def emulate(arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [ROOT / "emulator/translate/run", *arguments.split()],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def check_run(name: str, arguments: str, status: int, *said: str) -> None:
+    ended = emulate(arguments, WORK)
+    wrong = [f"no {words!r}" for words in said if not re.search(words, ended.stdout, re.MULTILINE)]
+    if ended.returncode != status:
+        wrong.append(f"exit status {ended.returncode}")
+    if status == 2 and "it ran" in ended.stdout:
+        wrong.append("it ran")
+    case(name, "; ".join(wrong) + (f" in {ended.stdout}" if wrong else ""))
 
 
 def main() -> int:
+    for name, text in PROGRAMS.items():
+        (WORK / name).parent.mkdir(parents=True, exist_ok=True)
+        (WORK / name).write_text(text)
+    for text, expected in UNKNOWN:
+        case(f"unknown: `{' '.join(text.split())}`", check_unknown(text, expected))
+    case("what the table calls is there", check_calls())
     check_rewriting()
-    if (ROOT / "steps").is_dir():
-        write_rungs()
+    check_ones()
     for run in RUNS:
-        check_run(run)
-    if FULL:
-        list(in_parallel(check_run, standalone_runs()))
-    else:
-        skip("every rung's standalone file, translated", "with FULL=1")
-    check_other_folder()
+        check_run(*run)
     return exit_status()
 
 

@@ -1,109 +1,319 @@
-// wgmma, the matrix moves, cp.async, TMA and the 16-bit formats: the mistakes and orders that
-// tests/device/ cannot ask about, as it uses the device headers alone and has to be right on a GPU
-// too. What these units compute is tested there.
+// What programs cannot show: the scheduler and its policies, fibers, counts of bank conflicts,
+// names, tensor maps' arguments, 16-bit formats, and mistakes that only kernels that call the
+// emulator make.
 #include "units.h"
 
-#include "emulator/cp_async.h"
-#include "formats/half.h"
+#include "emulator/emulator.h"
 #include "emulator/runtime.h"
-#include "strictness.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
+#include "emulator/warp.h"
+#include "formats/half.h"
+#include "mbarrier_table.h"
+#include "operations.h"
+#include "strictness.h"
 
 #include <cmath>
 #include <cuda.h>
+#include <set>
 
-constexpr std::size_t TILE = 1024; // offset in shared memory; mbarriers are at 0
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
 
-// ---------------------------------------------------------------------------------------- wgmma
-
-constexpr int WARPGROUP = 128;
-
-static std::uint64_t descriptor() {
-    const std::uint64_t start = shared_address(shared_at<unsigned char>(0), here());
-    const std::uint64_t stride = 1024, swizzle_128b = 1;
-    return start >> 4 | std::uint64_t(1) << 16 | (stride >> 4) << 32 | swizzle_128b << 62;
+extern "C" { // as compiled kernels call them
+void __tsan_read2(void *);
+void __tsan_read4(void *);
+void __tsan_read8(void *);
+void __tsan_read16(void *);
+void __tsan_write4(void *);
 }
 
-// Two wgmmas on a tile of zeros, the second after the fences that there are; A's descriptor is
-// changed by what the calling thread adds to it.
-static void multiply_twice(bool fence, bool fence_again, std::uint64_t added = 0,
-                           bool accumulate = true) {
-    for (int i = thread_number(); i < 8192 / 4; i += WARPGROUP)
-        *shared_at<std::uint32_t>(std::size_t(i) * 4) = 0;
-    shared().publish(*current);
-    syncthreads(here());
-    volatile float acc[32] = {};
-    if (fence)
-        wgmma_fence(here());
-    for (int step = 0; step < 2; ++step) {
-        wgmma(const_cast<float *>(acc), 64, descriptor() + added, descriptor(), accumulate, here());
-        wgmma_commit(here());
-        wgmma_wait(0, here());
-        [[maybe_unused]] const float touched = acc[3];
-        if (fence_again)
-            wgmma_fence(here());
+namespace {
+
+// ---------------------------------------------------------------- the scheduler
+
+WaitQueue landed_queue;
+int landed = 0;
+// What kernels tell; -1 in it is a complaint.
+std::vector<int> entries;
+
+void expect_entries(const std::vector<int> &expected, const char *what) {
+    std::string text;
+    for (const int value : entries)
+        text += std::to_string(value) + " ";
+    EXPECT(entries == expected, "%s: %s", what, text.c_str());
+}
+
+void run(dim3 grid, dim3 cluster, dim3 block, const std::function<void()> &kernel) {
+    entries.clear();
+    landed = 0;
+    Grid launch;
+    launch.grid = grid;
+    launch.cluster = cluster;
+    launch.block = block;
+    run_grid(launch, kernel);
+}
+
+void indices() {
+    run(dim3(4, 2), dim3(2), dim3(3, 2), [] {
+        const int block = static_cast<int>(blockIdx.x + gridDim.x * blockIdx.y);
+        const int thread = static_cast<int>(threadIdx.x + blockDim.x * threadIdx.y);
+        entries.push_back(block * 1000 + thread * 10 + current->cta->rank);
+    });
+    const std::set<int> places(entries.begin(), entries.end());
+    EXPECT(places.size() == 48, "%zu places", places.size());
+    for (int block = 0; block < 8; ++block)
+        for (int thread = 0; thread < 6; ++thread)
+            EXPECT(places.count(block * 1000 + thread * 10 + block % 2) == 1, "block %d thread %d",
+                   block, thread);
+    EXPECT(counts.threads == 48 && counts.ctas == 8 && counts.clusters == 4, "counted %d threads",
+           static_cast<int>(counts.threads));
+}
+
+// The first CTA exits; the second asks until somebody was told about that.
+void progress() {
+    static double last = 0;
+    on_progress([](double done, std::uint64_t) { last = done; });
+    run(2, 2, 1, [] {
+        for (int i = 0; current->cta->rank == 1 && last == 0 && i < 100'000'000; ++i)
+            let_others_run();
+    });
+    on_progress(nullptr);
+    EXPECT(last == 0.5, "%f of the grid done", last);
+}
+
+// Threads exit before a cluster's barrier, or after they arrived at it.
+void exits() {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        choose_policy("random", seed);
+        run(3, 3, 32, [] {
+            if (thread_number() == 0)
+                return;
+            entries.push_back(1);
+            cluster_arrive(here());
+            if (thread_number() == 1)
+                return;
+            cluster_wait(here());
+            if (entries.size() < 93)
+                entries.push_back(-1);
+            sync_cluster();
+        });
+        expect_entries(std::vector<int>(93, 1), "a random run");
+    }
+    choose_policy("eager", 0);
+}
+
+// Starts an operation that records its number; `in_order`: not before those of lower numbers.
+void start(OperationKind kind, int number, bool in_order = false) {
+    Operation operation{};
+    operation.kind = kind;
+    operation.cta = current->cta;
+    operation.issuer = current;
+    operation.site = Site::current();
+    operation.name = "test operation";
+    operation.complete = [number] {
+        ++landed;
+        entries.push_back(number);
+        landed_queue.wake_all();
+    };
+    if (in_order)
+        operation.ready = [number] { return landed == number; };
+    submit(std::move(operation));
+}
+
+void wait_for_landings(int number) {
+    wait_until(
+        landed_queue, [number] { return landed >= number; }, here(),
+        [] { return std::string("landings"); });
+}
+
+// -1 stands where the thread has issued everything and waits.
+void orders() {
+    const struct {
+        const char *policy;
+        std::vector<int> operations;
+    } expected[] = {{"eager", {0, 1, 2, 3, 4, 5, -1}}, {"lazy", {-1, 0, 5, 4, 1, 2, 3}}};
+    for (const auto &row : expected)
+        under_policy(row.policy, [&] {
+            run(1, 1, 1, [] {
+                constexpr OperationKind KINDS[] = {
+                    OperationKind::LOAD,        OperationKind::MATMUL, OperationKind::STORE_READ,
+                    OperationKind::STORE_WRITE, OperationKind::COPY,   OperationKind::LOAD};
+                for (int number = 0; number < 6; ++number)
+                    start(KINDS[number], number);
+                entries.push_back(-1);
+                wait_for_landings(6);
+            });
+            expect_entries(row.operations, row.policy);
+            run(1, 1, 1, [] {
+                for (int number = 4; number >= 0; --number)
+                    start(OperationKind::MATMUL, number, true);
+                wait_for_landings(5);
+            });
+            expect_entries({0, 1, 2, 3, 4}, "operations that complete in order alone");
+        });
+    under_policy("lazy", [] {
+        run(1, 1, 1, [] { start(OperationKind::STORE_WRITE, 0); });
+        expect_entries({0}, "the write of a store whose CTA has exited");
+    });
+}
+
+void start_and_sync() {
+    const int rank = current->cta->rank, lane = current->lane();
+    for (int round = 0; round < 4; ++round) {
+        entries.push_back(1000 + thread_number() + 100 * rank);
+        if (lane < 2)
+            start(static_cast<OperationKind>((round + lane) % 5), rank * 100 + round * 10 + lane);
+        syncthreads(here());
+    }
+    wait_for_landings(16);
+    sync_cluster();
+}
+
+std::vector<int> random_run(std::uint64_t seed) {
+    choose_policy("random", seed);
+    run(2, 2, 32, start_and_sync);
+    choose_policy("eager", 0);
+    return entries;
+}
+
+void random_runs() {
+    std::set<std::vector<int>> different;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const std::vector<int> log = random_run(seed);
+        different.insert(log);
+        EXPECT(log.size() == 2 * 32 * 4 + 16, "%zu entries", log.size());
+        EXPECT(log == random_run(seed), "seed %d went another way", static_cast<int>(seed));
+    }
+    EXPECT(different.size() >= 15, "20 seeds made only %zu different runs", different.size());
+}
+
+// ---------------------------------------------------------------- names
+
+void names() {
+    const auto is = [](const char *line, const char *name, bool indexed, int index) {
+        const BarrierName found = barrier_name_in(line);
+        EXPECT(found.name == name && found.indexed == indexed && found.index == index,
+               "'%s' gives %s %d %d", line, found.name.c_str(), found.indexed, found.index);
+    };
+    is("mbarrier_init(&smem.full[stage], 1);", "full", true, -1);
+    is("mbarrier_init(&smem->empty[next(i, 2)], CONSUMERS * CLUSTER);", "empty", true, -1);
+    is("smem.full.init(THREADS);", "full", false, -1);
+    is("    bars[1].init(f(x));", "bars", true, 1);
+    is("init(&ready, blockDim.x);", "ready", false, -1);
+    is("for (auto &b : all) start(b);", "", false, -1);
+}
+
+// Whole words become PTX's; files and longer names stay as they are.
+void names_of_ptx() {
+    const Outcome outcome = outcome_of([] {
+        translated_program = true;
+        warn(Mistake::RACE, "load issued at wgmma_wait.cu:7: my_bulk_wait() is no wgmma_wait",
+             {{"bulk_wait_read<0> first (bulk_wait)", "", 0}});
+    });
+    const std::string wanted =
+        "emulator: race: load issued at wgmma_wait.cu:7: my_bulk_wait() is no "
+        "wgmma.wait_group\n  cp.async.bulk.wait_group.read<0> first "
+        "(cp.async.bulk.wait_group)\n";
+    EXPECT(outcome.report.rfind(wanted, 0) == 0, "%s", outcome.report.c_str());
+}
+
+// ---------------------------------------------------------------- bank conflicts, bytes
+
+// A kernel of one CTA whose shared memory somebody has written; the accesses of its reads.
+std::vector<AccessSite> sites_of(int threads, const std::function<void()> &kernel) {
+    run_kernel(1, threads, 32768, [&] {
+        if (thread_number() == 0)
+            access_shared(*current->cta, dynamic_offset(), 32768, {true, here()});
+        syncthreads(here());
+        kernel();
+    });
+    return access_sites();
+}
+
+// Lane l reads at step * l.
+const struct {
+    int bytes, step, wavefronts, ideal, ways;
+    void (*read)(void *);
+} STRIDES[] = {{4, 4, 1, 1, 1, __tsan_read4},     {4, 8, 2, 1, 2, __tsan_read4},
+               {4, 128, 32, 1, 32, __tsan_read4}, {4, 0, 1, 1, 1, __tsan_read4},
+               {8, 8, 2, 2, 1, __tsan_read8},     {2, 2, 1, 1, 1, __tsan_read2},
+               {16, 16, 4, 4, 1, __tsan_read16},  {16, 128, 32, 4, 8, __tsan_read16}};
+
+void strides() {
+    for (const auto &row : STRIDES) {
+        const AccessSite site =
+            sites_of(32, [&] {
+                row.read(shared_at<char>(row.step * current->lane())); // the conflict
+                asm volatile("");                                      // no jump: the call is here
+            }).at(0);
+        EXPECT(site.instructions == 1 && int(site.wavefronts) == row.wavefronts &&
+                   int(site.ideal) == row.ideal && site.worst_ways == row.ways &&
+                   site.bytes == row.bytes,
+               "%d bytes, step %d: %d wavefronts, ideal %d, %d ways", row.bytes, row.step,
+               int(site.wavefronts), int(site.ideal), site.worst_ways);
+        EXPECT(source_text(site.file, site.line).find("// the conflict") != std::string::npos,
+               "at %s:%d", site.file, site.line);
     }
 }
 
-// --------------------------------------------------------------------------------- matrix moves
-
-// A generic-proxy write of the lane that named the row: no other thread's fence publishes it.
-static void stmatrix_and_fence(bool all_fence) {
-    const std::uint32_t registers[4] = {};
-    stmatrix(shared_at<unsigned char>(std::size_t(thread_number()) * 16), registers, 4, false,
-             here());
-    if (all_fence || thread_number() == 0)
-        shared().publish(*current);
-    syncthreads(here());
-    shared().check_published(0, 512, "TMA store", here());
+// The order of a lane's accesses tells which belong together.
+void occurrences() {
+    const std::vector<AccessSite> sites = sites_of(64, [] {
+        for (int i = 0; i < 4; ++i)
+            __tsan_read4(shared_at<float>(128 * i) + current->lane());
+        if (current->lane() < 8)
+            __tsan_read4(shared_at<float>(128 * current->lane()));
+    });
+    EXPECT(sites.size() == 2, "%zu sites", sites.size());
+    EXPECT(sites[0].instructions == 2 && sites[0].wavefronts == 16, "the conflicts come first");
+    EXPECT(sites[1].instructions == 8 && sites[1].wavefronts == 8, "in order");
 }
 
-static void stmatrix_proxy() {
-    run_kernel(1, WARP_LANES, 1024, [] { stmatrix_and_fence(true); });
+// Lane l of the lower half reads word step * l, with a step of 1, 4, 2 and 4.
+void worst_access() {
+    const AccessSite site =
+        sites_of(32, [] {
+            constexpr int STEPS[] = {1, 4, 2, 4};
+            for (int i = 0; i < 4 && current->lane() < 16; ++i)
+                __tsan_read4(shared_at<float>(4096 * i) + STEPS[i] * current->lane());
+        }).at(0);
+    EXPECT(site.instructions == 4 && site.worst_ways == 2 && site.worst.lanes == 0xffff,
+           "%d instructions, %d ways", int(site.instructions), site.worst_ways);
+    for (int lane = 0; lane < 16; ++lane)
+        EXPECT(site.worst.offsets[lane] == 4096u + 16u * lane, "lane %d touched %u", lane,
+               site.worst.offsets[lane]);
 }
 
-static void ldmatrix_at(const void *row, int matrices) {
-    std::uint32_t registers[4];
-    ldmatrix(registers, matrices, false, row, here());
+void global_bytes() {
+    int *numbers = static_cast<int *>(global_allocate(128 * sizeof(int)));
+    run_kernel(1, 128, 0, [numbers] {
+        __tsan_write4(numbers + thread_number());
+        __tsan_read4(numbers + thread_number());
+    });
+    EXPECT(counts.global_read_bytes == 512 && counts.global_written_bytes == 512, "%d %d",
+           int(counts.global_read_bytes), int(counts.global_written_bytes));
+    global_free(numbers);
 }
 
-// ------------------------------------------------------------------------------------- cp.async
-
-static unsigned char *const COPIED = static_cast<unsigned char *>(global_allocate(72));
-
-static void copy(int to, int first, int source_bytes = 16) {
-    cp_async(shared_at<unsigned char>(0) + to, COPIED + first, source_bytes, here());
-    cp_async_commit(here());
-    cp_async_wait(0, here());
-}
-
-// ----------------------------------------------------------------------------------------- TMA
+// ---------------------------------------------------------------- TMA
 
 // A matrix of 20 rows of 100 bf16 and a map of its boxes, 8 rows of 64 each.
 constexpr cuuint64_t SIZE[] = {100, 20}, STRIDE[] = {208};
 constexpr cuuint32_t BOX[] = {64, 8}, ONES[] = {1, 1};
-constexpr std::size_t BOX_BYTES = 1024;
 
-static CUresult encode(CUtensorMap *map, void *base, const cuuint64_t *size = SIZE,
-                       const cuuint64_t *stride = STRIDE, const cuuint32_t *box = BOX,
-                       const cuuint32_t *element_strides = ONES, cuuint32_t rank = 2) {
+CUresult encode(CUtensorMap *map, void *base, const cuuint64_t *size = SIZE,
+                const cuuint64_t *stride = STRIDE, const cuuint32_t *box = BOX,
+                const cuuint32_t *element_strides = ONES, cuuint32_t rank = 2) {
     return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, base, size, stride,
                                   box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-static unsigned char *const MATRIX = static_cast<unsigned char *>(global_allocate(20 * 208));
-static CUtensorMap map_of(const cuuint64_t *size = SIZE, const cuuint32_t *box = BOX) {
+void map_arguments() {
     CUtensorMap map;
-    EXPECT(encode(&map, MATRIX, size, STRIDE, box) == CUDA_SUCCESS, "no map");
-    return map;
-}
-static const CUtensorMap MAP = map_of();
-
-static void map_arguments() {
-    CUtensorMap map;
+    unsigned char *const MATRIX = static_cast<unsigned char *>(global_allocate(20 * 208));
     const cuuint64_t odd_stride[] = {200}, empty[] = {0, 20};
     const cuuint32_t high[] = {64, 257}, wide[] = {128, 8}, narrow[] = {4, 8}, steps[] = {1, 2};
     const auto refused = [](CUresult result) { return result == CUDA_ERROR_INVALID_VALUE; };
@@ -119,31 +329,16 @@ static void map_arguments() {
     EXPECT(refused(encode(&map, MATRIX, SIZE, STRIDE, BOX, ONES, 6)), "six dimensions");
 }
 
-static void load(const CUtensorMap &map, std::size_t tile, int row = 0, bool ready = true) {
-    std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-    if (ready) {
-        mbarrier_init(barrier, 1, here());
-        mbarrier_init_fence(here());
-    }
-    tma_load(shared_at<unsigned char>(tile), &map, 0, row, barrier, 0, here());
-}
-
-static void wait_for_stores(int pending, bool read);
-
-static void load_from_narrow_rows() {
-    const cuuint32_t narrow[] = {32, 8};
-    load(map_of(SIZE, narrow), TILE);
-}
-
 // A box of 16 x 2 x 2 from (8, 1, 1) of a tensor of 20 x 3 x 2 bytes: what lies outside of it is
 // loaded as zeros, and not stored.
-static void three_dimensions() {
+void three_dimensions() {
     constexpr cuuint64_t sizes[] = {20, 3, 2}, strides[] = {32, 96};
     constexpr cuuint32_t box[] = {16, 2, 2}, ones[] = {1, 1, 1};
     constexpr std::size_t BYTES = 16 * 2 * 2, TENSOR = 192;
     unsigned char *tensor = static_cast<unsigned char *>(global_allocate(TENSOR));
     for (std::size_t i = 0; i < TENSOR; ++i)
         tensor[i] = (unsigned char)(i + 1);
+    in_one_thread([&] { access_global(tensor, TENSOR, {true, here()}); });
     CUtensorMap map;
     EXPECT(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, tensor, sizes, strides,
                                   box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -155,7 +350,7 @@ static void three_dimensions() {
         mbarrier_init(barrier, 1, here());
         mbarrier_init_fence(here());
         const Coordinates at{3, {8, 1, 1}};
-        unsigned char *tile = shared_at<unsigned char>(TILE);
+        unsigned char *tile = shared_at<unsigned char>(1024);
         tma_load(tile, &map, at, barrier, 0, here());
         mbarrier_arrive(barrier, BYTES, here());
         mbarrier_wait_parity(barrier, 0, here());
@@ -165,9 +360,10 @@ static void three_dimensions() {
             EXPECT(tile[i] == from, "byte %zu is %d, not %d", i, tile[i], from);
             tile[i] = 0;
         }
-        shared().publish(*current);
+        order::fence_proxy(Space::SHARED, true);
         tma_store(&map, tile, at, here());
-        wait_for_stores(0, false);
+        bulk_commit(here());
+        bulk_wait(0, false, here());
     });
     for (std::size_t i = 0; i < TENSOR; ++i) {
         const bool stored = i >= 96 + 32 && i % 32 >= 8 && i % 32 < 20;
@@ -175,138 +371,9 @@ static void three_dimensions() {
     }
 }
 
-static void load_from_more_rows() {
-    const cuuint64_t more[] = {100, 40};
-    load(map_of(more), TILE, 16);
-}
+// ---------------------------------------------------------------- 16-bit formats
 
-static void load_by_map_in_global_memory() {
-    static CUtensorMap *map = static_cast<CUtensorMap *>(global_allocate(sizeof MAP));
-    copy_bytes(map, &MAP, sizeof MAP);
-    load(*map, TILE);
-}
-
-// One thread writes a tile and starts its store.
-static void start_store(int column, int row) {
-    for (std::size_t i = 0; i < BOX_BYTES; ++i)
-        shared_at<unsigned char>(TILE)[i] = (unsigned char)i;
-    shared().publish(*current);
-    tma_store(&MAP, shared_at<unsigned char>(TILE), column, row, here());
-}
-
-static void wait_for_stores(int pending, bool read) {
-    bulk_commit(here());
-    bulk_wait(pending, read, here());
-}
-
-// Two stores of one thread, the second `column` and `row` further; what stands between them.
-static void store_twice(int column, int row, const std::function<void()> &between) {
-    start_store(0, 0);
-    between();
-    tma_store(&MAP, shared_at<unsigned char>(TILE), column, row, here());
-    wait_for_stores(0, false);
-}
-
-// Under every policy: also where the first store has long been written.
-static void stores_in_order() {
-    for (const std::string &name : fixed_policy_names())
-        under_policy(name.c_str(), [] {
-            in_one_thread([] { store_twice(0, 0, [] { wait_for_stores(0, false); }); });
-            in_one_thread([] { store_twice(64, 0, [] {}); }); // beside it, clipped at the edge
-            in_one_thread([] { store_twice(0, 8, [] {}); });  // below it
-        });
-}
-
-// A kernel that may begin early waits for the launch before. Thread 1 stores: its own wait is good,
-// and that of thread 0, which runs first, if a barrier is between.
-static void early_launch() {
-    const auto store = [](bool early, int waiting, bool barrier) {
-        Grid grid{};
-        grid.grid = grid.cluster = dim3(1);
-        grid.block = dim3(2);
-        grid.dynamic_shared = 8192;
-        grid.early = early;
-        run_grid(grid, [=] {
-            if (thread_number() == waiting)
-                wait_for_launch_before();
-            if (barrier)
-                syncthreads(here());
-            if (thread_number() == 1) {
-                start_store(0, 0);
-                wait_for_stores(0, false);
-            }
-        });
-    };
-    const int none = -1;
-    store(false, none, true);
-    store(true, 0, true);
-    store(true, 1, false);
-    expect_mistake("hazard", "launched early", [=] { store(true, none, true); });
-    expect_mistake("hazard", "launched early", [=] { store(true, 0, false); });
-}
-
-static const char *const UNORDERED = "nothing orders the two";
-static const char *const NOT_SHARED = "is not an address in the CTA's own shared memory";
-static const std::vector<MistakeCase> MISTAKES = {
-    {"wgmma: the first fence is missing", "hazard", "wgmma_fence", 1, WARPGROUP,
-     [] { multiply_twice(false, true); }, "", EVERY_POLICY},
-    {"wgmma: a later fence is missing", "hazard", "wgmma_fence", 1, WARPGROUP,
-     [] { multiply_twice(true, false); }, "", EVERY_POLICY},
-    {"wgmma: threads with different descriptors", "misuse", "disagree about A's descriptor", 1,
-     WARPGROUP, [] { multiply_twice(true, true, thread_number() == 77 ? 2 : 0); }},
-    {"wgmma: threads that disagree to accumulate", "misuse", "disagree about whether to accumulate",
-     1, WARPGROUP, [] { multiply_twice(true, true, 0, thread_number() != 5); }},
-    {"wgmma: a base offset", "misuse", "not modelled", 1, WARPGROUP,
-     [] { multiply_twice(true, true, std::uint64_t(1) << 49); }},
-    {"wgmma: an operand that is not aligned", "misuse", "first row", 1, WARPGROUP,
-     [] { multiply_twice(true, true, 128 / 16); }},
-    {"wgmma: an operand outside of shared memory", "misuse", "outside", 1, WARPGROUP,
-     [] { multiply_twice(true, true, 7168 / 16); }},
-    {"ldmatrix: an address that is not aligned", "misuse", "16-byte aligned", 1, WARP_LANES,
-     [] { ldmatrix_at(shared_at<unsigned char>(8), 4); }},
-    {"ldmatrix: lanes that call different forms", "misuse", "diverged", 1, WARP_LANES,
-     [] { ldmatrix_at(shared_at<unsigned char>(0), thread_number() == 3 ? 2 : 4); }},
-    {"ldmatrix: an address outside of shared memory", "address", NOT_SHARED, 1, WARP_LANES,
-     [] { ldmatrix_at(COPIED, 4); }},
-    {"stmatrix: a write that its lane has not fenced", "hazard", "never fenced, at offset 16 ", 1,
-     WARP_LANES, [] { stmatrix_and_fence(false); }},
-    {"cp.async: to an address that is not aligned", "misuse", "aligned", 1, 1, [] { copy(8, 0); }},
-    {"cp.async: from an address that is not aligned", "misuse", "aligned", 1, 1,
-     [] { copy(0, 8); }},
-    {"cp.async: more bytes of the source than are copied", "misuse", "source", 1, 1,
-     [] { copy(0, 0, 32); }},
-    {"cp.async: behind the allocation", "address", "at offset 64 of an allocation of 72 bytes", 1,
-     1, [] { copy(0, 64); }},
-    {"cp.async: behind the shared memory", "address", NOT_SHARED, 1, 1, [] { copy(8192, 0); }},
-    {"cp.async: far from everything, at once", "address", "no memory of the kernel's", 1, 1,
-     [] { copy(0, 1 << 30); }, "started the cp.async"},
-    {"cp.async: far from everything, later", "address", "no memory of the kernel's", 1, 1,
-     [] { copy(0, 1 << 30); }, "started the cp.async", "lazy"},
-    {"TMA load: by no map", "misuse", "never encoded", 1, 1, [] { load(CUtensorMap{}, TILE); }},
-    {"TMA load: to a tile that is not aligned", "misuse", "128-byte aligned", 1, 1,
-     [] { load(MAP, TILE + 64); }},
-    {"TMA load: rows narrower than the swizzle", "misuse", "not modelled", 1, 1,
-     load_from_narrow_rows},
-    {"TMA load: a tile outside of shared memory", "address", "offset 8064 of the shared memory", 1,
-     1, [] { load(MAP, 8192 - 128); }},
-    {"TMA load: a matrix outside of its allocation", "address",
-     "offset 3328 of an allocation of 4160", 1, 1, load_from_more_rows},
-    {"TMA load: before the barrier is initialised", "lifetime", "never initialised", 1, 1,
-     [] { load(MAP, TILE, 0, false); }},
-    {"TMA load: by a map in global memory", "misuse", "__grid_constant__", 1, 1,
-     load_by_map_in_global_memory},
-    {"TMA store: negative coordinates", "misuse", "negative", 1, 1, [] { start_store(-8, 0); }},
-    {"TMA store: a second one to the same place", "hazard", UNORDERED, 1, 1,
-     [] { store_twice(0, 0, [] {}); }, "", EVERY_POLICY},
-    {"TMA store: a second one after the first one's read alone", "hazard", UNORDERED, 1, 1,
-     [] { store_twice(56, 7, [] { wait_for_stores(0, true); }); }, "", EVERY_POLICY},
-    {"TMA store: a second one while the first may be pending", "hazard", UNORDERED, 1, 1,
-     [] { store_twice(8, 0, [] { wait_for_stores(1, false); }); }, "", EVERY_POLICY},
-};
-
-// ------------------------------------------------------------------------------ 16-bit formats
-
-static void formats_round_trip() {
+void formats_round_trip() {
     for (int bits = 0; bits < 65536; ++bits) {
         const std::uint16_t in = std::uint16_t(bits);
         const bool half_nan = (bits & 0x7fff) > 0x7c00, bf16_nan = (bits & 0x7fff) > 0x7f80;
@@ -319,7 +386,7 @@ static void formats_round_trip() {
 }
 
 // Halfway between neighbours the even one is taken; a little to either side, the nearer one.
-static void formats_rounding() {
+void formats_rounding() {
     for (std::uint16_t sign : {std::uint16_t(0), std::uint16_t(0x8000)}) {
         for (int bits = 0; bits < 0x7bff; ++bits) {
             const std::uint16_t low = std::uint16_t(sign | bits), high = std::uint16_t(low + 1);
@@ -339,29 +406,59 @@ static void formats_rounding() {
     }
 }
 
-// Whole words become PTX's; files and longer names stay as they are.
-static void names_of_ptx() {
-    const Outcome outcome = outcome_of([] {
-        translated_program = true;
-        warn(Mistake::RACE, "load issued at wgmma_wait.cu:7: my_bulk_wait() is no wgmma_wait",
-             {{"bulk_wait_read<0> first (bulk_wait)", "", 0}});
-    });
-    const std::string wanted =
-        "emulator: race: load issued at wgmma_wait.cu:7: my_bulk_wait() is no "
-        "wgmma.wait_group\n  cp.async.bulk.wait_group.read<0> first "
-        "(cp.async.bulk.wait_group)\n";
-    EXPECT(outcome.report.rfind(wanted, 0) == 0, "%s", outcome.report.c_str());
+// ---------------------------------------------------------------- mistakes
+
+void write_peers_memory() {
+    static int *first;
+    if (current->cta->rank == 1)
+        first = shared_at<int>(0);
+    sync_cluster();
+    if (current->cta->rank == 0)
+        __tsan_write4(first);
+    sync_cluster();
 }
 
+void add_to_nothing() {
+    volatile float acc[32];
+    wgmma_fence(here());
+    const std::uint64_t tile = shared_address(shared_at<unsigned char>(0), here()) >> 4;
+    const std::uint64_t layout = std::uint64_t(64) << 32 | std::uint64_t(1) << 62;
+    wgmma(const_cast<float *>(acc), 64, tile | layout, tile | layout, true, here());
+}
+
+void check_mistakes() {
+    const auto in_cluster = [](int ctas, int threads, void (*body)()) {
+        return [=] { run_kernel(ctas, threads, 8192, body); };
+    };
+    expect_mistake("misuse", "from a kernel", in_cluster(1, 1, [] { run(1, 1, 1, [] {}); }));
+    expect_mistake("address", "CTA 1 through a plain pointer",
+                   in_cluster(2, 1, write_peers_memory));
+    expect_mistake("address", "v98: ", in_cluster(1, 1, [] {
+                       set_report_prefix("v98");
+                       __tsan_write4(shared_at<int>(8192));
+                   }));
+    expect_mistake("hazard", "accumulators that the thread has never written",
+                   in_cluster(1, 128, add_to_nothing));
+}
+
+} // namespace
+
 int main() {
+    run_case("every thread has its indices", indices);
+    run_case("progress is told", progress);
+    run_case("cluster barrier: threads that exit", exits);
+    run_case("each policy completes operations in its order", orders);
+    run_case("the same seed gives the same run", random_runs);
+    run_case("mbarrier: names", names);
     run_case("reports of translated programs: instructions of PTX", names_of_ptx);
-    run_case("stmatrix: a write that its lane has to fence", stmatrix_proxy);
+    run_case("banks: strides of accesses of 2 to 16 bytes", strides);
+    run_case("banks: the order of a lane's accesses tells which belong together", occurrences);
+    run_case("banks: the first access of the worst", worst_access);
+    run_case("accesses: global bytes", global_bytes);
     run_case("tensor map: its arguments", map_arguments);
     run_case("TMA: a tensor of three dimensions", three_dimensions);
-    run_case("TMA store: a second one after a wait, or elsewhere", stores_in_order);
-    run_case("TMA store: an early launch waits for the launch before", early_launch);
     run_case("16-bit formats: all values there and back", formats_round_trip);
     run_case("16-bit formats: rounding to nearest, ties to even", formats_rounding);
-    run_mistakes(MISTAKES);
+    run_case("mistakes", check_mistakes);
     return test_result();
 }

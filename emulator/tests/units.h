@@ -89,33 +89,6 @@ inline void expect_mistake(const char *kind, const char *words,
            outcome.status, kind, words, note, outcome.report.c_str());
 }
 
-constexpr const char *EVERY_POLICY = nullptr;
-
-// A mistake of a kernel, and what is said of it: a case of its own, whose name is the promise.
-struct MistakeCase {
-    const char *promise;
-    const char *kind, *words;
-    int ctas, threads; // of a cluster
-    std::function<void()> kernel;
-    const char *note = "";
-    const char *policy = "eager";
-};
-
-inline void run_mistakes(const std::vector<MistakeCase> &cases) {
-    static const MistakeCase *now;
-    for (const MistakeCase &one : cases) {
-        now = &one;
-        run_case(one.promise, [] {
-            const auto kernels = [] { run_kernel(now->ctas, now->threads, 8192, now->kernel); };
-            for (const std::string &name : fixed_policy_names())
-                if (now->policy == EVERY_POLICY || now->policy == name)
-                    under_policy(name.c_str(), [&] {
-                        expect_mistake(now->kind, now->words, kernels, now->note);
-                    });
-        });
-    }
-}
-
 inline void in_one_thread(const std::function<void()> &body) { run_kernel(1, 1, 8192, body); }
 
 inline void sync_cluster(Site where = Site::current()) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #define S32(p) uint32_t(__cvta_generic_to_shared(p))
@@ -44,7 +45,8 @@ __device__ inline void bulk_load(void *to, const void *from, int n, uint64_t *b)
 }
 __device__ inline void tile_load(void *to, const CUtensorMap *map, uint64_t *b) { // at 0, 0
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %2}], [%3];" ::"r"(S32(to)), "l"(map), "r"(0), "r"(S32(b)) : "memory");
+                 "[%0], [%1, {%2, %2}], [%3];" ::"r"(S32(to)), "l"(map), "r"(0), "r"(S32(b))
+                 : "memory");
 }
 __device__ inline void bulk_store(void *to, const void *from, int n) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
@@ -61,6 +63,8 @@ __device__ inline void fence_async() {
 __device__ inline void cp_async_4(void *to, const void *from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(S32(to)), "l"(from) : "memory");
 }
+__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void cp_async_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 __device__ inline void cluster_sync() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
@@ -83,12 +87,15 @@ __device__ inline void wgmma_wait() {
 }
 // d (64 x 8) = a (64 x 16) b (16 x 8), of bf16, without swizzle. The layout plays no part: the
 // operands of the cases are constant.
-__device__ inline void wgmma(float (&d)[4], const void *a, const void *b) {
-    const uint64_t layout = uint64_t(128 >> 4) << 16 | uint64_t(256 >> 4) << 32;
+__device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumulate) {
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, p, "
                  "1, 1, 0, 0;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "l"(S32(a) >> 4 | layout), "l"(S32(b) >> 4 | layout), "r"(0));
+                 : "l"(a), "l"(b), "r"(accumulate));
+}
+__device__ inline void wgmma(float (&d)[4], const void *a, const void *b) {
+    const uint64_t layout = uint64_t(128 >> 4) << 16 | uint64_t(256 >> 4) << 32;
+    wgmma(d, S32(a) >> 4 | layout, S32(b) >> 4 | layout, 0);
 }
 #define BF16_ONE 0x3f80
 
@@ -125,7 +132,7 @@ inline CUtensorMap map_of(int *p, int columns, int rows, int box, CUtensorMapSwi
 }
 // A launch with one attribute: a cluster of `n`, or early (programmatic) if n is 0.
 template <typename... P, typename... A>
-cudaError_t launch_as(int n, dim3 grid, int block, void (*kernel)(P...), A... arguments) {
+cudaError_t launch_with(int smem, int n, dim3 grid, int block, void (*kernel)(P...), A... given) {
     cudaLaunchAttribute attribute = {};
     attribute.id = n ? cudaLaunchAttributeClusterDimension
                      : cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -133,9 +140,18 @@ cudaError_t launch_as(int n, dim3 grid, int block, void (*kernel)(P...), A... ar
         attribute.val.clusterDim.x = n, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     else attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = grid, config.blockDim = dim3(block);
+    config.gridDim = grid, config.blockDim = dim3(block), config.dynamicSmemBytes = smem;
     config.attrs = &attribute, config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, P(arguments)...);
+    return cudaLaunchKernelEx(&config, kernel, P(given)...);
+}
+template <typename... A> cudaError_t launch_as(int n, dim3 grid, int block, A... given) {
+    return launch_with(0, n, grid, block, given...);
+}
+// A number for a word, which kernels compare.
+constexpr unsigned word(const char *name) {
+    unsigned made = 0;
+    for (; *name; ++name) made = made * 31 + *name;
+    return made;
 }
 #define CHECK(c)                                                                                   \
     do {                                                                                           \

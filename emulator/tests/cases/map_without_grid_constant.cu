@@ -1,7 +1,7 @@
 // A CUtensorMap passed by value without const __grid_constant__: its address is that of a local
 // copy, which TMA cannot read (CUDA C++ Programming Guide, Using TMA to transfer multi-dimensional
 // arrays).
-// expect: misuse|lifetime|address|hazard
+// expect: misuse, says a thread's local memory.*\[local-map\]
 // expect -DFIXED: silent
 #include "common.h"
 #if FIXED

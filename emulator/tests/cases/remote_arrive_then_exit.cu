@@ -1,7 +1,7 @@
 // CTA 1 arrives at a barrier of CTA 0, which may have exited (CUDA C++ Programming Guide,
 // Distributed Shared Memory: all operations on it must end before its block exits). Right are a
 // barrier of the cluster at the end (1), and a wait for the arrival (2).
-// expect 0: lifetime
+// expect 0: lifetime, says \[cluster-exit\]
 // expect 1, 2: silent
 #include "common.h"
 __global__ void __cluster_dims__(2) k(int *out, int how) {

@@ -2,12 +2,12 @@
 // that stored are enough; no wait (2), a wait that lets one group be in flight (3) and one by
 // another thread, which has no groups (4), are not (PTX ISA, cp.async.bulk.wait_group).
 // expect 0, 1: silent
-// expect 2, 3, 4: hazard|race
+// expect 2, 3, 4, 5: hazard|race
 #include "common.h"
 __global__ void k(int *out, int how) {
     __shared__ alignas(128) int s[64];
     for (int i = 0; i < 2; ++i) {
-        s[threadIdx.x] = 10 * i + 1;
+        s[threadIdx.x] = how == 5 ? 1 : 10 * i + 1; // 5: the same bytes, and no wait
         fence_async();
         __syncthreads();
         if (threadIdx.x == 0) {

@@ -1,7 +1,7 @@
 // A kernel writes a tensor map to global memory and uses it: it needs
 // fence.proxy.tensormap::generic.release by the writer and .acquire with the map's address by the
 // user (PTX ISA, membar/fence; CUDA C++ Programming Guide, Modifying a tensor map).
-// expect: hazard|lifetime|misuse
+// expect: hazard|lifetime|misuse, says map in global memory.*\[global-map\]
 // expect -DFIXED: silent
 #include "common.h"
 __global__ void k(const __grid_constant__ CUtensorMap given, CUtensorMap *map, int *out) {

@@ -1,0 +1,70 @@
+// RIGHT: functions and constants of CUDA's headers that kernels and GEMM files use (CUDA C++
+// Programming Guide, Cooperative Groups; Atomic Functions; Warp functions; CUDA Math API).
+// expect: silent
+#include "common.h"
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cublas_v2.h>
+#include <cuda/atomic>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+namespace cg = cooperative_groups;
+__device__ unsigned total;
+constexpr unsigned ALL = 0xffffffff;
+__global__ void reductions(unsigned *out) {
+    const auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+    const unsigned i = tile.thread_rank(), bit = 1u << i % 4;
+    const unsigned sum = cg::reduce(tile, i, cg::plus<unsigned>());
+    const unsigned max = __reduce_max_sync(ALL, i) + __reduce_xor_sync(ALL, bit) +
+                         __reduce_add_sync(ALL, 0u);
+    const unsigned count = __syncthreads_count(i < 5) + __syncthreads_or(i == 9) * 10 +
+                           __syncthreads_and(i < 31) * 100;
+    const bool whole = __activemask() == ALL && tile.all(tile.size() == 32);
+    if (i == 0) out[0] = sum, out[1] = max, out[2] = count, out[3] = whole;
+}
+__global__ void atomics(unsigned *out, float *sum, half2 *pair) {
+    atomicInc(&out[0], 40);
+    atomicMax(&out[1], threadIdx.x);
+    atomicOr_block(&out[2], 1u << threadIdx.x % 8);
+    atomicSub(&out[3], 1);
+    atomicAdd_system(sum, 0.5f);
+    cuda::atomic_ref<unsigned, cuda::thread_scope_device>(total).fetch_add(
+        2, cuda::memory_order_release);
+    while (atomicCAS(&out[4], 0, 1) != 0) {} // a lock: others run
+    __threadfence();
+    ++out[5];
+    __threadfence();
+    atomicExch(&out[4], 0);
+    if (threadIdx.x == 0)
+        atomicAdd(pair, __floats2half2_rn(1, 2));
+}
+__global__ void arithmetic(float *out, __nv_bfloat162 *pair) {
+    const __nv_bfloat162 a = __float22bfloat162_rn({1.f, 2.f});
+    *pair = __hfma2(a, a, a) + __hmax2(a, __float2bfloat162_rn(1.5f));
+    out[0] = exp2f(1.f) + __fmaf_rn(1.f, 2.f, 3.f) + __logf(1.f) + fmaxf(1.f, 2.f);
+    out[1] = __umulhi(1u << 31, 6) + __popcll(7) + __float2int_rn(2.5f) + __saturatef(3.f);
+}
+int main() {
+    unsigned *u = dev(8, 0u), zero = 0;
+    float *f = dev(2, 1.f);
+    half2 *pair = dev(1, __floats2half2_rn(0, 0));
+    __nv_bfloat162 *b = dev(1, __nv_bfloat162{});
+    reductions<<<1, 32>>>(u);
+    CHECK(host(u, 4) == (std::vector<unsigned>{496, 31, 15, 1}));
+    cudaMemset(u, 0, 32);
+    cudaMemcpyToSymbol(total, &zero, sizeof zero, 0, cudaMemcpyHostToDevice);
+    atomics<<<1, 64>>>(u, f, pair);
+    CHECK(host(u, 6) == (std::vector<unsigned>{64 % 41, 63, 255, 0u - 64, 0, 64}));
+    CHECK(host(f, 1)[0] == 33 && total == 128 && float(host(pair, 1)[0].y) == 2);
+    arithmetic<<<1, 1>>>(f, b);
+    CHECK(float(host(b, 1)[0].x) == 3.5f && float(host(b, 1)[0].y) == 8);
+    CHECK(host(f, 2) == (std::vector<float>{9, 9}));
+    int blocks = 0, size = 0, mode = -1;
+    size_t pitch = 0;
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reductions, 1024, 0);
+    cudaOccupancyMaxPotentialBlockSize(&blocks, &size, reductions, 0, 0);
+    cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0);
+    cudaMallocPitch(&f, &pitch, 100, 10);
+    CHECK(blocks == 8 && size == 1024 && mode != cudaComputeModeProhibited && pitch == 512);
+    RETURN(cublasGetStatusName(CUBLAS_STATUS_SUCCESS)[0] == 'C');
+}

@@ -1,0 +1,71 @@
+// RIGHT: ldmatrix, mma and stmatrix of 16 x 16 of fp16 (0) or bf16 (1), with fp32 sums; fp16 sums,
+// and what is stored transposed is loaded transposed (2) (PTX ISA, mma; ldmatrix; stmatrix).
+// expect 0, 1, 2: silent
+#include "common.h"
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+template <typename T> __host__ __device__ T value(int i, int n) { return T(float(i % n - n / 2)); }
+template <typename T> __global__ void product(T *out) {
+    __shared__ alignas(16) T a[16 * 16], b[8 * 16], c[16 * 8]; // b: [n][k]
+    const int i = threadIdx.x;
+    for (int n = i; n < 256; n += 32) a[n] = value<T>(n, 7), b[n % 128] = value<T>(n % 128, 5);
+    __syncthreads();
+    unsigned x[4], y[2], r[2];
+    asm volatile("ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%0, %1, %2, %3}, [%4];\n" : "=r"(x[0]),
+                 "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(S32(a + i % 16 * 16 + i / 16 * 8)));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared::cta.b16 {%0, %1}, [%2];\n" : "=r"(y[0]),
+                 "=r"(y[1]) : "r"(S32(b + i % 8 * 16 + i / 8 % 2 * 8)));
+    float d[4] = {1, 1, 1, 1};
+    if (std::is_same_v<T, half>)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
+                     : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3]) : "r"(x[0]), "r"(x[1]),
+                     "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "f"(1.0f));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+    const T low[4] = {T(d[0]), T(d[1]), T(d[2]), T(d[3])};
+    memcpy(r, low, sizeof r);
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared::cta.b16 [%0], {%1, %2};"
+                 ::"r"(S32(c + i % 16 * 8)), "r"(r[0]), "r"(r[1]) : "memory");
+    __syncwarp();
+    for (int n = i; n < 128; n += 32) out[n] = c[n];
+}
+__global__ void transposed(unsigned *out) {
+    __shared__ __align__(16) unsigned short s[8 * 8 * 4];
+    const unsigned i = threadIdx.x, own = S32(s + i * 8), first = i * 0x10001u, ones = 0x3c003c00;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+                 ::"r"(own), "r"(first), "r"(first + 1), "r"(first + 2), "r"(first + 3));
+    __syncwarp();
+    unsigned r[4], row, d[2];
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(own));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(row) : "r"(own));
+    asm volatile("ldmatrix.sync.aligned.x1.trans.m8n8.shared.b16 {%0}, [%1];" : "=r"(r[0])
+                 : "r"(own)); // ptxas takes .trans before the shape, too
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %2, %2, %2}, "
+                 "{%2, %2}, {%3, %3};\n" : "=r"(d[0]), "=r"(d[1]) : "r"(ones), "r"(0));
+    // Row i / 4, columns 2 (i % 4) and the next of what is transposed in there.
+    const unsigned y = i / 4, x = i % 4 * 2;
+    const unsigned expected = (x * 4 + y / 2) | ((x + 1) * 4 + y / 2) << 16;
+    for (int n = 0; n < 4; ++n) out[i] += r[n] == first + n;
+    out[i] += (row == expected) + (d[0] == 0x4c004c00 && d[1] == d[0]);
+}
+template <typename T> bool is_right() {
+    T *out = dev(128, T(0.f));
+    product<<<1, 32>>>(out);
+    return all(host(out, 128), [](int i, T v) {
+        float sum = 1;
+        for (int k = 0; k < 16; ++k)
+            sum += value<float>(i / 8 * 16 + k, 7) * value<float>(i % 8 * 16 + k, 5);
+        return float(v) == sum;
+    });
+}
+int main(int, char **argv) {
+    const int how = atoi(argv[1]);
+    if (how < 2) RETURN(how ? is_right<__nv_bfloat16>() : is_right<half>());
+    unsigned *out = dev(32, 0u); transposed<<<1, 32>>>(out);
+    RETURN(all(host(out, 32), [](int, unsigned v) { return v == 6; }));
+}

@@ -1,0 +1,81 @@
+// RIGHT: CUDA C++ that g++ lacks, each construct once.
+// expect -DWIDTH=16: silent
+#include "common.h"
+#include <cooperative_groups.h>
+#ifndef __CUDA_ARCH__
+#error "__CUDA_ARCH__ is not defined"
+#endif
+__constant__ int factors[2];
+__device__ int counter;
+// Several variables of a declaration, dimensions that depend on parameters, and a type of its own.
+template <int ROWS, typename T>
+__global__ void __launch_bounds__(ROWS *WIDTH) reversed(T *to, const T *__restrict__ from) {
+    __shared__ T tile[ROWS][WIDTH + 1], /* one more: , ; */ last;
+    __shared__ alignas(128) struct { int written[ROWS]; } flags;
+    const int row = threadIdx.x / WIDTH, column = threadIdx.x % WIDTH;
+    tile[row][column] = from[threadIdx.x];
+    if (column == 0) flags.written[row] = 1;
+    if (threadIdx.x == 0) last = from[0];
+    __syncthreads();
+    to[threadIdx.x] = tile[ROWS - 1 - row][WIDTH - 1 - column] * T(flags.written[ROWS - 1 - row]);
+    if (threadIdx.x == ROWS * WIDTH - 1) to[threadIdx.x] = last;
+}
+extern __shared__ __align__(16) float outside[];
+__device__ float *shifted(int by) { return outside + by; }
+__global__ void dynamic(float *to, int count) {
+    extern __shared__ __align__(1024) unsigned char bytes[];
+    float *own = reinterpret_cast<float *>(bytes);
+    for (int i = threadIdx.x; i < count; i += blockDim.x) own[i] = 2.0f * i;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = outside[i] + shifted(i)[0];
+}
+template <int CTAS>
+__global__ void __cluster_dims__(CTAS, 1, 1) ranks(unsigned *to) {
+    namespace cg = cooperative_groups;
+    const cg::cluster_group cluster = cg::this_cluster();
+    const cg::thread_block block = cg::this_thread_block();
+    cluster.sync();
+    if (block.thread_rank() == 0)
+        to[blockIdx.x] = cluster.block_rank() * 100 + cluster.num_blocks() * 10 + block.size() % 10;
+}
+__global__ void warps(int *to) {
+    const int lane = threadIdx.x % warpSize;
+    int sum = lane;
+    for (int bits = 16; bits > 0; bits /= 2) sum += __shfl_xor_sync(0xffffffff, sum, bits);
+    const unsigned odd = __ballot_sync(0xffffffff, lane & 1);
+    __syncwarp();
+    if (lane == 0)
+        to[blockIdx.x * 2 + threadIdx.x / 32] =
+            sum + __popc(odd) * factors[0] + min(3, 4u) + int(max(size_t(5), 6));
+    atomicAdd(&counter, 1);
+}
+#define LAUNCH(kernel, threads, ...) kernel<<<1, threads>>>(__VA_ARGS__)
+int main() {
+    int *from = dev(4 * WIDTH, 7), *to = dev(4 * WIDTH, 0);
+    reversed<4><<<dim3(1), dim3(4 * WIDTH), 0, nullptr>>>(to, from); // T by its arguments
+    CHECK(all(host(to, 4 * WIDTH), [](int, int v) { return v == 7; }));
+    reversed
+        /* all of them: */<2, int><<<1, 2 * WIDTH>>>(to, from);
+    float *sums = dev(WIDTH, 0.f);
+    dynamic<<<1, 32, WIDTH * sizeof(float)>>>(sums, WIDTH);
+    CHECK(host(sums, WIDTH)[WIDTH - 1] == 4.0f * (WIDTH - 1));
+    auto *function = dynamic;
+    cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
+    function<<<1, 32, 64 * 1024>>>(sums, WIDTH);
+    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    unsigned *clusters = dev(4, 0u);
+    ranks<2><<<4, 64>>>(clusters);
+    CHECK(host(clusters, 4)[2] == 24 && host(clusters, 4)[3] == 124);
+    const int two = 2;
+    CHECK(cudaMemcpyToSymbol(factors, &two, sizeof(two)) == cudaSuccess);
+    LAUNCH(warps, 64, to);
+    CHECK(host(to, 2)[1] == 496 + 16 * 2 + 3 + 6 && counter == 64);
+    float milliseconds = -1;
+    cudaEvent_t begin, end;
+    cudaDeviceProp properties;
+    cudaEventCreate(&begin), cudaEventCreate(&end), cudaEventRecord(begin), cudaEventRecord(end);
+    cudaEventSynchronize(end), cudaEventElapsedTime(&milliseconds, begin, end);
+    cudaGetDeviceProperties(&properties, 0);
+    CHECK(properties.warpSize == 32 && properties.sharedMemPerMultiprocessor > 200 * 1024);
+    RETURN(std::getenv("EMULATOR_POLICY") != nullptr && '\'' == 39 && milliseconds >= 0);
+}

@@ -1,2 +1,0 @@
-#pragma once
-static_assert(WIDTH == 16, "-D does not reach a header");
