@@ -51,6 +51,7 @@ typedef struct options {
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
     bool is_default;    /* neither the shape nor the policy was given */
+    int first_order;    /* of policy all: the fixed policies before it are left out */
     int random_orders;  /* of all policies, after the fixed ones: their seeds begin at `seed` */
     bool help;
 } options;
