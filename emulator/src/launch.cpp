@@ -74,12 +74,12 @@ Verdict verdict_on_sizes(const cudaLaunchConfig_t &config, const KernelBounds &b
     const dim3 grid = config.gridDim, block = config.blockDim;
     const std::uint64_t threads = volume(block);
     if (threads < 1 || threads > LARGEST_BLOCK || block.z > LARGEST_BLOCK_Z)
-        return {cudaErrorInvalidConfiguration,
+        return {cudaErrorInvalidValue,
                 format("a block of %s threads: 1 to %d, at most %u along z", shown(block).c_str(),
                        LARGEST_BLOCK, LARGEST_BLOCK_Z)};
     if (volume(grid) < 1 || grid.x > LARGEST_GRID_X || grid.y > LARGEST_GRID_YZ ||
         grid.z > LARGEST_GRID_YZ)
-        return {cudaErrorInvalidConfiguration,
+        return {cudaErrorInvalidValue,
                 format("a grid of %s CTAs: at least 1, at most %s", shown(grid).c_str(),
                        shown({LARGEST_GRID_X, LARGEST_GRID_YZ, LARGEST_GRID_YZ}).c_str())};
     if (bounds.threads > 0 && threads > std::uint64_t(bounds.threads))

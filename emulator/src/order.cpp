@@ -38,7 +38,7 @@ struct Stream {
     Base clock, before_last; // with the last work, and without it
 };
 
-constexpr std::uint32_t HOST = 0;
+constexpr std::uint32_t LAUNCHES = 0; // in the place of a stream: which launches have ended
 
 Context host_context;
 Context *now = &host_context;
@@ -181,11 +181,12 @@ void begin_on(const void *key, bool early) {
     clusters.clear();
     stream.before_last = before;
     stream.clock = with_time(before, stream.number, time);
-    after_launch_before = before;
+    // Whether or not the host has waited: a launch that begins early has to wait in any case.
+    after_launch_before = with_time(before, LAUNCHES, next_time(LAUNCHES));
     host_context = Context{};
     host_context.cluster = ++serial;
     host_context.who = {-1, -1};
-    host_context.clock.streams = start;
+    host_context.clock.streams = early ? start : after_launch_before;
     host_context.self.times = {{1, 1}, {0, 0}};
     now = &host_context;
 }
