@@ -42,6 +42,7 @@
 // expect before_allocation: address, says offset -4 of an allocation
 // expect deep 1: address, says more than the 64 KiB of its stack
 // expect nowhere: address, says 4 bytes at 0x40, an address of the host: pass memory of cudaMalloc
+// expect read_only: hazard, says ld.global.nc .__ldg. reads 4 bytes .* the same launch writes
 // expect copy_more: misuse, says source
 // expect copy_past: address, says at offset 400 of an allocation of 400(?s:.*)started
 // expect copy_from_afar: address, says of the host: kernels cannot access it(?s:.*)started
@@ -178,6 +179,7 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     IF(before_allocation) out[-1] = 0;
     IF(deep) out[0] = frames(1000, "x");
     IF(nowhere) *(int *)64 = 0;
+    IF(read_only) out[i] = 7, __syncwarp(), s[i] = __ldg(&out[31 - i]);
     IF(copy_more)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, 32;" ::"r"(S32(s)), "l"(out));
     IF(copy_past) cp_async_4(s, out + 100);
