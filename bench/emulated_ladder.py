@@ -31,7 +31,7 @@ def make_parser():
     selection.add_ladders(add, "all")
     protocols = (*recorded.PROTOCOLS, "both")
     add("--protocol", choices=protocols, help="left out: the emulator measures no time")
-    add("--policy", metavar="NAME", help="the order of events (default: all fixed policies)")
+    add("--policy", metavar="NAME", help="the order of events (default: eager, lazy, one random)")
     add("--check", choices=("full", "sample"), default="full")
     cores = os.cpu_count() or 1
     add("--jobs", type=selection.positive, default=cores, help="default: one per core")

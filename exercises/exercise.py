@@ -1,11 +1,11 @@
 """The exercises of the rungs: `make exercise`, `make try`, `make hint`, `make solution`.
 
-    exercise.py VERB RUNG [E] [--build DIR] [--answer WORD] [--gpu] [--races COMMAND]
+    exercise.py VERB RUNG [E] [--build DIR] [--answer WORD] [--gpu]
 
 VERB: exercise, try, hint, solution; ready and targets, by which make asks what `try` has to build.
 An exercise is written to build/exercises/RUNG-E.cu, where the reader edits it; `try` runs the
-programs that make has built from it: on the emulator, under the race detector and, beside the rung,
-on a GPU if there is one. Exit status: 0 done or passed, 1 not passed, 2 no such exercise.
+programs that make has built from it: on the emulator and, beside the rung, on a GPU if there is one.
+Exit status: 0 done or passed, 1 not passed, 2 no such exercise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from exercises.table import EXERCISES, Fill, Find, Predict
 ROOT = Path(__file__).resolve().parents[1]
 GAP = "// Your part."
 NUMBERS = {"no": "0", "none": "0", "zero": "0"}
-RACE_REPORT = re.compile(r"^.*\brace: .*\n(?:  .*\n)*", re.MULTILINE)
 
 
 def source_of(rung: str) -> Path:
@@ -116,10 +115,10 @@ def show(rung: str, number: int) -> None:
     print(textwrap.indent(textwrap.fill(exercise.story, 92), "     "))
 
 
-def run(program: Path, *options: str, under: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
+def run(program: Path, *options: str) -> subprocess.CompletedProcess:
     """A program's run, with what it says in one text."""
     return subprocess.run(
-        [*under, program, *options],
+        [program, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -152,7 +151,6 @@ def programs(rung: str, number: int, build: Path) -> dict[str, Path]:
     name = f"{rung}-{number}"
     made = {"emulator": build / "emulated" / "exercises" / name}
     if not isinstance(exercise, Predict):
-        made["races"] = build / "races" / "exercises" / name
         made["gpu"] = build / "exercises" / name
         made["rung"] = build / "steps" / rung
     return made
@@ -230,42 +228,25 @@ def missing(exercise: Find | Fill, said: str, source: str) -> str:
     return f"The result is right. But {also.says}{seen}"
 
 
-def verdict(exercise: Find | Fill, source: str, made: dict[str, Path], races: str | None) -> str:
-    """ "" if the exercise is solved, or why not. `races`: the command that starts a program of the
-    race detector, "" for none; without a race detector None."""
-    said = run(made["emulator"], *exercise.run.split())
-    if said.returncode != 0 and "WRONG" not in said.stdout:
-        return said.stdout  # a report, which names the line
-    under = tuple(races.split()) if races is not None else ()
-    detected = run(made["races"], *exercise.run.split(), under=under) if races is not None else None
+def verdict(exercise: Find | Fill, source: str, program: Path) -> str:
+    """ "" if the exercise is solved, or why not. `program`: what the emulator runs."""
+    said = run(program, *exercise.run.split())
     if said.returncode != 0:
-        found = RACE_REPORT.search(detected.stdout) if detected else None
-        return said.stdout + (f"\nThe race detector:\n{found[0]}" if found else "")
-    if exercise.also:
-        if exercise.also.run:
-            said = run(made["emulator"], *exercise.also.run.split())
-        why = missing(exercise, said.stdout, source)
-        if why:
-            return why
-    if detected and detected.returncode != 0:
-        return f"{detected.stdout}\nThe result is right, and the race detector objects."
-    return ""
+        return said.stdout  # a wrong result, or a report, which names the line
+    if exercise.also and exercise.also.run:
+        said = run(program, *exercise.also.run.split())
+    return missing(exercise, said.stdout, source) if exercise.also else ""
 
 
-def attempt(rung: str, number: int, build: Path, gpu: bool, races: str | None) -> int:
+def attempt(rung: str, number: int, build: Path, gpu: bool) -> int:
     """Runs the reader's solution."""
     source = (build / "exercises" / f"{rung}-{number}.cu").read_text(encoding="utf-8")
     made = programs(rung, number, build)
-    why = verdict(EXERCISES[rung][number - 1], source, made, races)
+    why = verdict(EXERCISES[rung][number - 1], source, made["emulator"])
     if why:
         print(why)
         return 1
-    print("passed: right in all orders that the emulator tried", end="")
-    print(
-        ", and the race detector found no race"
-        if races is not None
-        else "\nThe race detector did not run: the compiler has no libtsan, so a race may be left."
-    )
+    print("passed: right in all orders that the emulator tried, and without a race")
     if not gpu:
         return 0
     for what in ("gpu", "rung"):
@@ -297,7 +278,6 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=Path("build"))
     parser.add_argument("--answer", default="")
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--races")
     parser.add_argument("--answers", action="store_true")  # ready and targets, for `solution`
     options = parser.parse_args()
     verb, rung, build = options.verb, options.rung, options.build
@@ -325,14 +305,13 @@ def main() -> int:
         made = programs(rung, number, build)
         if options.answers and not isinstance(exercise, Predict):
             return 0
-        wanted = {"emulator", *(["races"] if options.races is not None else [])}
-        wanted |= {"gpu", "rung"} if options.gpu else set()
+        wanted = {"emulator", "gpu", "rung"} if options.gpu else {"emulator"}
         print(*(path for what, path in made.items() if what in wanted))
         return 0
     if verb == "try" and isinstance(exercise, Predict):
         return try_answer(rung, number, build, options.answer)
     if verb == "try":
-        return attempt(rung, number, build, options.gpu, options.races)
+        return attempt(rung, number, build, options.gpu)
     if verb == "hint":
         print(exercise.hint)
         return 0

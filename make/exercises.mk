@@ -17,8 +17,6 @@ $(EXERCISES:%=$(BUILD)/exercises/%): $(HARNESS) $(BUILD)/commit.o
 	$(call run,link $@,$(CXX) -o $@ $@.o $(HARNESS) $(BUILD)/commit.o $(LDLIBS))
 $(EXERCISES:%=$(BUILD)/exercises/%): %: %.o
 
-# With E=, the reader's solution of an exercise.
-NOT_BEGUN = $(if $(E),$(filter-out $(EXERCISES),$(RUNG)-$(E)))
 # make exercise, try, hint, solution: N= and E= choose the exercise.
 ask_exercise = PYTHONPATH=tests $(PYTHON) -m exercises.exercise $(1) $(RUNG) $(if $(E),$(call quoted,$(E))) --build $(BUILD)
 TRIED = $(if $(EMULATED),,--gpu)

@@ -35,8 +35,7 @@ BY_NVCC := $(if $(NVCC),$(PROGRAMS) $(call touched,$(VARIANTS)) \
     $(call touched,$(TESTED_TRACES:%=$(BUILD)/trace/steps/%),common/trace/%))
 by-nvcc: ; @echo $(BY_NVCC)
 
-# Without nvcc there is only what a C++ compiler can build, and without libtsan no ThreadSanitizer;
-# the tests count the rest as skipped.
+# Without nvcc there is only what a C++ compiler can build; the tests count the rest as skipped.
 test-programs: $(if $(NVCC),$(DEVICE_CU)) $(DEVICE_CPP) $(UNIT) $(EMULATOR_TESTS) $(ENERGY_TEST) $(DEVICE_EMULATED) \
     $(EMULATED_PROGRAMS) $(PROBES) $(CHOICES) $(EMULATED_TRACES:%=$(BUILD)/trace/emulated/%) \
     $(STANDALONE) $(STANDALONE_TRIED:%=$(BUILD)/standalone/emulated/%) \

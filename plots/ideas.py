@@ -20,9 +20,9 @@ ONE_TILE = {"a03": (256, 128, 64), "a04": (256, 128, 64), "t02": (32, 32, 0), "t
 def pictures():
     """All of them, which need matplotlib, each as (name, data, draw): data(answers, records) picks what
     it shows out of the probes' answers, plain numbers and texts; draw(pyplot, data) draws that."""
-    from plots.draw.ideas import banks, fragments, rungs, sums, tiles, waves
+    from plots.draw.ideas import banks, fragments, order, rungs, sums, tiles, waves
 
-    modules = (fragments, banks, tiles, waves, rungs, sums)
+    modules = (fragments, banks, tiles, waves, rungs, sums, order)
     return tuple(picture for module in modules for picture in module.PICTURES)
 
 
@@ -40,7 +40,7 @@ def ask(probe, *arguments):
 def draw(pyplot, runs, folder):
     """Draws all into that folder."""
     answers = {f"bank_conflicts-{rung}": shape for rung, shape in ONE_TILE.items()}
-    answers["layouts"] = ()
+    answers.update(layouts=(), happens_before=())
     of_gpu = (recorded.HEADLINE_SIZE, runs.headline()["gpu"]["sms"])
     answers.update(tile_orders=of_gpu, rungs=of_gpu)
     answers = {probe: ask(probe, *arguments) for probe, arguments in answers.items()}

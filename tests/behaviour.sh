@@ -106,7 +106,7 @@ for source in steps/*.cu; do
     program=build/emulated/$rung name="$rung, emulated,"
     has_help "${options[@]}" --policy
     refuses emulated
-    needs_no 'libcu|libnvidia|libtsan' "library of CUDA, and no ThreadSanitizer,"
+    needs_no 'libcu|libnvidia|libtsan' "library of CUDA or of a sanitizer"
 
     program=build/steps/$rung name=$rung
     if ! find_nvcc >/dev/null; then

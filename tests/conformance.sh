@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.." || exit 1
 
 program=build/tests/device/test_instructions-emulated
 for file in bench/results/instructions/*.json; do
-    for policy in eager lazy newest-first late-reads late-loads random-{1..4}; do
+    for policy in eager lazy random-{1..7}; do
         # Only the random policy reads the seed.
-        cases=$(EMULATOR_POLICY=${policy%-[1-4]} EMULATOR_SEED=${policy#random-} \
+        cases=$(EMULATOR_POLICY=${policy%-[1-7]} EMULATOR_SEED=${policy#random-} \
             "$program" --compare "$file" 2>&1)
         status=$?
         is "$policy: as in $file" "$(grep -v -m 3 '^ok - ' <<<"$cases")" test $status -eq 0

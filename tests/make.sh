@@ -29,7 +29,7 @@ refuses() {
 }
 
 # The first verbs are those on a rung.
-verbs=(step races trace diff standalone sass resources sanitize)
+verbs=(step trace diff standalone sass resources sanitize)
 run
 for verb in "${verbs[@]}" diffstat list ladder energy record compare emulate emulated variants rivals plots \
     notes book test format clean; do
@@ -70,8 +70,6 @@ on_terminal diff N=2
 says "make diff shows colours on a terminal" $'\033\[3[12]m'
 on_terminal diff N=2 NO_COLOR=1
 says "make diff NO_COLOR=1 shows whole lines on a terminal" '^\+#include "device/tma.cuh"'
-run races N=7 E=0
-refuses "make races refuses an exercise that was not begun" 'make exercise N=v07 E=0 writes it'
 
 for verb in "${verbs[@]}"; do
     run "$verb"
@@ -105,7 +103,6 @@ for spelling in N=7 N=07 N=v7 N=v07 7 v07; do
     table planned <<EOF
 step $spelling EMULATE=0|^$work/plan/steps/v07 *\$
 step $spelling EMULATE=1|^$work/plan/emulated/v07 *\$
-races $spelling|(^.-R )?$work/plan/races/v07 *\$
 standalone $spelling|-m standalone.write steps/v07_.*\.cu $work/plan/standalone/v07.cu
 EOF
 done
@@ -137,7 +134,6 @@ trace 7 EMULATE=0|-m bench.trace $work/plan/trace/steps/v07 |make trace traces o
 step N=t2 EMULATE=0|^$work/plan/steps/t02 *\$
 step N=7 EMULATE=0 ARGS='--size 4096'|^$work/plan/steps/v07 --size 4096\$|ARGS reach the program
 step N=7 EMULATE=1 ARGS='--policy lazy'|^$work/plan/emulated/v07 --policy lazy\$|ARGS reach the emulated program
-races N=7 ARGS='--size 256'|$work/plan/races/v07 --size 256\$|ARGS reach the program under ThreadSanitizer
 step N=7|^$work/plan/steps/v07 *\$|with a GPU and nvcc, make step takes the GPU
 step N=7 GPU_DEVICES=|^$work/plan/emulated/v07 *\$|without a GPU, make step takes the emulator
 step N=7 NVCC=|^$work/plan/emulated/v07 *\$|without nvcc, make step takes the emulator

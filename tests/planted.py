@@ -212,13 +212,13 @@ class Findings:
 
     def run_counting(self, thorough: bool) -> None:
         """The default run, if there is something for it to find; the policy of the recorded report,
-        or all fixed ones; and the seeds, or only where the default run finds nothing."""
+        or all fixed ones; and the seeds where the default run finds nothing."""
         if thorough or FULL or not (self.pair.bug.harmless or self.pair.bug.not_by_default):
             self.run(STEP)
         recorded = (planted_reports.of_pair(self.pair) or {}).get("policy")
         for policy in FIXED_POLICIES if thorough else (recorded,) if recorded else ():
             self.run(policy)
-        for seed in SEEDS if thorough or not self.kinds.get(STEP) else ():
+        for seed in () if self.kinds.get(STEP) else SEEDS:
             self.run(seed)
 
     def of(self, runs) -> dict[str, str]:
@@ -276,9 +276,9 @@ has to report each. Written by `python3 tests/planted.py --table` from the list 
 [bugs.txt](../planted/bugs.txt).
 
 Every copy runs as a user runs it (`make step`, several shapes), then at one shape: under the fixed
-policies {policies} and under {seeds} random seeds. [The whole
-table](../planted/table.md) says what each mistake is, in which rungs, how it is reported, and which
-runs noticed nothing.
+policies {policies}. If the run of a user finds nothing, {seeds} random
+seeds follow. [The whole table](../planted/table.md) says what each mistake is, in which rungs, how it
+is reported, and which runs noticed nothing.
 
 {summary}.
 

@@ -48,6 +48,7 @@ SHOWN = {  # of each picture: texts, and words in texts
         ["24 % fewer bytes per FLOP", "2 blocks of 64"],
     ),
     "e4m3-sums": (["addend", "cut off", "the exact sum", "1/4096"], ["13 bits below", "-46,092"]),
+    "happens-before": (["agents", "carriers", "cell", "reads since: W at 1"], ["TMA load"]),
 }
 
 
@@ -393,6 +394,16 @@ def test_descriptor(_):
         start = (shown["address"] + 32 * step) // 16
         same(descriptor, start | 1 << 16 | 64 << 32 | 1 << 62)
     same(shown["chunks"], [swizzled(16 * i, 128) for i in range(64)])
+
+
+def test_order(_):
+    """A consumer knows the load once it has waited for it; the second load knows the wgmma."""
+    events = list(answer("happens_before").values())
+    waits = [event["knows"] for event in events if event["does"] == "waits"]
+    before, first, second = events[0], *(event for event in events if event["who"] == "load")
+    same((before["knows"]["load"], waits[0]["load"]), (0, first["knows"]["load"]))
+    same((first["knows"]["wgmma"], second["knows"]["wgmma"]), (0, waits[1]["wgmma"]))
+    same(second["knows"]["load"], first["knows"]["load"] + 1)  # its number is the first one's
 
 
 # ---------------------------------------------------------------------------- pictures

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -265,11 +266,36 @@ def check_reports():
         case(f"{path.relative_to(ROOT)} is of bugs.txt", "; ".join(filter(None, wrong)))
 
 
+# --- the emulator's rules -------------------------------------------------------------------
+
+
+def check_rules():
+    """Each row of the table of rules says how it is checked, and what it names is there; each case
+    of the emulator is named."""
+    page = (ROOT / "notes" / "emulator-rules.md").read_text(encoding="utf-8")
+    tests = ROOT / "emulator" / "tests"
+    cases = {path.stem for path in (tests / "cases").glob("*.cu")}
+    known = cases | {bug.name for bug in planted_bugs.read_bugs()}
+    known |= set(re.findall(r"__global__ void (\w+)", (tests / "mistakes.cu").read_text()))
+    units = "".join(path.read_text() for path in tests.glob("test_*.cpp"))
+    known |= set(re.findall(r'"([^"\n]+)"', units))
+    rows = [row for row in re.findall(r"^\|(.+)\|$", page, re.MULTILINE) if row.count("|") == 3]
+    rows = [[cell.strip() for cell in row.split("|")] for row in rows if "---" not in row]
+    rules = [row for row in rows if row[0] != "rule"]
+    how = re.compile("exact|approximate|stricter|not modelled")
+    case("rules: how each is checked", "; ".join(row[0] for row in rules if not how.match(row[2])))
+    named = {a or b for row in rules for a, b in re.findall(r'`([^`]+)`|"([^"]+)"', row[3])}
+    case("rules: tests that are there", ", ".join(sorted(named - known)))
+    unnamed = [name for name in sorted(cases) if f"`{name}`" not in page]
+    case("rules: every case of the emulator", ", ".join(unnamed))
+
+
 def main():
     check_expressions()
     check_markers()
     check_sweeps()
     check_reports()
+    check_rules()
     return exit_status()
 
 

@@ -30,8 +30,7 @@ void machine_watch_output(const void *d, size_t bytes);
 enum { MOST_KERNELS = 64, MOST_TRIALS = 6 + MOST_KERNELS };
 
 /* The shapes that a default run tries before its own, as options for each: on the emulator, which
- * has this many multiprocessors. Returns the number of shapes: 0 on a GPU, for a trace, or under
- * ThreadSanitizer, where they would take minutes. */
+ * has this many multiprocessors. Returns the number of shapes: 0 on a GPU or for a trace. */
 size_t machine_trials(const step *step, int sms, const options *options,
                       struct options trials[MOST_TRIALS]);
 

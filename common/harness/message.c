@@ -102,6 +102,10 @@ bool interrupted(void) { return interrupt != 0; }
 
 void interrupt_release(void) { (void)sigaction(SIGINT, &before_interrupt, NULL); }
 
+static bool silent = false;
+
+void progress_silence(void) { silent = true; }
+
 void progress_begin(progress *progress, const char *what) {
     progress->what = what;
     progress->start = monotonic_seconds();
@@ -112,7 +116,7 @@ void progress_begin(progress *progress, const char *what) {
 void progress_update(progress *progress, double fraction_done) {
     const double now = monotonic_seconds();
     const double elapsed = now - progress->start;
-    if (fraction_done <= 0 || fraction_done >= 1) {
+    if (silent || fraction_done <= 0 || fraction_done >= 1) {
         return;
     }
     const double left = elapsed * (1 - fraction_done) / fraction_done;

@@ -278,6 +278,7 @@ static options defaults(const option_rules *rules) {
                      .rounds = BURST_ROUNDS,
                      .check = CHECK_FULL,
                      .policy = rules->policies == NULL ? NULL : ALL,
+                     .random_orders = 1,
                      .cta = MIDDLE_CTA,
                      .events = TRACED_EVENTS};
 }

@@ -51,9 +51,8 @@ typedef struct options {
     int cta;            /* that is traced, counted from 0, or MIDDLE_CTA */
     int events;         /* of each warp that are kept */
     bool is_default;    /* neither the shape nor the policy was given */
-    int random_orders;  /* after all fixed policies, this many random ones, of the seeds from `seed`
-                         * on
-                         */
+    int first_order;    /* of policy all: the fixed policies before it are left out */
+    int random_orders;  /* of all policies, after the fixed ones: their seeds begin at `seed` */
     bool help;
 } options;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/beside.h"
 #include "harness/machine.h"
 #include "harness/message.h"
 
@@ -76,27 +77,56 @@ static bool run_shape(program *program, const options *o, bool is_trial, const c
     return verification_right(&verification);
 }
 
-/* The trials of a default run, and then the run that is reported. */
-static bool run_shapes(program *program, const options *o) {
-    options trials[MOST_TRIALS];
-    char text[MOST_TRIALS * 40 + 64] = "";
-    const size_t count = machine_trials(program->step, program->device.info.sms, o, trials);
-    int used = 0;
-    for (size_t i = 0; i < count; ++i) {
-        if (!run_shape(program, &trials[i], true, NULL)) {
-            return false;
-        }
-        if (trials[i].kernel > 1) {
+/* Trials: [next] and the one after it are to be run. */
+typedef struct trials {
+    program *program;
+    options list[MOST_TRIALS];
+    size_t count, next;
+} trials;
+
+static bool run_next(void *context) {
+    const trials *trials = context;
+    return run_shape(trials->program, &trials->list[trials->next], true, NULL);
+}
+
+static bool run_one_after(void *context) {
+    const trials *trials = context;
+    return run_shape(trials->program, &trials->list[trials->next + 1], true, NULL);
+}
+
+/* Two at a time: the emulator takes one processor. An odd one is the first, which is the quickest. */
+static bool run_trials(trials *trials) {
+    bool right = trials->count % 2 == 0 || run_next(trials);
+    for (trials->next = trials->count % 2; right && trials->next < trials->count;
+         trials->next += 2) {
+        right = run_beside(run_next, run_one_after, trials);
+    }
+    return right;
+}
+
+static void name_trials(const trials *trials, char *text, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < trials->count; ++i) {
+        const options *trial = &trials->list[i];
+        if (trial->kernel > 1) {
             continue; /* the same shape */
         }
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%d x %d", i > 0 ? ", " : "",
-                         trials[i].m, trials[i].n);
-        if (trials[i].k > 0) {
-            used += snprintf(text + used, sizeof text - (size_t)used, " x %d%s", trials[i].k,
-                             trials[i].kernel == 1 ? " with each kernel" : "");
+        used += (size_t)snprintf(text + used, size - used, "%s%d x %d", i > 0 ? ", " : "", trial->m,
+                                 trial->n);
+        if (trial->k > 0) {
+            used += (size_t)snprintf(text + used, size - used, " x %d%s", trial->k,
+                                     trial->kernel == 1 ? " with each kernel" : "");
         }
     }
-    return run_shape(program, o, false, count > 0 ? text : NULL);
+}
+
+/* The trials of a default run, and then the run that is reported. */
+static bool run_shapes(program *program, const options *o) {
+    trials trials = {.program = program};
+    char text[MOST_TRIALS * 40 + 64] = "";
+    trials.count = machine_trials(program->step, program->device.info.sms, o, trials.list);
+    name_trials(&trials, text, sizeof text);
+    return run_trials(&trials) && run_shape(program, o, false, trials.count > 0 ? text : NULL);
 }
 
 /* where: "", or which line of --runs has these arguments. */

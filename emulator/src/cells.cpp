@@ -257,9 +257,7 @@ void add_read(Cell &cell, const Running &now) {
         cell.read = mine;
     if (joins(cell.read, mine))
         return;
-    if (cell.more == nullptr)
-        cell.more = std::make_unique<std::vector<Epoch>>();
-    std::vector<Epoch> &more = *cell.more;
+    std::vector<Epoch> &more = cell.more;
     if (!more.empty() && (joins(more.back(), mine) || joins(more.front(), mine)))
         return;
     if (now.space == Space::SHARED || more.size() < MOST_GLOBAL_READS)
@@ -292,31 +290,22 @@ void touch(Cell &cell, const Running &now) {
     check_constant(now, cell.read, false);
     if (cell.read.cluster != 0)
         check_after(now, cell.read, false, cell);
-    if (cell.more != nullptr)
-        for (const Epoch &read : *cell.more)
-            check_after(now, read, false, cell);
+    for (const Epoch &read : cell.more)
+        check_after(now, read, false, cell);
     if (!same(cell.write, now.mine))
         cell.before = cell.write;
     cell.write = now.mine;
     cell.read = Epoch{};
-    if (cell.more != nullptr)
-        cell.more->clear();
+    cell.more.clear();
 }
 
 // ---------------------------------------------------------------------------- cells by size
-
-Cell copy_of(const Cell &cell) {
-    Cell made{cell.write, cell.before, cell.read, nullptr};
-    if (cell.more != nullptr)
-        made.more = std::make_unique<std::vector<Epoch>>(*cell.more);
-    return made;
-}
 
 void split(Chunk &chunk, std::uint8_t shift) {
     const std::size_t count = Chunk::BYTES >> shift, old = Chunk::BYTES >> chunk.shift;
     auto parts = std::make_unique<Cell[]>(count);
     for (std::size_t i = 0; i < count; ++i)
-        parts[i] = copy_of(chunk.parts == nullptr ? chunk.whole : chunk.parts[i * old / count]);
+        parts[i] = chunk.parts == nullptr ? chunk.whole : chunk.parts[i * old / count];
     chunk.parts = std::move(parts);
     chunk.shift = shift;
 }
@@ -354,7 +343,7 @@ void touch_page(Page &page, std::size_t first, std::size_t end, Running &now) {
     if (page.chunks == nullptr) {
         page.chunks = std::make_unique<Chunk[]>(CHUNKS);
         for (std::size_t i = 0; i < CHUNKS; ++i)
-            page.chunks[i].whole = copy_of(page.whole);
+            page.chunks[i].whole = page.whole;
     }
     for (std::size_t at = first; at < end;) {
         const std::size_t chunk = at / Chunk::BYTES * Chunk::BYTES;

@@ -18,7 +18,7 @@ namespace emulator {
 // whom a report tells which of two accesses came too early.
 struct Cell {
     order::Epoch write, before, read;
-    std::unique_ptr<std::vector<order::Epoch>> more; // reads
+    std::vector<order::Epoch> more; // reads
 };
 
 // 16 bytes, which are mostly accessed as one: 1, 4, 8 or 16 cells.

@@ -212,10 +212,12 @@ void wait_for_launch_before() {
     order::waited_for_launch_before();
 }
 
-void fence_proxy_async(Site) {
+void fence_proxy_async(bool shared, bool global) {
     schedule_point();
-    for (const Space space : {Space::SHARED, Space::GLOBAL})
-        order::fence_proxy(space, !translated_program);
+    if (shared)
+        order::fence_proxy(Space::SHARED, !translated_program);
+    if (global)
+        order::fence_proxy(Space::GLOBAL, !translated_program);
 }
 
 int count_arrival(int *counter, Site where) {

@@ -496,13 +496,7 @@ void cluster_wait(bool aligned, Site where) { emulator::cluster_wait(where, alig
 
 void mbarrier_init_fence(Site where) { emulator::mbarrier_init_fence(where); }
 
-// The barriers that the thread has initialised are ready for copies, too.
-void fence_proxy_async(Site where) { emulator::fence_proxy_async(where); }
-
-void fence_proxy_async_global() {
-    schedule_point();
-    order::fence_proxy(Space::GLOBAL, false);
-}
+void fence_proxy_async(bool shared, bool global) { emulator::fence_proxy_async(shared, global); }
 
 void mbarrier_init(SharedAddress barrier, std::uint32_t arrivals, Site where) {
     const MbarrierRef place = own_barrier(barrier, "mbarrier.init", where);

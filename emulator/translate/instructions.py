@@ -702,8 +702,11 @@ ROWS: list[tuple[str, str, str]] = [
     (r"membar(?P<scope>.cta|.gl|.sys)", "", CORE + "fence({order});"),
     (rf"fence(?P<sem>.sc|.acq_rel|.acquire|.release)?{SCOPE}", "", CORE + "fence({order});"),
     (r"fence.mbarrier_init.release.cluster", "", CORE + "mbarrier_init_fence();"),
-    (r"fence.proxy.async(.shared::(cta|cluster))?", "", CORE + "fence_proxy_async();"),
-    (r"fence.proxy.async.global", "", CORE + "fence_proxy_async_global();"),
+    (
+        r"fence.proxy.async((?P<shared>.shared::(cta|cluster))|(?P<global>.global))?",
+        "",
+        CORE + "fence_proxy_async(!{is_global}, !{is_shared});",
+    ),
     (r"fence.proxy.alias", "", ";"),
     (
         rf"fence.proxy.tensormap::generic.acquire{SCOPE}",

@@ -151,7 +151,9 @@ class Member:
 
 
 WHOLE_FAMILY = ROOT / "common" / "device" / "tile_family.cuh"
-SAMPLE = ROOT / "common" / "emulator" / "device" / "tile_family.cuh"  # that the emulator has
+SAMPLE = (
+    ROOT / "common" / "device" / "emulated" / "device" / "tile_family.cuh"
+)  # that the emulator has
 
 
 def family(header: Path = SAMPLE) -> list[Member]:

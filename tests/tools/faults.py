@@ -142,12 +142,12 @@ def program_of(name: str) -> str:
 
 
 def targets(test: str) -> list[str]:
-    """What make builds for a test: itself, or its rung's programs."""
+    """What make builds for a test: itself, or its rung's program."""
     name, _, word = test.partition("@")
     if not (TREE / "tests" / f"{name}.py").exists() and not (TREE / f"tests/{name}.sh").exists():
         return [program_of(name)]
     is_rung = bool(list((TREE / "steps").glob(f"{word}_*.cu"))) if word else False
-    return [f"build/{folder}/{word}" for folder in ("emulated", "races")] if is_rung else []
+    return [f"build/emulated/{word}"] if is_rung else []
 
 
 def lines_of(test: str) -> list[str]:

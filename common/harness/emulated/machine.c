@@ -111,8 +111,8 @@ static bool is_policy(const char *name) {
 }
 
 size_t machine_orders(const options *options) {
-    return is_policy(options->policy) ? 1
-                                      : emulator_fixed_policies() + (size_t)options->random_orders;
+    const size_t all = emulator_fixed_policies() + (size_t)options->random_orders;
+    return is_policy(options->policy) ? 1 : all - (size_t)options->first_order;
 }
 
 /* The exact check, the bounded one if there is one, and the launch that is counted or traced. */
@@ -135,6 +135,7 @@ const char *machine_choose_order(const options *options, size_t order) {
         begun = options;
     }
     ++launches_before;
+    order += (size_t)options->first_order;
     const size_t fixed = emulator_fixed_policies();
     const bool is_random = order >= fixed; /* of all */
     const uint64_t seed = options->seed + (is_random ? order - fixed : 0);

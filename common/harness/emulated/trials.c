@@ -61,6 +61,7 @@ size_t machine_trials(const step *step, int sms, const options *o, options trial
     for (int kernel = 1; kernel <= step->kernels && kernel <= MOST_KERNELS; ++kernel) {
         add(&list, TILE + RAGGED_M, 2 * TILE + RAGGED_N, 8 * tile_k - RAGGED_K);
         list.trial[list.count - 1].kernel = kernel;
+        list.trial[list.count - 1].first_order = 1; /* the first is tried at the shapes above */
         list.trial[list.count - 1].random_orders = 1;
     }
     return list.count;

@@ -486,8 +486,8 @@ EMULATOR_INLINE void fence(Order order, Scope scope, EMULATOR_SITE) {
     thread_fence(scope, order, where);
 }
 void mbarrier_init_fence(EMULATOR_SITE);
-void fence_proxy_async(EMULATOR_SITE);
-void fence_proxy_async_global();
+// Of shared memory, of global memory, or of both.
+void fence_proxy_async(bool shared, bool global);
 
 // The changes of atom and red, and of bulk copies that reduce.
 inline constexpr auto change_add = [](auto old, auto value) {

@@ -34,7 +34,7 @@ DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int r
 }
 
 // What the thread wrote to shared memory so far reaches the async view.
-DEVICE void fence_proxy_async(EMULATOR_SITE) { emulator::fence_proxy_async(where); }
+DEVICE void fence_proxy_async() { emulator::fence_proxy_async(); }
 
 // A store, in the thread's open bulk group.
 DEVICE void tma_store_2d(const TensorMap *map, const void *tile, int column, int row,
