@@ -51,7 +51,7 @@ $(BUILD)/tests/gpu/test_streams: $(BUILD)/steps/v24.o
 $(UNIT_GPU) $(GPU): $(BUILD)/%: %.c $(BUILD)/commit.o $(BUILD)/flags
 	$(need_nvcc)$(call run,cc $<,$(CC) $(CFLAGS) $(INCLUDE) $(DEPS) $(filter %.c %.o %.a,$^) -o $@ $(LDLIBS))
 $(DEVICE_CPP): $(BUILD)/%: %.cpp $(BUILD)/flags
-	$(call run,c++ -fsanitize $<,$(CXX) -std=c++17 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
+	$(call run,c++ -fsanitize $<,$(CXX) -std=c++20 -O1 -g $(WARN) $(SANITIZE) -Icommon $(DEPS) $< -o $@)
 $(DEVICE_CU): $(BUILD)/%-gpu: %.cu $(BUILD)/commit.o $(BUILD)/flags
 	$(call nvcc,$<,$(NVCC) $(HOPPER) $(NVCCFLAGS) $(PTXAS) $(DEPS) -MT $@ $< $(BUILD)/commit.o -o $@)
 

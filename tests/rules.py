@@ -99,7 +99,7 @@ SOURCES = (
 # Device headers that hold a list alone.
 LISTS = {"tile_family.cuh"}
 # Lines of a folder, the emulator's without its tests: these figures only go down.
-LINES = {"emulator": 1, "emulator/tests": 1}
+LINES = {"emulator": 16398, "emulator/tests": 3463}
 EMULATOR = "emulator/include/**/* emulator/src/* emulator/translate/*"
 # What no line of these files says.
 ABSENT = (

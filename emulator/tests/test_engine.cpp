@@ -29,156 +29,138 @@ bool passes(Context &from, Context &to, Scope released = Scope::SYS, Scope acqui
     enter(to), acquire(carrier, acquired);
     return is_before(mine, space) && !knows(to, access_of(from), space);
 }
-void access(Cta &cta, Context &agent, std::uint32_t at, std::size_t bytes, bool is_write) {
+void touch(Cta &cta, Context &agent, std::uint32_t at, std::size_t bytes, bool is_write) {
     enter(agent), access_shared(cta, at, bytes, {is_write, here()});
-}
-
-void joins() { // of more clocks than one keeps apart
-    const Threads t = launch(40);
-    const Epoch first = access_of(*t[0]);
-    Carrier carrier;
-    for (int i = 0; i < 30; ++i)
-        enter(*t[i]), release(carrier);
-    EXPECT(!knows(*t[30], first) && knows(*t[0], first), "before the acquire");
-    enter(*t[30]), acquire(carrier);
-    EXPECT(knows(*t[30], first) && !knows(*t[30], access_of(*t[0])), "up to the release");
-    EXPECT(passes(*t[30], *t[31]) && !knows(*t[0], access_of(*t[31])), "one way");
-    for (std::uint32_t i = 0; i < 30; ++i)
-        EXPECT(knows(*t[31], {first.cluster, i, 1}), "passed on: %u", i);
-}
-
-void scopes() {
-    const Threads near = launch(2, 2), far = make_cluster(2, 2);
-    EXPECT(passes(*near[0], *near[1], Scope::CTA, Scope::CTA), "within a CTA");
-    EXPECT(!passes(*near[0], *near[2], Scope::CTA, Scope::SYS), "it lacks the other CTA");
-    EXPECT(!passes(*near[0], *near[2], Scope::SYS, Scope::CTA), "the reader's, too");
-    EXPECT(passes(*near[0], *near[3], Scope::CLUSTER, Scope::GPU), "within a cluster");
-    EXPECT(!passes(*near[0], *far[0], Scope::CLUSTER, Scope::SYS), "it lacks the other cluster");
-    const Epoch mine = access_of(*near[0]);
-    EXPECT(passes(*near[0], *far[1], Scope::GPU) && passes(*far[1], *near[2]), "clusters");
-    EXPECT(knows(*far[1], mine) && knows(*near[2], mine), "there and back");
-    EXPECT(passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true), "weak: shared memory");
-    EXPECT(!passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true, Space::GLOBAL), "alone");
-}
-
-void relaxed() {
-    const Threads t = launch(3);
-    int flag;
-    const Epoch data = access_of(*t[0]);
-    fence(Scope::GPU), atomic_write(&flag, Scope::GPU, false, false);
-    enter(*t[1]), atomic_read(&flag, Scope::GPU, false);
-    EXPECT(!knows(*t[1], data), "a relaxed read alone");
-    EXPECT((fence(Scope::GPU), knows(*t[1], data)), "a fence after it");
-    enter(*t[2]), atomic_write(&flag, Scope::GPU, false, false);
-    atomic_read(&flag, Scope::GPU, true);
-    EXPECT(!knows(*t[2], data), "another write ends the sequence");
-}
-
-void proxies() { // fenced by nobody, the writer, the reader, for the other space
-    for (int how = 0; how < 4; ++how) {
-        const Threads t = launch(20);
-        for (int i = 2; i < 20; ++i) // more than single stamps
-            passes(*t[i], *t[0]);
-        const Epoch written = access_of(*t[0]);
-        if (how % 2 == 1)
-            fence_proxy(how == 1 ? Space::SHARED : Space::GLOBAL, true);
-        EXPECT(passes(*t[0], *t[1]) && knows(*t[1], written), "%d", how);
-        if (how == 2)
-            fence_proxy(Space::SHARED, false);
-        const auto copy = make_operation(*t[1], {1, 0, "copy"}, true);
-        EXPECT(knows(*copy, written) && is_unfenced(written, Space::SHARED) == (how % 3 == 0), "%d",
-               how);
-    }
-}
-
-void operations() {
-    const Threads t = launch();
-    const auto make = [&] { return enter(*t[0]), make_operation(*t[0], {0, 0, "copy"}, true); };
-    const Epoch before = access_of(*t[0]);
-    const auto first = make();
-    const Epoch copied = access_of(*first);
-    EXPECT(knows(*first, before) && !knows(*first, access_of(*t[0])), "after its issue alone");
-    EXPECT(!knows(*t[0], copied) && knows_issue_of(copied), "its issuer has not waited");
-    Carrier done;
-    enter(*first), release_own(done), end_operation(*first);
-    EXPECT(make()->self.agent != first->self.agent, "a number that its issuer does not know");
-    enter(*t[0]), acquire(done);
-    const auto next = make();
-    EXPECT(knows(*t[0], copied) && next->self.agent == first->self.agent, "the number is free");
-    EXPECT(!knows(*t[0], access_of(*next)), "at another time");
-}
-
-void streams() {
-    static const int keys[4] = {};
-    const void *one = keys, *two = keys + 1, *blocking = keys + 2, *event = keys + 3;
-    stream_created(one, true), stream_created(two, true), stream_created(blocking, false);
-    const auto work_on = [](const void *stream) {
-        const Epoch made = access_of(*launch(1, 1, stream)[0]);
-        return end_on(stream), made;
-    };
-    const auto is_after = [](const void *stream, const Epoch &work, bool early = false) {
-        const bool after = knows(*launch(1, 1, stream, early)[0], work);
-        return end_on(stream), after;
-    };
-    const Epoch first = work_on(one);
-    EXPECT(is_after(one, first) && !is_after(two, first) && !is_after(nullptr, first), "streams");
-    record_event(event, one);
-    const Epoch second = work_on(one);
-    wait_for_event(event, two);
-    EXPECT(is_after(two, first) && !is_after(two, second), "an event covers what came before it");
-    EXPECT(is_after(nullptr, work_on(blocking)) && is_after(blocking, work_on(nullptr)), "default");
-    EXPECT(!is_after(one, work_on(one), true), "an early launch");
-    const Epoch last = work_on(one);
-    const Threads early = launch(1, 1, one, true);
-    EXPECT((enter(*early[0]), waited_for_launch_before(), knows(*early[0], last)), "its wait");
-    end_on(one);
-    EXPECT(!is_after(two, last) && (host_waits_for(one), is_after(two, last)), "the host's wait");
-}
-
-void cells() { // thread 0 writes bytes and thread 1 reads bytes, unordered
-    const struct {
-        std::uint32_t at, bytes, read, count;
-        bool race;
-    } rows[] = {{0, 16, 15, 1, 1},     {5, 1, 4, 1, 0},        {5, 1, 6, 2, 0},
-                {4, 2, 5, 1, 1},       {4, 2, 6, 2, 0},        {8, 4, 12, 4, 0},
-                {1020, 4, 1024, 4, 0}, {1008, 32, 1024, 4, 1}, {8, 4, 8, 8, 1},
-                {0, 16, 16, 8, 0},     {0, 1024, 512, 1, 1},   {0, 1024, 1024, 16, 0}};
-    for (const auto &row : rows) {
-        const Outcome outcome = outcome_of([&] {
-            const Threads t = launch();
-            Cta cta;
-            access(cta, *t[0], row.at, row.bytes, true);
-            access(cta, *t[1], row.read, row.count, false);
-        });
-        EXPECT((outcome.status == 1) == row.race, "%u after %u, %u", row.read, row.at, row.bytes);
-    }
-}
-
-void lanes() { // a warp reads a word, and a thread that is after some of the lanes writes it
-    const auto write_after = [](int first) {
-        const Threads t = launch(64);
-        Cta cta;
-        access(cta, *t[40], 0, 16, true);
-        for (int i = 0; i < 32; ++i)
-            passes(*t[40], *t[i]), access(cta, *t[i], 0, 4, false);
-        for (int i = first; i < 32; ++i)
-            passes(*t[i], *t[40]);
-        access(cta, *t[40], 0, 16, true);
-    };
-    write_after(0);
-    expect_mistake("race", "thread 0 of CTA 0 (warp 0, lane 0) reads", [&] { write_after(1); });
 }
 
 } // namespace
 
 int main() {
-    run_case("order: joins", joins);
-    run_case("order: scopes, other clusters, weak releases", scopes);
-    run_case("order: relaxed accesses and fences", relaxed);
-    run_case("order: proxy fences by the writer or the reader", proxies);
-    run_case("order: operations and their numbers", operations);
-    run_case("order: streams, events, early launches and the host", streams);
-    run_case("cells: parts of 1 to 1024 bytes", cells);
-    run_case("cells: reads by lanes", lanes);
+    // of more clocks than one keeps apart
+    run_case("order: joins", [] {
+        const Threads t = launch(40);
+        const Epoch first = access_of(*t[0]);
+        Carrier carrier;
+        for (int i = 0; i < 30; ++i)
+            enter(*t[i]), release(carrier);
+        EXPECT(!knows(*t[30], first) && knows(*t[0], first), "before the acquire");
+        enter(*t[30]), acquire(carrier);
+        EXPECT(knows(*t[30], first) && !knows(*t[30], access_of(*t[0])), "up to the release");
+        EXPECT(passes(*t[30], *t[31]) && !knows(*t[0], access_of(*t[31])), "one way");
+        for (std::uint32_t i = 0; i < 30; ++i)
+            EXPECT(knows(*t[31], {first.cluster, i, 1}), "passed on: %u", i);
+    });
+    run_case("order: scopes, other clusters, weak releases", [] {
+        const Threads near = launch(2, 2), far = make_cluster(2, 2);
+        EXPECT(passes(*near[0], *near[1], Scope::CTA, Scope::CTA), "within a CTA");
+        EXPECT(!passes(*near[0], *near[2], Scope::CTA, Scope::SYS), "it lacks the other CTA");
+        EXPECT(!passes(*near[0], *near[2], Scope::SYS, Scope::CTA), "the reader's, too");
+        EXPECT(passes(*near[0], *near[3], Scope::CLUSTER, Scope::GPU), "within a cluster");
+        EXPECT(!passes(*near[0], *far[0], Scope::CLUSTER, Scope::SYS),
+               "it lacks the other cluster");
+        const Epoch mine = access_of(*near[0]);
+        EXPECT(passes(*near[0], *far[1], Scope::GPU) && passes(*far[1], *near[2]), "clusters");
+        EXPECT(knows(*far[1], mine) && knows(*near[2], mine), "there and back");
+        EXPECT(passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true), "weak: shared memory");
+        EXPECT(!passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true, Space::GLOBAL), "alone");
+    });
+    // fenced by nobody, the writer, the reader, for the other space
+    run_case("order: proxy fences by the writer or the reader", [] {
+        for (int how = 0; how < 4; ++how) {
+            const Threads t = launch(20);
+            for (int i = 2; i < 20; ++i) // more than single stamps
+                passes(*t[i], *t[0]);
+            const Epoch written = access_of(*t[0]);
+            if (how % 2 == 1)
+                fence_proxy(how == 1 ? Space::SHARED : Space::GLOBAL, true);
+            EXPECT(passes(*t[0], *t[1]) && knows(*t[1], written), "%d", how);
+            if (how == 2)
+                fence_proxy(Space::SHARED, false);
+            const auto copy = make_operation(*t[1], {1, 0, "copy"}, true);
+            EXPECT(knows(*copy, written) && is_unfenced(written, Space::SHARED) == (how % 3 == 0),
+                   "%d", how);
+        }
+    });
+    run_case("order: operations and their numbers", [] {
+        const Threads t = launch();
+        const auto make = [&] { return enter(*t[0]), make_operation(*t[0], {0, 0, "copy"}, true); };
+        const Epoch before = access_of(*t[0]);
+        const auto first = make();
+        const Epoch copied = access_of(*first);
+        EXPECT(knows(*first, before) && !knows(*first, access_of(*t[0])), "after its issue alone");
+        EXPECT(!knows(*t[0], copied) && knows_issue_of(copied), "its issuer has not waited");
+        Carrier done;
+        enter(*first), release_own(done), end_operation(*first);
+        EXPECT(make()->self.agent != first->self.agent, "a number that its issuer does not know");
+        enter(*t[0]), acquire(done);
+        const auto next = make();
+        EXPECT(knows(*t[0], copied) && next->self.agent == first->self.agent, "the number is free");
+        EXPECT(!knows(*t[0], access_of(*next)), "at another time");
+    });
+    run_case("order: streams, events, early launches and the host", [] {
+        static const int keys[4] = {};
+        const void *one = keys, *two = keys + 1, *blocking = keys + 2, *event = keys + 3;
+        stream_created(one, true), stream_created(two, true), stream_created(blocking, false);
+        const auto work_on = [](const void *stream) {
+            const Epoch made = access_of(*launch(1, 1, stream)[0]);
+            return end_on(stream), made;
+        };
+        const auto is_after = [](const void *stream, const Epoch &work, bool early = false) {
+            const bool after = knows(*launch(1, 1, stream, early)[0], work);
+            return end_on(stream), after;
+        };
+        const Epoch first = work_on(one);
+        EXPECT(is_after(one, first) && !is_after(two, first) && !is_after(nullptr, first),
+               "streams");
+        record_event(event, one);
+        const Epoch second = work_on(one);
+        wait_for_event(event, two);
+        EXPECT(is_after(two, first) && !is_after(two, second),
+               "an event covers what came before it");
+        EXPECT(is_after(nullptr, work_on(blocking)) && is_after(blocking, work_on(nullptr)),
+               "default");
+        EXPECT(!is_after(one, work_on(one), true), "an early launch");
+        const Epoch last = work_on(one);
+        const Threads early = launch(1, 1, one, true);
+        EXPECT((enter(*early[0]), waited_for_launch_before(), knows(*early[0], last)), "its wait");
+        end_on(one);
+        EXPECT(!is_after(two, last) && (host_waits_for(one), is_after(two, last)),
+               "the host's wait");
+    });
+    // thread 0 writes bytes and thread 1 reads bytes, unordered
+    run_case("cells: parts of 1 to 1024 bytes", [] {
+        const struct {
+            std::uint32_t at, bytes, read, count;
+            bool race;
+        } rows[] = {{0, 16, 15, 1, 1},     {5, 1, 4, 1, 0},        {5, 1, 6, 2, 0},
+                    {4, 2, 5, 1, 1},       {4, 2, 6, 2, 0},        {8, 4, 12, 4, 0},
+                    {1020, 4, 1024, 4, 0}, {1008, 32, 1024, 4, 1}, {8, 4, 8, 8, 1},
+                    {0, 16, 16, 8, 0},     {0, 1024, 512, 1, 1},   {0, 1024, 1024, 16, 0}};
+        for (const auto &row : rows) {
+            const Outcome outcome = outcome_of([&] {
+                const Threads t = launch();
+                Cta cta;
+                touch(cta, *t[0], row.at, row.bytes, true);
+                touch(cta, *t[1], row.read, row.count, false);
+            });
+            EXPECT((outcome.status == 1) == row.race, "%u after %u, %u", row.read, row.at,
+                   row.bytes);
+        }
+    });
+    // a warp reads a word, and a thread that is after some of the lanes writes it
+    run_case("cells: reads by lanes", [] {
+        const auto write_after = [](int first) {
+            const Threads t = launch(64);
+            Cta cta;
+            touch(cta, *t[40], 0, 16, true);
+            for (int i = 0; i < 32; ++i)
+                passes(*t[40], *t[i]), touch(cta, *t[i], 0, 4, false);
+            for (int i = first; i < 32; ++i)
+                passes(*t[i], *t[40]);
+            touch(cta, *t[40], 0, 16, true);
+        };
+        write_after(0);
+        expect_mistake("race", "thread 0 of CTA 0 (warp 0, lane 0) reads", [&] { write_after(1); });
+    });
     return test_result();
 }

@@ -77,16 +77,15 @@ inline Outcome outcome_of(const std::function<void()> &kernels) {
 }
 
 // Expects the kernels to end the program with a report whose first line has this kind of mistake
-// and these words, which are never none, and that has `note` somewhere.
-inline void expect_mistake(const char *kind, const char *words,
-                           const std::function<void()> &kernels, const char *note = "") {
+// and these words.
+inline void expect_mistake(const std::string &kind, const char *words,
+                           const std::function<void()> &kernels) {
     const Outcome outcome = outcome_of(kernels);
     const std::string first = outcome.report.substr(0, outcome.report.find('\n'));
-    const bool named = first.find(std::string(": ") + kind + ": ") != std::string::npos &&
-                       *words != '\0' && first.find(words) != std::string::npos &&
-                       outcome.report.find(note) != std::string::npos;
-    EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\" with \"%s\": %s",
-           outcome.status, kind, words, note, outcome.report.c_str());
+    const bool named =
+        first.find(": " + kind + ": ") != first.npos && first.find(words) != first.npos;
+    EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\": %s",
+           outcome.status, kind.c_str(), words, outcome.report.c_str());
 }
 
 inline void in_one_thread(const std::function<void()> &body) { run_kernel(1, 1, 8192, body); }
@@ -95,8 +94,3 @@ inline void sync_cluster(Site where = Site::current()) {
     cluster_arrive(where);
     cluster_wait(where);
 }
-
-inline SharedMemory &shared() { return current->cta->shared; }
-
-// Where the dynamic part begins: behind the static variables.
-inline std::uint32_t dynamic_offset() { return shared().offset_of(shared().dynamic()); }

@@ -85,17 +85,12 @@ __device__ inline void wgmma_commit() {
 __device__ inline void wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
-// d (64 x 8) = a (64 x 16) b (16 x 8), of bf16, without swizzle. The layout plays no part: the
-// operands of the cases are constant.
+// d (64 x 8) = a (64 x 16) b (16 x 8), of bf16, by their descriptors.
 __device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumulate) {
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, p, "
                  "1, 1, 0, 0;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "l"(a), "l"(b), "r"(accumulate));
-}
-__device__ inline void wgmma(float (&d)[4], const void *a, const void *b) {
-    const uint64_t layout = uint64_t(128 >> 4) << 16 | uint64_t(256 >> 4) << 32;
-    wgmma(d, S32(a) >> 4 | layout, S32(b) >> 4 | layout, 0);
 }
 #define BF16_ONE 0x3f80
 

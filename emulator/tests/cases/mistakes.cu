@@ -5,12 +5,16 @@
 // expect arrival_too_many: misuse, says more arrivals than the barrier's count, 2
 // expect never_initialised: lifetime, says never initialised(?s:.*)mbarrier.arrive
 // expect too_many_bytes: misuse, says counts 1048576 bytes
+// expect relaxed_arrival 64: race, says nothing orders the two
 // expect old_token: misuse, says a token of phase 0, and is in phase 2
 // expect missed_phase: hazard|deadlock, says went on by 2 phases
 // expect no_arrivals: misuse, says 1 to 1048575 arrivals, not 0
 // expect overwritten_barrier: lifetime, says after its bytes were overwritten
 // expect barrier_16: misuse, says ids are 0 to 15
 // expect barrier_of_two_warps: misuse, says not whole warps(?s:.*)64
+// expect barrier_of_48 64: misuse, says not whole warps
+// expect two_counts 64: misuse|deadlock
+// expect count_too_large 64: deadlock
 // expect arrived_twice 96: misuse, says warp 0 .*arrives a second time in one phase of barrier 1
 // expect half_a_warp 64: deadlock, says barrier 1: 32 of 64 threads .* of warp 1 lanes 0x0000ffff
 // expect some_wait 64 2: deadlock, says CTA 0 \(0 to 4, 6 to 31\): barrier 4: 32 of 64
@@ -22,6 +26,8 @@
 // expect half_load: misuse, says diverged|exited
 // expect some_synchronise 64: misuse, says of warp 1 .*went past __syncthreads, which is .aligned
 // expect last_synchronise 64: misuse, says of warp 1 .*went past a named barrier
+// expect shuffle_of_others 64: misuse|deadlock
+// expect shuffle_outside 64: misuse, says which does not take part
 // expect lane_exited: misuse, says which exited
 // expect without_itself: misuse, says without the lane itself
 // expect two_forms: misuse, says diverged
@@ -36,6 +42,7 @@
 // expect before_allocation: address, says offset -4 of an allocation
 // expect deep 1: address, says more than the 64 KiB of its stack
 // expect nowhere: address, says 4 bytes at 0x40, an address of the host: pass memory of cudaMalloc
+// expect read_only: hazard, says ld.global.nc .__ldg. reads 4 bytes .* the same launch writes
 // expect copy_more: misuse, says source
 // expect copy_past: address, says at offset 400 of an allocation of 400(?s:.*)started
 // expect copy_from_afar: address, says of the host: kernels cannot access it(?s:.*)started
@@ -44,6 +51,7 @@
 // expect box_past_allocation: address, says of an allocation of 400
 // expect no_map: misuse, says never encoded
 // expect load_uninitialised: lifetime, says never initialised
+// expect loaded_twice: hazard|lifetime, says TMA load was issued before, and not waited for
 // expect stored_twice: hazard, says TMA store.* nothing orders|nothing orders the two
 // expect not_committed: misuse, says never committed
 // expect exits_early: lifetime, says CTA 0 exits while a TMA store
@@ -85,7 +93,7 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     const int count = how == word("arrival_too_few") ? 33 : how == word("arrival_too_many") ? 2 : 1;
     if (i == 0 && how != word("never_initialised") && how != word("load_uninitialised"))
         mb_init(&b, how == word("no_arrivals") ? 0 : count), mb_fence();
-    __syncwarp();
+    __syncthreads();
     IF(arrival_too_few) mb_arrive(&b), mb_wait(&b, 0);
     IF(tested_for_ever) do
         asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.b32 "
@@ -97,6 +105,11 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     }
     IF(never_initialised) mb_arrive(&b);
     IF(too_many_bytes) mb_expect(&b, 1 << 20);
+    IF(relaxed_arrival) {
+        if (i == 0) s[5] = 7;
+        if (i == 0) asm volatile("mbarrier.arrive.relaxed.cta.shared.b64 _, [%0];" ::"r"(S32(&b)));
+        if (i == 32) mb_wait(&b, 0), out[0] = s[5];
+    }
     IF(old_token) if (i == 0) {
         asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(S32(&b)));
         mb_arrive(&b);
@@ -111,6 +124,12 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     // barriers
     IF(barrier_16) asm volatile("barrier.sync 16, 32;");
     IF(barrier_of_two_warps) asm volatile("barrier.sync 1, 64;");
+    IF(barrier_of_48) asm volatile("barrier.sync 1, 48;");
+    IF(two_counts) asm volatile("barrier.sync 1, %0;" ::"r"(i < 32 ? 64 : 96));
+    IF(count_too_large) {
+        if (i < 32) asm volatile("barrier.sync 1, 64;");
+        else __syncthreads();
+    }
     IF(arrived_twice) {
         if (i >= 32 && i < 64) asm volatile("bar.sync 1, 96;");
         for (int n = 0; n < 2 && i < 32; ++n) asm volatile("bar.arrive 1, 96;");
@@ -136,6 +155,9 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     IF(half_load) if (i < 16) load_1(s);
     IF(some_synchronise) if (i < 40) __syncthreads();
     IF(last_synchronise) if (i >= 40) asm volatile("bar.sync 1, 32;");
+    IF(shuffle_of_others) if (i < 16) __shfl_sync(~0u, i, 1);
+    IF(shuffle_outside) if (i < 16) __shfl_sync(0xffff, i, 20);
+    IF(shuffle_of_others) __syncthreads();
     IF(lane_exited) {
         if (i == 31) return;
         load_1(s);
@@ -157,6 +179,7 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
     IF(before_allocation) out[-1] = 0;
     IF(deep) out[0] = frames(1000, "x");
     IF(nowhere) *(int *)64 = 0;
+    IF(read_only) out[i] = 7, __syncwarp(), s[i] = __ldg(&out[31 - i]);
     IF(copy_more)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, 32;" ::"r"(S32(s)), "l"(out));
     IF(copy_past) cp_async_4(s, out + 100);
@@ -168,6 +191,7 @@ __global__ void k(int *out, unsigned how, const __grid_constant__ Maps maps) {
         IF(box_past_allocation) tile_load(s, &maps.past, &b);
         IF(no_map) tile_load(s, &maps.none, &b);
         IF(load_uninitialised) tile_load(s, &maps.right, &b);
+        IF(loaded_twice) tile_load(s, &maps.right, &b), tile_load(s, &maps.right, &b);
         IF(stored_twice) bulk_store(out, s, 128), bulk_store(out + 16, s, 128), bulk_commit(),
             bulk_wait();
         IF(not_committed) bulk_store(out, s, 128), bulk_wait();

@@ -1,9 +1,11 @@
 // A ring of two stages: the parity of `full` is that of the round, of `empty` the other one (0).
 // Wrong are a consumer that always waits for parity 0 (1), a producer that always waits for parity
-// 1 (2) or for the round's own (3) (PTX ISA, mbarrier.test_wait/try_wait: .parity).
+// 1 (2) or for the round's own (3), and no proxy fence between the reads and the next load (4) (PTX
+// ISA, mbarrier.test_wait/try_wait: .parity; Async proxy).
 // expect 0: silent
 // expect 1, 2: hazard|race|deadlock|misuse
 // expect 3: deadlock
+// expect 4: hazard
 #include "common.h"
 __global__ void k(int *from, int *out, int how) {
     __shared__ alignas(128) int s[2][32];
@@ -21,7 +23,7 @@ __global__ void k(int *from, int *out, int how) {
     for (int i = 0; i < 6 && threadIdx.x < 32; ++i) {
         mb_wait(&full[i % 2], how == 1 ? 0 : i / 2 & 1);
         sum += s[i % 2][31 - threadIdx.x];
-        fence_async(); // the stage is overwritten through the async proxy
+        if (how != 4) fence_async(); // the stage is overwritten through the async proxy
         mb_arrive(&empty[i % 2]);
     }
     if (threadIdx.x < 32) out[threadIdx.x] = sum;

@@ -1,7 +1,8 @@
 // The A registers of a wgmma are overwritten before wgmma.wait_group (1), or written between
-// wgmma.fence and wgmma.mma_async (2). 0 is right (PTX ISA, wgmma.fence; wgmma.mma_async).
+// wgmma.fence and wgmma.mma_async (2); the accumulators are read before wgmma.wait_group (3). 0 is
+// right (PTX ISA, wgmma.fence; wgmma.mma_async; wgmma.wait_group).
 // expect 0: silent
-// expect 1, 2: hazard|race
+// expect 1, 2, 3: hazard|race
 #include "common.h"
 __global__ void k(float *out, int how) {
     __shared__ alignas(1024) unsigned short b[8 * 16];
@@ -24,6 +25,7 @@ __global__ void k(float *out, int how) {
         for (uint32_t &r : a) r = 0;
         asm volatile("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]), "+r"(a[3]));
     }
+    if (how == 3) out[threadIdx.x] = d[1];
     wgmma_wait();
     for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = d[i] + (a[0] == 1);
 }
