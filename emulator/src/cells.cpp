@@ -212,6 +212,15 @@ bool are_strong(const Running &now, const Epoch &other) {
            order::in_scope(other, now.access.scope);
 }
 
+// One instruction by which lanes of a warp write one place: one of the writes wins. (CUDA C++
+// Programming Guide: SIMT Architecture.) Approximate: the same line in another iteration counts, too.
+bool is_same_store(const Running &now, const Epoch &other) {
+    return now.access.is_write && !now.mine.async && now.mine.place == other.place &&
+           now.mine.cluster == other.cluster &&
+           now.mine.agent / WARP_LANES == other.agent / WARP_LANES &&
+           places[other.place].operation == nullptr;
+}
+
 // The last access that was found to be in order: tiles are accessed by the same ones throughout.
 Epoch good_write, good_read;
 
@@ -220,7 +229,7 @@ void check_after(const Running &now, const Epoch &other, bool other_writes, cons
     if (same(good, other) && good.async == other.async)
         return;
     if (!order::is_before(other, now.space)) {
-        if (are_strong(now, other))
+        if (are_strong(now, other) || (other_writes && is_same_store(now, other)))
             return;
         fail_unordered(now, other, other_writes, cell);
     }
