@@ -4,6 +4,7 @@
 #include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
+#include "mbarrier_table.h"
 #include "operations.h"
 
 namespace emulator {
