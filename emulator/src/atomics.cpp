@@ -25,26 +25,6 @@ namespace {
 
 constexpr std::size_t WIDEST_ATOMIC = 16;
 
-// Copies 1, 2, 4, 8 or 16 bytes without a call (copy.h).
-void copy_word(void *to, const void *from, std::size_t bytes) {
-    switch (bytes) {
-    case 1:
-        __builtin_memcpy(to, from, 1);
-        break;
-    case 2:
-        __builtin_memcpy(to, from, 2);
-        break;
-    case 4:
-        __builtin_memcpy(to, from, 4);
-        break;
-    case 8:
-        __builtin_memcpy(to, from, 8);
-        break;
-    default:
-        __builtin_memcpy(to, from, WIDEST_ATOMIC);
-    }
-}
-
 // The CTA of the cluster in whose shared memory the address is; nullptr for none.
 Cta *cta_with(const void *address) {
     if (current->cta->shared.contains(address))
@@ -83,13 +63,13 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
     if (touch != Touch::READ)
         order_release(address, scope, order, touch == Touch::CHANGE);
     alignas(WIDEST_ATOMIC) unsigned char word[WIDEST_ATOMIC];
-    copy_word(word, address, bytes);
+    std::memcpy(word, address, bytes);
     change(word, context);
     // A read, or a change that changes nothing, may be part of a loop.
     if (touch == Touch::READ || (touch == Touch::CHANGE && std::memcmp(address, word, bytes) == 0))
         may_spin(address, where);
     else
-        copy_word(address, word, bytes);
+        std::memcpy(address, word, bytes);
 }
 
 void thread_fence(Scope scope, Order order, Site) {

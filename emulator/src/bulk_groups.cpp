@@ -1,6 +1,5 @@
 // TMA stores, and the bulk groups in which a thread waits for them. A store happens in two steps:
 // it reads shared memory, and later it writes global memory.
-#include "copy.h"
 #include "counts.h"
 #include "machine.h"
 #include "operations.h"
@@ -11,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <cstring>
 
 namespace emulator {
 
@@ -36,7 +36,7 @@ std::vector<unsigned char> read_source(const Store &store) {
         unsigned char *to = bytes.data() + row.offset;
         walk_pieces(store.box, store.tile, row.offset,
                     [&](std::uint32_t offset, std::uint32_t at, std::uint32_t count) {
-                        copy_bytes(to + at, shared.generic(offset, count), count);
+                        std::memcpy(to + at, shared.generic(offset, count), count);
                     });
     });
     return bytes;
@@ -64,7 +64,7 @@ void write_global(const Store &store) {
         if (store.reduce != nullptr) // reductions may come in any order
             store.reduce(row.global, from, row.inside);
         else
-            copy_bytes(row.global, from, row.inside);
+            std::memcpy(row.global, from, row.inside);
         output_written(*store.thread, row.global, row.inside, store.site);
     });
     --group.unwritten;

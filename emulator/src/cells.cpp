@@ -213,7 +213,8 @@ bool are_strong(const Running &now, const Epoch &other) {
 }
 
 // One instruction by which lanes of a warp write one place: one of the writes wins. (CUDA C++
-// Programming Guide: SIMT Architecture.) Approximate: the same line in another iteration counts, too.
+// Programming Guide: SIMT Architecture.) Approximate: the same line in another iteration counts,
+// too.
 bool is_same_store(const Running &now, const Epoch &other) {
     return now.access.is_write && !now.mine.async && now.mine.place == other.place &&
            now.mine.cluster == other.cluster &&

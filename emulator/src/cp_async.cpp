@@ -1,11 +1,12 @@
 #include "emulator/cp_async.h"
 
-#include "copy.h"
 #include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "mbarrier_table.h"
 #include "operations.h"
+
+#include <cstring>
 
 namespace emulator {
 
@@ -47,7 +48,7 @@ void happen(const Copy &copy) {
     }
     unsigned char *to = shared.generic(copy.to, copy.bytes);
     access_shared(*copy.thread->cta, copy.to, copy.bytes, {true, copy.site});
-    copy_bytes(to, bytes, copy.bytes);
+    std::memcpy(to, bytes, copy.bytes);
     CopyGroup &group = copy.thread->copies.at(copy.group);
     --group.unlanded;
     order::release_own(group.done);

@@ -1,10 +1,11 @@
 #include "emulator/cuda_barrier.h"
 
-#include "copy.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "mbarrier_table.h"
 #include "operations.h"
+
+#include <cstring>
 
 namespace emulator {
 
@@ -21,7 +22,7 @@ void land(Thread &thread, std::uint32_t to, const void *from, std::size_t bytes,
     unsigned char *place = shared.generic(to, bytes);
     access_global(from, bytes, {false, where});
     access_shared(*thread.cta, to, bytes, {true, where});
-    copy_bytes(place, from, bytes);
+    std::memcpy(place, from, bytes);
     mbarrier_copy_arrives(arrival, true, where);
 }
 

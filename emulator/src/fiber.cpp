@@ -1,5 +1,6 @@
 #include "fiber.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,5 @@
 #include "global_memory.h"
 
-#include "copy.h"
 #include "fiber.h"
 #include "emulator/report.h"
 #include "strictness.h"
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 #include <vector>
+#include <cstring>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -81,7 +81,7 @@ void *global_allocate(std::size_t bytes, bool managed) {
         munmap(mapping, usable + 2 * MARGIN);
         return nullptr;
     }
-    fill_bytes(begin, POISON, bytes);
+    std::memset(begin, POISON, bytes);
     const Allocation made = {number_of(begin), bytes, true, managed};
     allocations.insert(std::upper_bound(allocations.begin(), allocations.end(), made,
                                         [](const Allocation &a, const Allocation &b) {

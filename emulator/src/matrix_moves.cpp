@@ -1,10 +1,11 @@
 // ldmatrix and stmatrix: a warp moves up to four 8x8 matrices of 16-bit elements between shared
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
 #include "accesses.h"
-#include "copy.h"
 #include "machine.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
+
+#include <cstring>
 
 namespace emulator {
 
@@ -58,7 +59,7 @@ void load_all(void **arguments) {
     for (int i = 0; i < first.matrices; ++i) {
         Matrix matrix;
         for (int row = 0; row < ROWS; ++row)
-            copy_bytes(matrix[row], row_of(arguments, i, row), ROW_BYTES);
+            std::memcpy(matrix[row], row_of(arguments, i, row), ROW_BYTES);
         for (int lane = 0; lane < WARP_LANES; ++lane)
             move_of(arguments, lane).loaded[i] =
                 element(matrix, lane, 0, first.transposed) |
@@ -77,7 +78,7 @@ void store_all(void **arguments) {
             element(matrix, lane, 1, first.transposed) = std::uint16_t(packed >> 16);
         }
         for (int row = 0; row < ROWS; ++row)
-            copy_bytes(row_of(arguments, i, row), matrix[row], ROW_BYTES);
+            std::memcpy(row_of(arguments, i, row), matrix[row], ROW_BYTES);
     }
 }
 

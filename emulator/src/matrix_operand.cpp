@@ -1,12 +1,12 @@
 #include "matrix_operand.h"
 
-#include "copy.h"
 #include "formats/half.h"
 #include "machine.h"
 #include "strictness.h"
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace emulator {
 
@@ -133,8 +133,8 @@ void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows) {
     for (std::uint32_t line = 0; line < operand.lines; ++line) {
         std::uint8_t bits[E4M3_K];
         for (std::uint32_t chunk = 0; chunk < E4M3_K / SWIZZLE_CHUNK; ++chunk)
-            copy_bytes(bits + chunk * SWIZZLE_CHUNK, chunk_at(cta, operand, line, chunk),
-                       SWIZZLE_CHUNK);
+            std::memcpy(bits + chunk * SWIZZLE_CHUNK, chunk_at(cta, operand, line, chunk),
+                        SWIZZLE_CHUNK);
         read_row(&rows[line], bits, operand.negated);
     }
 }

@@ -1,7 +1,6 @@
 #include "emulator/ptx.h"
 
 #include "emulator/barriers.h"
-#include "copy.h"
 #include "machine.h"
 #include "emulator/mbarrier.h"
 #include "mbarrier_table.h"
@@ -12,6 +11,7 @@
 #include <cuda.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -403,7 +403,7 @@ struct Bytes {
         made.strides[0] = ROW;
         made.element_bytes = 1;
         made.is_bulk = true;
-        copy_bytes(&map, &made, sizeof made);
+        std::memcpy(&map, &made, sizeof made);
     }
 };
 
@@ -454,7 +454,7 @@ void store_async(Cluster to, const void *value, std::uint32_t bytes, Cluster bar
 
 int type_of_elements(const void *map) {
     TensorDescription tensor;
-    copy_bytes(&tensor, map, sizeof tensor);
+    std::memcpy(&tensor, map, sizeof tensor);
     return tensor.type;
 }
 

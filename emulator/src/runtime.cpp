@@ -2,7 +2,6 @@
 // others.
 #include "emulator/runtime.h"
 #include "card.h"
-#include "copy.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "strictness.h"
@@ -15,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <cstring>
 
 // The errors that there are, their names and the same in words.
 static const struct {
@@ -323,7 +323,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     if (const cudaError_t error = checked("cudaMemcpy", why))
         return error;
     access_on(stream, to, from, bytes);
-    emulator::copy_bytes(to, from, bytes);
+    std::memcpy(to, from, bytes);
     return cudaSuccess;
 }
 
@@ -372,7 +372,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
             checked("cudaMemset", wrong(memory, bytes, Side::DEVICE, "writes")))
         return error;
     access_on(stream, memory, nullptr, bytes);
-    emulator::fill_bytes(memory, (unsigned char)value, bytes);
+    std::memset(memory, (unsigned char)value, bytes);
     return cudaSuccess;
 }
 

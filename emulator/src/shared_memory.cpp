@@ -1,6 +1,5 @@
 #include "shared_memory.h"
 
-#include "copy.h"
 #include "machine.h"
 #include "strictness.h"
 
@@ -54,7 +53,7 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_ = mapping_ + GUARD + dynamic_shared_begin;
     if (usable > 0 && mprotect(mapping_ + GUARD, usable, PROT_READ | PROT_WRITE) != 0)
         fail_without_memory();
-    fill_bytes(dynamic_, UNINITIALISED, reach_);
+    std::memset(dynamic_, UNINITIALISED, reach_);
     saved_static_.assign(static_size(), UNINITIALISED);
     swapped_in_ = false;
 }
@@ -69,13 +68,13 @@ void SharedMemory::swap_in() {
     swapped_in_ = true;
     if (saved_static_.empty())
         return;
-    copy_bytes(__start_shared_memory, saved_static_.data(), saved_static_.size());
+    std::memcpy(__start_shared_memory, saved_static_.data(), saved_static_.size());
 }
 
 void SharedMemory::swap_out() {
     swapped_in_ = false;
     if (!saved_static_.empty())
-        copy_bytes(saved_static_.data(), __start_shared_memory, saved_static_.size());
+        std::memcpy(saved_static_.data(), __start_shared_memory, saved_static_.size());
 }
 
 // ---------------------------------------------------------------------------- addresses

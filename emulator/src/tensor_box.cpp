@@ -1,12 +1,12 @@
 #include "tensor_box.h"
 
-#include "copy.h"
 #include "shared_memory.h"
 
 #include <cuda.h>
 
 #include <cstdio>
 #include <iterator>
+#include <cstring>
 
 namespace emulator {
 
@@ -122,7 +122,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     }
     for (cuuint32_t i = 0; i + 1 < rank; ++i)
         made.strides[i] = strides[i];
-    emulator::copy_bytes(map, &made, sizeof made);
+    std::memcpy(map, &made, sizeof made);
     return CUDA_SUCCESS;
 }
 

@@ -1,7 +1,6 @@
 // TMA loads, and what loads and stores check alike.
 #include "emulator/tma.h"
 
-#include "copy.h"
 #include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
@@ -9,6 +8,8 @@
 #include "operations.h"
 #include "strictness.h"
 #include "tensor_box.h"
+
+#include <cstring>
 
 namespace emulator {
 
@@ -50,7 +51,7 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
         fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
              where, "started the copy here");
     TensorDescription tensor;
-    copy_bytes(&tensor, map, sizeof(tensor));
+    std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
         fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
              "started the copy here");
@@ -94,14 +95,14 @@ void land(const Load &load) {
     peer_uses(*load.cta, load.site);
     unsigned char bytes[LONGEST_ROW];
     walk_rows(load.box, [&](const BoxRow &row) {
-        fill_bytes(bytes, 0, load.box.row_bytes()); // what lies outside of the matrix
+        std::memset(bytes, 0, load.box.row_bytes()); // what lies outside of the matrix
         if (row.inside > 0) {
             access_global(row.global, row.inside, {false, load.site});
-            copy_bytes(bytes + row.skipped, row.global, row.inside);
+            std::memcpy(bytes + row.skipped, row.global, row.inside);
         }
         walk_pieces(load.box, load.tile, row.offset,
                     [&](std::uint32_t to, std::uint32_t from, std::uint32_t count) {
-                        copy_bytes(shared.generic(to, count), bytes + from, count);
+                        std::memcpy(shared.generic(to, count), bytes + from, count);
                     });
     });
     const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
@@ -213,11 +214,11 @@ void arrive(Sent &sent) {
     const std::size_t count = sent.bytes.size();
     if (sent.own != nullptr) {
         access_shared(*sent.own, sent.source, count, {false, sent.site});
-        copy_bytes(sent.bytes.data(), sent.own->shared.generic(sent.source, count), count);
+        std::memcpy(sent.bytes.data(), sent.own->shared.generic(sent.source, count), count);
     }
     access_shared(*sent.peer, sent.to, count, {true, sent.site});
     peer_uses(*sent.peer, sent.site);
-    copy_bytes(sent.peer->shared.generic(sent.to, count), sent.bytes.data(), count);
+    std::memcpy(sent.peer->shared.generic(sent.to, count), sent.bytes.data(), count);
     mbarrier_copy_landed(mbarrier_at(*sent.peer, sent.barrier, sent.site), int(count), sent.site);
 }
 

@@ -1,6 +1,5 @@
 // wgmma: what each thread of a warpgroup calls, the multiplication that all of them start, and the
 // rules about accumulators that are still being written.
-#include "copy.h"
 #include "counts.h"
 #include "formats/half.h"
 #include "machine.h"
@@ -11,6 +10,7 @@
 #include "emulator/warp.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace emulator {
 
@@ -61,7 +61,7 @@ void claim_registers(AccumulatorState &state, const AccumulatorRange &claimed, b
             return;
         }
     std::uint32_t first;
-    copy_bytes(&first, claimed.begin, sizeof first);
+    std::memcpy(&first, claimed.begin, sizeof first);
     if (adds && first == FIBER_POISON)
         fail(Mistake::HAZARD, "wgmma adds to accumulators that the thread has never written",
              claimed.site, "called wgmma here");
@@ -116,8 +116,8 @@ void gather_registers(const Wgmma &wgmma, void *rows) {
     for (int thread = 0; thread < WARPGROUP_LANES; ++thread)
         for (int i = 0; i < 4; ++i) {
             const int row = thread / WARP_LANES * 16 + thread % WARP_LANES / 4 + i % 2 * 8;
-            copy_bytes(static_cast<char *>(rows) + row * 32 + thread % 4 * 4 + i / 2 * 16,
-                       &wgmma.a_registers[std::size_t(thread * 4 + i)], 4);
+            std::memcpy(static_cast<char *>(rows) + row * 32 + thread % 4 * 4 + i / 2 * 16,
+                        &wgmma.a_registers[std::size_t(thread * 4 + i)], 4);
         }
 }
 
