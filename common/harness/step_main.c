@@ -94,8 +94,7 @@ static bool run_one_after(void *context) {
     return run_shape(trials->program, &trials->list[trials->next + 1], true, NULL);
 }
 
-/* Two at a time: the emulator takes one processor. An odd one is the first, which is the quickest.
- */
+/* Two at a time: the emulator takes one processor. An odd one is the first, the quickest. */
 static bool run_trials(trials *trials) {
     bool right = trials->count % 2 == 0 || run_next(trials);
     for (trials->next = trials->count % 2; right && trials->next < trials->count;
