@@ -276,7 +276,9 @@ def check_rules():
     tests = ROOT / "emulator" / "tests"
     cases = {path.stem for path in (tests / "cases").glob("*.cu")}
     known = cases | {bug.name for bug in planted_bugs.read_bugs()}
-    known |= set(re.findall(r"__global__ void (\w+)", (tests / "mistakes.cu").read_text()))
+    for path in (tests / "cases").glob("*.cu"):
+        expected = re.findall(r"^// expect ([^:]+):", path.read_text(), re.MULTILINE)
+        known |= set(re.findall(r"\w+", " ".join(expected)))
     units = "".join(path.read_text() for path in tests.glob("test_*.cpp"))
     known |= set(re.findall(r'"([^"\n]+)"', units))
     rows = [row for row in re.findall(r"^\|(.+)\|$", page, re.MULTILINE) if row.count("|") == 3]

@@ -63,8 +63,8 @@ void grid_sync(Site where);
 // griddepcontrol.wait: the launches before this one have ended.
 void wait_for_launch_before();
 
-// fence.proxy.async, of shared memory and of global memory: what the current thread did there by the
-// generic proxy comes before what the async proxy does afterwards.
+// fence.proxy.async, of shared memory and of global memory: what the current thread did there by
+// the generic proxy comes before what the async proxy does afterwards.
 void fence_proxy_async(bool shared = true, bool global = false);
 
 // atom.acq_rel.add of 1: what the current thread did before happens before what a later caller, of
