@@ -6,6 +6,7 @@ UNIT_GPU := $(call tests_in,tests/unit-gpu,c)
 GPU := $(call tests_in,tests/gpu,c)
 DEVICE_CPP := $(call tests_in,tests/device,cpp)
 DEVICE_CU := $(addsuffix -gpu,$(call tests_in,tests/device,cu))
+ENERGY_TEST := $(BUILD)/tests/energy/test_energy_parts
 DEVICE_EMULATED := $(addsuffix -emulated,$(call tests_in,tests/device,cu))
 # Every standalone file holds its rung's words; these are compiled and run, some of each computation.
 STANDALONE_TRIED := v01 v07 v18 v21 a01 a02 a06 t01 t02 t08 f01 f07
@@ -67,7 +68,6 @@ $(CHOICES:%=%.o): KERNEL_FLAGS += -DRUNG='"$(abspath $(@:.o=.cu))"'
 
 # tests/energy/energy/ has what the parts of bench/energy need and the emulator lacks. The test has a
 # step_main of its own, which calls the program's.
-ENERGY_TEST := $(BUILD)/tests/energy/test_energy_parts
 $(ENERGY_TEST).o $(ENERGY_TEST)-kernels.o: KERNEL_FLAGS += -Itests/energy -iquote emulator/src -Ibench
 $(ENERGY_TEST)-kernels.o: bench/energy/parts.cu
 $(ENERGY_TEST)-program.o: bench/energy/energy.c $(BUILD)/emulated-flags

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel, skip
+from tools import BUILD, JOBS, ROOT, case, exit_status, in_parallel
 
 from emulator.translate import __main__ as emulate
 from emulator.translate import ptx
@@ -32,12 +32,6 @@ CASES = ROOT / "emulator" / "tests" / "cases"
 WORK = BUILD / "emulator" / "tests" / "cases"
 SECONDS = 10  # for one run
 BATCH = 16  # variants that are compiled at once
-
-# Variants that the emulator does not model: the manual's section, and why not.
-EXCEPTIONS = {
-    "r11_swizzled_narrow": "CUDA Driver API, cuTensorMapEncodeTiled: rows narrower than the swizzle "
-    "are rejected with a report, because no rung has them",
-}
 
 EXPECT = re.compile(r"^// expect( [^:]+)?: (\S+?)(?:, says (.+))?$", re.MULTILINE)
 DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
@@ -201,10 +195,7 @@ def main() -> int:
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
     ways = [how for batch in in_parallel(built, batches, JOBS) for how in batch]
     for one, (kinds, said) in zip(chosen, in_parallel(outcome, ways, 2 * JOBS)):
-        if one.name in EXCEPTIONS:
-            skip(one.name, EXCEPTIONS[one.name])
-        else:
-            case(one.name, why_not(one, kinds, said))
+        case(one.name, why_not(one, kinds, said))
     return exit_status()
 
 

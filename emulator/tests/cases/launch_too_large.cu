@@ -6,7 +6,7 @@
 // expect 0, 8: silent
 // expect 1, 2, 3: wrong|misuse
 // expect 4: wrong, says ClusterSize: a cluster of 16 x 1 x 1 CTAs: 1 to 8
-// expect 5: wrong, says InvalidConfiguration: a grid of 1 x 0 x 1
+// expect 5: wrong, says InvalidValue: a grid of 1 x 0 x 1
 // expect 6: wrong, says InvalidValue: a block of 256 threads, .* allow 128
 // expect 7: wrong, says 65536 bytes of dynamic shared memory, and the kernel may have 49152
 #include "common.h"

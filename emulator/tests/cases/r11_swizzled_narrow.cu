@@ -1,6 +1,6 @@
-// RIGHT: a box whose rows (64 bytes) are narrower than its 128-byte swizzle (CUDA Driver API,
-// cuTensorMapEncodeTiled: the inner dimension must be at most the swizzle's size).
-// expect: silent
+// Right on a GPU, and not modelled: a box whose rows (64 bytes) are narrower than its 128-byte
+// swizzle (CUDA Driver API, cuTensorMapEncodeTiled). It is rejected, because no rung has one.
+// expect: misuse, says narrower rows
 #include "common.h"
 __global__ void k(const __grid_constant__ CUtensorMap map, int *out) {
     __shared__ alignas(1024) int tile[8 * 32];
