@@ -144,6 +144,8 @@ def program_of(name: str) -> str:
 def targets(test: str) -> list[str]:
     """What make builds for a test: itself, or its rung's program."""
     name, _, word = test.partition("@")
+    if name.endswith(".py"):
+        return ["build/emulator/libemulator.a"]
     if not (TREE / "tests" / f"{name}.py").exists() and not (TREE / f"tests/{name}.sh").exists():
         return [program_of(name)]
     is_rung = bool(list((TREE / "steps").glob(f"{word}_*.cu"))) if word else False
@@ -157,6 +159,8 @@ def lines_of(test: str) -> list[str]:
     if (TREE / "tests" / f"{name}.sh").exists():
         only = ["-O", "extglob", "-c", ONE_SH] if word else []
         command = ["bash", *only, f"tests/{name}.sh", word]
+    elif name.endswith(".py"):
+        command = ["python3", name]
     elif not (TREE / "tests" / f"{name}.py").exists():
         command = [program_of(name)]
     else:
