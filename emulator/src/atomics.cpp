@@ -8,19 +8,6 @@
 
 namespace emulator {
 
-void order_release(void *address, Scope scope, Order order, bool reads_too) {
-    order::atomic_write(address, scope, order == Order::RELEASE || order == Order::ACQ_REL,
-                        reads_too);
-}
-
-// Approximate: a relaxed read-modify-write needs no fence after it, as in CUDA's own examples.
-void order_acquire(const void *address, Scope scope, Order order, bool writes_too) {
-    order::atomic_read(address, scope,
-                       writes_too || order == Order::ACQUIRE || order == Order::ACQ_REL);
-}
-
-void order_fence(Scope scope, Order) { order::fence(scope); }
-
 namespace {
 
 constexpr std::size_t WIDEST_ATOMIC = 16;
@@ -58,10 +45,13 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         access_shared(*cta, cta->shared.offset_of(address), bytes, access);
     else
         access_global(address, bytes, access);
+    const bool changes = touch == Touch::CHANGE, both = order == Order::ACQ_REL;
+    // A relaxed access may belong to a fence. Approximate: the read of a relaxed change needs no
+    // fence after it, as in CUDA's own examples.
     if (touch != Touch::WRITE)
-        order_acquire(address, scope, order, touch == Touch::CHANGE);
+        order::atomic_read(address, scope, changes || both || order == Order::ACQUIRE);
     if (touch != Touch::READ)
-        order_release(address, scope, order, touch == Touch::CHANGE);
+        order::atomic_write(address, scope, both || order == Order::RELEASE, changes);
     alignas(WIDEST_ATOMIC) unsigned char word[WIDEST_ATOMIC];
     std::memcpy(word, address, bytes);
     change(word, context);
@@ -72,9 +62,9 @@ void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Sco
         std::memcpy(address, word, bytes);
 }
 
-void thread_fence(Scope scope, Order order, Site) {
+void thread_fence(Scope scope) {
     schedule_point();
-    order_fence(scope, order);
+    order::fence(scope);
 }
 
 } // namespace emulator

@@ -111,7 +111,8 @@ const char *wait_for(const char *operation) {
     if (name == "wgmma")
         return "a wgmma_wait is missing, or what tells others that it has passed";
     if (name == "TMA store")
-        return "bulk_wait_read (for its source) or bulk_wait (for what it writes) is missing";
+        return "bulk_wait_read (for its source) or bulk_wait (for what it writes) is missing, "
+               "or the barrier after it";
     return "its wait is missing, or the barrier after it";
 }
 
@@ -130,17 +131,22 @@ std::string explanation(const Running &now, const Epoch &other, bool other_write
         return "nothing orders the two";
     // A reader that is after the write before has waited for that one, and is overtaken.
     const bool reads = !now.access.is_write && other_writes;
-    if (reads && operation != nullptr && cell.before.cluster != 0 &&
-        order::is_before(cell.before, now.space))
+    const bool is_overtaken =
+        reads && cell.before.cluster != 0 && order::is_before(cell.before, now.space);
+    if (is_overtaken && operation != nullptr)
         return format("the %s overwrites what is still to be read: it did not wait until the "
                       "readers were done",
                       operation);
+    if (is_overtaken)
+        return format("the %s may still read what was there: %s", mine, wait_for(mine));
     if (reads && operation != nullptr)
         return format("the reader did not wait for the %s: %s", operation, wait_for(operation));
     if (now.access.is_write && mine != nullptr && !other_writes && operation != nullptr)
         return format("nothing orders the two: either the %s did not wait until the %s was done, "
                       "or the %s did not wait for the %s",
                       mine, operation, operation, mine);
+    if (operation != nullptr && !other_writes)
+        return format("the %s may still read what is there: %s", operation, wait_for(operation));
     return "nothing orders the two";
 }
 
@@ -194,7 +200,7 @@ void fail_unwritten(const Running &now) {
                 {note_of(now.mine, false), note_at(*load->issuer, load->site, "started it here")});
     Thread *interrupted = std::exchange(current, nullptr);
     fail_unless_allowed("uninitialised", Mistake::HAZARD,
-                        format("%s reads %zu bytes at %s, which nobody has written",
+                        format("%s reads %zu bytes at %s, which were never written",
                                who(now.mine).c_str(), now.bytes, name_of_memory(now).c_str()),
                         {note_of(now.mine, false)});
     current = interrupted;
@@ -426,22 +432,6 @@ void access_global(const void *address, std::size_t bytes, const CellAccess &acc
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     Running now{epoch_of(access), Space::GLOBAL, access, nullptr, begin, bytes};
     touch_pages(begin, now, global_page);
-}
-
-void access_memory(const void *address, std::size_t bytes, const CellAccess &access) {
-    if (current_cluster != nullptr)
-        for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
-            if (cta->shared.contains(address)) {
-                access_shared(*cta, cta->shared.offset_of(address), bytes, access);
-                return;
-            }
-    access_global(address, bytes, access);
-}
-
-void forget_global(const void *address, std::size_t bytes) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    for (std::uintptr_t page = begin / Page::BYTES; page * Page::BYTES < begin + bytes; ++page)
-        global_page(page) = Page{};
 }
 
 } // namespace emulator

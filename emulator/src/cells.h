@@ -1,7 +1,7 @@
 // Shadow cells: of each byte of shared and global memory the last write and the reads since. A pair
 // of accesses, one of them a write, that order.h does not order is reported; so is an access of the
-// async proxy to what the generic proxy touched with no proxy fence between, and a read of what
-// nobody has written.
+// async proxy to what the generic proxy touched with no proxy fence between, and a read of what was
+// never written.
 #pragma once
 
 #include "order.h"
@@ -62,11 +62,5 @@ void access_shared(Cta &cta, std::uint32_t offset, std::size_t bytes, const Cell
 void access_shared_chunks(Cta &cta, const std::vector<std::uint32_t> &offsets,
                           const CellAccess &access);
 void access_global(const void *address, std::size_t bytes, const CellAccess &access);
-
-// The same by either: the address decides.
-void access_memory(const void *address, std::size_t bytes, const CellAccess &access);
-
-// Nobody has written these bytes: memory that was just allocated.
-void forget_global(const void *address, std::size_t bytes);
 
 } // namespace emulator

@@ -64,8 +64,6 @@ public:
     // What an agent knows, and its own time. `weak`: for shared memory alone.
     void add(const Clock &clock, const Stamp &self, bool weak = false);
     void add(const Stamp &self) { stamps_.push_back(self), sum_.reset(); }
-    bool empty() const { return bases_.empty() && stamps_.empty() && sum_ == nullptr; }
-    void clear() { *this = Gathered{}; }
     const std::shared_ptr<const Clock> &sum();
     // The same for an operation, which asks about few agents: its stamps stay as they are.
     void add_to(Clock &clock) const;

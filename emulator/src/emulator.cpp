@@ -39,7 +39,7 @@ void emulator_watch_output(const void *begin, size_t bytes) {
 void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
     emulator::order::begin_on(stream, false);
     emulator::access_global(begin, bytes, {true, emulator::Site{}});
-    emulator::order::end_on(stream);
+    emulator::order::end_work();
 }
 
 void emulator_on_progress(void (*progress)(double grid_done, uint64_t multiply_adds)) {

@@ -10,7 +10,7 @@ namespace emulator {
 // Bytes of a fiber's stack. The page below it has no access rights, so that an overflow faults.
 constexpr std::size_t FIBER_STACK = 64 * 1024;
 
-// What the upper part of a new fiber's stack holds: variables that nobody has written. It is a NaN
+// What the upper part of a new fiber's stack holds: variables that were never written. It is a NaN
 // in fp32, and two in fp16 and in bf16.
 constexpr std::uint32_t FIBER_POISON = 0x7fff7ffd;
 constexpr std::size_t FIBER_POISONED = 4096;

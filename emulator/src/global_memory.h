@@ -10,7 +10,7 @@
 namespace emulator {
 
 // Allocates memory that kernels may access, at least 256-byte aligned; nullptr if there is none
-// left. Every byte is POISON, so that what nobody has written is a NaN in each floating point
+// left. Every byte is POISON, so that what was never written is a NaN in each floating point
 // format. `managed`: the host may access it, too.
 constexpr unsigned char POISON = 0xff;
 void *global_allocate(std::size_t bytes, bool managed = false);

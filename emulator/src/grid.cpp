@@ -222,7 +222,7 @@ void run_grid(const Grid &grid, const std::function<void()> &body) {
         run_threads();
         end_cluster();
     }
-    order::end_on(grid.stream);
+    order::end_work();
     kernel_body = nullptr;
 }
 

@@ -81,7 +81,7 @@ std::string state_of(const Barrier &barrier) {
                    static_cast<unsigned long long>(barrier.phase), int(barrier.phase & 1),
                    barrier.pending, barrier.expected);
     if (barrier.bytes < 0)
-        text += format(", %d bytes landed that nobody announced", -barrier.bytes);
+        text += format(", %d bytes landed that were not announced", -barrier.bytes);
     else if (barrier.announced > 0)
         text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
     return text;

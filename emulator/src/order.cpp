@@ -191,7 +191,7 @@ void begin_on(const void *key, bool early) {
     now = &host_context;
 }
 
-void end_on(const void *) {
+void end_work() {
     host_context.cluster = 0;
     host_context.clock.streams = host_clock;
     atomics.clear();

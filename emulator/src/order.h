@@ -67,8 +67,8 @@ void enter(Context &context);
 // on the stream, to the host when it waits, and to other streams by events. nullptr: the default
 // stream, which waits for all that are not non-blocking, and they for it.
 void stream_created(const void *stream, bool non_blocking);
-void begin_on(const void *stream, bool early);
-void end_on(const void *stream);
+void begin_on(const void *stream, bool early); // until end_work()
+void end_work();
 void host_waits_for(const void *stream);
 void host_waits_for_all();
 void record_event(const void *event, const void *stream);
@@ -97,10 +97,10 @@ bool is_after_launch_before();
 void release(Carrier &carrier, Scope scope = Scope::SYS, bool weak = false);
 // The same of an operation's own accesses, without what came before its issue.
 void release_own(Carrier &carrier);
-// A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
-// once a fence follows.
 // What was released to `from` is released to `to`, too.
 void pass_on(Carrier &to, Carrier &from);
+// A relaxed write, which releases what a fence before it did, and a relaxed read, which acquires
+// once a fence follows.
 void release_relaxed(Carrier &carrier, Scope scope);
 void acquire_relaxed(Carrier &carrier, Scope scope);
 void acquire(Carrier &carrier, Scope scope = Scope::SYS);

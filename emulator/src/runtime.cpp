@@ -242,7 +242,7 @@ static void access_on(cudaStream_t stream, const void *to, const void *from, siz
     order::begin_on(stream, false);
     access(from, false);
     access(to, true);
-    order::end_on(stream);
+    order::end_work();
 }
 
 // What is wrong with bytes of a copy or a fill, which the caller takes for the device's (or for the

@@ -64,7 +64,7 @@ int main() {
         EXPECT(passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true), "weak: shared memory");
         EXPECT(!passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true, Space::GLOBAL), "alone");
     });
-    // fenced by nobody, the writer, the reader, for the other space
+    // without a fence; by the writer; by the reader; for the other space
     run_case("order: proxy fences by the writer or the reader", [] {
         for (int how = 0; how < 4; ++how) {
             const Threads t = launch(20);
@@ -103,11 +103,11 @@ int main() {
         stream_created(one, true), stream_created(two, true), stream_created(blocking, false);
         const auto work_on = [](const void *stream) {
             const Epoch made = access_of(*launch(1, 1, stream)[0]);
-            return end_on(stream), made;
+            return end_work(), made;
         };
         const auto is_after = [](const void *stream, const Epoch &work, bool early = false) {
             const bool after = knows(*launch(1, 1, stream, early)[0], work);
-            return end_on(stream), after;
+            return end_work(), after;
         };
         const Epoch first = work_on(one);
         EXPECT(is_after(one, first) && !is_after(two, first) && !is_after(nullptr, first),
@@ -123,7 +123,7 @@ int main() {
         const Epoch last = work_on(one);
         const Threads early = launch(1, 1, one, true);
         EXPECT((enter(*early[0]), waited_for_launch_before(), knows(*early[0], last)), "its wait");
-        end_on(one);
+        end_work();
         EXPECT(!is_after(two, last) && (host_waits_for(one), is_after(two, last)),
                "the host's wait");
     });

@@ -9,18 +9,11 @@
 
 namespace emulator {
 
-// fence.sc counts as ACQ_REL.
 enum class Order { RELAXED, ACQUIRE, RELEASE, ACQ_REL };
 enum class Scope { CTA, CLUSTER, GPU, SYS };
 
 // What an atomic access does to its memory.
 enum class Touch { READ, WRITE, CHANGE };
-
-// What the current thread's accesses and fences order, whatever their order: a relaxed access may
-// belong to a fence. A write, or the writing half of a change, releases; a read acquires.
-void order_release(void *address, Scope scope, Order order, bool reads_too);
-void order_acquire(const void *address, Scope scope, Order order, bool writes_too);
-void order_fence(Scope scope, Order order);
 
 // Copies the `bytes` bytes, at most 16, lets `change` see and change the copy, and writes it back
 // unless it was only to be read. Of shared memory of the cluster, or global memory.
@@ -67,7 +60,7 @@ void atomic_store(T *address, const T &value, Order order, Scope scope, Site whe
 }
 
 // fence.acq_rel and membar.
-void thread_fence(Scope scope, Order order, Site where);
+void thread_fence(Scope scope);
 
 // The operations of atom and red. A compare-and-swap compares bits.
 namespace atomic {

@@ -481,10 +481,8 @@ int barrier_count(int id, int threads, bool predicate, EMULATOR_SITE);
 void cluster_arrive(bool relaxed, bool aligned, EMULATOR_SITE);
 void cluster_wait(bool aligned, EMULATOR_SITE);
 
-// fence and membar.
-EMULATOR_INLINE void fence(Order order, Scope scope, EMULATOR_SITE) {
-    thread_fence(scope, order, where);
-}
+// fence and membar. Each counts as acq_rel.
+EMULATOR_INLINE void fence(Order, Scope scope) { thread_fence(scope); }
 void mbarrier_init_fence(EMULATOR_SITE);
 // Of shared memory, of global memory, or of both.
 void fence_proxy_async(bool shared, bool global);

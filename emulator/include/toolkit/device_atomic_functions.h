@@ -48,12 +48,6 @@ EMULATOR_ATOMIC_CAS(atomicCAS_system, SYS)
 #undef EMULATOR_ATOMIC_CAS
 
 // fence.acq_rel, by scope.
-inline void __threadfence() {
-    emulator::thread_fence(emulator::Scope::GPU, emulator::Order::ACQ_REL, {});
-}
-inline void __threadfence_block() {
-    emulator::thread_fence(emulator::Scope::CTA, emulator::Order::ACQ_REL, {});
-}
-inline void __threadfence_system() {
-    emulator::thread_fence(emulator::Scope::SYS, emulator::Order::ACQ_REL, {});
-}
+inline void __threadfence() { emulator::thread_fence(emulator::Scope::GPU); }
+inline void __threadfence_block() { emulator::thread_fence(emulator::Scope::CTA); }
+inline void __threadfence_system() { emulator::thread_fence(emulator::Scope::SYS); }

@@ -2,7 +2,7 @@
 // that stored are enough; no wait (2), a wait that lets one group be in flight (3) and one by
 // another thread, which has no groups (4), are not (PTX ISA, cp.async.bulk.wait_group).
 // expect 0, 1: silent
-// expect 2, 3, 4, 5: hazard|race
+// expect 2, 3, 4, 5: hazard, says may still read what (is|was) there|was issued before, and not waited for
 #include "common.h"
 __global__ void k(int *out, int how) {
     __shared__ alignas(128) int s[64];

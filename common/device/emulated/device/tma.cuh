@@ -33,7 +33,7 @@ DEVICE void tma_load_2d_hint(void *tile, const TensorMap *map, int column, int r
     tma_load_2d(tile, map, column, row, barrier, where);
 }
 
-// What the thread wrote to shared memory so far reaches the async view.
+// What the thread did to shared memory so far comes before what TMA and wgmma do afterwards.
 DEVICE void fence_proxy_async() { emulator::fence_proxy_async(); }
 
 // A store, in the thread's open bulk group.

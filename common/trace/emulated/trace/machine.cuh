@@ -47,7 +47,7 @@ DEVICE void note_wgmma(trace_warp *warp, uint32_t operands) {
 // Whether the pointer is one into the CTA's shared memory.
 DEVICE bool is_shared(const void *address) { return emulator::is_shared(address); }
 
-// Nobody has to look whether loads have landed: the emulator tells the harness.
+// No thread has to look whether loads have landed: the emulator tells the harness.
 template <typename Seen>
 DEVICE uint64_t arrive_expect(trace_warp &, uint64_t *barrier, int bytes, Seen, Site where) {
     return emulator::mbarrier_arrive(barrier, bytes, where);
