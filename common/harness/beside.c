@@ -1,18 +1,12 @@
 #include "harness/beside.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/message.h"
-
-/* What a process prints on one stream until another one shows it. */
-typedef struct held {
-    FILE *stream, *file;
-} held;
 
 static void redirect(const held *held) { dup2(fileno(held->file), fileno(held->stream)); }
 
@@ -26,37 +20,38 @@ static void show(const held *held) {
     fflush(held->stream);
 }
 
-/* It ends without atexit's functions, which are for the end of the program, and if the first one
- * ends the program. */
-static _Noreturn void run_held(const held held[2], bool (*run)(void *), void *context) {
+/* It ends without atexit's functions, which are for the end of the program, and if the program
+ * ends. */
+static _Noreturn void run_held(const beside *beside) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    redirect(&held[0]);
-    redirect(&held[1]);
+    redirect(&beside->held[0]);
+    redirect(&beside->held[1]);
     progress_silence();
-    const bool right = run(context);
+    const bool right = beside->run(beside->context);
     _exit(output_end(right ? STATUS_VERIFIED : STATUS_FAILED));
 }
 
-bool run_beside(bool (*first)(void *), bool (*second)(void *), void *context) {
-    const held held[2] = {{stdout, tmpfile()}, {stderr, tmpfile()}};
-    int status;
+void beside_start(beside *beside, bool (*run)(void *), void *context) {
+    *beside = (struct beside){run, context, {{stdout, tmpfile()}, {stderr, tmpfile()}}, -1};
     fflush(stdout); /* or both processes would print what it holds */
-    const pid_t process = held[0].file != NULL && held[1].file != NULL ? fork() : -1;
-    if (process == 0) {
-        run_held(held, second, context);
+    if (beside->held[0].file != NULL && beside->held[1].file != NULL) {
+        beside->process = fork();
     }
-    const bool right = first(context);
-    if (process < 0) {
-        return right && second(context);
+    if (beside->process == 0) {
+        run_held(beside);
     }
-    if (!right) {
-        kill(process, SIGKILL);
+}
+
+bool beside_end(const beside *beside) {
+    int status;
+    if (beside->process < 0) { /* no other process could be had */
+        return beside->run(beside->context);
     }
-    if (waitpid(process, &status, 0) != process || !right) {
+    if (waitpid(beside->process, &status, 0) != beside->process) {
         return false;
     }
-    show(&held[0]);
-    show(&held[1]);
+    show(&beside->held[0]);
+    show(&beside->held[1]);
     if (WIFSIGNALED(status)) {
         raise(WTERMSIG(status));
     }

@@ -1,9 +1,25 @@
-/* A run in a process of its own, beside one in this process. */
+/* A run in a process of its own, beside what this process does. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
 
-/* Runs first(context), and beside it second(context), whose output is held back: it is printed only
- * if the first one was right, so that the output is that of one after the other. False if one is
- * wrong. Ends the program as second() ended its process. */
-bool run_beside(bool (*first)(void *context), bool (*second)(void *context), void *context);
+/* What a process prints on one stream until another one shows it. */
+typedef struct held {
+    FILE *stream, *file;
+} held;
+
+typedef struct beside {
+    bool (*run)(void *context);
+    void *context;
+    held held[2];
+    pid_t process; /* negative: there is none, and beside_end() runs it */
+} beside;
+
+/* Begins run(context), whose output is held back. It ends with this process. */
+void beside_start(beside *beside, bool (*run)(void *context), void *context);
+
+/* Waits for its end and prints what it printed. True if it is right; else it ends the program as it
+ * ended its process. */
+bool beside_end(const beside *beside);

@@ -23,6 +23,9 @@ size_t machine_orders(const options *options);
 /* The next launch of the step happens in this order. Returns its name; on a GPU NULL. */
 const char *machine_choose_order(const options *options, size_t order);
 
+/* The step was launched in this order. The emulator keeps what it has counted. */
+void machine_launched(const char *order);
+
 /* Each launch must write each element of D once: the emulator reports an element that is written
  * twice. */
 void machine_watch_output(const void *d, size_t bytes);

@@ -47,29 +47,46 @@ static void measure_and_report(workload *workload, const options *o, verificatio
     }
 }
 
-/* Checks the rung at one shape. A trial is not measured, and prints nothing unless it is wrong;
- * trials: the shapes of the earlier trials. True if all is right. */
-static bool run_shape(program *program, const options *o, bool is_trial, const char *trials) {
+/* A default run: its own shape, and trials at others before it. The emulator takes one processor:
+ * the later trials run beside the rest. */
+typedef struct shapes {
+    program *program;
+    options trial[MOST_TRIALS];
+    size_t count, apart;              /* the trials from `apart` on are beside */
+    char text[MOST_TRIALS * 40 + 64]; /* the trials, for the report */
+    beside beside;
+} shapes;
+
+/* Checks the rung at one shape, and measures it unless it is a trial: then it has no shapes, and
+ * prints nothing unless it is wrong. True if all is right. */
+static bool run_shape(program *program, const options *o, const shapes *shapes) {
     workload workload;
     verification verification;
+    const bool has_trials = shapes != NULL && shapes->count > 0;
     workload_open(&workload, program->step, &program->device, o);
     report report = {.step = program->step,
                      .options = o,
                      .device = &program->device.info,
-                     .trials = trials,
+                     .trials = has_trials ? shapes->text : NULL,
                      .copies = workload.copies,
                      .operand_bytes = workload_operand_bytes(&workload),
                      .names = workload.contenders.names,
                      .refused = workload.refused,
                      .verification = &verification};
-    if (!is_trial) {
+    if (shapes != NULL && !has_trials) {
         report_print_setup(stdout, &report);
     }
     verify_before_timing(&workload, o, &verification);
-    if (!is_trial) {
-        measure_and_report(&workload, o, &verification, &report);
-    } else if (!verification_right(&verification)) {
+    const bool right = verification_right(&verification);
+    if (has_trials && right) {
+        (void)beside_end(&shapes->beside); /* ends the program if a trial is wrong */
+    }
+    if (has_trials || (shapes == NULL && !right)) {
         report_print_setup(stdout, &report);
+    }
+    if (shapes != NULL) {
+        measure_and_report(&workload, o, &verification, &report);
+    } else if (!right) {
         report_print_verification(stdout, &report);
     }
     workload_close(&workload);
@@ -77,56 +94,64 @@ static bool run_shape(program *program, const options *o, bool is_trial, const c
     return verification_right(&verification);
 }
 
-/* Trials: [next] and the one after it are to be run. */
-typedef struct trials {
-    program *program;
-    options list[MOST_TRIALS];
-    size_t count, next;
-} trials;
-
-static bool run_next(void *context) {
-    const trials *trials = context;
-    return run_shape(trials->program, &trials->list[trials->next], true, NULL);
-}
-
-static bool run_one_after(void *context) {
-    const trials *trials = context;
-    return run_shape(trials->program, &trials->list[trials->next + 1], true, NULL);
-}
-
-/* Two at a time: the emulator takes one processor. An odd one is the first, the quickest. */
-static bool run_trials(trials *trials) {
-    bool right = trials->count % 2 == 0 || run_next(trials);
-    for (trials->next = trials->count % 2; right && trials->next < trials->count;
-         trials->next += 2) {
-        right = run_beside(run_next, run_one_after, trials);
+static bool run_trials(const shapes *shapes, size_t begin, size_t end) {
+    bool right = true;
+    for (size_t i = begin; i < end && right; ++i) {
+        right = run_shape(shapes->program, &shapes->trial[i], NULL);
     }
     return right;
 }
 
-static void name_trials(const trials *trials, char *text, size_t size) {
+static bool run_apart(void *context) {
+    const shapes *shapes = context;
+    return run_trials(shapes, shapes->apart, shapes->count);
+}
+
+static double multiply_adds(const options *o) {
+    return (double)o->m * o->n * (o->k > 0 ? o->k : 1) * (double)machine_orders(o);
+}
+
+/* Two parts of about the same work. Most mistakes show in the first trials, which are the quickest:
+ * they stay here. */
+static void divide(shapes *shapes, const options *reported) {
+    double here = multiply_adds(reported), apart = 0;
+    for (size_t i = 0; i < shapes->count; ++i) {
+        here += multiply_adds(&shapes->trial[i]);
+    }
+    shapes->apart = shapes->count;
+    while (shapes->apart > 1 && apart < here) {
+        const double next = multiply_adds(&shapes->trial[--shapes->apart]);
+        apart += next;
+        here -= next;
+    }
+}
+
+static void name_trials(shapes *shapes) {
     size_t used = 0;
-    for (size_t i = 0; i < trials->count; ++i) {
-        const options *trial = &trials->list[i];
+    for (size_t i = 0; i < shapes->count; ++i) {
+        const options *trial = &shapes->trial[i];
         if (trial->kernel > 1) {
             continue; /* the same shape */
         }
-        used += (size_t)snprintf(text + used, size - used, "%s%d x %d", i > 0 ? ", " : "", trial->m,
-                                 trial->n);
+        used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, "%s%d x %d",
+                                 i > 0 ? ", " : "", trial->m, trial->n);
         if (trial->k > 0) {
-            used += (size_t)snprintf(text + used, size - used, " x %d%s", trial->k,
-                                     trial->kernel == 1 ? " with each kernel" : "");
+            used += (size_t)snprintf(shapes->text + used, sizeof shapes->text - used, " x %d%s",
+                                     trial->k, trial->kernel == 1 ? " with each kernel" : "");
         }
     }
 }
 
-/* The trials of a default run, and then the run that is reported. */
 static bool run_shapes(program *program, const options *o) {
-    trials trials = {.program = program};
-    char text[MOST_TRIALS * 40 + 64] = "";
-    trials.count = machine_trials(program->step, program->device.info.sms, o, trials.list);
-    name_trials(&trials, text, sizeof text);
-    return run_trials(&trials) && run_shape(program, o, false, trials.count > 0 ? text : NULL);
+    static shapes shapes; /* too large for the stack */
+    shapes = (struct shapes){.program = program};
+    shapes.count = machine_trials(program->step, program->device.info.sms, o, shapes.trial);
+    if (shapes.count > 0) {
+        name_trials(&shapes);
+        divide(&shapes, o);
+        beside_start(&shapes.beside, run_apart, &shapes);
+    }
+    return run_trials(&shapes, 0, shapes.apart) && run_shape(program, o, &shapes);
 }
 
 /* where: "", or which line of --runs has these arguments. */

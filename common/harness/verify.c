@@ -81,14 +81,10 @@ static void try_order(const workload *workload, enum check_phase phase, size_t c
     update_guards(workload, verification);
 }
 
-/* Both phases have the same orders: the first one names them. */
-static void name_order(verification *verification, enum check_phase phase, const char *name) {
-    const enum check_phase first = verification->integers.exact ? PHASE_EXACT : PHASE_TIMED;
-    if (phase == first && name != NULL) {
-        const size_t used = strlen(verification->orders);
-        snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
-                 used == 0 ? "" : ", ", name);
-    }
+static void name_order(verification *verification, const char *name) {
+    const size_t used = strlen(verification->orders);
+    snprintf(verification->orders + used, sizeof verification->orders - used, "%s%s",
+             used == 0 ? "" : ", ", name);
 }
 
 /* Whether the exact check has the inputs that are timed. */
@@ -97,20 +93,26 @@ static bool exact_on_timed(const workload *workload, const options *o,
     return o->inputs == workload->arithmetic.family->exact_inputs && verification->integers.exact;
 }
 
-/* One phase on the operands that are there: the reference, then all orders of events. What the
- * second opinion says does not depend on them. */
+/* One phase on the operands that are there: the reference, then all orders of events, or the first
+ * if other inputs follow. What the second opinion says does not depend on them. */
 static void run_phase(const workload *workload, const options *o, enum check_phase phase,
                       size_t count, enum check_kind kind, verification *verification) {
     const bool on_timed = phase == PHASE_TIMED || exact_on_timed(workload, o, verification);
     reference_compute(&workload->reference, &workload->copy[0].problem[CONTENDER_STEP],
                       workload->device->stream);
-    for (size_t i = 0; i < machine_orders(o) && (i == 0 || verification_right(verification)); ++i) {
+    const size_t orders = on_timed ? machine_orders(o) : 1;
+    for (size_t i = 0; i < orders && (i == 0 || verification_right(verification)); ++i) {
         const char *name = machine_choose_order(o, i);
-        name_order(verification, phase, name);
         try_order(workload, phase, count, i == 0 ? workload->contenders.set : 1U << CONTENDER_STEP,
                   kind, verification);
+        if (i == 0) {
+            machine_launched(name);
+        }
         if (on_timed) {
             digest_outputs(workload, count, verification);
+            if (name != NULL) {
+                name_order(verification, name);
+            }
         }
         if (!verification_right(verification) && verification->wrong_order == NULL) {
             verification->wrong_order = name;

@@ -33,8 +33,8 @@ typedef struct verification {
  * inputs gave the same bits, and the guards are intact. */
 bool verification_right(const verification *verification);
 
-/* The exact check, and the one on the inputs of the options, which stay in the workload; each in
- * every order of events that the machine has, up to the first that makes it wrong. */
+/* The exact check, and the one on the inputs of the options, which stay in the workload: the latter
+ * in every order of events that the machine has, up to the first that makes it wrong. */
 void verify_before_timing(workload *workload, const options *options, verification *verification);
 
 /* Launches one contender, on the inputs of the options; whether its output is right. */

@@ -115,11 +115,10 @@ size_t machine_orders(const options *options) {
     return is_policy(options->policy) ? 1 : all - (size_t)options->first_order;
 }
 
-/* The exact check, the bounded one if there is one, and the launch that is counted or traced. */
+/* The exact check on other inputs, that on those of the options, and the launch that is traced. */
 static size_t launches_in_all(const options *o) {
     const enum inputs exact = o->k == 0 ? INPUTS_BITS : INPUTS_INTEGERS;
-    const size_t checks = o->inputs == exact ? 1 : 2;
-    return checks * machine_orders(o) + 1;
+    return (o->inputs != exact) + machine_orders(o) + machine_traces();
 }
 
 const char *machine_choose_order(const options *options, size_t order) {

@@ -10,6 +10,7 @@
 #include "harness/timing.h"
 
 bool machine_traces(void) { return false; }
+void machine_launched(const char *order) { (void)order; }
 
 static work work_of(const workload *workload, const options *o) {
     const arithmetic *arithmetic = &workload->arithmetic;

@@ -9,6 +9,7 @@
 #include "harness/trace.h"
 
 bool machine_traces(void) { return true; }
+void machine_launched(const char *order) { (void)order; }
 
 /* The launch to trace, between the moment when it is wanted and the moment when it is started. */
 static struct {
