@@ -127,7 +127,7 @@ inline CUtensorMap map_of(int *p, int columns, int rows, int box, CUtensorMapSwi
 }
 // A launch with one attribute: a cluster of `n`, or early (programmatic) if n is 0.
 template <typename... P, typename... A>
-cudaError_t launch_with(int smem, int n, dim3 grid, int block, void (*kernel)(P...), A... given) {
+cudaError_t launch_with(int n, dim3 grid, int block, void (*kernel)(P...), A... given) {
     cudaLaunchAttribute attribute = {};
     attribute.id = n ? cudaLaunchAttributeClusterDimension
                      : cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -135,24 +135,52 @@ cudaError_t launch_with(int smem, int n, dim3 grid, int block, void (*kernel)(P.
         attribute.val.clusterDim.x = n, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     else attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = grid, config.blockDim = dim3(block), config.dynamicSmemBytes = smem;
+    config.gridDim = grid, config.blockDim = dim3(block), config.dynamicSmemBytes = 8192;
     config.attrs = &attribute, config.numAttrs = 1;
     return cudaLaunchKernelEx(&config, kernel, P(given)...);
-}
-template <typename... A> cudaError_t launch_as(int n, dim3 grid, int block, A... given) {
-    return launch_with(0, n, grid, block, given...);
-}
-// A number for a word, which kernels compare.
-constexpr unsigned word(const char *name) {
-    unsigned made = 0;
-    for (; *name; ++name) made = made * 31 + *name;
-    return made;
 }
 #define CHECK(c)                                                                                   \
     do {                                                                                           \
         if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
     } while (0)
 #define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
-#ifndef FIXED
-#define FIXED 0
-#endif
+
+// The variant that runs, by its name, and whether without its mistake.
+struct How {
+    unsigned name;
+    bool fixed;
+    __host__ __device__ static constexpr unsigned number_of(const char *name) {
+        unsigned made = 0;
+        for (; *name; ++name) made = made * 31 + *name;
+        return made;
+    }
+    __host__ __device__ constexpr bool operator==(const char *other) const {
+        return name == number_of(other);
+    }
+};
+inline How how_of(char **argv) {
+    const bool fixed = argv[1] && argv[2] && std::string(argv[2]) == "fixed";
+    return {How::number_of(argv[1]), fixed};
+}
+__device__ inline int seven_if(bool right) { return right ? 7 : 1; }
+// Launches kernel(in, out, how) as the arguments say: VARIANT [fixed] [THREADS [CTAS [CTAS of a
+// cluster]]]; the first kernel by whose name the variant's begins. `in` has 256 7s, and 0 to 255.
+// A right program leaves a 7 in out[0], and in the next 255 words 7s or what they had: 0.
+using Kernel = void (*)(int *in, int *out, How how);
+inline int run(char **argv, const std::vector<std::pair<std::string, Kernel>> &kernels) {
+    const std::string variant = argv[1];
+    const How how = how_of(argv);
+    int numbers[] = {32, 1, 1}, *in = dev(512, 7), *out = dev(512, 0), counted[256];
+    for (int i = 0; i < 256; ++i) counted[i] = i;
+    cudaMemcpy(in + 256, counted, sizeof counted, cudaMemcpyHostToDevice);
+    char **given = argv + 2 + how.fixed;
+    for (int i = 0; given[i]; ++i) numbers[i] = atoi(given[i]);
+    for (const auto &[name, kernel] : kernels) {
+        if (variant.compare(0, name.size(), name) != 0) continue;
+        CHECK(!launch_with(numbers[2], dim3(numbers[1]), numbers[0], kernel, in, out, how));
+        CHECK(cudaDeviceSynchronize() == cudaSuccess);
+        const std::vector<int> words = host(out, 256);
+        RETURN(words[0] == 7 && all(words, [](int, int v) { return v == 0 || v == 7; }));
+    }
+    return 2;
+}

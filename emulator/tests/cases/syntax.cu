@@ -1,10 +1,16 @@
 // RIGHT: CUDA C++ that g++ lacks, each construct once.
-// expect -DWIDTH=16: silent
+// expect: silent
+#ifdef KERNEL // this file, which it includes by a macro, as many drivers do
+__global__ void lanes(int *to) { asm("mov.u32 %0, %%laneid;" : "=r"(to[threadIdx.x])); }
+#else
+#define KERNEL "syntax.cu"
 #include "common.h"
 #include <cooperative_groups.h>
+#include KERNEL
 #ifndef __CUDA_ARCH__
 #error "__CUDA_ARCH__ is not defined"
 #endif
+constexpr int WIDTH = 16;
 __constant__ int factors[2];
 __device__ int counter;
 // Several variables of a declaration, dimensions that depend on parameters, and a type of its own.
@@ -77,5 +83,8 @@ int main() {
     cudaEventSynchronize(end), cudaEventElapsedTime(&milliseconds, begin, end);
     cudaGetDeviceProperties(&properties, 0);
     CHECK(properties.warpSize == 32 && properties.sharedMemPerMultiprocessor > 200 * 1024);
+    lanes<<<1, 32>>>(to);
+    CHECK(host(to, 32)[5] == 5);
     RETURN(std::getenv("EMULATOR_POLICY") != nullptr && '\'' == 39 && milliseconds >= 0);
 }
+#endif
