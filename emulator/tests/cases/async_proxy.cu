@@ -1,6 +1,6 @@
 // Copies by the async proxy: fences before them, waits for what they read and write (PTX ISA, Async
 // proxy; cp.async.bulk; cp.async.bulk.wait_group).
-// expect by_stmatrix 64, in_global 64, read_before 64: hazard
+// expect by_stmatrix 64, in_global 64, in_global_but_shared_fenced 64, read_before 64: hazard
 // expect written_back 64: hazard|race
 // expect by_stmatrix fixed 64, in_global fixed 64, read_before fixed 64: silent
 // expect written_back fixed 64, fenced_by_reader 64: silent
@@ -23,8 +23,9 @@ __global__ void fences(int *in, int *out, How how) {
     in[i] = 7;
     if (i == 0) mb_init(&b, 1), mb_fence();
     if (how.fixed || how == "written_back") asm volatile("fence.proxy.async;" ::: "memory");
+    if (how == "in_global_but_shared_fenced") fence_async();
     __syncthreads();
-    if (i == 0 && how == "in_global") {
+    if (i == 0 && (how == "in_global" || how == "in_global_but_shared_fenced")) {
         mb_expect(&b, sizeof s), bulk_load(s, in, sizeof s, &b), mb_wait(&b, 0);
         out[0] = s[5];
     } else if (i == 0) {

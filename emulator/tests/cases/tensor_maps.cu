@@ -2,7 +2,7 @@
 // cp.async.bulk.tensor; Guide, Using TMA; Driver, cuTensorMapEncodeTiled).
 // expect local: misuse, says a thread's local memory.*\[local-map\]
 // expect global: misuse, says map in global memory.*\[global-map\]
-// expect parameter, global fixed: silent
+// expect parameter, global fixed, three_dimensions: silent
 // expect no_map: misuse, says never encoded
 // expect tile_odd: misuse, says 128-byte aligned
 // expect tile_past_shared: address, says of the shared memory
@@ -32,13 +32,54 @@ __global__ void k(const __grid_constant__ CUtensorMap map, CUtensorMap *kept, in
          how == "tile_odd" ? 8 : how == "tile_past_shared" ? 32 : 0, out);
 }
 __global__ void local(CUtensorMap map, int *out) { load(&map, 0, out); }
+// A box of 16 x 2 x 2 bytes from (8, 1, 1) of a tensor of 20 x 3 x 2, whose bytes are counted: what
+// lies outside of it is loaded as zeros, and not stored.
+__global__ void box(const __grid_constant__ CUtensorMap map, const unsigned char *tensor, int *out) {
+    __shared__ alignas(128) unsigned char tile[64];
+    __shared__ uint64_t full;
+    mb_init(&full, 1), mb_fence(), mb_expect(&full, sizeof tile);
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3, %3}], [%4];" ::"r"(S32(tile)), "l"(&map), "r"(8), "r"(1),
+                 "r"(S32(&full)) : "memory");
+    mb_wait(&full, 0);
+    bool right = true;
+    for (int i = 0; i < 64; ++i) {
+        const int x = 8 + i % 16, y = 1 + i / 16 % 2, z = 1 + i / 32;
+        right &= tile[i] == (x < 20 && z < 2 ? x + 32 * y + 96 * z + 1 : 0);
+        tile[i] = 0;
+    }
+    fence_async();
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %2}], [%3];"
+                 ::"l"(&map), "r"(8), "r"(1), "r"(S32(tile)) : "memory");
+    bulk_commit(), bulk_wait();
+    for (int i = 0; i < 192; ++i) {
+        const bool stored = i >= 96 + 32 && i % 32 >= 8 && i % 32 < 20;
+        right &= tensor[i] == (stored ? 0 : i + 1);
+    }
+    out[9] = seven_if(right);
+}
+CUtensorMap map_of_bytes(unsigned char *tensor) {
+    constexpr cuuint64_t sizes[] = {20, 3, 2}, strides[] = {32, 96};
+    constexpr cuuint32_t box[] = {16, 2, 2}, ones[] = {1, 1, 1};
+    CUtensorMap map;
+    CHECK(!cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, tensor, sizes, strides,
+                                  box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                  CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    return map;
+}
 int main(int, char **argv) {
     const How how = how_of(argv);
     int *in = dev(100, 7), *out = dev(32, 0); CUtensorMap map{}, *kept; cudaMalloc(&kept, sizeof map);
     if (how == "narrower_than_its_swizzle") map = map_of(in, 4, 8, 4, CU_TENSOR_MAP_SWIZZLE_128B);
     else if (!(how == "no_map")) // a box as high as it all
         map = map_of(in, 4, how == "box_past_allocation" ? 50 : 8, 4, CU_TENSOR_MAP_SWIZZLE_NONE);
-    if (how == "local") local<<<1, 32>>>(map, out);
+    std::vector<unsigned char> counted(192);
+    for (int i = 0; i < 192; ++i) counted[i] = i + 1;
+    unsigned char *tensor = dev(192, counted[0]);
+    cudaMemcpy(tensor, counted.data(), 192, cudaMemcpyHostToDevice);
+    if (how == "three_dimensions") box<<<1, 1>>>(map_of_bytes(tensor), tensor, out);
+    else if (how == "local") local<<<1, 32>>>(map, out);
     else k<<<1, 32>>>(map, kept, out, how);
     RETURN(host(out, 32)[9] == 7);
 }
