@@ -55,9 +55,8 @@ Array &extern_shared(EMULATOR_SITE) {
     return *static_cast<Array *>(dynamic_shared(0, where));
 }
 
-// What <<<...>>> is applied to: a kernel that is a function, or one that has to be chosen by its
-// arguments, as a generic lambda that calls it. What is between <<< and >>> makes a function of the
-// kernel's arguments.
+// Kernels that are functions, and those that have to be chosen by their arguments, as generic
+// lambdas that call them. What is between <<< and >>> makes a function of the kernel's arguments.
 template <typename... Parameters>
 struct KernelFunction {
     void (*function)(Parameters...);
@@ -90,10 +89,12 @@ struct KernelCaller {
     }
 };
 
+// What <<<...>>> is applied to.
 template <typename... Parameters>
 KernelFunction<Parameters...> launching(void (*function)(Parameters...)) {
     return {function};
 }
+// The same for a generic lambda.
 template <typename Caller>
 requires std::is_class_v<Caller> KernelCaller<Caller> launching(Caller caller) { return {caller}; }
 

@@ -8,13 +8,11 @@
 // too, is not one of them: the standard library uses that word for itself.
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -215,17 +213,15 @@ inline long long min(long long a, long long b) { return b < a ? b : a; }
 inline long long max(long long a, long long b) { return a < b ? b : a; }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
-template <typename A, typename B>
-requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> min(
-    A a, B b) {
-    const std::common_type_t<A, B> one = a, other = b;
-    return other < one ? other : one;
+template <std::integral A, std::integral B>
+constexpr auto min(A a, B b) {
+    using Both = std::common_type_t<A, B>;
+    return Both(b) < Both(a) ? Both(b) : Both(a);
 }
-template <typename A, typename B>
-requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> max(
-    A a, B b) {
-    const std::common_type_t<A, B> one = a, other = b;
-    return one < other ? other : one;
+template <std::integral A, std::integral B>
+constexpr auto max(A a, B b) {
+    using Both = std::common_type_t<A, B>;
+    return Both(a) < Both(b) ? Both(b) : Both(a);
 }
 
 // ---------------------------------------------------------------------------- launches
@@ -312,8 +308,7 @@ cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-    (void)stream;
+                                    cudaMemcpyKind kind, cudaStream_t = nullptr) {
     return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
 template <typename T>

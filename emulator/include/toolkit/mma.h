@@ -75,6 +75,7 @@ T &element(T *matrix, int i, unsigned stride, bool rows) {
     return rows ? matrix[row * stride + column] : matrix[column * stride + row];
 }
 
+// Loads a lane's elements.
 template <typename Use, typename T, typename Fragment>
 void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
     check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
