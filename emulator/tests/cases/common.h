@@ -94,6 +94,12 @@ __device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumula
 }
 #define BF16_ONE 0x3f80
 
+#define CHECK(c)                                                                                   \
+    do {                                                                                           \
+        if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
+    } while (0)
+#define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
+
 template <typename T> T *dev(size_t n, T v) {
     T *p;
     cudaMalloc(&p, n * sizeof(T));
@@ -113,16 +119,16 @@ template <typename T, typename F> bool all(const std::vector<T> &values, F right
         if (!right(int(i), values[i])) return false;
     return true;
 }
-// A map of rows of `columns` ints, whose box is `box` wide and as high.
-inline CUtensorMap map_of(int *p, int columns, int rows, int box, CUtensorMapSwizzle swizzle) {
+// A map of boxes; of each dimension its size, its stride but for the first, and the box's size.
+inline CUtensorMap map_of(CUtensorMapDataType type, void *memory, std::vector<cuuint64_t> sizes,
+                          std::vector<cuuint64_t> strides, std::vector<cuuint32_t> box,
+                          CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE) {
     CUtensorMap map;
-    const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
-    const cuuint64_t stride[] = {4 * size[0]};
-    const cuuint32_t boxes[] = {cuuint32_t(box), cuuint32_t(rows)}, step[] = {1, 1};
-    if (cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, p, size, stride, boxes, step,
-                               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
-        exit(3);
+    const std::vector<cuuint32_t> steps(sizes.size(), 1);
+    CHECK(!cuTensorMapEncodeTiled(&map, type, sizes.size(), memory, sizes.data(), strides.data(),
+                                  box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                  CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
     return map;
 }
 // A launch with one attribute: a cluster of `n`, or early (programmatic) if n is 0.
@@ -139,12 +145,6 @@ cudaError_t launch_with(int n, dim3 grid, int block, void (*kernel)(P...), A... 
     config.attrs = &attribute, config.numAttrs = 1;
     return cudaLaunchKernelEx(&config, kernel, P(given)...);
 }
-#define CHECK(c)                                                                                   \
-    do {                                                                                           \
-        if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
-    } while (0)
-#define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
-
 // The variant that runs, by its name, and whether without its mistake.
 struct How {
     unsigned name;

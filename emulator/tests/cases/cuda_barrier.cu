@@ -80,7 +80,7 @@ __global__ void row(int *to, const int *from, How lacks) {
     to[threadIdx.x] = copied[blockDim.x - 1 - threadIdx.x]; // ROW
 }
 int main(int, char **argv) {
-    const int size = 2 * TILE, count = size * size;
+    constexpr int size = 2 * TILE, count = size * size;
     const std::string name = argv[1];
     int *matrix = dev(count, 5), *to = dev(128, 0);
     if (name == "row" || name == "no_row_wait") {
@@ -90,13 +90,10 @@ int main(int, char **argv) {
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found;
     cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
-    CUtensorMap map{}, *in_memory = nullptr;
-    const cuuint64_t sizes[] = {size, size}, stride[] = {size * sizeof(int)};
-    const cuuint32_t box[] = {TILE, TILE}, step[] = {1, 1};
-    CHECK(reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function)(
-              &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, matrix, sizes, stride, box, step,
-              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
+    CHECK(reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function) == cuTensorMapEncodeTiled);
+    const CUtensorMap map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, matrix, {size, size},
+                                   {size * sizeof(int)}, {TILE, TILE});
+    CUtensorMap *in_memory = nullptr;
     cudaMalloc(&in_memory, sizeof(map));
     cudaMemcpy(in_memory, &map, sizeof(map), cudaMemcpyHostToDevice);
     if (name == "by_ptx") by_ptx<<<dim3(2, 2), TILE * TILE>>>(in_memory);

@@ -1,6 +1,6 @@
 // RIGHT: what CTAs of a cluster do with each other: mapa, reads, writes, atomics, arrivals with and
 // without bytes, copies, a tile for both (PTX ISA, mapa; st.async; cp.async.bulk; .multicast).
-// expect arrivals 32 4 2, writes 32 2 2, tiles, multicast: silent
+// expect arrivals 32 4 2, writes 32 2 2, tile: silent
 #include "common.h"
 __global__ void arrivals(int *, int *out, How) {
     __shared__ uint64_t b;
@@ -59,9 +59,9 @@ __global__ void writes(int *, int *out, How) {
             seven_if(s[threadIdx.x] == (threadIdx.x < 8 ? written[threadIdx.x]
                                                         : 10 * (rank ^ 1) + threadIdx.x - 8));
 }
-// A box for both CTAs, loaded by one (multicast) or by each, incremented and stored beside the other's.
-__global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap from,
-                                          const __grid_constant__ CUtensorMap to, How how) {
+// A box for both CTAs, loaded by one, incremented and stored beside the other's.
+__global__ void __cluster_dims__(2) tile(const __grid_constant__ CUtensorMap from,
+                                         const __grid_constant__ CUtensorMap to) {
     __shared__ alignas(128) int s[256];
     __shared__ uint64_t full;
     const int rank = cluster_rank();
@@ -75,12 +75,11 @@ __global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap fr
         asm volatile("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %0, 0.5;"
                      : "=l"(policy));
         mb_expect(&full, sizeof s);
-        if (how == "multicast" && rank == 0)
+        if (rank == 0)
             asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx"
                          "::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4}], [%2], "
                          "%5, %6;" ::"r"(S32(s)), "l"(&from), "r"(S32(&full)), "r"(0), "n"(0),
                          "h"((unsigned short)3), "l"(policy) : "memory");
-        else if (how == "tiles") tile_load(s, &from, &full);
     }
     mb_wait(&full, 0);
     for (int i = threadIdx.x; i < 256; i += 64) s[i] += rank + 1;
@@ -97,9 +96,9 @@ __global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap fr
 int main(int, char **argv) {
     if (argv[2]) return run(argv, {{"arrivals", arrivals}, {"writes", writes}});
     int *in = dev(256, 5), *to = dev(512, 0);
-    const auto map = [](int *p, int columns) {
-        return map_of(p, columns, 8, 32, CU_TENSOR_MAP_SWIZZLE_NONE);
+    const auto map = [](int *p, cuuint64_t columns) {
+        return map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, p, {columns, 8}, {4 * columns}, {32, 8});
     };
-    tiles<<<2, 64>>>(map(in, 32), map(to, 64), how_of(argv));
+    tile<<<2, 64>>>(map(in, 32), map(to, 64));
     RETURN(all(host(to, 512), [](int i, int v) { return v == 6 + i / 32 % 2; }));
 }

@@ -58,27 +58,23 @@ __global__ void box(const __grid_constant__ CUtensorMap map, const unsigned char
     }
     out[9] = seven_if(right);
 }
-CUtensorMap map_of_bytes(unsigned char *tensor) {
-    constexpr cuuint64_t sizes[] = {20, 3, 2}, strides[] = {32, 96};
-    constexpr cuuint32_t box[] = {16, 2, 2}, ones[] = {1, 1, 1};
-    CUtensorMap map;
-    CHECK(!cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, tensor, sizes, strides,
-                                  box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                  CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-    return map;
-}
 int main(int, char **argv) {
     const How how = how_of(argv);
-    int *in = dev(100, 7), *out = dev(32, 0); CUtensorMap map{}, *kept; cudaMalloc(&kept, sizeof map);
-    if (how == "narrower_than_its_swizzle") map = map_of(in, 4, 8, 4, CU_TENSOR_MAP_SWIZZLE_128B);
-    else if (!(how == "no_map")) // a box as high as it all
-        map = map_of(in, 4, how == "box_past_allocation" ? 50 : 8, 4, CU_TENSOR_MAP_SWIZZLE_NONE);
+    int *in = dev(100, 7), *out = dev(32, 0);
+    const cuuint64_t rows = how == "box_past_allocation" ? 50 : 8;
+    const bool narrow = how == "narrower_than_its_swizzle";
+    CUtensorMap map{}, *kept;
+    cudaMalloc(&kept, sizeof map);
+    if (!(how == "no_map"))
+        map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, in, {4, rows}, {16}, {4, unsigned(rows)},
+                     narrow ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE);
     std::vector<unsigned char> counted(192);
     for (int i = 0; i < 192; ++i) counted[i] = i + 1;
     unsigned char *tensor = dev(192, counted[0]);
     cudaMemcpy(tensor, counted.data(), 192, cudaMemcpyHostToDevice);
-    if (how == "three_dimensions") box<<<1, 1>>>(map_of_bytes(tensor), tensor, out);
+    if (how == "three_dimensions")
+        box<<<1, 1>>>(map_of(CU_TENSOR_MAP_DATA_TYPE_UINT8, tensor, {20, 3, 2}, {32, 96}, {16, 2, 2}),
+                      tensor, out);
     else if (how == "local") local<<<1, 32>>>(map, out);
     else k<<<1, 32>>>(map, kept, out, how);
     RETURN(host(out, 32)[9] == 7);
