@@ -259,27 +259,19 @@ void strides() {
     }
 }
 
-// The order of a lane's accesses tells which belong together.
-void occurrences() {
-    const std::vector<AccessSite> sites = sites_of(64, [] {
+// The order of a lane's accesses tells which belong together, and the conflicts come first. Lane l
+// of the lower half reads word step * l, with a step of 1, 4, 2 and 4.
+void sites() {
+    const std::vector<AccessSite> found = sites_of(32, [] {
+        constexpr int STEPS[] = {1, 4, 2, 4};
         for (int i = 0; i < 4; ++i)
             __tsan_read4(shared_at<float>(128 * i) + current->lane());
-        if (current->lane() < 8)
-            __tsan_read4(shared_at<float>(128 * current->lane()));
+        for (int i = 0; i < 4 && current->lane() < 16; ++i)
+            __tsan_read4(shared_at<float>(4096 * i) + STEPS[i] * current->lane());
     });
-    EXPECT(sites.size() == 2, "%zu sites", sites.size());
-    EXPECT(sites[0].instructions == 2 && sites[0].wavefronts == 16, "the conflicts come first");
-    EXPECT(sites[1].instructions == 8 && sites[1].wavefronts == 8, "in order");
-}
-
-// Lane l of the lower half reads word step * l, with a step of 1, 4, 2 and 4.
-void worst_access() {
-    const AccessSite site =
-        sites_of(32, [] {
-            constexpr int STEPS[] = {1, 4, 2, 4};
-            for (int i = 0; i < 4 && current->lane() < 16; ++i)
-                __tsan_read4(shared_at<float>(4096 * i) + STEPS[i] * current->lane());
-        }).at(0);
+    EXPECT(found.size() == 2, "%zu sites", found.size());
+    const AccessSite &site = found[0];
+    EXPECT(found[1].instructions == 4 && found[1].wavefronts == 4, "in order");
     EXPECT(site.instructions == 4 && site.worst_ways == 2 && site.worst.lanes == 0xffff,
            "%d instructions, %d ways", int(site.instructions), site.worst_ways);
     for (int lane = 0; lane < 16; ++lane)
@@ -377,8 +369,7 @@ int main() {
     run_case("mbarrier: names", names);
     run_case("reports of translated programs: instructions of PTX", names_of_ptx);
     run_case("banks: strides of accesses of 2 to 16 bytes", strides);
-    run_case("banks: the order of a lane's accesses tells which belong together", occurrences);
-    run_case("banks: the first access of the worst", worst_access);
+    run_case("banks: which accesses belong together, and the worst", sites);
     run_case("accesses: global bytes", global_bytes);
     run_case("tensor map: its arguments", map_arguments);
     run_case("mistakes", check_mistakes);

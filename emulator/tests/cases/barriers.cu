@@ -13,7 +13,6 @@
 // expect pairs fixed 128: silent
 // expect two_arrivals: misuse, says a second barrier.cluster.arrive
 // expect wait_alone: misuse, says without an arrive
-// expect two_barriers: misuse, says the lanes of a warp have diverged
 // expect two_votes: misuse, says diverged: 
 // expect half_load: misuse, says diverged|exited
 // expect some_synchronise 64: misuse, says of warp 1 .*went past __syncthreads, which is .aligned
@@ -73,10 +72,6 @@ __global__ void k(int *in, int *out, How how) {
     for (int n = 0; how == "two_arrivals" && n < 2; ++n) asm volatile("barrier.cluster.arrive;");
     if (how == "wait_alone") asm volatile("barrier.cluster.wait;");
     // aligned instructions, and collectives
-    if (how == "two_barriers") {
-        if (i < 16) asm volatile("bar.sync 1, 32;");
-        else asm volatile("bar.sync 2, 32;");
-    }
     if (how == "two_votes") {
         if (i < 16) __any_sync(~0u, 1);
         else __all_sync(~0u, 1);

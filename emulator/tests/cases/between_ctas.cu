@@ -1,5 +1,6 @@
-// Between threads of several CTAs, or of one: flags, counters, locks (Guide, Memory Fence Functions;
-// Atomic Functions; PTX ISA, Memory Consistency Model: morally strong; Volatile Operations).
+// Between threads of several CTAs, or of one: flags, counters, locks; between the CTAs of a cluster:
+// words, and arrivals at a peer that may have exited (Guide, Memory Fence Functions; Atomic
+// Functions; Distributed Shared Memory; PTX ISA, Memory Consistency Model; barrier.cluster).
 // expect race_of_ctas 1 8: race|hazard, says CTA 0(?s:.*)(CTA|cluster) 5|(CTA|cluster) 5(?s:.*)CTA 0
 // expect atomic_block 1 7, atomic_read 64, atomic_lock 1 7: race|hazard
 // expect atomic_block fixed 1 7, atomic_read fixed 64, atomic_lock fixed 1 7: silent
@@ -7,7 +8,12 @@
 // expect last_cta fixed 32 4, lookback fixed 1 4, lookback_in_cta fixed 128: silent
 // expect flag_relaxed 1 2, flag_narrow 1 2: race|hazard
 // expect flag_released 1 2: silent
+// expect words 32 2 2: race|hazard
+// expect words fixed 32 2 2: silent
+// expect arrival 32 2 2: lifetime, says \[cluster-exit\]
+// expect arrival_acquired 32 2 2, arrival_awaited 32 2 2, arrival_before_barrier 32 2 2: silent
 #include "common.h"
+#include <cooperative_groups.h>
 __global__ void race(int *, int *out, How) {
     if (blockIdx.x == 0) out[1] = 7;
     if (blockIdx.x == 5) out[0] = out[1];
@@ -82,7 +88,32 @@ __global__ void by_ptx(int *in, int *out, How how) {
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(set) : "l"(flag) : "memory");
     out[0] = out[1];
 }
+__global__ void words(int *in, int *out, How how) { // barrier.cluster.arrive.relaxed orders nothing
+    __shared__ int s[32];
+    auto cluster = cooperative_groups::this_cluster();
+    const unsigned rank = cluster.block_rank(), i = threadIdx.x;
+    const int *peers = cluster.map_shared_rank(s, rank ^ 1);
+    s[i] = in[i];
+    if (how.fixed) asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+    else asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+    out[32 * rank + i] = peers[31 - i];
+    cluster_sync(); // none exits while it is read
+}
+// CTA 1 arrives at a barrier of CTA 0, which exits after that only if it waits for it.
+__global__ void arrival(int *in, int *out, How how) {
+    __shared__ uint64_t b;
+    const unsigned rank = cluster_rank(), i = threadIdx.x;
+    if (i == 0) mb_init(&b, 1), mb_fence();
+    cluster_sync(); // both have begun
+    if (rank == 1 && i == 0) out[1] = in[0], mb_arrive_at(&b, 0);
+    if (rank == 0 && (how == "arrival_acquired" || how == "arrival_awaited"))
+        mb_wait_cluster(&b, 0);
+    if (rank == 0 && i == 0) out[0] = how == "arrival_acquired" ? out[1] : 7;
+    if (how == "arrival_acquired" || how == "arrival_before_barrier") cluster_sync();
+}
 int main(int, char **argv) {
     return run(argv, {{"race_", race}, {"atomic_", atomics}, {"last_cta", last_cta},
-                      {"lookback", lookback}, {"flag_", by_ptx}});
+                      {"lookback", lookback}, {"flag_", by_ptx}, {"words", words},
+                      {"arrival", arrival}});
 }

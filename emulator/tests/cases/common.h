@@ -31,13 +31,15 @@ __device__ inline void mb_arrive_at(uint64_t *b, int rank) { // of another CTA o
                  : "memory");
 }
 __device__ inline void mb_wait(uint64_t *b, int parity) {
-    asm volatile("{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], "
-                 "%1;\n@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+    asm volatile("{\n.reg .pred done;\nAGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra.uni THROUGH;\nbra.uni AGAIN;\nTHROUGH:\n}\n" ::"r"(S32(b)), "r"(parity)
+                 : "memory");
 }
-__device__ inline void mb_wait_cluster(uint64_t *b, int parity) {
-    asm volatile("{\n.reg .pred p;\nagain:\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
-                 "@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+__device__ inline void mb_wait_cluster(uint64_t *b, int parity) { // with a time
+    asm volatile("{\n\t.reg .pred p;\n\tagain_%=:\n\t"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1, 0x989680;\n"
+                 "\t@!p bra again_%=;\n\t}" ::"r"(S32(b)), "r"(parity) : "memory");
 }
 __device__ inline void bulk_load(void *to, const void *from, int n, uint64_t *b) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "

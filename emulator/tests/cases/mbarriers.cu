@@ -13,7 +13,7 @@
 // expect init_twice 64, init_unfenced 64: hazard|lifetime|misuse
 // expect init_twice fixed 64, init_unfenced fixed 64: silent
 // expect copied 64: hazard|race|lifetime
-// expect copied fixed 64: silent
+// expect copied fixed 64, copied_besides 64: silent
 #include "common.h"
 __global__ void misused(int *, int *out, How how) {
     __shared__ int data;
@@ -86,6 +86,9 @@ __global__ void copied(int *in, int *out, How how) {
     if (how.fixed)
         asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(S32(&full))
                      : "memory");
+    else if (how == "copied_besides") // an arrival more, which counts itself
+        asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];\n"
+                     "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(S32(&full)));
     else mb_arrive(&full);
     mb_wait(&full, 0);
     out[i] = s[63 - i];

@@ -2,17 +2,6 @@
 // time; states, counts, bytes by hand, and a barrier that becomes another one (PTX ISA, mbarrier).
 // expect handed_over 64, with_states: silent
 #include "common.h"
-__device__ void wait_with_time(uint64_t *b, unsigned parity) {
-    asm volatile("{\n\t.reg .pred p;\n\tagain_%=:\n\t"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1, 0x989680;\n"
-                 "\t@!p bra again_%=;\n\t}" ::"r"(S32(b)), "r"(parity));
-}
-__device__ void wait_through(uint64_t *b, unsigned parity) {
-    asm volatile("{\n.reg .pred done;\nAGAIN:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-                 "@done bra.uni THROUGH;\nbra.uni AGAIN;\nTHROUGH:\n}\n" ::"r"(S32(b)), "r"(parity)
-                 : "memory");
-}
 __device__ bool is_through(uint64_t *b, unsigned parity) {
     unsigned done;
     asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
@@ -26,11 +15,11 @@ __global__ void handed_over(int *, int *out, How) { // a word, back and forth be
     __syncthreads();
     for (unsigned turn = 0; turn < 6; ++turn)
         if (threadIdx.x < 32) {
-            wait_through(&empty, (turn & 1) ^ 1);
+            mb_wait(&empty, (turn & 1) ^ 1);
             if (threadIdx.x == turn) words = turn * turn;
             mb_arrive(&full);
         } else {
-            if (turn % 2 == 0) wait_with_time(&full, turn & 1);
+            if (turn % 2 == 0) mb_wait_cluster(&full, turn & 1);
             else while (!is_through(&full, turn & 1)) {}
             out[turn * 32 + threadIdx.x % 32] = seven_if(words == turn * turn);
             mb_arrive(&empty);

@@ -1,6 +1,6 @@
 // RIGHT: loads, stores, cp.async, atomics and flags in the forms in which kernels use them (PTX
-// ISA, ld; st; cp.async; cp.async.mbarrier.arrive; atom; red; Memory Consistency Model).
-// expect plain, copied, arriving, atomics 64, whatever_else 128: silent
+// ISA, ld; st; cp.async; atom; red; Memory Consistency Model).
+// expect plain, copied, atomics 64, whatever_else 128: silent
 #include "common.h"
 __global__ void plain(int *in, int *out, How) {
     __shared__ __align__(16) unsigned s[128];
@@ -38,18 +38,6 @@ __global__ void copied(int *in, int *out, How) { // 4, 8 and 12 of 16 bytes; two
     asm volatile("cp.async.wait_all;" ::: "memory");
     for (int i = 4; i < 8; ++i) right &= own[i] == (i < 7 ? in[i] : 0);
     out[threadIdx.x] = seven_if(right);
-}
-__global__ void arriving(int *in, int *out, How) { // counted, and one arrival more
-    __shared__ uint64_t full;
-    __shared__ int s[32];
-    const int i = threadIdx.x;
-    if (i == 0) mb_init(&full, 32);
-    __syncthreads();
-    cp_async_4(s + i, in + 256 + i);
-    asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];\n"
-                 "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(S32(&full)));
-    mb_wait(&full, 0);
-    out[i] = seven_if(s[31 - i] == 31 - i);
 }
 __global__ void atomics(int *, int *to, How) {
     int *out = to + 256;
@@ -99,6 +87,6 @@ __global__ void whatever_else(int *, int *out, How) {
     asm("mov.u32 %0, 7;" : "=r"(out[threadIdx.x]));
 }
 int main(int, char **argv) {
-    return run(argv, {{"plain", plain}, {"copied", copied}, {"arriving", arriving},
-                      {"atomics", atomics}, {"whatever_else", whatever_else}});
+    return run(argv, {{"plain", plain}, {"copied", copied}, {"atomics", atomics},
+                      {"whatever_else", whatever_else}});
 }
