@@ -31,10 +31,8 @@ from emulator.translate import ptx
 CASES = ROOT / "emulator" / "tests" / "cases"
 WORK = BUILD / "emulator" / "tests" / "cases"
 SECONDS = 10  # for one run
-BATCH = 4  # files that are compiled at once
 
 EXPECT = re.compile(r"^// expect( [^:]+)?: (\S+?)(?:, says (.+))?$", re.MULTILINE)
-DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class Variant(NamedTuple):
@@ -75,48 +73,20 @@ def compile_quietly(command: list[str], _what: str) -> None:
 emulate.parts = functools.cache(emulate.parts)
 emulate.run_or_exit = compile_quietly
 
-MAIN = """
-static int call(int (*program)(), int, char **) { return program(); }
-static int call(int (*program)(int, char **), int argc, char **argv) { return program(argc, argv); }
-int main(int argc, char **argv) {
-    switch (atoi(argv[1])) {
-"""
 
-
-def source_of(files: list[Path]) -> str:
-    """A program of many: each is in a namespace, after all headers."""
-    texts = [file.read_text() for file in files]
-    includes = {line for text in texts for line in re.findall("#include <.*", text)}
-    made = ['#include "common.h"', *sorted(includes)]
-    for i, file in enumerate(files):
-        made += [f'namespace case_{i} {{\n#include "{file.name}"\n}}']
-        made += [f"#undef {name}" for name in sorted({*DEFINED.findall(texts[i])})]
-    calls = [
-        f"    case {i}: return call(case_{i}::main, argc - 1, argv + 1);" for i in range(len(files))
-    ]
-    return "\n".join(made) + MAIN + "\n".join(calls) + "\n    }\n    return 3;\n}\n"
-
-
-def built(files: list[Path]) -> dict[Path, object]:
-    """Of each file how it is run (options, program), or the NotBuilt that says why not. What cannot
-    be compiled is found by halves."""
-    out = WORK / "-".join([files[0].stem, str(len(files))])
+def built(file: Path):
+    """How it is run (options, program), or the NotBuilt that says why not."""
+    out = WORK / file.stem
     out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("[0-9]*-*"):
-        old.unlink()
-    source = out / "cases.cu"
-    source.write_text(source_of(files))
-    options = emulate.arguments(["-I", str(CASES), "--seconds", str(SECONDS), str(source)])
+    options = emulate.arguments(["--seconds", str(SECONDS), str(file)])
     program = emulate.Program(options, out)
     try:
-        program.collect(source.resolve())
-        linked = emulate.build(options, program, program.translate(), out)
-    except (NotBuilt, ptx.Unknown) as why:
-        if len(files) == 1:
-            return {files[0]: why if isinstance(why, NotBuilt) else NotBuilt("unknown", str(why))}
-        half = len(files) // 2
-        return built(files[:half]) | built(files[half:])
-    return {file: (options, linked, i) for i, file in enumerate(files)}
+        program.collect(file.resolve())
+        return options, emulate.build(options, program, program.translate(), out)
+    except NotBuilt as why:
+        return why
+    except ptx.Unknown as why:
+        return NotBuilt("unknown", str(why))
 
 
 # ---------------------------------------------------------------- runs
@@ -135,9 +105,9 @@ def outcome(one: Variant, how) -> tuple[set[str], str]:
     if isinstance(how, NotBuilt):
         kind, said = how.args
         return {kind}, said
-    options, program, number = how
+    options, program = how
     options = copy.copy(options)
-    options.program = [str(number), *one.arguments.split()]
+    options.program = one.arguments.split()
     kinds, said = set(), ""
     for _, environment in emulate.runs(options):
         status, output = emulate.run_one(options, program, environment)
@@ -164,8 +134,7 @@ def main() -> int:
     chosen = [one for one in all_of if any(part in one.name for part in parts)]
     files = sorted({one.file for one in chosen})
     emulate.parts()
-    batches = [files[i : i + BATCH] for i in range(0, len(files), BATCH)]
-    ways = {file: how for made in in_parallel(built, batches) for file, how in made.items()}
+    ways = dict(zip(files, in_parallel(built, files)))
     outcomes = in_parallel(lambda one: outcome(one, ways[one.file]), chosen, 2 * JOBS)
     for one, (kinds, said) in zip(chosen, outcomes):
         case(one.name, why_not(one, kinds, said))
