@@ -11,12 +11,10 @@ namespace emulator::access {
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
 
-// One access of 8 or 16 bytes.
-inline void copy8(void *to, const void *from) {
-    *static_cast<Eight *>(to) = *static_cast<const Eight *>(from);
-}
-inline void copy16(void *to, const void *from) {
-    *static_cast<Sixteen *>(to) = *static_cast<const Sixteen *>(from);
+// One access.
+template <typename Whole>
+void copy(void *to, const void *from) {
+    *static_cast<Whole *>(to) = *static_cast<const Whole *>(from);
 }
 
 // Two and four components of type T. The default constructor is constexpr, so that a __shared__
@@ -27,9 +25,9 @@ struct alignas(8) Two {
 
     constexpr Two() : x(), y() {}
     Two(T first, T second) : x(first), y(second) {}
-    Two(const Two &other) { copy8(this, &other); }
+    Two(const Two &other) { copy<Eight>(this, &other); }
     Two &operator=(const Two &other) {
-        copy8(this, &other);
+        copy<Eight>(this, &other);
         return *this;
     }
 };
@@ -40,9 +38,9 @@ struct alignas(16) Four {
 
     constexpr Four() : x(), y(), z(), w() {}
     Four(T first, T second, T third, T fourth) : x(first), y(second), z(third), w(fourth) {}
-    Four(const Four &other) { copy16(this, &other); }
+    Four(const Four &other) { copy<Sixteen>(this, &other); }
     Four &operator=(const Four &other) {
-        copy16(this, &other);
+        copy<Sixteen>(this, &other);
         return *this;
     }
 };

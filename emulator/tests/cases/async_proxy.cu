@@ -76,7 +76,7 @@ __global__ void misused(int *in, int *out, How how) {
     fence_async();
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (!(how == "load_uninitialised")) mb_init(&b, 1), mb_fence();
+    if (how != "load_uninitialised") mb_init(&b, 1), mb_fence();
     if (how == "load_uninitialised") bulk_load(s, in, 128, &b);
     if (how == "loaded_twice") bulk_load(s, in, 128, &b), bulk_load(s, in, 128, &b);
     if (how == "stored_twice") {

@@ -75,11 +75,6 @@ __device__ inline uint32_t cluster_rank() {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-__device__ inline void launch_dependents() {
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-__device__ inline void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-
 __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void wgmma_commit() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -94,7 +89,6 @@ __device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumula
                  "1, 1, 0, 0;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "l"(a), "l"(b), "r"(accumulate));
 }
-#define BF16_ONE 0x3f80
 
 #define CHECK(c)                                                                                   \
     do {                                                                                           \

@@ -11,7 +11,7 @@
 // expect largest, cluster_of_16 fixed, dynamic fixed: silent
 #include "common.h"
 __global__ void first(int *given, int *g) { // lets the second begin
-    launch_dependents();
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
     g[threadIdx.x] = given[threadIdx.x];
 }
 __global__ void second(int *given, int *constant, int *g, int *out, How how) {
@@ -29,7 +29,7 @@ __global__ void second(int *given, int *constant, int *g, int *out, How how) {
     if (how == "early_constant") v = constant[i];
     if (how == "early_cp_async") cp_async_4(s + i, g + i), cp_async_wait(), v = s[i];
     if (how == "early_atomic") v = atomicAdd(g + i, 1);
-    launch_wait(); // all that the first did is visible
+    asm volatile("griddepcontrol.wait;" ::: "memory"); // all that the first did is visible
     out[i] = v + g[i];
 }
 __global__ void k(int *out) {

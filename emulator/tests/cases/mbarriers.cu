@@ -23,7 +23,7 @@ __global__ void misused(int *, int *out, How how) {
                       : how == "arrival_too_many" ? 2
                       : how == "no_arrivals"      ? 0
                                                   : 1;
-    if (i == 0 && !(how == "never_initialised")) mb_init(&b, count), mb_fence();
+    if (i == 0 && how != "never_initialised") mb_init(&b, count), mb_fence();
     __syncthreads();
     if (how == "arrival_too_few") mb_arrive(&b), mb_wait(&b, 0);
     for (uint32_t v = 0; how == "tested_for_ever" && !v;)

@@ -65,7 +65,7 @@ int main(int, char **argv) {
     const bool narrow = how == "narrower_than_its_swizzle";
     CUtensorMap map{}, *kept;
     cudaMalloc(&kept, sizeof map);
-    if (!(how == "no_map"))
+    if (how != "no_map")
         map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, in, {4, rows}, {16}, {4, unsigned(rows)},
                      narrow ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE);
     std::vector<unsigned char> counted(192);
