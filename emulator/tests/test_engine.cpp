@@ -6,28 +6,25 @@ using Threads = std::vector<std::unique_ptr<Context>>;
 
 namespace {
 
-Threads make_cluster(int ctas, int threads) {
+Threads launch(int threads = 2) { // of one CTA
     Threads made;
-    begin_cluster(0, 1, ctas * threads);
-    for (int i = 0; i < ctas * threads; ++i)
-        made.push_back(make_thread(i % threads, i / threads, threads));
+    begin_on(nullptr, false);
+    begin_cluster(0, 1, threads);
+    for (int i = 0; i < threads; ++i)
+        made.push_back(make_thread(i, 0, threads));
     return made;
 }
-Threads launch(int threads = 2, int ctas = 1) {
-    return begin_on(nullptr, false), make_cluster(ctas, threads);
-}
 Epoch access_of(Context &agent) { return enter(agent), epoch_now(); }
-bool knows(Context &agent, const Epoch &access, Space space = Space::SHARED) {
-    return enter(agent), is_before(access, space);
+bool knows(Context &agent, const Epoch &access) {
+    return enter(agent), is_before(access, Space::SHARED);
 }
 // Whether `to` is after what `from` did, by a release and an acquire.
-bool passes(Context &from, Context &to, Scope released = Scope::SYS, Scope acquired = Scope::SYS,
-            bool weak = false, Space space = Space::SHARED) {
+bool passes(Context &from, Context &to) {
     Carrier carrier;
     const Epoch mine = access_of(from);
-    release(carrier, released, weak);
-    enter(to), acquire(carrier, acquired);
-    return is_before(mine, space) && !knows(to, access_of(from), space);
+    release(carrier);
+    enter(to), acquire(carrier);
+    return knows(to, mine) && !knows(to, access_of(from));
 }
 void touch(Cta &cta, Context &agent, std::uint32_t at, std::size_t bytes, bool is_write) {
     enter(agent), access_shared(cta, at, bytes, {is_write, here()});
@@ -49,20 +46,6 @@ int main() {
         EXPECT(passes(*t[30], *t[31]) && !knows(*t[0], access_of(*t[31])), "one way");
         for (std::uint32_t i = 0; i < 30; ++i)
             EXPECT(knows(*t[31], {first.cluster, i, 1}), "passed on: %u", i);
-    });
-    run_case("order: scopes, other clusters, weak releases", [] {
-        const Threads near = launch(2, 2), far = make_cluster(2, 2);
-        EXPECT(passes(*near[0], *near[1], Scope::CTA, Scope::CTA), "within a CTA");
-        EXPECT(!passes(*near[0], *near[2], Scope::CTA, Scope::SYS), "it lacks the other CTA");
-        EXPECT(!passes(*near[0], *near[2], Scope::SYS, Scope::CTA), "the reader's, too");
-        EXPECT(passes(*near[0], *near[3], Scope::CLUSTER, Scope::GPU), "within a cluster");
-        EXPECT(!passes(*near[0], *far[0], Scope::CLUSTER, Scope::SYS),
-               "it lacks the other cluster");
-        const Epoch mine = access_of(*near[0]);
-        EXPECT(passes(*near[0], *far[1], Scope::GPU) && passes(*far[1], *near[2]), "clusters");
-        EXPECT(knows(*far[1], mine) && knows(*near[2], mine), "there and back");
-        EXPECT(passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true), "weak: shared memory");
-        EXPECT(!passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true, Space::GLOBAL), "alone");
     });
     run_case("order: operations and their numbers", [] {
         const Threads t = launch();

@@ -6,7 +6,7 @@
 // expect atomic_block fixed 1 7, atomic_read fixed 64, atomic_lock fixed 1 7: silent
 // expect last_cta 32 4, lookback 1 4, lookback_in_cta 128: race|hazard
 // expect last_cta fixed 32 4, lookback fixed 1 4, lookback_in_cta fixed 128: silent
-// expect flag_relaxed 1 2, flag_narrow 1 2: race|hazard
+// expect flag_relaxed 1 2, flag_narrow 1 2, flag_of_cluster 1 2, arrival_narrow 32 2 2: race|hazard
 // expect flag_released 1 2: silent
 // expect words 32 2 2: race|hazard
 // expect words fixed 32 2 2: silent
@@ -80,8 +80,10 @@ __global__ void by_ptx(int *in, int *out, How how) {
             asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
         if (how == "flag_relaxed")
             asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
-        if (how == "flag_narrow") // lacks the reader
+        if (how == "flag_narrow") // lacks the reader, as does the next one
             asm volatile("st.release.cta.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+        if (how == "flag_of_cluster")
+            asm volatile("st.release.cluster.global.u32 [%0], 1;" ::"l"(flag) : "memory");
         return;
     }
     for (int set = 0; !set;)
@@ -106,11 +108,17 @@ __global__ void arrival(int *in, int *out, How how) {
     const unsigned rank = cluster_rank(), i = threadIdx.x;
     if (i == 0) mb_init(&b, 1), mb_fence();
     cluster_sync(); // both have begun
-    if (rank == 1 && i == 0) out[1] = in[0], mb_arrive_at(&b, 0);
-    if (rank == 0 && (how == "arrival_acquired" || how == "arrival_awaited"))
-        mb_wait_cluster(&b, 0);
-    if (rank == 0 && i == 0) out[0] = how == "arrival_acquired" ? out[1] : 7;
-    if (how == "arrival_acquired" || how == "arrival_before_barrier") cluster_sync();
+    const bool narrow = how == "arrival_narrow", reads = how == "arrival_acquired" || narrow;
+    if (rank == 1 && i == 0) {
+        out[1] = in[0];
+        if (narrow) // .cta lacks the peer
+            asm volatile("{ .reg .b32 r; mapa.shared::cluster.u32 r, %0, 0;\n"
+                         "mbarrier.arrive.shared::cluster.b64 _, [r]; }" ::"r"(S32(&b)) : "memory");
+        else mb_arrive_at(&b, 0);
+    }
+    if (rank == 0 && (reads || how == "arrival_awaited")) mb_wait_cluster(&b, 0);
+    if (rank == 0 && i == 0) out[0] = reads ? out[1] : 7;
+    if (reads || how == "arrival_before_barrier") cluster_sync();
 }
 int main(int, char **argv) {
     return run(argv, {{"race_", race}, {"atomic_", atomics}, {"last_cta", last_cta},
