@@ -20,6 +20,7 @@ enum class Touch { READ, WRITE, CHANGE };
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
+// The same with any function of the copy.
 template <typename T, typename Step>
 void atomic_step(T *address, Touch touch, Order order, Scope scope, const Step &step, Site where) {
     atomic_step(

@@ -68,15 +68,15 @@ __global__ void past_static(int *, int *out, How) { // a pitch of 33 in a tile o
     __syncwarp();
     out[threadIdx.x] = s[threadIdx.x * 33];
 }
-// Nothing clears memory: 24 threads sum up 32 words; split-K adds to D; C is read though beta is 0.
+// Nothing clears memory: of 32 words 24 are written, and all added up; split-K adds to D; C is read
+// though beta is 0.
 __global__ void fresh(float *memory, int *out, How how) {
     __shared__ float s[32];
     const int i = threadIdx.x;
     if (i < 24 || how.fixed) s[i] = 1;
     __syncthreads();
     if (how == "fresh_added") atomicAdd(&memory[i], 7.f);
-    if (how == "fresh_times_0")
-        memory[i] = how.fixed ? 7 : 7 + 0 * memory[i];
+    if (how == "fresh_times_0") memory[i] = how.fixed ? 7 : 7 + 0 * memory[i];
     if (how == "fresh_shared") {
         memory[i] = -25;
         for (int n = 0; n < 32; ++n) memory[i] += s[n];
