@@ -55,7 +55,7 @@ __global__ void operands(int *, int *, How how) {
 __global__ void __launch_bounds__(512, 1) pool(int *, int *out, How how) {
     const int warp = threadIdx.x / 32;
     if (how == "pool_240") asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    else if (warp < 4) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    else if (warp < 4) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" : : "n"(40));
     else if (how == "pool_40_240") asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     else if (how == "pool_40_232" || warp == 4)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
