@@ -125,6 +125,11 @@ r(r) 0 -> 7: { .reg .u64 t; mov.u64 t, %%globaltimer;\n\tmov.u64 t, %%clock64; .
 # mbarriers: states, counts, bytes by hand, and one that becomes another one.
 r(P) -> 1: { .reg .pred p; .reg .b64 s; mbarrier.init.b64 [%1], 3; mbarrier.arrive.b64 _, [%1]; mbarrier.arrive.release.cta.b64 s, [%1], 2; mbarrier.test_wait.b64 p, [%1], s; selp.u32 %0, 1, 0, p; }
 r(P) -> 1: { .reg .pred p; mbarrier.init.b64 [%1], 2; mbarrier.inval.b64 [%1];\nmbarrier.init.b64 [%1], 1; mbarrier.expect_tx.relaxed.cta.b64 [%1], 16; mbarrier.arrive.expect_tx.b64 _, [%1], 8; mbarrier.complete_tx.b64 [%1], 20; mbarrier.complete_tx.b64 [%1], 4; mbarrier.test_wait.parity.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }
+# Of Hopper and Ampere GEMMs and attention kernels: known, and passed over here.
+l(SGr) 0 -> 0: { bra.uni $L_end; cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%3, %3}], [%1]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%1], %3; $L_end: }
+l(S) -> 0: { bra.uni $L_end; mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1; mbarrier.arrive_drop.shared::cta.b64 %0, [%1]; $L_end: }
+l(G) -> 0: { bra.uni $L_end; fence.proxy.tensormap::generic.acquire.gpu [%1], 128; discard.global.L2 [%1], 128; applypriority.global.L2::evict_normal [%1], 128; $L_end: }
+ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; movmatrix.sync.aligned.m8n8.trans.b16 %4, %5; $L_end: }
 # What is around instructions: operands, scopes, comments, jumps, special registers.
 +r(r) 40 2 -> 42: add.u32 %0, %0, %1;
 rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
