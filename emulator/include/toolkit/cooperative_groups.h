@@ -20,19 +20,8 @@ public:
 };
 inline thread_block this_thread_block() { return {}; }
 
-// CTAs, which Blocks counts: their threads.
-template <typename Blocks>
-class threads_of {
-public:
-    static unsigned num_threads() { return Blocks::num_blocks() * thread_block::num_threads(); }
-    static unsigned size() { return num_threads(); }
-    static unsigned thread_rank() {
-        return Blocks::block_rank() * thread_block::num_threads() + thread_block::thread_rank();
-    }
-};
-
 // The CTAs of a cluster.
-class cluster_group : public threads_of<cluster_group> {
+class cluster_group {
 public:
     static void sync(EMULATOR_SITE) {
         emulator::cluster_arrive(where);
@@ -43,6 +32,10 @@ public:
     static unsigned block_rank() { return unsigned(emulator::cluster_cta_rank()); }
     static unsigned num_blocks() { return unsigned(emulator::cluster_ctas()); }
     static dim3 block_index() { return dim3(block_rank()); }
+    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
     // Where CTA `rank` has what this one has there.
     template <typename T>
     static T *map_shared_rank(T *object, unsigned rank, EMULATOR_SITE) {
@@ -53,13 +46,18 @@ inline cluster_group this_cluster() { return {}; }
 
 // All CTAs of a launch. They wait for each other only if they are one cluster: the emulator runs
 // one cluster after the other.
-class grid_group : public threads_of<grid_group> {
+class grid_group {
 public:
     static void sync(EMULATOR_SITE) { emulator::grid_sync(where); }
     static bool is_valid() { return true; }
     static unsigned num_blocks() { return gridDim.x * gridDim.y * gridDim.z; }
     static unsigned block_rank() {
         return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    }
+    static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+    static unsigned size() { return num_threads(); }
+    static unsigned thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
     }
 };
 inline grid_group this_grid() { return {}; }
