@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace emulator {
 
@@ -74,25 +75,41 @@ inline float narrow_for_rounding(double value) {
 float float_of_e4m3(std::uint8_t e4m3);
 std::uint8_t e4m3_of_float(float value);
 
+// A 16-bit type, and two of it, the first at the lower address.
+template <std::uint16_t OF_FLOAT(float), float TO_FLOAT(std::uint16_t)>
+struct Narrow {
+    unsigned short bits;
+
+    Narrow() = default;
+    template <typename T>
+    requires std::is_arithmetic_v<T> Narrow(T value) : bits(OF_FLOAT(float(value))) {}
+    operator float() const { return TO_FLOAT(bits); }
+};
+template <typename T>
+struct alignas(4) NarrowPair {
+    T x, y;
+
+    NarrowPair() = default;
+    NarrowPair(T first, T second) : x(first), y(second) {}
+};
+
 } // namespace emulator
 
-// Arithmetic of a 16-bit type that converts to and from float: each operation rounds.
+// Arithmetic of such a type: each operation rounds.
 #define EMULATOR_NARROW_OPERATION(T, op)                                                           \
     inline T operator op(T a, T b) { return T(float(a) op float(b)); }                             \
     inline T &operator op##=(T &a, T b) { return a = a op b; }
-#define EMULATOR_NARROW_ARITHMETIC(T)                                                              \
-    EMULATOR_NARROW_OPERATION(T, +)                                                                \
-    EMULATOR_NARROW_OPERATION(T, -)                                                                \
-    EMULATOR_NARROW_OPERATION(T, *)                                                                \
-    EMULATOR_NARROW_OPERATION(T, /)                                                                \
-    inline T operator-(T a) { return T(-float(a)); }
-
 // The functions of a 16-bit type and its pairs. Sums and products round to fp32 first, which has
 // enough bits that this changes nothing; __hfma rounds once: wherever that matters, its fp64 sum is
 // exact.
 #define EMULATOR_PAIRWISE(T2, name, one)                                                           \
     inline T2 name(T2 a, T2 b) { return {one(a.x, b.x), one(a.y, b.y)}; }
 #define EMULATOR_NARROW_FUNCTIONS(T, T2)                                                           \
+    EMULATOR_NARROW_OPERATION(T, +)                                                                \
+    EMULATOR_NARROW_OPERATION(T, -)                                                                \
+    EMULATOR_NARROW_OPERATION(T, *)                                                                \
+    EMULATOR_NARROW_OPERATION(T, /)                                                                \
+    inline T operator-(T a) { return T(-float(a)); }                                               \
     inline T __hadd(T a, T b) { return a + b; }                                                    \
     inline T __hsub(T a, T b) { return a - b; }                                                    \
     inline T __hmul(T a, T b) { return a * b; }                                                    \
@@ -120,4 +137,6 @@ std::uint8_t e4m3_of_float(float value);
     EMULATOR_PAIRWISE(T2, operator*, __hmul)                                                       \
     inline T2 &operator+=(T2 &a, T2 b) { return a = a + b; }                                       \
     inline T2 &operator*=(T2 &a, T2 b) { return a = a * b; }                                       \
-    inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+    inline T2 __hfma2(T2 a, T2 b, T2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; } \
+    inline float __low2float(T2 a) { return float(a.x); }                                          \
+    inline float __high2float(T2 a) { return float(a.y); }

@@ -45,15 +45,16 @@ T *on_device(const std::vector<T> &values) {
 }
 
 // A map of a matrix of 4-byte elements, in boxes.
-inline CUtensorMap matrix_map(CUtensorMapDataType type, void *matrix, int rows, int columns,
-                              int box_rows, int box_columns, CUtensorMapSwizzle swizzle) {
+inline CUtensorMap matrix_map(void *matrix, int rows, int columns, int box_rows, int box_columns,
+                              CUtensorMapSwizzle swizzle) {
     CUtensorMap map{};
     const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
     const cuuint64_t stride[] = {cuuint64_t(columns) * 4};
     const cuuint32_t box[] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, step[] = {1, 1};
-    const CUresult result = cuTensorMapEncodeTiled(
-        &map, type, 2, matrix, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult result =
+        cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2, matrix, size, stride, box,
+                               step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result == CUDA_SUCCESS)
         return map;
     std::fprintf(stderr, "cuTensorMapEncodeTiled: %d\n", int(result));
@@ -71,25 +72,18 @@ std::vector<float> product(const std::vector<T> &a, const std::vector<T> &b, int
     return sums;
 }
 
-template <typename T>
-std::vector<T> rounded(const std::vector<float> &values) {
-    return std::vector<T>(values.begin(), values.end());
-}
-
-// 0 if the matrix of `rows` x `columns` elements is as expected; else prints the first difference.
+// 0 if the matrix, of rows of `columns` elements, is as expected, rounded to its type; else prints
+// the first difference.
 template <typename T, typename E>
-int compare(const T *memory, const std::vector<E> &expected, int rows, int columns) {
+int compare(const T *memory, const std::vector<E> &expected, int columns) {
     expect_success(cudaGetLastError(), "the launch");
     expect_success(cudaDeviceSynchronize(), "the kernel");
     std::vector<T> found(expected.size());
     cudaMemcpy(found.data(), memory, found.size() * sizeof(T), cudaMemcpyDeviceToHost);
-    for (int row = 0; row < rows; ++row)
-        for (int column = 0; column < columns; ++column) {
-            const std::size_t at = std::size_t(row) * columns + column;
-            if (float(found[at]) == float(expected[at]))
-                continue;
-            std::printf("wrong: [%d][%d] is %g, not %g\n", row, column, double(found[at]),
-                        double(expected[at]));
+    for (std::size_t at = 0; at < found.size(); ++at)
+        if (float(found[at]) != float(T(expected[at]))) {
+            std::printf("wrong: [%d][%d] is %g, not %g\n", int(at) / columns, int(at) % columns,
+                        double(found[at]), double(T(expected[at])));
             return 1;
         }
     return 0;

@@ -36,9 +36,8 @@ int main() {
             expected[column * size + row] = before[row * size + column];
     float *from = on_device(before);
     float *to = on_device(std::vector<float>(before.size()));
-    const CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    const CUtensorMap map_from = matrix_map(type, from, size, size, TILE, TILE, SWIZZLING);
-    const CUtensorMap map_to = matrix_map(type, to, size, size, TILE, TILE, SWIZZLING);
+    const CUtensorMap map_from = matrix_map(from, size, size, TILE, TILE, SWIZZLING);
+    const CUtensorMap map_to = matrix_map(to, size, size, TILE, TILE, SWIZZLING);
     THEIR_KERNEL<<<dim3(size / TILE, size / TILE), TILE * TILE / BATCH>>>(map_from, map_to);
-    return compare(to, expected, size, size);
+    return compare(to, expected, size);
 }

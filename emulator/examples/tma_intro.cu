@@ -23,8 +23,7 @@ int main() {
     for (int &value : expected)
         ++value;
     int *matrix = on_device(before);
-    const CUtensorMap map =
-        matrix_map(CU_TENSOR_MAP_DATA_TYPE_INT32, matrix, rows, columns, TILE, TILE, SWIZZLE);
+    const CUtensorMap map = matrix_map(matrix, rows, columns, TILE, TILE, SWIZZLE);
     kernel<TILE><<<dim3(columns / TILE, rows / TILE), TILE * TILE>>>(map);
-    return compare(matrix, expected, rows, columns);
+    return compare(matrix, expected, columns);
 }

@@ -28,6 +28,8 @@ LIMIT = 300  # seconds
 
 # In the order of translate/instructions.py: constraints of results and, in brackets, of inputs, which
 # are the operands %0, %1, ... in this order; the inputs' values -> the results: the instructions.
+# Inputs without a value are 256 bytes of memory: S shared, by its shared address, P the same by a
+# pointer, G global and 0.
 ONES = r"""
 # Integer Arithmetic Instructions
 r(rr) 0xFFFFFFFF 2 -> 1: add.u32 %0, %1, %2;
@@ -103,6 +105,31 @@ r(ff) 1 -2 -> 0x3C00C000: { .reg .b16 e; cvt.rn.satfinite.e4m3x2.f32 e, %1, %2; 
 r(ff) 1 -2 -> 0x3F80C000: cvt.rn.bf16x2.f32 %0, %1, %2;
 f(f) 0.5 -> 0.5: { .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }
 l() -> 7: { .reg .b64 p; createpolicy.fractional.L2::evict_first.b64 p, 1.0; mov.b64 %0, 7; }
+# Memory: ld, st, cp.async, red, atom, fences.
+rr(G) -> 0 0: ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, _, _}, [%2];
+rrr(S) -> 4 3 1: st.shared.v2.b32 [%3], {4, 3};\n\tst.shared::cta.v2.u32 [%3 + 8], {2, 1}; ld.shared.v4.b32 {%0, %1, _, %2}, [%3];
+h(S) -> 2: st.shared.u32 [%1], 0x10002; ld.shared.u16 %0, [%1];
+r(S) -> 5: { .reg .u64 t, g; cvt.u64.u32 t, %1; cvta.shared.u64 g, t; st.u32 [g], 5; cvta.to.shared.u64 t, g; ld.shared.u32 %0, [t]; }
+rr(SGn) 8 -> 5 6: st.global.v4.u32 [%3], {5, 6, 7, 8}; cp.async.ca.shared.global.L2::128B [%2], [%3], %4;\n cp.async.wait_all; ld.shared.v2.u32 {%0, %1}, [%2];
+rrr(SGn) 1 -> 5 6 0: st.global.v4.u32 [%4], {5, 6, 7, 8}; cp.async.cg.shared.global [%3], [%4], 16, 8; cp.async.commit_group; cp.async.ca.shared.global [%3+16], [%4], 4; cp.async.commit_group;\ncp.async.wait_group %5;\n ld.shared.v4.u32 {%0, %1, %2, _}, [%3]; cp.async.wait_all;
+r(S) -> 5: st.release.cta.shared::cta.u32 [%1], 5; ld.shared::cta.acquire.cta.u32 %0, [%1];
+r(G) -> 2: red.release.gpu.global.add.u32 [%1], 2; fence.acq_rel.gpu;\nmembar.gl; ld.volatile.global.u32 %0, [%1];
+r(Gr) 63 -> 63: red.global.max.u32 [%1], %2; red.global.max.u32 [%1], 5; ld.global.u32 %0, [%1];
+r(G) -> 3: red.global.or.b32 [%1], 1; red.global.or.b32 [%1], 2; ld.global.u32 %0, [%1];
+r(G) -> 1: red.global.inc.u32 [%1], 1; red.global.inc.u32 [%1], 1; red.global.inc.u32 [%1], 1; ld.global.u32 %0, [%1];
+ff(Gf) 1.5 -> 1.5 1.5: red.global.add.v4.f32 [%2], {%3, %3, %3, %3}; ld.global.v2.f32 {%0, %1}, [%2 + 8];
+r(Gr) 0x3F803F80 -> 0x40004000: red.global.add.noftz.bf16x2 [%1], %2; red.global.add.noftz.bf16x2 [%1], %2; ld.global.u32 %0, [%1];
+rr(G) -> 0 1: atom.acquire.gpu.global.cas.b32 %0, [%2], 0, 1; atom.exch.release.gpu.global.b32 %1, [%2], 0;
+r(G) -> 7: griddepcontrol.launch_dependents;\ngriddepcontrol.wait; nanosleep.u32 100; prefetch.global.L2 [%1]; mov.u32 %0, 7;
+r(r) 0 -> 7: { .reg .u64 t; mov.u64 t, %%globaltimer;\n\tmov.u64 t, %%clock64; .reg .pred p; setp.ne.u32 p, %1, 0; @p trap; mov.u32 %0, 7; }
+# mbarriers: states, counts, bytes by hand, and one that becomes another one.
+r(P) -> 1: { .reg .pred p; .reg .b64 s; mbarrier.init.b64 [%1], 3; mbarrier.arrive.b64 _, [%1]; mbarrier.arrive.release.cta.b64 s, [%1], 2; mbarrier.test_wait.b64 p, [%1], s; selp.u32 %0, 1, 0, p; }
+r(P) -> 1: { .reg .pred p; mbarrier.init.b64 [%1], 2; mbarrier.inval.b64 [%1];\nmbarrier.init.b64 [%1], 1; mbarrier.expect_tx.relaxed.cta.b64 [%1], 16; mbarrier.arrive.expect_tx.b64 _, [%1], 8; mbarrier.complete_tx.b64 [%1], 20; mbarrier.complete_tx.b64 [%1], 4; mbarrier.test_wait.parity.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }
+# Of Hopper and Ampere GEMMs and attention kernels: known, and passed over here.
+l(SGr) 0 -> 0: { bra.uni $L_end; cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%3, %3}], [%1]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%1], %3; $L_end: }
+l(S) -> 0: { bra.uni $L_end; mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1; mbarrier.arrive_drop.shared::cta.b64 %0, [%1]; $L_end: }
+l(G) -> 0: { bra.uni $L_end; fence.proxy.tensormap::generic.acquire.gpu [%1], 128; discard.global.L2 [%1], 128; applypriority.global.L2::evict_normal [%1], 128; $L_end: }
+ffffr(r) 0 -> 0 0 0 0 0: { bra.uni $L_end; activemask.b32 %4; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%5,%5}, {%5}, {%0,%1,%2,%3}; movmatrix.sync.aligned.m8n8.trans.b16 %4, %5; $L_end: }
 # What is around instructions: operands, scopes, comments, jumps, special registers.
 +r(r) 40 2 -> 42: add.u32 %0, %0, %1;
 rr() -> 0 1: mov.u32 %0, %%tid.x; mov.u32 %1, %ntid.x;
@@ -141,11 +168,13 @@ def rows() -> Iterator[One]:
     ):
         # A result that is read comes first.
         given = (results[1:] if results[0] == "+" else "") + inputs
-        values = [bits(*pair) for pair in zip(given, values.split())]
+        valued = (kind for kind in given if kind not in MEMORY)
+        values = [bits(*pair) for pair in zip(valued, values.split())]
         wanted = [bits(*pair) for pair in zip(results.lstrip("+"), expected.split())]
         yield One(results, inputs, values, wanted, text)
 
 
+MEMORY = {"S": '"r"(S32(shared))', "P": '"l"(shared)', "G": '"l"(memory)'}
 TYPES = {"r": "unsigned", "l": "unsigned long long", "f": "float", "h": "unsigned short"}
 
 
@@ -160,22 +189,26 @@ def ones_program() -> str:
     body, at = [], 0
     for number, one in enumerate(rows()):
         tied, results, values = one.results[0] == "+", one.results.lstrip("+"), list(one.values)
-        body.append(f"__device__ void one_{number}(unsigned long long *out) {{")
+        body.append(f"__device__ void one_{number}(unsigned long long *out, unsigned *memory) {{")
+        body.append("__shared__ alignas(128) unsigned shared[64];")
         for i, kind in enumerate(results):
             body.append(f"{TYPES[kind]} r{i} = {literal(kind, values.pop(0)) if tied else 0};")
         sign = "+" if tied else "="
         outputs = ", ".join(f'"{sign}{kind}"(r{i})' for i, kind in enumerate(results))
-        inputs = ", ".join(f'"{k}"({literal(k, v)})' for k, v in zip(one.inputs, values))
+        inputs = ", ".join(
+            MEMORY.get(kind) or f'"{kind}"({literal(kind, values.pop(0))})' for kind in one.inputs
+        )
         body.append(f'asm volatile("{one.text}" : {outputs} : {inputs});')
         for i, kind in enumerate(results):
             bits = f"__float_as_uint(r{i})" if kind == "f" else f"r{i}"
             body.append(f"out[{at + i}] = {bits};")
         body.append("}")
         at += len(results)
-    calls = "".join(f" one_{number}(out);" for number in range(sum(1 for _ in rows())))
+    calls = "".join(f" one_{i}(out, memory + 64 * {i});" for i in range(number + 1))
     text = "\n".join(['#include "common.h"', *body, ""])
-    text += f"__global__ void every(unsigned long long *out) {{{calls} }}\nint main() {{\n"
-    text += f"    unsigned long long *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out);\n"
+    text += "__global__ void every(unsigned long long *out, unsigned *memory) {"
+    text += f"{calls} }}\nint main() {{\n    unsigned long long *out = dev({at}, 0ull);\n"
+    text += f"    every<<<1, 1>>>(out, dev({64 * (number + 1)}, 0u));\n"
     return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
 
 

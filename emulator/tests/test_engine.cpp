@@ -6,28 +6,25 @@ using Threads = std::vector<std::unique_ptr<Context>>;
 
 namespace {
 
-Threads make_cluster(int ctas, int threads) {
+Threads launch(int threads = 2) { // of one CTA
     Threads made;
-    begin_cluster(0, 1, ctas * threads);
-    for (int i = 0; i < ctas * threads; ++i)
-        made.push_back(make_thread(i % threads, i / threads, threads));
+    begin_on(nullptr, false);
+    begin_cluster(0, 1, threads);
+    for (int i = 0; i < threads; ++i)
+        made.push_back(make_thread(i, 0, threads));
     return made;
 }
-Threads launch(int threads = 2, int ctas = 1, const void *stream = nullptr, bool early = false) {
-    return begin_on(stream, early), make_cluster(ctas, threads);
-}
 Epoch access_of(Context &agent) { return enter(agent), epoch_now(); }
-bool knows(Context &agent, const Epoch &access, Space space = Space::SHARED) {
-    return enter(agent), is_before(access, space);
+bool knows(Context &agent, const Epoch &access) {
+    return enter(agent), is_before(access, Space::SHARED);
 }
 // Whether `to` is after what `from` did, by a release and an acquire.
-bool passes(Context &from, Context &to, Scope released = Scope::SYS, Scope acquired = Scope::SYS,
-            bool weak = false, Space space = Space::SHARED) {
+bool passes(Context &from, Context &to) {
     Carrier carrier;
     const Epoch mine = access_of(from);
-    release(carrier, released, weak);
-    enter(to), acquire(carrier, acquired);
-    return is_before(mine, space) && !knows(to, access_of(from), space);
+    release(carrier);
+    enter(to), acquire(carrier);
+    return knows(to, mine) && !knows(to, access_of(from));
 }
 void touch(Cta &cta, Context &agent, std::uint32_t at, std::size_t bytes, bool is_write) {
     enter(agent), access_shared(cta, at, bytes, {is_write, here()});
@@ -50,37 +47,6 @@ int main() {
         for (std::uint32_t i = 0; i < 30; ++i)
             EXPECT(knows(*t[31], {first.cluster, i, 1}), "passed on: %u", i);
     });
-    run_case("order: scopes, other clusters, weak releases", [] {
-        const Threads near = launch(2, 2), far = make_cluster(2, 2);
-        EXPECT(passes(*near[0], *near[1], Scope::CTA, Scope::CTA), "within a CTA");
-        EXPECT(!passes(*near[0], *near[2], Scope::CTA, Scope::SYS), "it lacks the other CTA");
-        EXPECT(!passes(*near[0], *near[2], Scope::SYS, Scope::CTA), "the reader's, too");
-        EXPECT(passes(*near[0], *near[3], Scope::CLUSTER, Scope::GPU), "within a cluster");
-        EXPECT(!passes(*near[0], *far[0], Scope::CLUSTER, Scope::SYS),
-               "it lacks the other cluster");
-        const Epoch mine = access_of(*near[0]);
-        EXPECT(passes(*near[0], *far[1], Scope::GPU) && passes(*far[1], *near[2]), "clusters");
-        EXPECT(knows(*far[1], mine) && knows(*near[2], mine), "there and back");
-        EXPECT(passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true), "weak: shared memory");
-        EXPECT(!passes(*near[1], *near[3], Scope::SYS, Scope::SYS, true, Space::GLOBAL), "alone");
-    });
-    // without a fence; by the writer; by the reader; for the other space
-    run_case("order: proxy fences by the writer or the reader", [] {
-        for (int how = 0; how < 4; ++how) {
-            const Threads t = launch(20);
-            for (int i = 2; i < 20; ++i) // more than single stamps
-                passes(*t[i], *t[0]);
-            const Epoch written = access_of(*t[0]);
-            if (how % 2 == 1)
-                fence_proxy(how == 1 ? Space::SHARED : Space::GLOBAL, true);
-            EXPECT(passes(*t[0], *t[1]) && knows(*t[1], written), "%d", how);
-            if (how == 2)
-                fence_proxy(Space::SHARED, false);
-            const auto copy = make_operation(*t[1], {1, 0, "copy"}, true);
-            EXPECT(knows(*copy, written) && is_unfenced(written, Space::SHARED) == (how % 3 == 0),
-                   "%d", how);
-        }
-    });
     run_case("order: operations and their numbers", [] {
         const Threads t = launch();
         const auto make = [&] { return enter(*t[0]), make_operation(*t[0], {0, 0, "copy"}, true); };
@@ -96,36 +62,6 @@ int main() {
         const auto next = make();
         EXPECT(knows(*t[0], copied) && next->self.agent == first->self.agent, "the number is free");
         EXPECT(!knows(*t[0], access_of(*next)), "at another time");
-    });
-    run_case("order: streams, events, early launches and the host", [] {
-        static const int keys[4] = {};
-        const void *one = keys, *two = keys + 1, *blocking = keys + 2, *event = keys + 3;
-        stream_created(one, true), stream_created(two, true), stream_created(blocking, false);
-        const auto work_on = [](const void *stream) {
-            const Epoch made = access_of(*launch(1, 1, stream)[0]);
-            return end_work(), made;
-        };
-        const auto is_after = [](const void *stream, const Epoch &work, bool early = false) {
-            const bool after = knows(*launch(1, 1, stream, early)[0], work);
-            return end_work(), after;
-        };
-        const Epoch first = work_on(one);
-        EXPECT(is_after(one, first) && !is_after(two, first) && !is_after(nullptr, first),
-               "streams");
-        record_event(event, one);
-        const Epoch second = work_on(one);
-        wait_for_event(event, two);
-        EXPECT(is_after(two, first) && !is_after(two, second),
-               "an event covers what came before it");
-        EXPECT(is_after(nullptr, work_on(blocking)) && is_after(blocking, work_on(nullptr)),
-               "default");
-        EXPECT(!is_after(one, work_on(one), true), "an early launch");
-        const Epoch last = work_on(one);
-        const Threads early = launch(1, 1, one, true);
-        EXPECT((enter(*early[0]), waited_for_launch_before(), knows(*early[0], last)), "its wait");
-        end_work();
-        EXPECT(!is_after(two, last) && (host_waits_for(one), is_after(two, last)),
-               "the host's wait");
     });
     // thread 0 writes bytes and thread 1 reads bytes, unordered
     run_case("cells: parts of 1 to 1024 bytes", [] {

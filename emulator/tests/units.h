@@ -1,53 +1,19 @@
-// For the tests of the emulated units: kernels as functions, global memory, and mistakes that are
-// expected to end the program, in a process of their own.
+// Mistakes that are expected to end the program, in a process of their own.
 #pragma once
 
 #include "test.h"
 #include "accesses.h"
-#include "emulator/barriers.h"
-#include "counts.h"
-#include "global_memory.h"
 #include "machine.h"
-#include "emulator/mbarrier.h"
-#include "policy.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <vector>
 
 // All files of the emulator are one namespace; a kernel's calls say where they stand.
 using namespace emulator;
 inline Site here(Site site = Site::current()) { return site; }
-
-// A cluster of CTAs with dynamic shared memory, each thread calling body.
-inline void run_kernel(int ctas, int threads, std::size_t shared_bytes,
-                       const std::function<void()> &body) {
-    Grid grid{};
-    grid.grid = dim3(unsigned(ctas));
-    grid.block = dim3(unsigned(threads));
-    grid.cluster = dim3(unsigned(ctas));
-    grid.dynamic_shared = shared_bytes;
-    run_grid(grid, body);
-}
-
-template <typename T>
-T *shared_at(std::size_t offset) {
-    return reinterpret_cast<T *>(current->cta->shared.dynamic() + offset);
-}
-
-inline int thread_number() { return current->number; }
-
-// Runs the kernels under a policy, and the ones behind them under the eager one again.
-inline void under_policy(const char *name, const std::function<void()> &kernels) {
-    EXPECT(choose_policy(name, 1), "no policy %s", name);
-    kernels();
-    choose_policy("eager", 0);
-}
 
 // What a process that runs `kernels` prints to stderr, and its exit status.
 struct Outcome {
@@ -85,11 +51,4 @@ inline void expect_mistake(const std::string &kind, const char *words,
         first.find(": " + kind + ": ") != first.npos && first.find(words) != first.npos;
     EXPECT(outcome.status == 1 && named, "status %d, not a report of \"%s: %s\": %s",
            outcome.status, kind.c_str(), words, outcome.report.c_str());
-}
-
-inline void in_one_thread(const std::function<void()> &body) { run_kernel(1, 1, 8192, body); }
-
-inline void sync_cluster(Site where = Site::current()) {
-    cluster_arrive(where);
-    cluster_wait(where);
 }

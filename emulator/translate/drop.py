@@ -40,7 +40,8 @@ KERNELS = [
         "fast.cu",
         "examples/matmul/matmul_5.cuh",
         "matmulKernel5",
-        "-I {clone} -D KERNEL=5 -D NDEBUG --allow global-map,shared-alignment fast_cu.cu",
+        '-I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG '
+        "--allow global-map,shared-alignment fast_cu.cu",
         "256 256 448",
     ),
     Kernel(
@@ -48,7 +49,8 @@ KERNELS = [
         "fast.cu",
         "examples/matmul/matmul_8.cuh",
         "matmulKernel8",
-        "-I {clone} -D KERNEL=8 -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment fast_cu.cu",
+        '-I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG '
+        "--allow barrier-fence,cluster-exit,shared-alignment fast_cu.cu",
         "2048 2048 256",
     ),
     Kernel(

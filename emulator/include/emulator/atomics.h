@@ -20,6 +20,17 @@ enum class Touch { READ, WRITE, CHANGE };
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
+// The same with any function of the copy.
+template <typename T, typename Step>
+void atomic_step(T *address, Touch touch, Order order, Scope scope, const Step &step, Site where) {
+    atomic_step(
+        address, sizeof(T), touch, order, scope,
+        [](void *word, const void *context) {
+            (*static_cast<const Step *>(context))(*static_cast<T *>(word));
+        },
+        &step, where);
+}
+
 // *address becomes change(*address); returns what was there.
 template <typename T, typename Change>
 T atomic_change(T *address, const Change &change, Order order, Scope scope, Site where) {
@@ -28,13 +39,7 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
         __builtin_memcpy(&old, &word, sizeof old);
         word = change(word);
     };
-    using Step = decltype(step);
-    atomic_step(
-        address, sizeof(T), Touch::CHANGE, order, scope,
-        [](void *word, const void *context) {
-            (*static_cast<const Step *>(context))(*static_cast<T *>(word));
-        },
-        &step, where);
+    atomic_step(address, Touch::CHANGE, order, scope, step, where);
     return old;
 }
 
@@ -42,21 +47,14 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
 template <typename T>
 T atomic_load(const T *address, Order order, Scope scope, Site where) {
     T value;
-    void *to = &value;
-    atomic_step(
-        const_cast<T *>(address), sizeof(T), Touch::READ, order, scope,
-        [](void *word, const void *context) {
-            __builtin_memcpy(*static_cast<void *const *>(context), word, sizeof(T));
-        },
-        &to, where);
+    const auto step = [&](const T &word) { __builtin_memcpy(&value, &word, sizeof value); };
+    atomic_step(const_cast<T *>(address), Touch::READ, order, scope, step, where);
     return value;
 }
 template <typename T>
 void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
-    atomic_step(
-        address, sizeof(T), Touch::WRITE, order, scope,
-        [](void *word, const void *context) { __builtin_memcpy(word, context, sizeof(T)); }, &value,
-        where);
+    const auto step = [&](T &word) { __builtin_memcpy(&word, &value, sizeof word); };
+    atomic_step(address, Touch::WRITE, order, scope, step, where);
 }
 
 // fence.acq_rel and membar.

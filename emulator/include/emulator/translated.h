@@ -55,51 +55,18 @@ Array &extern_shared(EMULATOR_SITE) {
     return *static_cast<Array *>(dynamic_shared(0, where));
 }
 
-// The configuration between <<< and >>>, of a kernel that is a function, and of one that has to be
-// chosen by its arguments: a generic lambda that calls it.
-struct Chevrons {
-    cudaLaunchConfig_t config{};
-
-    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = nullptr) {
-        config.gridDim = grid;
-        config.blockDim = block;
-        config.dynamicSmemBytes = shared;
-        config.stream = stream;
-    }
-};
-
-template <typename... Parameters>
-struct FunctionLaunch : Chevrons {
-    void (*kernel)(Parameters...);
-
-    void operator()(Parameters... parameters) const {
-        cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
-    }
-};
-
-template <typename Caller>
-struct CallerLaunch : Chevrons {
-    Caller caller;
-
-    template <typename... Arguments>
-    void operator()(const Arguments &...arguments) const {
-        const auto call = [caller = caller, copies = std::tuple<Arguments...>(arguments...)] {
-            std::apply(caller, copies);
-        };
-        using Call = decltype(call);
-        launch_kernel(
-            config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call,
-            sizeof call);
-    }
-};
-
+// Kernels that are functions, and those that have to be chosen by their arguments, as generic
+// lambdas that call them. What is between <<< and >>> makes a function of the kernel's arguments.
 template <typename... Parameters>
 struct KernelFunction {
     void (*function)(Parameters...);
 
-    template <typename... Configuration>
-    FunctionLaunch<Parameters...> configured(Configuration &&...configuration) const {
-        return {Chevrons(std::forward<Configuration>(configuration)...), function};
+    auto configured(dim3 grid, dim3 block, std::size_t shared = 0,
+                    cudaStream_t stream = nullptr) const {
+        return [function = function, config = cudaLaunchConfig_t{grid, block, shared, stream}](
+                   Parameters... parameters) {
+            cudaLaunchKernelEx(&config, function, std::move(parameters)...);
+        };
     }
 };
 
@@ -107,9 +74,18 @@ template <typename Caller>
 struct KernelCaller {
     Caller caller;
 
-    template <typename... Configuration>
-    CallerLaunch<Caller> configured(Configuration &&...configuration) const {
-        return {Chevrons(std::forward<Configuration>(configuration)...), caller};
+    auto configured(dim3 grid, dim3 block, std::size_t shared = 0,
+                    cudaStream_t stream = nullptr) const {
+        return [caller = caller, config = cudaLaunchConfig_t{grid, block, shared, stream}](
+                   const auto &...arguments) {
+            const auto call = [caller, copies = std::make_tuple(arguments...)] {
+                std::apply(caller, copies);
+            };
+            using Call = decltype(call);
+            launch_kernel(
+                config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); },
+                &call, sizeof call);
+        };
     }
 };
 

@@ -28,15 +28,12 @@ inline const char *cublasGetStatusString(cublasStatus_t status) {
     return cublasGetStatusName(status);
 }
 
-// Prints the function's name.
-inline cublasStatus_t cublas_missing(const char *name) {
-    fprintf(stderr, "%s: the emulator has no cuBLAS\n", name);
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-}
+// Print their names.
 #define EMULATOR_MISSING(name)                                                                     \
     template <typename... Arguments>                                                               \
     cublasStatus_t name(Arguments &&...) {                                                         \
-        return cublas_missing(#name);                                                              \
+        fprintf(stderr, "%s: the emulator has no cuBLAS\n", #name);                                \
+        return CUBLAS_STATUS_NOT_SUPPORTED;                                                        \
     }
 EMULATOR_MISSING(cublasCreate)
 EMULATOR_MISSING(cublasDestroy)

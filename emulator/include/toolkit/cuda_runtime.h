@@ -8,13 +8,11 @@
 // too, is not one of them: the standard library uses that word for itself.
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -215,17 +213,15 @@ inline long long min(long long a, long long b) { return b < a ? b : a; }
 inline long long max(long long a, long long b) { return a < b ? b : a; }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
-template <typename A, typename B>
-requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> min(
-    A a, B b) {
-    const std::common_type_t<A, B> one = a, other = b;
-    return other < one ? other : one;
+template <std::integral A, std::integral B>
+constexpr auto min(A a, B b) {
+    using Both = std::common_type_t<A, B>;
+    return Both(b) < Both(a) ? Both(b) : Both(a);
 }
-template <typename A, typename B>
-requires(std::is_integral_v<A> &&std::is_integral_v<B>) constexpr std::common_type_t<A, B> max(
-    A a, B b) {
-    const std::common_type_t<A, B> one = a, other = b;
-    return one < other ? other : one;
+template <std::integral A, std::integral B>
+constexpr auto max(A a, B b) {
+    using Both = std::common_type_t<A, B>;
+    return Both(a) < Both(b) ? Both(b) : Both(a);
 }
 
 // ---------------------------------------------------------------------------- launches
@@ -257,37 +253,42 @@ struct cudaLaunchConfig_st {
 };
 using cudaLaunchConfig_t = cudaLaunchConfig_st;
 
-// The C functions, for typed pointers.
-template <typename T>
-cudaError_t cudaMalloc(T **memory, size_t bytes) {
-    return cudaMalloc(reinterpret_cast<void **>(memory), bytes);
+namespace emulator {
+
+// The address of a pointer of any type.
+struct PointerTo {
+    void **address;
+
+    template <typename T>
+    PointerTo(T **address) : address(reinterpret_cast<void **>(address)) {}
+};
+
+} // namespace emulator
+
+// The C functions, for typed pointers; host memory, and memory that both see.
+inline cudaError_t cudaMalloc(emulator::PointerTo memory, size_t bytes) {
+    return cudaMalloc(memory.address, bytes);
+}
+inline cudaError_t cudaMallocAsync(emulator::PointerTo memory, size_t bytes, cudaStream_t) {
+    return cudaMalloc(memory.address, bytes);
+}
+inline cudaError_t cudaMallocHost(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
+    return cudaMallocHost(memory.address, bytes);
+}
+inline cudaError_t cudaHostAlloc(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
+    return cudaMallocHost(memory.address, bytes);
+}
+inline cudaError_t cudaMallocManaged(emulator::PointerTo memory, size_t bytes, unsigned = 0) {
+    return cudaError_t(emulator::allocate_managed(memory.address, bytes));
 }
 template <typename... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
                                  int value) {
     return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), attribute, value);
 }
-
-// Host memory, and memory that both see, for typed pointers.
-template <typename T>
-cudaError_t cudaMallocHost(T **memory, size_t bytes) {
-    return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
-}
-template <typename T>
-cudaError_t cudaHostAlloc(T **memory, size_t bytes, unsigned = 0) {
-    return cudaMallocHost(reinterpret_cast<void **>(memory), bytes);
-}
-template <typename T>
-cudaError_t cudaMallocManaged(T **memory, size_t bytes, unsigned = 0) {
-    return cudaError_t(emulator::allocate_managed(reinterpret_cast<void **>(memory), bytes));
-}
-template <typename T>
-cudaError_t cudaMallocAsync(T **memory, size_t bytes, cudaStream_t) {
-    return cudaMalloc(memory, bytes);
-}
 // Rows of `width` bytes, each at a multiple of 512.
-template <typename T>
-cudaError_t cudaMallocPitch(T **memory, size_t *pitch, size_t width, size_t height) {
+inline cudaError_t cudaMallocPitch(emulator::PointerTo memory, size_t *pitch, size_t width,
+                                   size_t height) {
     *pitch = (width + 511) / 512 * 512;
     return cudaMalloc(memory, *pitch * height);
 }
@@ -307,8 +308,7 @@ cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-    (void)stream;
+                                    cudaMemcpyKind kind, cudaStream_t = nullptr) {
     return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
 }
 template <typename T>
@@ -374,12 +374,13 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(
 namespace emulator {
 
 // Calls the kernel with what is at the addresses.
-template <typename... Parameters, std::size_t... INDEX>
-cudaError_t launch_by_addresses(void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                                void **arguments, size_t shared, cudaStream_t stream,
-                                std::index_sequence<INDEX...>) {
-    const cudaLaunchConfig_t config{grid, block, shared, stream};
-    return cudaLaunchKernelEx(&config, kernel, *static_cast<Parameters *>(arguments[INDEX])...);
+template <typename... Parameters>
+cudaError_t launch_by_addresses(void (*kernel)(Parameters...), const cudaLaunchConfig_t &config,
+                                void **arguments) {
+    const auto launch = [&]<std::size_t... INDEX>(std::index_sequence<INDEX...>) {
+        return cudaLaunchKernelEx(&config, kernel, *static_cast<Parameters *>(arguments[INDEX])...);
+    };
+    return launch(std::index_sequence_for<Parameters...>());
 }
 
 } // namespace emulator
@@ -389,8 +390,7 @@ cudaError_t launch_by_addresses(void (*kernel)(Parameters...), dim3 grid, dim3 b
     template <typename... Parameters>                                                              \
     cudaError_t name(void (*kernel)(Parameters...), dim3 grid, dim3 block, void **arguments,       \
                      size_t shared = 0, cudaStream_t stream = nullptr) {                           \
-        return emulator::launch_by_addresses(kernel, grid, block, arguments, shared, stream,       \
-                                             std::index_sequence_for<Parameters...>());            \
+        return emulator::launch_by_addresses(kernel, {grid, block, shared, stream}, arguments);    \
     }                                                                                              \
     inline cudaError_t name(const void *, dim3, dim3, void **, size_t = 0,                         \
                             cudaStream_t = nullptr) {                                              \

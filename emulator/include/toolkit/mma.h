@@ -12,6 +12,8 @@
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
 
+#include <array>
+
 namespace nvcuda::wmma {
 
 struct matrix_a {};
@@ -48,43 +50,29 @@ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout> &fragment, const T &valu
 
 namespace emulator::wmma {
 
-constexpr int ELEMENTS = 8; // per lane
-
-struct Position {
-    int row, column;
-};
-
-// Element i of a lane: of A, of an accumulator, and, with rows and columns exchanged, of B.
-inline Position position_in_a(int i) {
-    const int lane = int(threadIdx.x) % 32;
-    return {lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8};
-}
-inline Position position_in_b(int i) {
-    const int lane = int(threadIdx.x) % 32;
-    return {lane % 4 * 2 + i % 2 + i / 2 % 2 * 8, lane / 4 + i / 4 * 8};
-}
-
-// The same for any use.
-template <typename Use>
-Position position(int i) {
-    if constexpr (std::is_same_v<Use, nvcuda::wmma::matrix_b>)
-        return position_in_b(i);
-    else
-        return position_in_a(i);
-}
-
 // All lanes of the warp call `what`, and the address and the distance of rows are multiples of 32
 // and of 16 bytes, as the manual requires.
 inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
                          Site where) {
     warp_together(
         what, 0xffffffffu, nullptr, [](void **) {}, false, where);
-    if (std::uintptr_t(address) % 32 != 0)
-        fail(Mistake::MISUSE, format("%s needs a 32-byte aligned address", what),
-             {note_at(where, "called here")});
-    if (stride_bytes % 16 != 0)
-        fail(Mistake::MISUSE, format("%s needs rows a multiple of 16 bytes apart", what),
-             {note_at(where, "called here")});
+    const char *const wrong = std::uintptr_t(address) % 32 != 0 ? "a 32-byte aligned address"
+                              : stride_bytes % 16 != 0 ? "rows a multiple of 16 bytes apart"
+                                                       : nullptr;
+    if (wrong != nullptr)
+        fail(Mistake::MISUSE, format("%s needs %s", what, wrong), {note_at(where, "called here")});
+}
+
+// Where element i of a lane is in the matrix.
+template <typename Use, typename T>
+T &element(T *matrix, int i, unsigned stride, bool rows) {
+    const int lane = int(threadIdx.x) % 32;
+    int row = lane / 4 + i / 2 % 2 * 8, column = lane % 4 * 2 + i % 2 + i / 4 * 8;
+    if (std::is_same_v<Use, nvcuda::wmma::matrix_b>) {
+        row = lane % 4 * 2 + i % 2 + i / 2 % 2 * 8;
+        column = lane / 4 + i / 4 * 8;
+    }
+    return rows ? matrix[row * stride + column] : matrix[column * stride + row];
 }
 
 // Loads a lane's elements.
@@ -92,11 +80,8 @@ template <typename Use, typename T, typename Fragment>
 void load(Fragment &fragment, const T *matrix, unsigned stride, bool rows, Site where) {
     check_access("load_matrix_sync", matrix, stride * sizeof(T), where);
     const MatrixRead reading;
-    for (int i = 0; i < ELEMENTS; ++i) {
-        const Position at = position<Use>(i);
-        fragment.x[i] =
-            rows ? matrix[at.row * stride + at.column] : matrix[at.column * stride + at.row];
-    }
+    for (int i = 0; i < fragment.num_elements; ++i)
+        fragment.x[i] = element<Use>(matrix, i, stride, rows);
 }
 
 } // namespace emulator::wmma
@@ -121,13 +106,9 @@ template <typename T>
 void store_matrix_sync(T *matrix, const accumulator_fragment<T> &fragment, unsigned stride,
                        layout_t layout, EMULATOR_SITE) {
     emulator::wmma::check_access("store_matrix_sync", matrix, stride * sizeof(T), where);
-    for (int i = 0; i < emulator::wmma::ELEMENTS; ++i) {
-        const emulator::wmma::Position at = emulator::wmma::position<accumulator>(i);
-        if (layout == mem_row_major)
-            matrix[at.row * stride + at.column] = fragment.x[i];
-        else
-            matrix[at.column * stride + at.row] = fragment.x[i];
-    }
+    for (int i = 0; i < fragment.num_elements; ++i)
+        emulator::wmma::element<accumulator>(matrix, i, stride, layout == mem_row_major) =
+            fragment.x[i];
 }
 
 // d = a * b + c, with sums in the accumulators' type; the whole warp calls it.
@@ -137,21 +118,22 @@ void mma_sync(accumulator_fragment<T> &d, const fragment<matrix_a, 16, 16, 16, h
               const accumulator_fragment<T> &c, EMULATOR_SITE) {
     // Registers hold an fp32 number or two fp16 ones: half of them are of the left columns.
     using Register = std::conditional_t<std::is_same_v<T, float>, float, std::uint32_t>;
-    constexpr int COUNT = sizeof c.x / sizeof(Register);
-    std::uint32_t a_registers[4], b_registers[4];
-    Register c_registers[COUNT], d_registers[COUNT];
-    std::memcpy(a_registers, a.x, sizeof a_registers);
-    std::memcpy(b_registers, b.x, sizeof b_registers);
-    std::memcpy(c_registers, c.x, sizeof c_registers);
-    for (int columns = 0; columns < 2; ++columns) {
+    constexpr std::size_t COUNT = sizeof c.x / sizeof(Register);
+    const auto a_registers = std::bit_cast<std::array<std::uint32_t, 4>>(a);
+    const auto b_registers = std::bit_cast<std::array<std::uint32_t, 4>>(b);
+    const auto c_registers = std::bit_cast<std::array<Register, COUNT>>(c);
+    std::array<Register, COUNT> d_registers;
+    for (std::size_t columns = 0; columns < 2; ++columns) {
         Register *to = &d_registers[columns * COUNT / 2];
         const Register *from = &c_registers[columns * COUNT / 2];
         if constexpr (std::is_same_v<T, float>)
-            emulator::mma_m16n8k16_f32(to, a_registers, &b_registers[columns * 2], from, where);
+            emulator::mma_m16n8k16_f32(to, a_registers.data(), &b_registers[columns * 2], from,
+                                       where);
         else
-            emulator::mma_m16n8k16_f16(to, a_registers, &b_registers[columns * 2], from, where);
+            emulator::mma_m16n8k16_f16(to, a_registers.data(), &b_registers[columns * 2], from,
+                                       where);
     }
-    std::memcpy(d.x, d_registers, sizeof d_registers);
+    d = std::bit_cast<accumulator_fragment<T>>(d_registers);
 }
 
 } // namespace nvcuda::wmma

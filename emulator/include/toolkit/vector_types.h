@@ -11,12 +11,10 @@ namespace emulator::access {
 typedef uint64_t __attribute__((may_alias)) Eight;
 typedef uint32_t __attribute__((may_alias, vector_size(16))) Sixteen;
 
-// One access of 8 or 16 bytes.
-inline void copy8(void *to, const void *from) {
-    *static_cast<Eight *>(to) = *static_cast<const Eight *>(from);
-}
-inline void copy16(void *to, const void *from) {
-    *static_cast<Sixteen *>(to) = *static_cast<const Sixteen *>(from);
+// One access.
+template <typename Whole>
+void copy(void *to, const void *from) {
+    *static_cast<Whole *>(to) = *static_cast<const Whole *>(from);
 }
 
 // Two and four components of type T. The default constructor is constexpr, so that a __shared__
@@ -27,9 +25,9 @@ struct alignas(8) Two {
 
     constexpr Two() : x(), y() {}
     Two(T first, T second) : x(first), y(second) {}
-    Two(const Two &other) { copy8(this, &other); }
+    Two(const Two &other) { copy<Eight>(this, &other); }
     Two &operator=(const Two &other) {
-        copy8(this, &other);
+        copy<Eight>(this, &other);
         return *this;
     }
 };
@@ -40,49 +38,48 @@ struct alignas(16) Four {
 
     constexpr Four() : x(), y(), z(), w() {}
     Four(T first, T second, T third, T fourth) : x(first), y(second), z(third), w(fourth) {}
-    Four(const Four &other) { copy16(this, &other); }
+    Four(const Four &other) { copy<Sixteen>(this, &other); }
     Four &operator=(const Four &other) {
-        copy16(this, &other);
+        copy<Sixteen>(this, &other);
         return *this;
     }
 };
 
 } // namespace emulator::access
 
-using int2 = emulator::access::Two<int>;
-using int4 = emulator::access::Four<int>;
-using uint2 = emulator::access::Two<unsigned>;
-using uint4 = emulator::access::Four<unsigned>;
-using float2 = emulator::access::Two<float>;
-using float4 = emulator::access::Four<float>;
-
-struct uint3 {
-    unsigned x, y, z;
-};
-struct int3 {
-    int x, y, z;
-};
-struct float3 {
-    float x, y, z;
-};
-
-// Vectors of other sizes, whose members the compiler copies as it likes.
+// Vectors of 2 to 4 components, and functions that make them.
 #define EMULATOR_VECTORS(T, name)                                                                  \
+    struct name##3 {                                                                               \
+        T x, y, z;                                                                                 \
+    };                                                                                             \
+    inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                     \
+    inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                             \
+    inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+#define EMULATOR_WHOLE_VECTORS(T, name)                                                            \
+    using name##2 = emulator::access::Two<T>;                                                      \
+    using name##4 = emulator::access::Four<T>;                                                     \
+    EMULATOR_VECTORS(T, name)
+// Those of other sizes, whose members the compiler copies as it likes.
+#define EMULATOR_PLAIN_VECTORS(T, name)                                                            \
     struct alignas(2 * sizeof(T)) name##2 {                                                        \
         T x, y;                                                                                    \
     };                                                                                             \
     struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 {                              \
         T x, y, z, w;                                                                              \
     };                                                                                             \
-    inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                     \
-    inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
-EMULATOR_VECTORS(signed char, char)
-EMULATOR_VECTORS(unsigned char, uchar)
-EMULATOR_VECTORS(short, short)
-EMULATOR_VECTORS(unsigned short, ushort)
-EMULATOR_VECTORS(long long, longlong)
-EMULATOR_VECTORS(unsigned long long, ulonglong)
-EMULATOR_VECTORS(double, double)
+    EMULATOR_VECTORS(T, name)
+EMULATOR_WHOLE_VECTORS(int, int)
+EMULATOR_WHOLE_VECTORS(unsigned, uint)
+EMULATOR_WHOLE_VECTORS(float, float)
+EMULATOR_PLAIN_VECTORS(signed char, char)
+EMULATOR_PLAIN_VECTORS(unsigned char, uchar)
+EMULATOR_PLAIN_VECTORS(short, short)
+EMULATOR_PLAIN_VECTORS(unsigned short, ushort)
+EMULATOR_PLAIN_VECTORS(long long, longlong)
+EMULATOR_PLAIN_VECTORS(unsigned long long, ulonglong)
+EMULATOR_PLAIN_VECTORS(double, double)
+#undef EMULATOR_PLAIN_VECTORS
+#undef EMULATOR_WHOLE_VECTORS
 #undef EMULATOR_VECTORS
 
 // Dimensions that are not given are 1.
@@ -93,14 +90,3 @@ struct dim3 {
     constexpr dim3(uint3 from) : x(from.x), y(from.y), z(from.z) {}
     constexpr operator uint3() const { return {x, y, z}; }
 };
-
-// From their components.
-inline int2 make_int2(int x, int y) { return {x, y}; }
-inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
-inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
-inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-inline float2 make_float2(float x, float y) { return {x, y}; }
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-inline int3 make_int3(int x, int y, int z) { return {x, y, z}; }
-inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }

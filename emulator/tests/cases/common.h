@@ -31,13 +31,15 @@ __device__ inline void mb_arrive_at(uint64_t *b, int rank) { // of another CTA o
                  : "memory");
 }
 __device__ inline void mb_wait(uint64_t *b, int parity) {
-    asm volatile("{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], "
-                 "%1;\n@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+    asm volatile("{\n.reg .pred done;\nAGAIN:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra.uni THROUGH;\nbra.uni AGAIN;\nTHROUGH:\n}\n" ::"r"(S32(b)), "r"(parity)
+                 : "memory");
 }
-__device__ inline void mb_wait_cluster(uint64_t *b, int parity) {
-    asm volatile("{\n.reg .pred p;\nagain:\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
-                 "@!p bra again;\n}" ::"r"(S32(b)), "r"(parity) : "memory");
+__device__ inline void mb_wait_cluster(uint64_t *b, int parity) { // with a time
+    asm volatile("{\n\t.reg .pred p;\n\tagain_%=:\n\t"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1, 0x989680;\n"
+                 "\t@!p bra again_%=;\n\t}" ::"r"(S32(b)), "r"(parity) : "memory");
 }
 __device__ inline void bulk_load(void *to, const void *from, int n, uint64_t *b) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
@@ -73,11 +75,6 @@ __device__ inline uint32_t cluster_rank() {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-__device__ inline void launch_dependents() {
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-__device__ inline void launch_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-
 __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void wgmma_commit() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -92,7 +89,12 @@ __device__ inline void wgmma(float (&d)[4], uint64_t a, uint64_t b, int accumula
                  "1, 1, 0, 0;\n}" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "l"(a), "l"(b), "r"(accumulate));
 }
-#define BF16_ONE 0x3f80
+
+#define CHECK(c)                                                                                   \
+    do {                                                                                           \
+        if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
+    } while (0)
+#define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
 
 template <typename T> T *dev(size_t n, T v) {
     T *p;
@@ -113,21 +115,21 @@ template <typename T, typename F> bool all(const std::vector<T> &values, F right
         if (!right(int(i), values[i])) return false;
     return true;
 }
-// A map of rows of `columns` ints, whose box is `box` wide and as high.
-inline CUtensorMap map_of(int *p, int columns, int rows, int box, CUtensorMapSwizzle swizzle) {
+// A map of boxes; of each dimension its size, its stride but for the first, and the box's size.
+inline CUtensorMap map_of(CUtensorMapDataType type, void *memory, std::vector<cuuint64_t> sizes,
+                          std::vector<cuuint64_t> strides, std::vector<cuuint32_t> box,
+                          CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE) {
     CUtensorMap map;
-    const cuuint64_t size[] = {cuuint64_t(columns), cuuint64_t(rows)};
-    const cuuint64_t stride[] = {4 * size[0]};
-    const cuuint32_t boxes[] = {cuuint32_t(box), cuuint32_t(rows)}, step[] = {1, 1};
-    if (cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, p, size, stride, boxes, step,
-                               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                               CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
-        exit(3);
+    const std::vector<cuuint32_t> steps(sizes.size(), 1);
+    CHECK(!cuTensorMapEncodeTiled(&map, type, sizes.size(), memory, sizes.data(), strides.data(),
+                                  box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                  CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
     return map;
 }
 // A launch with one attribute: a cluster of `n`, or early (programmatic) if n is 0.
 template <typename... P, typename... A>
-cudaError_t launch_with(int smem, int n, dim3 grid, int block, void (*kernel)(P...), A... given) {
+cudaError_t launch_with(int n, dim3 grid, int block, void (*kernel)(P...), A... given) {
     cudaLaunchAttribute attribute = {};
     attribute.id = n ? cudaLaunchAttributeClusterDimension
                      : cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -135,24 +137,46 @@ cudaError_t launch_with(int smem, int n, dim3 grid, int block, void (*kernel)(P.
         attribute.val.clusterDim.x = n, attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     else attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = grid, config.blockDim = dim3(block), config.dynamicSmemBytes = smem;
+    config.gridDim = grid, config.blockDim = dim3(block), config.dynamicSmemBytes = 8192;
     config.attrs = &attribute, config.numAttrs = 1;
     return cudaLaunchKernelEx(&config, kernel, P(given)...);
 }
-template <typename... A> cudaError_t launch_as(int n, dim3 grid, int block, A... given) {
-    return launch_with(0, n, grid, block, given...);
+// The variant that runs, by its name, and whether without its mistake.
+struct How {
+    unsigned name;
+    bool fixed;
+    __host__ __device__ static constexpr unsigned number_of(const char *name) {
+        unsigned made = 0;
+        for (; *name; ++name) made = made * 31 + *name;
+        return made;
+    }
+    __host__ __device__ constexpr bool operator==(const char *other) const {
+        return name == number_of(other);
+    }
+};
+inline How how_of(char **argv) {
+    const bool fixed = argv[1] && argv[2] && std::string(argv[2]) == "fixed";
+    return {How::number_of(argv[1]), fixed};
 }
-// A number for a word, which kernels compare.
-constexpr unsigned word(const char *name) {
-    unsigned made = 0;
-    for (; *name; ++name) made = made * 31 + *name;
-    return made;
+__device__ inline int seven_if(bool right) { return right ? 7 : 1; }
+// Launches kernel(in, out, how) as the arguments say: VARIANT [fixed] [THREADS [CTAS [CTAS of a
+// cluster]]]; the first kernel by whose name the variant's begins. `in` has 256 7s, and 0 to 255.
+// A right program leaves a 7 in out[0], and in the next 255 words 7s or what they had: 0.
+using Kernel = void (*)(int *in, int *out, How how);
+inline int run(char **argv, const std::vector<std::pair<std::string, Kernel>> &kernels) {
+    const std::string variant = argv[1];
+    const How how = how_of(argv);
+    int numbers[] = {32, 1, 1}, *in = dev(512, 7), *out = dev(512, 0), counted[256];
+    for (int i = 0; i < 256; ++i) counted[i] = i;
+    cudaMemcpy(in + 256, counted, sizeof counted, cudaMemcpyHostToDevice);
+    char **given = argv + 2 + how.fixed;
+    for (int i = 0; given[i]; ++i) numbers[i] = atoi(given[i]);
+    for (const auto &[name, kernel] : kernels) {
+        if (variant.compare(0, name.size(), name) != 0) continue;
+        CHECK(!launch_with(numbers[2], dim3(numbers[1]), numbers[0], kernel, in, out, how));
+        CHECK(cudaDeviceSynchronize() == cudaSuccess);
+        const std::vector<int> words = host(out, 256);
+        RETURN(words[0] == 7 && all(words, [](int, int v) { return v == 0 || v == 7; }));
+    }
+    return 2;
 }
-#define CHECK(c)                                                                                   \
-    do {                                                                                           \
-        if (!(c)) exit((printf("WRONG: %s\n", #c), 1));                                            \
-    } while (0)
-#define RETURN(...) return (__VA_ARGS__) ? 0 : (printf("WRONG: %s\n", #__VA_ARGS__), 1)
-#ifndef FIXED
-#define FIXED 0
-#endif

@@ -13,12 +13,12 @@
 #include <cuda/ptx>
 #include <cudaTypedefs.h>
 #include <cstring>
-#define LACKS(what) (lacks == word(what))
+#define LACKS(what) (lacks == what)
 using barrier = cuda::barrier<cuda::thread_scope_block>;
 namespace cde = cuda::device::experimental;
 namespace ptx = cuda::ptx;
 constexpr int TILE = 16;
-__global__ void add_one(const __grid_constant__ CUtensorMap map, unsigned lacks) {
+__global__ void add_one(const __grid_constant__ CUtensorMap map, How lacks) {
     __shared__ alignas(128) int tile[TILE * TILE];
 #pragma nv_diag_suppress static_var_with_dynamic_init
     __shared__ barrier full;
@@ -69,7 +69,7 @@ __global__ void by_ptx(const CUtensorMap *map) {
         ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
     }
 }
-__global__ void row(int *to, const int *from, unsigned lacks) {
+__global__ void row(int *to, const int *from, How lacks) {
     __shared__ int copied[128];
     __shared__ barrier ready;
     if (threadIdx.x == 0) init(&ready, blockDim.x);
@@ -80,26 +80,23 @@ __global__ void row(int *to, const int *from, unsigned lacks) {
     to[threadIdx.x] = copied[blockDim.x - 1 - threadIdx.x]; // ROW
 }
 int main(int, char **argv) {
-    const int size = 2 * TILE, count = size * size;
+    constexpr int size = 2 * TILE, count = size * size;
     const std::string name = argv[1];
     int *matrix = dev(count, 5), *to = dev(128, 0);
     if (name == "row" || name == "no_row_wait") {
-        row<<<1, 128>>>(to, matrix, word(argv[1]));
+        row<<<1, 128>>>(to, matrix, how_of(argv));
         RETURN(host(to, 128)[9] == 5);
     }
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found;
     cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
-    CUtensorMap map{}, *in_memory = nullptr;
-    const cuuint64_t sizes[] = {size, size}, stride[] = {size * sizeof(int)};
-    const cuuint32_t box[] = {TILE, TILE}, step[] = {1, 1};
-    CHECK(reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function)(
-              &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, matrix, sizes, stride, box, step,
-              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS);
+    CHECK(reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function) == cuTensorMapEncodeTiled);
+    const CUtensorMap map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, matrix, {size, size},
+                                   {size * sizeof(int)}, {TILE, TILE});
+    CUtensorMap *in_memory = nullptr;
     cudaMalloc(&in_memory, sizeof(map));
     cudaMemcpy(in_memory, &map, sizeof(map), cudaMemcpyHostToDevice);
     if (name == "by_ptx") by_ptx<<<dim3(2, 2), TILE * TILE>>>(in_memory);
-    else add_one<<<dim3(2, 2), TILE * TILE>>>(map, word(argv[1]));
+    else add_one<<<dim3(2, 2), TILE * TILE>>>(map, how_of(argv));
     RETURN(all(host(matrix, count), [](int, int v) { return v == 6; }));
 }

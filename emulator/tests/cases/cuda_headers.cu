@@ -1,6 +1,9 @@
-// RIGHT: functions and constants of CUDA's headers that kernels and GEMM files use (CUDA C++
-// Programming Guide, Cooperative Groups; Atomic Functions; Warp functions; CUDA Math API).
-// expect: silent
+// RIGHT: functions and constants of CUDA's headers that kernels and GEMM files use, a cooperative
+// launch, and memory of the host that kernels may access (Guide, Cooperative Groups; Atomic
+// Functions; Warp functions; Device Memory; CUDA Math API). A fault of the host's own is not the
+// kernel's.
+// expect right: silent
+// expect host_fault: crash
 #include "common.h"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -8,6 +11,7 @@
 #include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <csignal>
 namespace cg = cooperative_groups;
 __device__ unsigned total;
 constexpr unsigned ALL = 0xffffffff;
@@ -44,7 +48,24 @@ __global__ void arithmetic(float *out, __nv_bfloat162 *pair) {
     out[0] = exp2f(1.f) + __fmaf_rn(1.f, 2.f, 3.f) + __logf(1.f) + fmaxf(1.f, 2.f);
     out[1] = __umulhi(1u << 31, 6) + __popcll(7) + __float2int_rn(2.5f) + __saturatef(3.f);
 }
-int main() {
+struct Parameters {
+    float4 scale;
+    int *to;
+};
+__constant__ int offset;
+__global__ void parameters(const float4 scale, Parameters more, const int *from, const int *locked) {
+    extern __shared__ __align__(128) int words[];
+    words[threadIdx.x] = from[threadIdx.x] + offset;
+    more.to[0] = int(scale.x + more.scale.y) + words[threadIdx.x] + locked[5];
+    more.to[1] = int(__cvta_generic_to_shared(words) % 128);
+}
+__global__ void neighbours(int *part, int *out) {
+    part[blockIdx.x] = blockIdx.x;
+    cg::this_grid().sync();
+    out[blockIdx.x] = part[(blockIdx.x + 1) % gridDim.x];
+}
+int main(int, char **argv) {
+    if (argv[1][0] == 'h') signal(SIGSEGV, SIG_DFL), *(volatile int *)64 = 0;
     unsigned *u = dev(8, 0u), zero = 0;
     float *f = dev(2, 1.f);
     half2 *pair = dev(1, __floats2half2_rn(0, 0));
@@ -59,6 +80,20 @@ int main() {
     arithmetic<<<1, 1>>>(f, b);
     CHECK(float(host(b, 1)[0].x) == 3.5f && float(host(b, 1)[0].y) == 8);
     CHECK(host(f, 2) == (std::vector<float>{9, 9}));
+    int *locked, *managed, *out = dev(4, -1), *part = dev(4, 0);
+    const int ten = 10;
+    cudaMallocHost(&locked, 128), cudaMallocManaged(&managed, 128);
+    for (int i = 0; i < 32; ++i) locked[i] = managed[i] = i;
+    cudaMemcpyToSymbol(offset, &ten, sizeof ten);
+    const float4 four = make_float4(1, 2, 3, 4);
+    parameters<<<1, 1, 128>>>(four, {four, out}, managed, locked);
+    CHECK(host(out, 2) == (std::vector<int>{3 + 10 + 5, 0}) && cudaFreeHost(locked) == 0);
+    void *arguments[] = {&part, &out};
+    CHECK(!cudaLaunchCooperativeKernel((void *)neighbours, dim3(4), dim3(1), arguments, 0, nullptr));
+    CHECK(host(out, 4) == (std::vector<int>{1, 2, 3, 0}));
+    float *fresh;
+    cudaMalloc(&fresh, 4);
+    CHECK(std::isnan(host(fresh, 1)[0]));
     int blocks = 0, size = 0, mode = -1;
     size_t pitch = 0;
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reductions, 1024, 0);

@@ -1,8 +1,8 @@
 // RIGHT: what CTAs of a cluster do with each other: mapa, reads, writes, atomics, arrivals with and
 // without bytes, copies, a tile for both (PTX ISA, mapa; st.async; cp.async.bulk; .multicast).
-// expect 0, 1, 2, 3: silent
+// expect arrivals 32 4 2, writes 32 2 2, tile: silent
 #include "common.h"
-__global__ void __cluster_dims__(2) arrivals(unsigned *out) {
+__global__ void arrivals(int *, int *out, How) {
     __shared__ uint64_t b;
     alignas(8) __shared__ unsigned mine[2];
     unsigned rank, count, x, of_one, theirs[2];
@@ -26,11 +26,11 @@ __global__ void __cluster_dims__(2) arrivals(unsigned *out) {
         : "=r"(of_one) : "r"(S32(&b)));
     asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(x));
     const unsigned first = 100 * ((rank + 1) % count + 1); // what the neighbour has
-    const bool right = theirs[0] == first && theirs[1] == first + 1;
-    out[blockIdx.x * 32 + threadIdx.x] = right ? x * 10 + of_one : ~0u;
+    out[blockIdx.x * 32 + threadIdx.x] = seven_if(theirs[0] == first && theirs[1] == first + 1 &&
+                                                  x == rank && of_one == 1);
     asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;");
 }
-__global__ void __cluster_dims__(2) writes(unsigned *out) {
+__global__ void writes(int *, int *out, How) {
     __shared__ __align__(16) unsigned s[16], source[4];
     __shared__ uint64_t full;
     const unsigned rank = cluster_rank();
@@ -53,11 +53,15 @@ __global__ void __cluster_dims__(2) writes(unsigned *out) {
         mb_wait_cluster(&full, 0);
     }
     cluster_sync();
-    if (threadIdx.x < 12) out[rank * 12 + threadIdx.x] = s[threadIdx.x];
+    const unsigned sent = 2 - rank, written[] = {sent, sent, sent, 0, sent, sent, 0, 0};
+    if (threadIdx.x < 12)
+        out[rank * 12 + threadIdx.x] =
+            seven_if(s[threadIdx.x] == (threadIdx.x < 8 ? written[threadIdx.x]
+                                                        : 10 * (rank ^ 1) + threadIdx.x - 8));
 }
-// A box for both CTAs, loaded by one (2) or by each (3), incremented and stored beside the other's.
-__global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap from,
-                                          const __grid_constant__ CUtensorMap to, bool multicast) {
+// A box for both CTAs, loaded by one, incremented and stored beside the other's.
+__global__ void __cluster_dims__(2) tile(const __grid_constant__ CUtensorMap from,
+                                         const __grid_constant__ CUtensorMap to) {
     __shared__ alignas(128) int s[256];
     __shared__ uint64_t full;
     const int rank = cluster_rank();
@@ -71,12 +75,11 @@ __global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap fr
         asm volatile("createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %0, 0.5;"
                      : "=l"(policy));
         mb_expect(&full, sizeof s);
-        if (multicast && rank == 0)
+        if (rank == 0)
             asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx"
                          "::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4}], [%2], "
                          "%5, %6;" ::"r"(S32(s)), "l"(&from), "r"(S32(&full)), "r"(0), "n"(0),
                          "h"((unsigned short)3), "l"(policy) : "memory");
-        else if (!multicast) tile_load(s, &from, &full);
     }
     mb_wait(&full, 0);
     for (int i = threadIdx.x; i < 256; i += 64) s[i] += rank + 1;
@@ -91,20 +94,11 @@ __global__ void __cluster_dims__(2) tiles(const __grid_constant__ CUtensorMap fr
     cluster_sync();
 }
 int main(int, char **argv) {
-    const int how = atoi(argv[1]);
-    unsigned *out = dev(512, 0u); int *in = dev(256, 5), *to = dev(512, 0);
-    if (how == 0) arrivals<<<4, 32>>>(out);
-    if (how == 1) writes<<<2, 32>>>(out);
-    const auto map = [](int *p, int columns) {
-        return map_of(p, columns, 8, 32, CU_TENSOR_MAP_SWIZZLE_NONE);
+    if (argv[2]) return run(argv, {{"arrivals", arrivals}, {"writes", writes}});
+    int *in = dev(256, 5), *to = dev(512, 0);
+    const auto map = [](int *p, cuuint64_t columns) {
+        return map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, p, {columns, 8}, {4 * columns}, {32, 8});
     };
-    if (how >= 2) {
-        tiles<<<2, 64>>>(map(in, 32), map(to, 64), how == 2);
-        RETURN(all(host(to, 512), [](int i, int v) { return v == 6 + i / 32 % 2; }));
-    }
-    const unsigned written[] = {2, 2, 2, 0, 2, 2, 0, 0, 10, 11, 12, 13,
-                                1, 1, 1, 0, 1, 1, 0, 0, 0,  1,  2,  3};
-    RETURN(all(host(out, how == 0 ? 128 : 24), [&](int i, unsigned v) {
-        return v == (how == 0 ? i / 32 % 2 * 10 + 1u : written[i]);
-    }));
+    tile<<<2, 64>>>(map(in, 32), map(to, 64));
+    RETURN(all(host(to, 512), [](int i, int v) { return v == 6 + i / 32 % 2; }));
 }

@@ -1,11 +1,11 @@
-// RIGHT: ldmatrix, mma and stmatrix of 16 x 16 of fp16 (0) or bf16 (1), with fp32 sums; fp16 sums,
-// and what is stored transposed is loaded transposed (2) (PTX ISA, mma; ldmatrix; stmatrix).
-// expect 0, 1, 2: silent
+// RIGHT: ldmatrix, mma and stmatrix of 16 x 16 of fp16 or bf16, with fp32 sums; fp16 sums, and
+// what is stored transposed is loaded transposed (PTX ISA, mma; ldmatrix; stmatrix).
+// expect fp16, bf16, transposed: silent
 #include "common.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-template <typename T> __host__ __device__ T value(int i, int n) { return T(float(i % n - n / 2)); }
-template <typename T> __global__ void product(T *out) {
+template <typename T> __device__ T value(int i, int n) { return T(float(i % n - n / 2)); }
+template <typename T> __global__ void product(int *, int *out, How) {
     __shared__ alignas(16) T a[16 * 16], b[8 * 16], c[16 * 8]; // b: [n][k]
     const int i = threadIdx.x;
     for (int n = i; n < 256; n += 32) a[n] = value<T>(n, 7), b[n % 128] = value<T>(n % 128, 5);
@@ -31,9 +31,13 @@ template <typename T> __global__ void product(T *out) {
     asm volatile("stmatrix.sync.aligned.m8n8.x2.shared::cta.b16 [%0], {%1, %2};"
                  ::"r"(S32(c + i % 16 * 8)), "r"(r[0]), "r"(r[1]) : "memory");
     __syncwarp();
-    for (int n = i; n < 128; n += 32) out[n] = c[n];
+    for (int n = i; n < 128; n += 32) {
+        float sum = 1;
+        for (int k = 0; k < 16; ++k) sum += float(a[n / 8 * 16 + k]) * float(b[n % 8 * 16 + k]);
+        out[n] = seven_if(float(c[n]) == sum);
+    }
 }
-__global__ void transposed(unsigned *out) {
+__global__ void transposed(int *, int *out, How) {
     __shared__ __align__(16) unsigned short s[8 * 8 * 4];
     const unsigned i = threadIdx.x, own = S32(s + i * 8), first = i * 0x10001u, ones = 0x3c003c00;
     asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
@@ -50,22 +54,11 @@ __global__ void transposed(unsigned *out) {
     // Row i / 4, columns 2 (i % 4) and the next of what is transposed in there.
     const unsigned y = i / 4, x = i % 4 * 2;
     const unsigned expected = (x * 4 + y / 2) | ((x + 1) * 4 + y / 2) << 16;
-    for (int n = 0; n < 4; ++n) out[i] += r[n] == first + n;
-    out[i] += (row == expected) + (d[0] == 0x4c004c00 && d[1] == d[0]);
-}
-template <typename T> bool is_right() {
-    T *out = dev(128, T(0.f));
-    product<<<1, 32>>>(out);
-    return all(host(out, 128), [](int i, T v) {
-        float sum = 1;
-        for (int k = 0; k < 16; ++k)
-            sum += value<float>(i / 8 * 16 + k, 7) * value<float>(i % 8 * 16 + k, 5);
-        return float(v) == sum;
-    });
+    bool right = row == expected && d[0] == 0x4c004c00 && d[1] == d[0];
+    for (int n = 0; n < 4; ++n) right &= r[n] == first + n;
+    out[i] = seven_if(right);
 }
 int main(int, char **argv) {
-    const int how = atoi(argv[1]);
-    if (how < 2) RETURN(how ? is_right<__nv_bfloat16>() : is_right<half>());
-    unsigned *out = dev(32, 0u); transposed<<<1, 32>>>(out);
-    RETURN(all(host(out, 32), [](int, unsigned v) { return v == 6; }));
+    return run(argv, {{"fp16", product<half>}, {"bf16", product<__nv_bfloat16>},
+                      {"transposed", transposed}});
 }

@@ -1,6 +1,6 @@
 // RIGHT: wgmma's operands in each layout: every swizzle, contiguous along K or along M and N; A in
 // registers; negated; fp16, bf16 and e4m3 (PTX ISA, wgmma: Canonical Layouts; wgmma.mma_async).
-// expect 0, 1, 2, 3, 4, 5: silent
+// expect k_major, b_by_columns, fp16_a_by_rows, both, e4m3: silent
 #include "common.h"
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -115,12 +115,10 @@ template <typename T, int TRANS_A, int TRANS_B, bool REGISTERS = false> bool is_
     return right;
 }
 int main(int, char **argv) {
-    switch (atoi(argv[1])) {
-    case 0: RETURN((is_right<__nv_bfloat16, 0, 0, true>(1)));
-    case 1: RETURN((is_right<__nv_bfloat16, 0, 1, true>(1)));
-    case 2: RETURN((is_right<half, 1, 0>(-2)));
-    case 3: RETURN((is_right<__nv_bfloat16, 1, 1>(2)));
-    case 4: RETURN((is_right<__nv_fp8_e4m3, 0, 0>(-2)));
-    default: RETURN((is_right<__nv_fp8_e4m3, 0, 0, true>(-3)));
-    }
+    const How how = how_of(argv);
+    if (how == "k_major") RETURN((is_right<__nv_bfloat16, 0, 0, true>(1)));
+    if (how == "b_by_columns") RETURN((is_right<__nv_bfloat16, 0, 1, true>(1)));
+    if (how == "fp16_a_by_rows") RETURN((is_right<half, 1, 0>(-2)));
+    if (how == "both") RETURN((is_right<__nv_bfloat16, 1, 1>(2)));
+    RETURN((is_right<__nv_fp8_e4m3, 0, 0, true>(-3)));
 }

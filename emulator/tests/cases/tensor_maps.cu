@@ -1,36 +1,81 @@
-// A tensor map that is no const __grid_constant__ parameter is a local copy, which TMA cannot read
-// (local); one that a kernel writes to global memory needs fence.proxy.tensormap::generic.release
-// by the writer and .acquire with the map's address by the user (global) (CUDA C++ Programming
-// Guide, Using TMA; Modifying a tensor map; PTX ISA, membar/fence).
+// Tensor maps, and tiles outside of memory (PTX ISA, membar/fence: .proxy.tensormap;
+// cp.async.bulk.tensor; Guide, Using TMA; Driver, cuTensorMapEncodeTiled).
 // expect local: misuse, says a thread's local memory.*\[local-map\]
 // expect global: misuse, says map in global memory.*\[global-map\]
-// expect local -DFIXED, global -DFIXED: silent
+// expect parameter, global fixed, three_dimensions: silent
+// expect no_map: misuse, says never encoded
+// expect tile_odd: misuse, says 128-byte aligned
+// expect tile_past_shared: address, says of the shared memory
+// expect box_past_allocation: address, says of an allocation of 400
+// expect narrower_than_its_swizzle: misuse, says narrower rows
 #include "common.h"
-#if FIXED
-#define MAP const __grid_constant__ CUtensorMap
-#else
-#define MAP CUtensorMap
-#endif
-__global__ void k(MAP map, CUtensorMap *kept, int *out, bool global) {
+__device__ void load(const CUtensorMap *map, int offset, int *out) {
     __shared__ alignas(128) int tile[32];
     __shared__ uint64_t full;
     if (threadIdx.x == 0) {
-        mb_init(&full, 1), mb_fence(), mb_expect(&full, sizeof tile);
-        if (global) {
-            *kept = map;
-            if (FIXED) asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
-            if (FIXED)
-                asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(kept)
-                             : "memory");
-        }
-        tile_load(tile, global ? kept : &map, &full);
+        mb_init(&full, 1), mb_fence(), mb_expect(&full, 128);
+        tile_load(tile + offset, map, &full);
     }
     __syncthreads();
     mb_wait(&full, 0);
     out[threadIdx.x] = tile[threadIdx.x];
 }
+__global__ void k(const __grid_constant__ CUtensorMap map, CUtensorMap *kept, int *out, How how) {
+    if (how == "global" && threadIdx.x == 0) {
+        *kept = map;
+        if (how.fixed)
+            asm volatile("fence.proxy.tensormap::generic.release.gpu;\n"
+                         "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(kept)
+                         : "memory");
+    }
+    load(how == "global" ? kept : &map,
+         how == "tile_odd" ? 8 : how == "tile_past_shared" ? 32 : 0, out);
+}
+__global__ void local(CUtensorMap map, int *out) { load(&map, 0, out); }
+// A box of 16 x 2 x 2 bytes from (8, 1, 1) of a tensor of 20 x 3 x 2, whose bytes are counted: what
+// lies outside of it is loaded as zeros, and not stored.
+__global__ void box(const __grid_constant__ CUtensorMap map, const unsigned char *tensor, int *out) {
+    __shared__ alignas(128) unsigned char tile[64];
+    __shared__ uint64_t full;
+    mb_init(&full, 1), mb_fence(), mb_expect(&full, sizeof tile);
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3, %3}], [%4];" ::"r"(S32(tile)), "l"(&map), "r"(8), "r"(1),
+                 "r"(S32(&full)) : "memory");
+    mb_wait(&full, 0);
+    bool right = true;
+    for (int i = 0; i < 64; ++i) {
+        const int x = 8 + i % 16, y = 1 + i / 16 % 2, z = 1 + i / 32;
+        right &= tile[i] == (x < 20 && z < 2 ? x + 32 * y + 96 * z + 1 : 0);
+        tile[i] = 0;
+    }
+    fence_async();
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %2}], [%3];"
+                 ::"l"(&map), "r"(8), "r"(1), "r"(S32(tile)) : "memory");
+    bulk_commit(), bulk_wait();
+    for (int i = 0; i < 192; ++i) {
+        const bool stored = i >= 96 + 32 && i % 32 >= 8 && i % 32 < 20;
+        right &= tensor[i] == (stored ? 0 : i + 1);
+    }
+    out[9] = seven_if(right);
+}
 int main(int, char **argv) {
-    const CUtensorMap map = map_of(dev(32, 3), 4, 8, 4, CU_TENSOR_MAP_SWIZZLE_NONE);
-    CUtensorMap *kept; int *out = dev(32, 0); cudaMalloc(&kept, sizeof map);
-    k<<<1, 32>>>(map, kept, out, argv[1][0] == 'g'); RETURN(host(out, 32)[9] == 3);
+    const How how = how_of(argv);
+    int *in = dev(100, 7), *out = dev(32, 0);
+    const cuuint64_t rows = how == "box_past_allocation" ? 50 : 8;
+    const bool narrow = how == "narrower_than_its_swizzle";
+    CUtensorMap map{}, *kept;
+    cudaMalloc(&kept, sizeof map);
+    if (how != "no_map")
+        map = map_of(CU_TENSOR_MAP_DATA_TYPE_INT32, in, {4, rows}, {16}, {4, unsigned(rows)},
+                     narrow ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE);
+    std::vector<unsigned char> counted(192);
+    for (int i = 0; i < 192; ++i) counted[i] = i + 1;
+    unsigned char *tensor = dev(192, counted[0]);
+    cudaMemcpy(tensor, counted.data(), 192, cudaMemcpyHostToDevice);
+    if (how == "three_dimensions")
+        box<<<1, 1>>>(map_of(CU_TENSOR_MAP_DATA_TYPE_UINT8, tensor, {20, 3, 2}, {32, 96}, {16, 2, 2}),
+                      tensor, out);
+    else if (how == "local") local<<<1, 32>>>(map, out);
+    else k<<<1, 32>>>(map, kept, out, how);
+    RETURN(host(out, 32)[9] == 7);
 }
