@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace emulator {
 
@@ -27,13 +28,14 @@ struct Instruction {
 
 std::vector<Instruction> instructions;
 
-// A hash table, whose size is a power of two: the number of an instruction by twice its address,
-// plus 1 if it writes. 0 is an empty slot.
-struct Slot {
+// Their numbers by twice the address, plus 1 if they write; and the last ones that were looked up.
+std::unordered_map<std::uintptr_t, std::uint32_t> numbers;
+struct Known {
     std::uintptr_t key = 0;
     std::uint32_t number = 0;
 };
-std::vector<Slot> slots;
+constexpr int KNOWN_BITS = 10;
+Known known[1 << KNOWN_BITS];
 
 // By file, line, whether they write, and bytes.
 using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
@@ -105,39 +107,19 @@ void count(const WarpAccess &group, AccessSite &totals) {
 
 // ---------------------------------------------------------------------------- instructions
 
-std::size_t place_of(std::uintptr_t key) {
-    return key * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
-}
-
-// The key's slot, or the empty one where it belongs.
-Slot &slot_of(std::uintptr_t key) {
-    std::size_t place = place_of(key);
-    while (slots[place].key != key && slots[place].key != 0)
-        place = (place + 1) & (slots.size() - 1);
-    return slots[place];
-}
-
-void grow_slots() {
-    std::vector<Slot> before(std::max<std::size_t>(slots.size() * 2, 256));
-    before.swap(slots);
-    for (const Slot &slot : before)
-        if (slot.key != 0)
-            slot_of(slot.key) = slot;
-}
-
 std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
     const std::uintptr_t key = pc * 2 + is_write;
-    Slot &known = slot_of(key);
-    if (known.key == key)
-        return known.number;
-    const std::uint32_t number = static_cast<std::uint32_t>(instructions.size());
-    known = {key, number};
-    instructions.push_back({pc, {}});
-    instructions.back().totals.is_write = is_write;
-    instructions.back().totals.bytes = bytes;
-    if (slots.size() < 2 * (instructions.size() + 1))
-        grow_slots();
-    return number;
+    Known &last = known[key * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+    if (last.key == key)
+        return last.number;
+    const auto [found, is_new] = numbers.try_emplace(key, instructions.size());
+    if (is_new) {
+        instructions.push_back({pc, {}});
+        instructions.back().totals.is_write = is_write;
+        instructions.back().totals.bytes = bytes;
+    }
+    last = {key, found->second};
+    return last.number;
 }
 
 // ---------------------------------------------------------------------------- warps
@@ -206,26 +188,19 @@ void accesses_warp_met(Cta &cta, int warp) { close(cta.accesses[static_cast<std:
 
 void bank_reset() {
     instructions.clear();
-    slots.clear();
-    grow_slots();
+    numbers.clear();
+    std::fill(std::begin(known), std::end(known), Known{});
     matrix_sites.clear();
 }
 
 void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
                          Site where) {
-    constexpr int ROWS = 8, ROW_BYTES = 16;
-    AccessSite &totals = site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()),
-                                 is_write, ROW_BYTES);
-    ++totals.instructions;
+    constexpr int ROWS = 8, ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
     WarpAccess rows;
     rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
     std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
-    for (int matrix = 0; matrix < matrices; ++matrix) {
-        const int passes = passes_of_lanes(rows, matrix * ROWS, ROWS, ROW_BYTES);
-        totals.wavefronts += static_cast<std::uint64_t>(passes);
-        ++totals.ideal;
-        note_ways(totals, passes, rows);
-    }
+    count(rows, site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()), is_write,
+                        ROW_BYTES));
 }
 
 std::vector<AccessSite> access_sites() {

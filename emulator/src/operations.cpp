@@ -66,22 +66,21 @@ constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 // The operation of one kind that would complete next: a ready one, of the favoured CTA if it has
 // one, by the policy's pick.
 std::size_t choose_within(const std::deque<Pending> &queue) {
-    const bool looks_for_favoured = favours_some_cta();
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
     const std::size_t first =
         pick == Pick::ANY && size > 1 ? random_below(static_cast<unsigned>(size)) : 0;
-    std::size_t chosen = NONE;
-    for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
-        const Operation &operation = queue[index].operation;
-        if ((chosen != NONE && !is_favoured(operation)) || !is_ready(operation))
-            continue;
-        chosen = index;
-        if (!looks_for_favoured || is_favoured(operation))
-            break;
-    }
-    return chosen;
+    const auto choose = [&](bool any_cta) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
+            const Operation &operation = queue[index].operation;
+            if ((any_cta || is_favoured(operation)) && is_ready(operation))
+                return index;
+        }
+        return NONE;
+    };
+    const std::size_t favoured = favours_some_cta() ? choose(false) : NONE;
+    return favoured != NONE ? favoured : choose(true);
 }
 
 // Whether `a` goes before `b` when they are of different kinds and the kinds have no order.
@@ -99,19 +98,21 @@ bool goes_before(const Pending &a, const Pending &b) {
     return random_below(2) == 0;
 }
 
+// Completes one operation of the kind, if one may.
+bool complete_of(OperationKind kind) {
+    const std::size_t index = choose_within(pending_of(kind));
+    if (index == NONE)
+        return false;
+    take_and_complete(pending_of(kind), index);
+    return true;
+}
+
 // Operations that complete at once, but had to wait for others when they were issued.
 void complete_what_became_ready() {
     for (bool again = true; again;) {
         again = false;
-        for (int kind = 0; kind < OPERATION_KINDS; ++kind) {
-            if (!policy().at_once[kind] || pending[kind].empty())
-                continue;
-            const std::size_t index = choose_within(pending[kind]);
-            if (index != NONE) {
-                take_and_complete(pending[kind], index);
-                again = true;
-            }
-        }
+        for (int kind = 0; kind < OPERATION_KINDS; ++kind)
+            again |= policy().at_once[kind] && complete_of(OperationKind(kind));
     }
 }
 
@@ -119,6 +120,15 @@ bool completes_now(const Operation &operation) {
     const int kind = static_cast<int>(operation.kind);
     return is_ready(operation) &&
            (policy().at_once[kind] || (policy().random && once_in(policy().completes[kind])));
+}
+
+template <typename Test>
+const Operation *first_pending(const Test &test) {
+    for (const OperationKind kind : HOSTILE_ORDER)
+        for (const Pending &one : pending_of(kind))
+            if (test(one.operation))
+                return &one.operation;
+    return nullptr;
 }
 
 } // namespace
@@ -160,55 +170,32 @@ bool complete_one() {
 }
 
 void complete_some() {
-    if (!policy().random)
-        return;
-    for (int kind = 0; kind < OPERATION_KINDS; ++kind) {
-        if (pending[kind].empty() || !once_in(policy().completes[kind]))
-            continue;
-        const std::size_t index = choose_within(pending[kind]);
-        if (index != NONE)
-            take_and_complete(pending[kind], index);
-    }
+    for (int kind = 0; policy().random && kind < OPERATION_KINDS; ++kind)
+        if (!pending[kind].empty() && once_in(policy().completes[kind]))
+            complete_of(OperationKind(kind));
 }
 
 void complete_all() {
     while (complete_one())
         continue;
-    for (const std::deque<Pending> &queue : pending) {
-        if (queue.empty())
-            continue;
-        const Operation &stuck = queue.front().operation;
-        fail(Mistake::HAZARD, format("the kernel ends with %s that can never complete", stuck.name),
-             {note_at(*stuck.issuer, stuck.site, "issued it")});
-    }
 }
 
 const Operation *pending_on(const Cta &cta) {
-    for (const OperationKind kind : HOSTILE_ORDER) {
-        if (kind == OperationKind::STORE_WRITE)
-            continue; // it has read shared memory
-        for (const Pending &one : pending_of(kind))
-            if (one.operation.cta == &cta)
-                return &one.operation;
-    }
-    return nullptr;
+    return first_pending([&](const Operation &operation) { // a store's write has read its tile
+        return operation.cta == &cta && operation.kind != OperationKind::STORE_WRITE;
+    });
 }
 
 const Operation *pending_write(const Cta &cta, std::uint32_t offset) {
-    for (const OperationKind kind : {OperationKind::LOAD, OperationKind::COPY})
-        for (const Pending &one : pending_of(kind))
-            if (one.operation.cta == &cta && offset - one.operation.tile < one.operation.bytes)
-                return &one.operation;
-    return nullptr;
+    return first_pending([&](const Operation &operation) {
+        return operation.cta == &cta && offset - operation.tile < operation.bytes;
+    });
+}
+
+bool anything_pending() {
+    return first_pending([](const Operation &) { return true; }) != nullptr;
 }
 
 const Operation *operation_in_progress() { return in_progress; }
-
-std::size_t pending_count() {
-    std::size_t count = 0;
-    for (const std::deque<Pending> &queue : pending)
-        count += queue.size();
-    return count;
-}
 
 } // namespace emulator

@@ -57,10 +57,9 @@ const Operation *pending_on(const Cta &cta);
 // The first pending load or copy that will write this byte of the CTA's shared memory, or nullptr.
 const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 
+bool anything_pending();
+
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();
-
-// Number of pending operations.
-std::size_t pending_count();
 
 } // namespace emulator
