@@ -1,4 +1,4 @@
-#include "mbarrier_table.h"
+#include "mbarrier_name.h"
 
 #include <cctype>
 #include <cstdlib>
@@ -7,66 +7,41 @@ namespace emulator {
 
 namespace {
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Where the bracket that closes at `close` opens, or npos.
-std::size_t opening_of(const std::string &text, std::size_t close) {
-    int depth = 0;
-    for (std::size_t i = close + 1; i-- > 0;) {
-        depth += text[i] == ']';
-        depth -= text[i] == '[';
-        if (depth == 0)
-            return i;
-    }
-    return std::string::npos;
-}
-
-// What ends just before `end`: a name, maybe with [an index].
-BarrierName name_before(const std::string &text, std::size_t end) {
+// The last name of an expression, and its [index], if it is a number. An argument ends where its
+// comma or parenthesis is.
+BarrierName last_name(const std::string &text, bool is_argument) {
     BarrierName found;
-    while (end > 0 && text[end - 1] == ' ')
-        --end;
-    if (end > 0 && text[end - 1] == ']') {
-        const std::size_t open = opening_of(text, end - 1);
-        if (open == std::string::npos)
-            return found;
-        const std::string index = text.substr(open + 1, end - open - 2);
-        found.indexed = true;
-        if (!index.empty() && index.find_first_not_of("0123456789") == std::string::npos)
-            found.index = std::atoi(index.c_str());
-        end = open;
-    }
-    std::size_t begin = end;
-    while (begin > 0 && is_name_character(text[begin - 1]))
-        --begin;
-    found.name = text.substr(begin, end - begin);
-    return found;
-}
-
-// Where the argument that begins at `begin` ends.
-std::size_t end_of_argument(const std::string &text, std::size_t begin) {
+    bool goes_on = false; // the name
     int depth = 0;
-    for (std::size_t i = begin; i < text.size(); ++i) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (depth == 0 && (c == ',' || c == ')'))
-            return i;
+        if (is_argument && depth == 0 && (c == ',' || c == ')'))
+            break;
+        const bool in_name = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+        if (depth == 0 && in_name) {
+            if (!goes_on)
+                found = {};
+            found.name += c;
+        } else if (depth == 0 && c == '[') {
+            found.indexed = true;
+            const std::size_t close = text.find_first_not_of("0123456789", i + 1);
+            if (close > i + 1 && close < text.size() && text[close] == ']')
+                found.index = std::atoi(&text[i + 1]);
+        }
+        goes_on = depth == 0 && in_name;
         depth += c == '(' || c == '[';
         depth -= c == ')' || c == ']';
     }
-    return text.size();
+    return found;
 }
 
 } // namespace
 
 BarrierName barrier_name_in(const std::string &line) {
-    const std::size_t method = line.find(".init(");
+    const std::size_t method = line.find(".init("), call = line.find("init(");
     if (method != std::string::npos)
-        return name_before(line, method);
-    const std::size_t call = line.find("init(");
-    if (call == std::string::npos)
-        return {};
-    const std::size_t begin = call + 5;
-    return name_before(line, end_of_argument(line, begin));
+        return last_name(line.substr(0, method), false);
+    return call != std::string::npos ? last_name(line.substr(call + 5), true) : BarrierName{};
 }
 
 } // namespace emulator

@@ -3,7 +3,9 @@
 #include "machine.h"
 #include "emulator/steps.h"
 
+#include <algorithm>
 #include <deque>
+#include <numeric>
 #include <utility>
 
 namespace emulator {
@@ -197,5 +199,55 @@ bool anything_pending() {
 }
 
 const Operation *operation_in_progress() { return in_progress; }
+
+void OperationGroups::join(Site where) {
+    if (open.operations++ == 0)
+        open.site = where;
+    ++open.read.missing;
+    ++open.written.missing;
+}
+
+std::uint32_t OperationGroups::agent() {
+    if (open.agent == order::NO_AGENT && agents.empty())
+        agents.push_back(order::new_agent());
+    if (open.agent == order::NO_AGENT) {
+        open.agent = agents.back();
+        agents.pop_back();
+    }
+    return open.agent;
+}
+
+void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
+    GroupStep &taken = at(number).*step;
+    --taken.missing;
+    order::release_own(taken.done);
+    waiting.wake_all();
+}
+
+void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
+                           const char *what, const char *missing_are) {
+    const std::size_t kept = std::min(committed.size(), static_cast<std::size_t>(pending));
+    const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
+    const auto missing = [&] {
+        return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {
+            return sum + (group.*step).missing;
+        });
+    };
+    wait_until(
+        waiting, [&] { return missing() == 0; }, where,
+        [&] { return format("%s<%d>: %d %s", what, pending, missing(), missing_are); });
+    for (auto group = begin; group != end; ++group) {
+        order::acquire(group->read.done);
+        if (step == &OperationGroup::written)
+            order::acquire(group->written.done);
+    }
+    if (step != &OperationGroup::written)
+        return; // these will be waited for again
+    for (auto group = begin; group != end; ++group)
+        if (group->agent != order::NO_AGENT)
+            agents.push_back(group->agent);
+    first += std::uint64_t(end - begin);
+    committed.erase(begin, end);
+}
 
 } // namespace emulator

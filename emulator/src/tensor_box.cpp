@@ -13,41 +13,35 @@ namespace emulator {
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit) {
     const TensorDescription &tensor = box.tensor;
     const Overlap columns = box.overlap(0);
-    const std::uint32_t row_bytes = box.row_bytes(), rows = box.rows();
+    if (columns.count() == 0)
+        return;
+    const std::uint32_t skipped =
+        std::uint32_t(columns.begin - box.at.at[0]) * tensor.element_bytes;
+    const std::uint32_t bytes = std::uint32_t(columns.count()) * tensor.element_bytes;
     std::int64_t place[MOST_DIMENSIONS]; // of the row
-    for (int i = 0; i < tensor.rank; ++i)
-        place[i] = box.at.at[i];
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        BoxRow visited{row * row_bytes, 0, 0, nullptr};
-        bool inside = columns.count() > 0;
+    std::copy_n(box.at.at, tensor.rank, place);
+    for (std::uint32_t row = 0; row < box.rows(); ++row) {
+        bool inside = true;
         std::int64_t offset = columns.begin * tensor.element_bytes;
         for (int i = 1; i < tensor.rank; ++i) {
             inside &= place[i] >= 0 && std::uint64_t(place[i]) < tensor.sizes[i];
             offset += place[i] * std::int64_t(tensor.strides[i - 1]);
         }
-        if (inside) {
-            visited.inside = std::uint32_t(columns.count()) * tensor.element_bytes;
-            visited.skipped = std::uint32_t(columns.begin - box.at.at[0]) * tensor.element_bytes;
-            visited.global = tensor.base + offset;
-        }
-        visit(visited);
+        if (inside)
+            visit({row * box.row_bytes() + skipped, bytes, tensor.base + offset});
         for (int i = 1; i < tensor.rank && ++place[i] == box.at.at[i] + tensor.box[i]; ++i)
             place[i] = box.at.at[i];
     }
 }
 
-void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
+void walk_pieces(const Box &box, std::uint32_t tile,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit) {
-    const std::uint32_t bytes = box.row_bytes();
-    if (box.tensor.swizzle == 0) {
-        visit(tile + row_offset, 0, bytes);
-        return;
-    }
-    for (std::uint32_t at = 0; at < bytes; at += SWIZZLE_CHUNK) {
-        // The bits of the address decide, not those of the offset in the tile.
-        const std::uint32_t address = SHARED_BASE + tile + row_offset + at;
-        visit(swizzle_address(address, box.tensor.swizzle) - SHARED_BASE, at, SWIZZLE_CHUNK);
-    }
+    const std::uint32_t bytes = box.bytes();
+    const std::uint32_t piece = box.tensor.swizzle == 0 ? bytes : SWIZZLE_CHUNK;
+    // The bits of the address decide, not those of the offset in the tile.
+    for (std::uint32_t at = 0; at < bytes; at += piece)
+        visit(swizzle_address(SHARED_BASE + tile + at, box.tensor.swizzle) - SHARED_BASE, at,
+              piece);
 }
 
 } // namespace emulator

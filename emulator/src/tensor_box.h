@@ -13,8 +13,6 @@
 namespace emulator {
 
 constexpr int MOST_DIMENSIONS = 5;
-// Bytes of a box's longest row: 256 elements of 8 bytes.
-constexpr std::size_t LONGEST_ROW = 2048;
 // What moves together under a swizzle.
 constexpr std::uint32_t SWIZZLE_CHUNK = 16;
 // Bytes within which a swizzle moves chunks: 32, 64 or 128 for 1, 2 or 3.
@@ -57,12 +55,11 @@ struct Overlap {
     std::uint64_t count() const { return std::uint64_t(end - begin); }
 };
 
-// A row of a box: what is contiguous.
+// The part of a box's row that lies inside of the tensor.
 struct BoxRow {
-    std::uint32_t offset;  // of the row in the box, before swizzling
-    std::uint32_t inside;  // bytes inside of the tensor; 0: none
-    std::uint32_t skipped; // bytes of the row before those
-    unsigned char *global; // where those are
+    std::uint32_t offset; // in the box, before swizzling
+    std::uint32_t bytes;
+    unsigned char *global; // where they are
 };
 
 // The box of a map whose first element is at these coordinates; parts of it may lie outside of the
@@ -91,20 +88,13 @@ struct Box {
     std::uint64_t bytes_inside() const { return elements_inside() * tensor.element_bytes; }
 };
 
-// The box at coordinates of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is not one, or is in global memory; for a tile that is
-// not 128-byte aligned or not inside shared memory; for a tensor that is not inside allocated
-// global memory. `copy` names the instruction.
-Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where);
-std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
-
-// Calls visit for each row, in the order of their offsets.
+// Calls visit for each row that is not outside of the tensor, in the order of their offsets.
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit);
 
-// The shared memory that belongs to a row of a box whose tile begins at offset `tile`. Calls visit
-// for each piece with its offset in shared memory, its offset in the row, and its bytes: the whole
-// row at once, or chunks of 16 bytes that a swizzle has moved.
-void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
+// The shared memory that belongs to a box whose tile begins at offset `tile`. Calls visit for each
+// piece with its offset in shared memory, its offset in the box, and its bytes: everything at once,
+// or chunks of 16 bytes that a swizzle has moved.
+void walk_pieces(const Box &box, std::uint32_t tile,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit);
 
 } // namespace emulator

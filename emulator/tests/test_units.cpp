@@ -7,7 +7,7 @@
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
-#include "mbarrier_table.h"
+#include "mbarrier_name.h"
 #include "operations.h"
 #include "strictness.h"
 
@@ -332,13 +332,13 @@ void three_dimensions() {
            "no map");
     in_one_thread([&] {
         std::uint64_t *barrier = shared_at<std::uint64_t>(0);
-        mbarrier_init(barrier, 1, here());
+        mbarrier_init({barrier, here()}, 1, here());
         mbarrier_init_fence(here());
         const Coordinates at{3, {8, 1, 1}};
         unsigned char *tile = shared_at<unsigned char>(1024);
-        tma_load(tile, &map, at, barrier, 0, here());
-        mbarrier_arrive(barrier, BYTES, here());
-        mbarrier_wait_parity(barrier, 0, here());
+        tma_load(tile, &map, at, {barrier, here()}, 0, here());
+        mbarrier_arrive({barrier, here()}, BYTES, here());
+        mbarrier_wait_parity({barrier, here()}, 0, here());
         for (std::size_t i = 0; i < BYTES; ++i) {
             const std::size_t x = 8 + i % 16, y = 1 + i / 16 % 2, z = 1 + i / 32;
             const unsigned char from = x < 20 && z < 2 ? tensor[x + 32 * y + 96 * z] : 0;
