@@ -127,23 +127,12 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
 void close(OpenAccesses &warp) {
     for (const std::uint32_t number : warp.touched) {
         OpenInstruction &open = warp.open[number];
-        for (std::size_t i = 0; i < open.used; ++i)
-            count(open.groups[i], instructions[number].totals);
-        open.used = 0;
+        for (const WarpAccess &group : open.groups)
+            count(group, instructions[number].totals);
+        open.groups.clear();
         std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
     }
     warp.touched.clear();
-}
-
-WarpAccess &group_of(OpenInstruction &open, int lane) {
-    const std::uint32_t occurrence = open.occurrences[lane]++;
-    if (occurrence >= open.used) {
-        open.used = occurrence + 1;
-        if (open.groups.size() < open.used)
-            open.groups.resize(std::max<std::size_t>(open.used, 2 * open.groups.size()));
-        open.groups[occurrence].lanes = 0;
-    }
-    return open.groups[occurrence];
 }
 
 void add(AccessSite &sum, const AccessSite &part) {
@@ -177,9 +166,11 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     OpenInstruction &open = warp.open[number];
     if (open.occurrences[thread.lane()] == MOST_OPEN)
         return;
-    if (open.used == 0)
+    if (open.groups.empty())
         warp.touched.push_back(number);
-    WarpAccess &group = group_of(open, thread.lane());
+    const std::uint32_t occurrence = open.occurrences[thread.lane()]++;
+    WarpAccess &group =
+        occurrence < open.groups.size() ? open.groups[occurrence] : open.groups.emplace_back();
     group.lanes |= 1u << thread.lane();
     group.offsets[thread.lane()] = offset;
 }

@@ -5,10 +5,9 @@
 #include "emulator/site.h"
 #include "emulator/tma.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 
 namespace emulator {
 
@@ -44,15 +43,19 @@ static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap"
 constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
 constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
 
-// The part of a box, in one dimension, that lies inside of the tensor: coordinates begin to end
-// - 1.
-struct Overlap {
-    std::int64_t begin, end;
+// The box of a map whose first element is at these coordinates, and its tile in shared memory.
+// Parts of it may lie outside of the tensor, on any side.
+struct Box {
+    TensorDescription tensor;
+    Coordinates at;
+    std::uint32_t tile = 0;   // offset
+    std::uint64_t inside = 0; // bytes inside of the tensor
 
-    Overlap(std::int64_t first, std::int64_t extent, std::uint64_t size)
-        : begin(std::max<std::int64_t>(first, 0)),
-          end(std::max(begin, std::min(first + extent, std::int64_t(size)))) {}
-    std::uint64_t count() const { return std::uint64_t(end - begin); }
+    std::uint32_t row_bytes() const { return std::uint32_t(tensor.box[0]) * tensor.element_bytes; }
+    std::uint32_t rows() const {
+        return std::accumulate(tensor.box + 1, tensor.box + tensor.rank, 1u, std::multiplies<>());
+    }
+    std::uint32_t bytes() const { return row_bytes() * rows(); }
 };
 
 // The part of a box's row that lies inside of the tensor.
@@ -62,39 +65,12 @@ struct BoxRow {
     unsigned char *global; // where they are
 };
 
-// The box of a map whose first element is at these coordinates; parts of it may lie outside of the
-// tensor, on any side.
-struct Box {
-    TensorDescription tensor;
-    Coordinates at;
-
-    std::uint32_t row_bytes() const { return std::uint32_t(tensor.box[0]) * tensor.element_bytes; }
-    std::uint32_t rows() const {
-        std::uint32_t product = 1;
-        for (int i = 1; i < tensor.rank; ++i)
-            product *= tensor.box[i];
-        return product;
-    }
-    std::uint32_t bytes() const { return row_bytes() * rows(); }
-    Overlap overlap(int dimension) const {
-        return {at.at[dimension], tensor.box[dimension], tensor.sizes[dimension]};
-    }
-    std::uint64_t elements_inside() const {
-        std::uint64_t product = 1;
-        for (int i = 0; i < tensor.rank; ++i)
-            product *= overlap(i).count();
-        return product;
-    }
-    std::uint64_t bytes_inside() const { return elements_inside() * tensor.element_bytes; }
-};
-
 // Calls visit for each row that is not outside of the tensor, in the order of their offsets.
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit);
 
-// The shared memory that belongs to a box whose tile begins at offset `tile`. Calls visit for each
-// piece with its offset in shared memory, its offset in the box, and its bytes: everything at once,
-// or chunks of 16 bytes that a swizzle has moved.
-void walk_pieces(const Box &box, std::uint32_t tile,
+// Calls visit for each piece of the tile with its offset in shared memory, its offset in the box,
+// and its bytes: everything at once, or chunks of 16 bytes that a swizzle has moved.
+void walk_pieces(const Box &box,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit);
 
 } // namespace emulator

@@ -77,9 +77,10 @@ TensorDescription checked_map(const void *map, int rank, const char *copy, Site 
     return tensor;
 }
 
-// The box at coordinates of a map that a kernel names.
-Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where) {
-    const Box box{checked_map(map, at.rank, copy, where), at};
+// The box at coordinates of a map that a kernel names, and its tile.
+Box checked_box(const void *map, const Coordinates &at, const void *tile, const char *copy,
+                Site where) {
+    Box box{checked_map(map, at.rank, copy, where), at};
     if (!order::is_after_launch_before())
         fail(Mistake::HAZARD,
              format(
@@ -87,31 +88,23 @@ Box checked_box(const void *map, const Coordinates &at, const char *copy, Site w
                  "the launch before, which may still use that memory, nor comes after one that has",
                  copy),
              where, "started the copy here, without wait_for_launch_before");
-    if (box.elements_inside() == 0)
-        return box;
-    std::uint64_t begin = 0, last = 0;
-    for (int i = 0; i < at.rank; ++i) {
-        const Overlap inside = box.overlap(i);
-        const std::uint64_t stride = i == 0 ? box.tensor.element_bytes : box.tensor.strides[i - 1];
-        begin += std::uint64_t(inside.begin) * stride;
-        last += std::uint64_t(inside.end - 1) * stride;
-    }
-    check_global(box.tensor.base + begin, std::size_t(last - begin) + box.tensor.element_bytes,
-                 copy, where);
-    return box;
-}
-
-// The offset of the shared memory that a box goes to or comes from.
-std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where) {
-    const std::uint32_t offset = shared_offset(tile, where);
+    const unsigned char *begin = nullptr, *end = nullptr;
+    walk_rows(box, [&](const BoxRow &row) {
+        begin = begin == nullptr ? row.global : begin;
+        end = row.global + row.bytes;
+        box.inside += row.bytes;
+    });
+    if (box.inside > 0)
+        check_global(begin, std::size_t(end - begin), copy, where);
+    box.tile = shared_offset(tile, where);
     const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
-    if (offset % alignment != 0)
+    if (box.tile % alignment != 0)
         reject(copy,
                format(": the tile at shared address 0x%x is not %u-byte aligned%s",
-                      SHARED_BASE + offset, alignment, hint_on_alignment().c_str()),
+                      SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str()),
                where);
-    current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside
-    return offset;
+    current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
+    return box;
 }
 
 // ---------------------------------------------------------------------------- loads
@@ -181,19 +174,18 @@ void acquire_tensor_map(const void *map) {
 
 void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where) {
-    const Box box = checked_box(map, at, "TMA load", where);
-    const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
+    const Box box = checked_box(map, at, tile, "TMA load", where);
     const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
     ++counts.tma_loads;
-    counts.tma_read_bytes += box.bytes_inside();
+    counts.tma_read_bytes += box.inside;
     counts.multicast_bytes += box.bytes() * (destinations.size() - 1);
     for (Cta *cta : destinations) // of all first: the bytes may land at once
         mbarrier_copy_issued({cta, barrier.offset}, where);
     for (Cta *cta : destinations)
-        start({"TMA load", to, box.bytes(), {cta, barrier.offset}, where}, false,
+        start({"TMA load", box.tile, box.bytes(), {cta, barrier.offset}, where}, false,
               [=](const SharedMemory &shared) {
                   const std::vector<unsigned char> bytes = read_global(box, where);
-                  walk_pieces(box, to,
+                  walk_pieces(box,
                               [&](std::uint32_t offset, std::uint32_t from, std::uint32_t count) {
                                   std::memcpy(shared.generic(offset, count), &bytes[from], count);
                               });
@@ -236,8 +228,7 @@ namespace {
 // A store on its way. It lives until both of its operations have happened.
 struct Store {
     Box box;
-    std::uint32_t tile; // offset in the thread's CTA
-    Reduce reduce;      // nullptr: the bytes replace what is there
+    Reduce reduce; // nullptr: the bytes replace what is there
     Site site;
     Thread *thread;
     std::uint64_t group;              // number of its bulk group
@@ -246,12 +237,11 @@ struct Store {
 
 void read_shared(Store &store) {
     Cta &cta = *store.thread->cta;
-    access_shared(cta, store.tile, store.box.bytes(), {false, store.site});
+    access_shared(cta, store.box.tile, store.box.bytes(), {false, store.site});
     store.bytes.resize(store.box.bytes());
-    walk_pieces(store.box, store.tile,
-                [&](std::uint32_t offset, std::uint32_t to, std::uint32_t count) {
-                    std::memcpy(&store.bytes[to], cta.shared.generic(offset, count), count);
-                });
+    walk_pieces(store.box, [&](std::uint32_t offset, std::uint32_t to, std::uint32_t count) {
+        std::memcpy(&store.bytes[to], cta.shared.generic(offset, count), count);
+    });
     store.thread->bulk.take(store.group, &OperationGroup::read);
 }
 
@@ -280,7 +270,7 @@ void submit_step(const Store &store, OperationKind kind, std::function<void()> c
             .name = "TMA store",
             .complete = std::move(complete),
             .ready = std::move(ready),
-            .tile = store.tile});
+            .tile = store.box.tile});
 }
 
 } // namespace
@@ -295,17 +285,12 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
                         at.at[i]),
                  {note_at(where, "stored here")});
     OperationGroups &groups = current->bulk;
-    const Box box = checked_box(map, at, "TMA store", where);
-    const auto store = std::make_shared<Store>(Store{box,
-                                                     checked_tile(tile, box, "TMA store", where),
-                                                     reduce,
-                                                     where,
-                                                     current,
-                                                     groups.number(),
-                                                     {}});
+    const Box box = checked_box(map, at, tile, "TMA store", where);
+    const auto store =
+        std::make_shared<Store>(Store{box, reduce, where, current, groups.number(), {}});
     groups.join(where);
     ++counts.tma_stores;
-    counts.tma_written_bytes += box.bytes_inside();
+    counts.tma_written_bytes += box.inside;
     submit_step(
         *store, OperationKind::STORE_READ, [store] { read_shared(*store); }, nullptr);
     submit_step(
