@@ -135,26 +135,6 @@ void close(OpenAccesses &warp) {
     warp.touched.clear();
 }
 
-void add(AccessSite &sum, const AccessSite &part) {
-    sum.instructions += part.instructions;
-    sum.wavefronts += part.wavefronts;
-    sum.ideal += part.ideal;
-    note_ways(sum, part.worst_ways, part.worst);
-}
-
-Sites totals_by_line() {
-    Sites sites = matrix_sites;
-    std::vector<std::uintptr_t> pcs;
-    for (const Instruction &instruction : instructions)
-        pcs.push_back(instruction.pc);
-    const std::vector<Place> places = places_of(pcs);
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-        const AccessSite &in = instructions[i].totals;
-        add(site_at(sites, places[i].file, places[i].line, in.is_write, in.bytes), in);
-    }
-    return sites;
-}
-
 } // namespace
 
 void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_write,
@@ -195,8 +175,21 @@ void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is
 }
 
 std::vector<AccessSite> access_sites() {
+    Sites sums = matrix_sites;
+    std::vector<std::uintptr_t> pcs;
+    for (const Instruction &instruction : instructions)
+        pcs.push_back(instruction.pc);
+    const std::vector<Place> places = places_of(pcs);
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+        const AccessSite &part = instructions[i].totals;
+        AccessSite &sum = site_at(sums, places[i].file, places[i].line, part.is_write, part.bytes);
+        sum.instructions += part.instructions;
+        sum.wavefronts += part.wavefronts;
+        sum.ideal += part.ideal;
+        note_ways(sum, part.worst_ways, part.worst);
+    }
     std::vector<AccessSite> sites;
-    for (const auto &[at, site] : totals_by_line())
+    for (const auto &[at, site] : sums)
         sites.push_back(site);
     std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
         return a.wavefronts - a.ideal > b.wavefronts - b.ideal;

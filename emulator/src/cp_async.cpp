@@ -34,7 +34,6 @@ template <typename Then>
 void start(const Copy &copy, const char *name, std::uint32_t agent, const Then &then) {
     submit({.kind = OperationKind::COPY,
             .cta = copy.thread->cta,
-            .issuer = copy.thread,
             .site = copy.site,
             .name = name,
             .complete =
@@ -61,21 +60,19 @@ void arrive_after(Thread &thread, std::uint64_t number) {
 
 void check_arguments(const void *shared, const void *global, int bytes, int source_bytes,
                      Site where) {
+    const auto reject = [where](const std::string &what) {
+        fail(Mistake::MISUSE, what, where, "called it here");
+    };
     const auto aligned = [bytes](const void *pointer) {
         return reinterpret_cast<std::uintptr_t>(pointer) % std::uintptr_t(bytes) == 0;
     };
     if (bytes != 4 && bytes != 8 && bytes != 16)
-        fail(Mistake::MISUSE, format("cp.async of %d bytes: 4, 8 or 16", bytes), where,
-             "called it here");
+        reject(format("cp.async of %d bytes: 4, 8 or 16", bytes));
     if (source_bytes < 0 || source_bytes > bytes)
-        fail(Mistake::MISUSE,
-             format("cp.async of %d bytes with %d from its source", bytes, source_bytes), where,
-             "called it here");
+        reject(format("cp.async of %d bytes with %d from its source", bytes, source_bytes));
     if (!aligned(shared) || !aligned(global))
-        fail(Mistake::MISUSE,
-             format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
-                    aligned(shared) ? "from" : "to"),
-             where, "called it here");
+        reject(format("cp.async of %d bytes %s an address that is not aligned to them", bytes,
+                      aligned(shared) ? "from" : "to"));
     if (source_bytes > 0)
         check_global(global, std::size_t(source_bytes), "cp.async", where);
 }
@@ -99,10 +96,8 @@ void cp_async(void *shared, const void *global, int source_bytes, Site where, in
 }
 
 void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where) {
-    schedule_point();
     Thread &self = *current;
-    if (!counted)
-        mbarrier_copy_to_arrive(barrier, where);
+    mbarrier_copy_to_arrive(barrier, counted, where);
     // What has landed already does not arrive any more.
     for (OperationGroup &group : self.copies.committed)
         mbarrier_hand_over(barrier, group.written.done);
@@ -125,7 +120,7 @@ void memcpy_async(void *to, const void *from, std::size_t bytes, MbarrierRef bar
     const Copy copy{current, shared_offset(to, where), from, bytes, bytes, where};
     current->cta->shared.generic(copy.to, bytes); // fails if it is not inside
     check_global(from, bytes, "memcpy_async", where);
-    mbarrier_copy_to_arrive(barrier, where);
+    mbarrier_copy_to_arrive(barrier, false, where);
     start(copy, "memcpy_async", order::NO_AGENT,
           [=] { mbarrier_copy_arrives(barrier, true, where); });
 }

@@ -165,8 +165,9 @@ void check_fenced(const Barrier &barrier, Site where, const char *did) {
                         notes_of(barrier, where, did));
 }
 
-// The barrier, if the current thread may use it.
+// The barrier, if the current thread may use it; others may go first.
 Barrier &usable_barrier(MbarrierRef place, Site where) {
+    schedule_point();
     check_aligned(place, where);
     Barrier &barrier = whole_barrier(place, where);
     if (current == barrier.initialiser)
@@ -220,14 +221,6 @@ void announce(Barrier &barrier, int bytes, Site where) {
     barrier.announced += bytes;
 }
 
-// By default an arrival is a release of .cta scope, which for a peer orders shared memory alone.
-void release(order::Carrier &carrier, bool is_remote, Order order, Scope scope) {
-    if (order == Order::RELAXED)
-        order::release_relaxed(carrier, scope);
-    else
-        order::release(carrier, Scope::SYS, is_remote && scope == Scope::CTA);
-}
-
 // Of a copy: also of what came before its issue, which by the letter only the issuer's arrival
 // releases: who waits knows that the issue has happened.
 void land(Barrier &barrier, int bytes, Site where) {
@@ -255,34 +248,23 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     ++counts.ring_ahead_samples;
 }
 
-// try_wait suspends the thread until the phase has completed, at most for a time: until nothing
-// else can happen, and sometimes, under a random policy, not at all. test_wait lets other threads
-// go first; a thread that has tested long enough in vain is treated as one that tries.
-bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Site where) {
-    const auto done = [&barrier, phase] { return barrier.phase > phase; };
-    Thread &thread = *current;
-    if (!done() && how == Poll::TEST && ++thread.fruitless_tests < MOST_TESTS) {
-        let_others_run();
-    } else if (!done() && !(policy().random && once_in(GIVES_UP))) {
-        wait_until_or_time_out(barrier.waiting, done, where,
-                               [&barrier] { return state_of(barrier); });
-    }
-    if (done())
-        thread.fruitless_tests = 0;
-    return done();
-}
-
-// Waits for `phase` of the barrier; false if a poll found that it has not completed.
+// Waits for `phase` of the barrier; false if a poll found that it has not completed. try_wait
+// suspends the thread until then, at most for a time: until nothing else can happen, and sometimes,
+// under a random policy, not at all. test_wait lets other threads go first; a thread that has
+// tested long enough in vain is treated as one that tries.
 bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
-    if (how != Poll::UNTIL_DONE && !poll(barrier, phase, how, where))
+    const auto done = [&] { return barrier.phase > phase; };
+    const auto describe = [&] { return state_of(barrier); };
+    if (!done() && how == Poll::TEST && ++current->fruitless_tests < MOST_TESTS)
+        let_others_run();
+    else if (!done() && how != Poll::UNTIL_DONE && !(policy().random && once_in(GIVES_UP)))
+        wait_until_or_time_out(barrier.waiting, done, where, describe);
+    if (!done() && how != Poll::UNTIL_DONE)
         return false;
+    current->fruitless_tests = 0;
     ++counts.mbarrier_waits;
-    if (barrier.phase <= phase) {
-        ++counts.mbarrier_waits_blocked;
-        wait_until(
-            barrier.waiting, [&] { return barrier.phase > phase; }, where,
-            [&] { return state_of(barrier); });
-    }
+    counts.mbarrier_waits_blocked += !done();
+    wait_until(barrier.waiting, done, where, describe);
     if (barrier.phase > phase + 1)
         fail_on(barrier, Mistake::HAZARD,
                 format(" went on by %llu phases before a thread that waits for the first of them "
@@ -355,7 +337,6 @@ void mbarrier_init_fence(Site) {
 
 std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order order, Scope scope,
                               int count, Arrival how) {
-    schedule_point();
     Barrier &barrier = usable_barrier(place, where);
     if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
         count >= barrier.pending && barrier.bytes + bytes == 0)
@@ -374,7 +355,13 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 ": a thread arrives that is not ordered after the phase before: in another order "
                 "it counts for that phase",
                 where, "arrived");
-    release(barrier.carrier(phase), place.cta != current->cta, order, scope);
+    // By default an arrival is a release of .cta scope, which for a peer orders shared memory
+    // alone.
+    if (order == Order::RELAXED)
+        order::release_relaxed(barrier.carrier(phase), scope);
+    else
+        order::release(barrier.carrier(phase), Scope::SYS,
+                       place.cta != current->cta && scope == Scope::CTA);
     ++counts.mbarrier_arrivals;
     barrier.pending -= count;
     complete_phase_if_done(barrier);
@@ -383,7 +370,6 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
 }
 
 void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
-    schedule_point();
     Barrier &barrier = usable_barrier(place, where);
     announce(barrier, bytes, where);
     store_barrier(barrier);
@@ -391,7 +377,6 @@ void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
 }
 
 void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
-    schedule_point();
     Barrier &barrier = usable_barrier(place, where);
     add_bytes(barrier, -bytes, where, "completed bytes");
     complete_phase_if_done(barrier);
@@ -399,7 +384,6 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
 }
 
 void mbarrier_invalidate(MbarrierRef place, Site where) {
-    schedule_point();
     const Barrier &barrier = usable_barrier(place, where);
     if (!barrier.waiting.threads.empty())
         fail_on(barrier, Mistake::LIFETIME, " is invalidated while a thread waits on it", where,
@@ -408,7 +392,6 @@ void mbarrier_invalidate(MbarrierRef place, Site where) {
 }
 
 bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order, Poll how) {
-    schedule_point();
     Barrier &barrier = usable_barrier(place, where);
     if (parity != 0 && parity != 1)
         fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
@@ -423,7 +406,6 @@ bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order
 
 bool mbarrier_wait_token(MbarrierRef place, std::uint64_t token, Site where, Order order,
                          Poll how) {
-    schedule_point();
     Barrier &barrier = usable_barrier(place, where);
     const std::uint64_t phase = token >> 32;
     if ((token & 0xffffffff) != place.offset)
@@ -459,9 +441,9 @@ void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {
     land(barrier_of_copy(place, where), bytes, where);
 }
 
-void mbarrier_copy_to_arrive(MbarrierRef place, Site where) {
+void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
     Barrier &barrier = usable_barrier(place, where);
-    ++barrier.pending;
+    barrier.pending += !counted;
     store_barrier(barrier);
 }
 

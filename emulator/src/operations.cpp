@@ -136,9 +136,9 @@ const Operation *first_pending(const Test &test) {
 } // namespace
 
 void submit(Operation operation) {
-    const Thread &issuer = *operation.issuer;
+    operation.issuer = current;
     operation.context = order::make_operation(
-        order::running(), {issuer.number, issuer.cta->rank, operation.name, operation.site},
+        order::running(), {current->number, current->cta->rank, operation.name, operation.site},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
     start_operation(operation);
     if (completes_now(operation))

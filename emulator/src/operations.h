@@ -23,10 +23,9 @@ struct Thread;
 // acquires itself), and releases to what threads wait for.
 struct Operation {
     OperationKind kind{};
-    Cta *cta = nullptr;             // whose shared memory it reads or writes
-    const Thread *issuer = nullptr; // the thread that started it
-    Site site{};                    // and where
-    const char *name = nullptr;     // "TMA load", for reports
+    Cta *cta = nullptr;         // whose shared memory it reads or writes
+    Site site{};                // where it was started
+    const char *name = nullptr; // "TMA load", for reports
     std::function<void()> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
@@ -40,8 +39,10 @@ struct Operation {
 
     std::uint32_t bytes = 0;
 
-    std::unique_ptr<order::Context> context{}; // set by submit(), as is
-    std::uint32_t started = 0;                 // the step (steps.h)
+    // Set by submit().
+    const Thread *issuer = nullptr;
+    std::unique_ptr<order::Context> context{};
+    std::uint32_t started = 0; // the step (steps.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing

@@ -134,7 +134,6 @@ void start(const Load &load, bool by_threads, const Move &move) {
     };
     submit({.kind = OperationKind::LOAD,
             .cta = load.barrier.cta,
-            .issuer = current,
             .site = load.site,
             .name = load.name,
             .complete = land,
@@ -265,7 +264,6 @@ void submit_step(const Store &store, OperationKind kind, std::function<void()> c
                  std::function<bool()> ready) {
     submit({.kind = kind,
             .cta = store.thread->cta,
-            .issuer = store.thread,
             .site = store.site,
             .name = "TMA store",
             .complete = std::move(complete),

@@ -151,7 +151,6 @@ void submit_slot(Warpgroup &group, std::uint64_t number, Site where) {
                             std::uint64_t(slot.form.e4m3 ? E4M3_K : MMA_K);
     submit({.kind = OperationKind::MATMUL,
             .cta = group.cta,
-            .issuer = current,
             .site = where,
             .name = "wgmma",
             .complete = [&group] { execute(group); },

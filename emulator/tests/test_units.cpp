@@ -95,7 +95,7 @@ void exits() {
 
 // Starts an operation that records its number; `in_order`: not before those of lower numbers.
 void start(OperationKind kind, int number, bool in_order = false) {
-    Operation operation{kind, current->cta, current, Site::current(), "test operation"};
+    Operation operation{kind, current->cta, Site::current(), "test operation"};
     operation.complete = [number] {
         ++landed;
         entries.push_back(number);
