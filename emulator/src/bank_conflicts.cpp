@@ -52,35 +52,26 @@ AccessSite &site_at(Sites &sites, const std::string &file, int line, bool is_wri
 
 // ---------------------------------------------------------------------------- passes
 
-// How many passes the words of one group of lanes take: the most different words in one bank.
-int passes_over(const std::uint32_t *words, int count) {
+// The passes that one access of lanes [first, first + lanes) to `bytes` each takes: the most
+// different words in one bank. 0 if none of them takes part.
+int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
     std::uint32_t seen[BANKS][MOST_WORDS];
     int ways[BANKS] = {};
     int most = 0;
-    for (int i = 0; i < count; ++i) {
-        const std::uint32_t bank = words[i] % BANKS;
-        std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
-        if (std::find(begin, end, words[i]) != end)
-            continue;
-        *end = words[i];
-        most = std::max(most, ++ways[bank]);
-    }
-    return most;
-}
-
-// One access of lanes [first, first + lanes) to `bytes` each; 0 if none of them takes part.
-int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
-    std::uint32_t words[MOST_WORDS];
-    int count = 0;
     for (int lane = first; lane < first + lanes; ++lane) {
         if (!(group.lanes >> lane & 1))
             continue;
-        const std::uint32_t begin = group.offsets[lane] / BANK_BYTES;
-        const std::uint32_t end = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
-        for (std::uint32_t word = begin; word <= end; ++word)
-            words[count++] = word;
+        const std::uint32_t last = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
+        for (std::uint32_t word = group.offsets[lane] / BANK_BYTES; word <= last; ++word) {
+            const std::uint32_t bank = word % BANKS;
+            std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
+            if (std::find(begin, end, word) == end) {
+                *end = word;
+                most = std::max(most, ++ways[bank]);
+            }
+        }
     }
-    return passes_over(words, count);
+    return most;
 }
 
 // Keeps the first access of those with the most ways.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 namespace emulator {
 
@@ -19,9 +18,8 @@ constexpr int WARP_ROWS = 16;
 constexpr int BLOCK_ROWS = 4;
 constexpr int BLOCK_COLUMNS = 8;
 
-// d += a * b for a block of d. Rows of a lie MMA_K floats apart, those of d and b STRIDE.
-template <int STRIDE>
-void multiply_block(float *d, const float *a, const float *b) {
+// d += a * b for a block of d. Rows of a lie MMA_K floats apart, those of d and b `stride`.
+void multiply_block(float *d, const float *a, const float *b, int stride) {
     // The compiler keeps vectors in registers, arrays not always. Every target has vectors of 16
     // bytes.
     typedef float Vector __attribute__((vector_size(16)));
@@ -31,45 +29,44 @@ void multiply_block(float *d, const float *a, const float *b) {
     static_assert(sizeof(Row) == BLOCK_COLUMNS * sizeof(float));
     Row sums[BLOCK_ROWS];
     for (int row = 0; row < BLOCK_ROWS; ++row)
-        std::memcpy(&sums[row], d + row * STRIDE, sizeof(Row));
+        std::memcpy(&sums[row], d + row * stride, sizeof(Row));
     for (int k = 0; k < MMA_K; ++k) {
         Row factors;
-        std::memcpy(&factors, b + k * STRIDE, sizeof(Row));
+        std::memcpy(&factors, b + k * stride, sizeof(Row));
         for (int row = 0; row < BLOCK_ROWS; ++row) {
             sums[row].left += a[row * MMA_K + k] * factors.left;
             sums[row].right += a[row * MMA_K + k] * factors.right;
         }
     }
     for (int row = 0; row < BLOCK_ROWS; ++row)
-        std::memcpy(d + row * STRIDE, &sums[row], sizeof(Row));
+        std::memcpy(d + row * stride, &sums[row], sizeof(Row));
 }
 
-// Calls move(element of d, sum) for all sums that a warp's lanes hold.
-template <int STRIDE, typename Move>
+// Calls move(element of d, sum) for all sums that a warp's lanes hold. d has n columns.
+template <typename Move>
 void for_each_sum(float *d, float *const *sums, int n, const Move &move) {
     for (int lane = 0; lane < WARP_LANES; ++lane) {
-        float *element = d + lane / 4 * STRIDE + lane % 4 * 2;
+        float *element = d + lane / 4 * n + lane % 4 * 2;
         for (int i = 0; i < n / 2; i += 4, element += BLOCK_COLUMNS) {
             move(element[0], sums[lane][i]);
             move(element[1], sums[lane][i + 1]);
-            move(element[8 * STRIDE], sums[lane][i + 2]);
-            move(element[8 * STRIDE + 1], sums[lane][i + 3]);
+            move(element[8 * n], sums[lane][i + 2]);
+            move(element[8 * n + 1], sums[lane][i + 3]);
         }
     }
 }
 
-// A warp's 16 rows. Rows of b lie STRIDE floats apart, and n columns of them are in use.
-template <int STRIDE>
+// A warp's 16 rows. b has n columns.
 void multiply_warp(float *const *sums, int n, bool accumulate, const float *a, const float *b) {
-    static float d[WARP_ROWS * STRIDE]; // too large for a fiber's stack
+    static float d[WARP_ROWS * WGMMA_LARGEST_N]; // too large for a fiber's stack
     if (accumulate)
-        for_each_sum<STRIDE>(d, sums, n, [](float &to, float &from) { to = from; });
+        for_each_sum(d, sums, n, [](float &to, float &from) { to = from; });
     else
-        std::fill(std::begin(d), std::end(d), 0.0f);
+        std::fill_n(d, WARP_ROWS * n, 0.0f);
     for (int column = 0; column < n; column += BLOCK_COLUMNS)
         for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
-            multiply_block<STRIDE>(d + row * STRIDE + column, a + row * MMA_K, b + column);
-    for_each_sum<STRIDE>(d, sums, n, [](float &from, float &to) { to = from; });
+            multiply_block(d + row * n + column, a + row * MMA_K, b + column, n);
+    for_each_sum(d, sums, n, [](float &from, float &to) { to = from; });
 }
 
 // Lines of 16-bit elements, as floats.
@@ -98,15 +95,14 @@ void widen_operand(const std::uint8_t *bytes, int rows, bool fp16, bool transpos
         widen_lines(bytes, rows, MMA_K, to, row_step, k_step);
 }
 
-template <int STRIDE>
 void multiply_16_bits(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
                       const std::uint8_t *b) {
-    static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * STRIDE];
+    static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
     widen_operand(a, warps * WARP_ROWS, form.fp16, form.transposed_a, wide_a, MMA_K, 1);
-    widen_operand(b, form.n, form.fp16, form.transposed_b, wide_b, 1, STRIDE);
+    widen_operand(b, form.n, form.fp16, form.transposed_b, wide_b, 1, form.n);
     for (int warp = 0; warp < warps; ++warp)
-        multiply_warp<STRIDE>(sums + warp * WARP_LANES, form.n, form.accumulate,
-                              wide_a + warp * WARP_ROWS * MMA_K, wide_b);
+        multiply_warp(sums + warp * WARP_LANES, form.n, form.accumulate,
+                      wide_a + warp * WARP_ROWS * MMA_K, wide_b);
 }
 
 void multiply_e4m3(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
@@ -151,12 +147,7 @@ void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t
         negate(a, warps * WARP_ROWS, form.e4m3);
     if (form.negate_b)
         negate(b, form.n, form.e4m3);
-    if (form.e4m3)
-        multiply_e4m3(form, warps, sums, a, b);
-    else if (form.n == BLOCK_COLUMNS)
-        multiply_16_bits<BLOCK_COLUMNS>(form, warps, sums, a, b);
-    else
-        multiply_16_bits<WGMMA_LARGEST_N>(form, warps, sums, a, b);
+    (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, warps, sums, a, b);
 }
 
 } // namespace emulator

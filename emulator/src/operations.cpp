@@ -4,9 +4,7 @@
 #include "emulator/steps.h"
 
 #include <algorithm>
-#include <deque>
 #include <numeric>
-#include <utility>
 
 namespace emulator {
 
@@ -89,15 +87,9 @@ std::size_t choose_within(const std::deque<Pending> &queue) {
 bool goes_before(const Pending &a, const Pending &b) {
     if (is_favoured(a.operation) != is_favoured(b.operation))
         return is_favoured(a.operation);
-    switch (policy().operation) {
-    case Pick::OLDEST:
-        return a.number < b.number;
-    case Pick::NEWEST:
-        return a.number > b.number;
-    case Pick::ANY:
-        break;
-    }
-    return random_below(2) == 0;
+    if (policy().operation == Pick::ANY)
+        return random_below(2) == 0;
+    return (a.number < b.number) == (policy().operation == Pick::OLDEST);
 }
 
 // Completes one operation of the kind, if one may.
@@ -208,12 +200,12 @@ void OperationGroups::join(Site where) {
 }
 
 std::uint32_t OperationGroups::agent() {
-    if (open.agent == order::NO_AGENT && agents.empty())
+    if (open.agent != order::NO_AGENT)
+        return open.agent;
+    if (agents.empty())
         agents.push_back(order::new_agent());
-    if (open.agent == order::NO_AGENT) {
-        open.agent = agents.back();
-        agents.pop_back();
-    }
+    open.agent = agents.back();
+    agents.pop_back();
     return open.agent;
 }
 
