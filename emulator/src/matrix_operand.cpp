@@ -80,9 +80,8 @@ void check_inside(const Cta &cta, const MatrixOperand &operand, Site where) {
 
 } // namespace
 
-MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, char name, int rows,
-                             bool transposed, Site where) {
-    MatrixOperand operand{name, transposed, descriptor};
+void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where) {
+    const std::uint64_t descriptor = operand.descriptor;
     operand.start = field(descriptor, 0, 14) << 4;
     operand.swizzle = SWIZZLES[descriptor >> 62];
     lay_out(operand, rows, field(descriptor, 16, 14) << 4, field(descriptor, 32, 14) << 4);
@@ -90,7 +89,6 @@ MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, char name
         reject(operand, "has a base offset, which is not modelled", where);
     check_start(operand, where);
     check_inside(cta, operand, where);
-    return operand;
 }
 
 void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where) {

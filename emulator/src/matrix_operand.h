@@ -18,7 +18,7 @@ struct Cta;
 struct MatrixOperand {
     char name; // 'A' or 'B'
     bool transposed;
-    std::uint64_t descriptor;
+    std::uint64_t descriptor;     // what follows is decoded from it
     std::uint32_t start = 0;      // shared address of the first chunk, before the swizzle
     std::uint32_t lines = 0;      // rows or columns
     std::uint32_t chunks = 0;     // of a line
@@ -40,8 +40,7 @@ struct MatrixOperand {
 // Decodes the descriptor of an operand of that many rows (of A, or columns of B); fails with MISUSE
 // if it is not such an operand with the pattern's alignment that lies inside of the CTA's shared
 // memory.
-MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, char name, int rows,
-                             bool transposed, Site where);
+void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where);
 
 // The wgmma that runs reads the operand's bytes, line after line.
 void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where);

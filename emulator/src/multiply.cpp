@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace emulator {
 
@@ -69,11 +70,15 @@ void multiply_warp(float *const *sums, int n, bool accumulate, const float *a, c
     for_each_sum(d, sums, n, [](float &from, float &to) { to = from; });
 }
 
-// Lines of 16-bit elements, as floats.
+// The 16-bit elements of an operand, as floats: those of row r and k go to r * row_step + k *
+// k_step.
 template <float FLOAT_OF(std::uint16_t)>
-void widen(const std::uint8_t *bytes, int lines, int elements, float *to, int line_step,
-           int element_step) {
+void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int row_step,
+           int k_step) {
     constexpr int TOGETHER = 8; // converted at once
+    const int lines = transposed ? MMA_K : rows, elements = transposed ? rows : MMA_K;
+    if (transposed)
+        std::swap(row_step, k_step);
     for (int line = 0; line < lines; ++line)
         for (int first = 0; first < elements; first += TOGETHER, bytes += 2 * TOGETHER) {
             std::uint16_t bits[TOGETHER];
@@ -82,24 +87,16 @@ void widen(const std::uint8_t *bytes, int lines, int elements, float *to, int li
             for (int i = 0; i < TOGETHER; ++i)
                 wide[i] = FLOAT_OF(bits[i]);
             for (int i = 0; i < TOGETHER; ++i)
-                to[line * line_step + (first + i) * element_step] = wide[i];
+                to[line * row_step + (first + i) * k_step] = wide[i];
         }
-}
-
-void widen_operand(const std::uint8_t *bytes, int rows, bool fp16, bool transposed, float *to,
-                   int row_step, int k_step) {
-    const auto widen_lines = fp16 ? widen<float_of_half> : widen<float_of_bf16>;
-    if (transposed)
-        widen_lines(bytes, MMA_K, rows, to, k_step, row_step);
-    else
-        widen_lines(bytes, rows, MMA_K, to, row_step, k_step);
 }
 
 void multiply_16_bits(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
                       const std::uint8_t *b) {
     static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
-    widen_operand(a, warps * WARP_ROWS, form.fp16, form.transposed_a, wide_a, MMA_K, 1);
-    widen_operand(b, form.n, form.fp16, form.transposed_b, wide_b, 1, form.n);
+    const auto widen_all = form.fp16 ? widen<float_of_half> : widen<float_of_bf16>;
+    widen_all(a, warps * WARP_ROWS, form.transposed_a, wide_a, MMA_K, 1);
+    widen_all(b, form.n, form.transposed_b, wide_b, 1, form.n);
     for (int warp = 0; warp < warps; ++warp)
         multiply_warp(sums + warp * WARP_LANES, form.n, form.accumulate,
                       wide_a + warp * WARP_ROWS * MMA_K, wide_b);

@@ -1,7 +1,6 @@
 // setmaxnreg: whether a CTA's registers suffice, and whether whole warpgroups change their counts.
-// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice; here it is the most
-// that
-// __launch_bounds__ or the block leave to it, so that what is reported fails with any choice.
+// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice. Here it is the most its
+// block and __launch_bounds__ leave to it, so that what is reported fails with any choice.
 #include "machine.h"
 #include "emulator/runtime.h"
 #include "emulator/warp.h"

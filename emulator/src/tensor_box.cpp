@@ -22,7 +22,7 @@ void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit)
     const std::uint32_t bytes = std::uint32_t(end - begin) * tensor.element_bytes;
     std::int64_t place[MOST_DIMENSIONS]; // of the row
     std::copy_n(box.at.at, tensor.rank, place);
-    for (std::uint32_t row = 0; row < box.rows(); ++row) {
+    for (std::uint32_t row = 0, rows = box.rows(); row < rows; ++row) {
         bool inside = true;
         std::int64_t offset = begin * tensor.element_bytes;
         for (int i = 1; i < tensor.rank; ++i) {

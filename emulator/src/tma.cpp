@@ -261,7 +261,7 @@ void write_global(const Store &store) {
 }
 
 void submit_step(const Store &store, OperationKind kind, std::function<void()> complete,
-                 std::function<bool()> ready) {
+                 std::function<bool()> ready = nullptr) {
     submit({.kind = kind,
             .cta = store.thread->cta,
             .site = store.site,
@@ -289,8 +289,7 @@ void tma_store(const void *map, const void *tile, const Coordinates &at, Site wh
     groups.join(where);
     ++counts.tma_stores;
     counts.tma_written_bytes += box.inside;
-    submit_step(
-        *store, OperationKind::STORE_READ, [store] { read_shared(*store); }, nullptr);
+    submit_step(*store, OperationKind::STORE_READ, [store] { read_shared(*store); });
     submit_step(
         *store, OperationKind::STORE_WRITE, [store] { write_global(*store); },
         [store] { return !store->bytes.empty(); });

@@ -7,7 +7,6 @@
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -117,14 +116,13 @@ Wgmma &slot_for(Warpgroup &group, std::uint64_t number, const WgmmaForm &form, s
                 std::uint64_t b, bool a_in_registers, Site where) {
     if (number < group.first + group.slots.size())
         return group.slot(number);
-    const Cta &cta = *group.cta;
-    const auto operand_a = a_in_registers
-                               ? MatrixOperand{'A', false, 0}
-                               : decode_operand(cta, a, 'A', WGMMA_M, form.transposed_a, where);
-    const auto operand_b = decode_operand(cta, b, 'B', form.n, form.transposed_b, where);
-    const std::size_t bytes = a_in_registers ? WGMMA_M * K_BYTES : 0;
-    return group.slots.emplace_back(
-        Wgmma{form, operand_a, operand_b, std::vector<std::uint8_t>(bytes), where});
+    Wgmma made{form, {'A', form.transposed_a, a}, {'B', form.transposed_b, b}, {}, where};
+    if (a_in_registers)
+        made.a_rows.resize(WGMMA_M * K_BYTES);
+    else
+        decode_operand(*group.cta, made.a, WGMMA_M, where);
+    decode_operand(*group.cta, made.b, form.n, where);
+    return group.slots.emplace_back(std::move(made));
 }
 
 void check_agreement(const Wgmma &slot, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
@@ -259,11 +257,7 @@ void tensor_core_thread_exits(Thread &thread) {
     const AccumulatorState &state = thread.accumulators;
     if (state.issued == state.waited)
         return;
-    const Site site = std::max_element(state.ranges.begin(), state.ranges.end(),
-                                       [](const AccumulatorRange &a, const AccumulatorRange &b) {
-                                           return a.wgmma < b.wgmma;
-                                       })
-                          ->site;
+    const Site site = state.ranges.back().site; // of the last one
     const std::uint64_t committed = state.groups.empty() ? state.waited : state.groups.back();
     if (state.issued > committed)
         fail(Mistake::MISUSE,

@@ -35,7 +35,7 @@ void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef b
                  Site where);
 
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
+// tma_load. `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
 using Reduce = void (*)(unsigned char *global, const unsigned char *tile, std::size_t bytes);
 void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
                Reduce reduce = nullptr);
