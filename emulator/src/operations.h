@@ -64,6 +64,7 @@ const Operation *pending_on(const Cta &cta);
 // The first pending load or copy that will write this byte of the CTA's shared memory, or nullptr.
 const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 
+// Whether any operation is pending.
 bool anything_pending();
 
 // The operation that is happening right now, or nullptr.

@@ -371,10 +371,9 @@ void write_peers_memory() {
 void add_to_nothing() {
     volatile float acc[32];
     wgmma_fence(here());
-    const std::uint64_t tile = shared_address(shared_at<unsigned char>(0), here()) >> 4;
-    const std::uint64_t layout = std::uint64_t(64) << 32 | std::uint64_t(1) << 62;
-    wgmma(const_cast<float *>(acc), {.n = 64, .accumulate = true}, tile | layout, tile | layout,
-          here());
+    const std::uint64_t tile = shared_address(shared_at<unsigned char>(0), here()) >> 4 |
+                               std::uint64_t(64) << 32 | std::uint64_t(1) << 62;
+    wgmma(const_cast<float *>(acc), {.n = 64, .accumulate = true}, tile, tile, here());
 }
 
 void check_mistakes() {
