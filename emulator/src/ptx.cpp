@@ -605,7 +605,7 @@ void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t 
 void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const WgmmaFragment &a,
            std::uint64_t b, Site where) {
     check_contiguous(is_contiguous, where);
-    emulator::wgmma(acc, form, 0, b, where, &a);
+    emulator::wgmma(acc, form, a, b, where);
 }
 
 } // namespace emulator::ptx

@@ -100,14 +100,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     }
     emulator::TensorDescription made = {.mark = emulator::TENSOR_MAP_MARK,
                                         .base = static_cast<unsigned char *>(base),
-                                        .sizes = {},
-                                        .strides = {},
-                                        .box = {},
                                         .rank = std::uint8_t(rank),
                                         .element_bytes = ELEMENT_BYTES[type],
                                         .swizzle = std::uint8_t(swizzle),
-                                        .type = std::uint8_t(type),
-                                        .is_bulk = false};
+                                        .type = std::uint8_t(type)};
     const std::uint32_t row = box[0] * made.element_bytes;
     if (row % 16 != 0 ||
         (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && row > emulator::swizzle_span(swizzle)))

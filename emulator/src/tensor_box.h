@@ -29,14 +29,14 @@ constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
 struct TensorDescription {
     std::uint64_t mark; // tells an encoded map from anything else
     unsigned char *base;
-    std::uint64_t sizes[MOST_DIMENSIONS];       // elements, the contiguous dimension first
-    std::uint64_t strides[MOST_DIMENSIONS - 1]; // bytes, from the second dimension on
-    std::uint16_t box[MOST_DIMENSIONS];         // elements
+    std::uint64_t sizes[MOST_DIMENSIONS] = {};       // elements, the contiguous dimension first
+    std::uint64_t strides[MOST_DIMENSIONS - 1] = {}; // bytes, from the second dimension on
+    std::uint16_t box[MOST_DIMENSIONS] = {};         // elements
     std::uint8_t rank;
     std::uint8_t element_bytes;
     std::uint8_t swizzle; // CUtensorMapSwizzle
     std::uint8_t type;    // CUtensorMapDataType
-    bool is_bulk;         // a copy without a tensor: its tile is aligned to 16 bytes
+    bool is_bulk = false; // a copy without a tensor: its tile is aligned to 16 bytes
 };
 static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");
 

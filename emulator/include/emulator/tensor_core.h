@@ -37,6 +37,10 @@ extern bool registers_watched;
 // manual allows (swizzle mode, alignment, offsets outside of shared memory).
 void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where,
            const WgmmaFragment *registers = nullptr);
+inline void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b,
+                  Site where) {
+    wgmma(acc, form, 0, b, where, &a);
+}
 
 // wgmma.fence and wgmma.commit_group.
 void wgmma_fence(Site where);
