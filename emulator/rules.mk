@@ -50,9 +50,12 @@ EMULATOR := $(BUILD)/emulator/libemulator.a
 EMULATOR_OBJECTS := $(BUILD)/emulator/src/often.o $(BUILD)/emulator/src/rest.o
 $(EMULATOR_OBJECTS): $(BUILD)/emulator/src/%.o: $$(EMULATOR_SOURCES_$$*) $(BUILD)/emulator/flags
 	$(call host,$(if $(findstring rest,$*),-O1) \
-	    $(patsubst %,-include %,$(wordlist 2,99,$(EMULATOR_SOURCES_$*))))
+	    -fno-gnu-unique $(patsubst %,-include %,$(wordlist 2,99,$(EMULATOR_SOURCES_$*))))
+# Inline functions of the standard library become local: a program has them instrumented, and the
+# linker would take those for the emulator's, too.
 $(EMULATOR): $(EMULATOR_OBJECTS)
-	$(Q)rm -f $@; ar rcs $@ $^
+	$(Q)ld -r --force-group-allocation -o $@.o $^
+	$(Q)objcopy -w -L '_ZNSt*' -L '_ZNKSt*' -L '_ZSt*' -L '_ZZNSt*' $@.o; rm -f $@; ar rcs $@ $@.o
 
 # Tests see the private headers too. -no-pie: fixed addresses, so that addr2line finds the lines of a
 # report's addresses. They call what a compiler would: inline functions that it instruments here

@@ -1,6 +1,7 @@
 // The state of a thread's and its warpgroup's wgmmas (tensor_core.h).
 #pragma once
 
+#include "matrix_operand.h"
 #include "order.h"
 #include "emulator/site.h"
 #include "emulator/tensor_core.h"
@@ -43,19 +44,17 @@ struct AccumulatorState {
     static constexpr std::size_t MOST_WRITES = 256;
 };
 
-// One wgmma of a warpgroup: complete arguments once all 128 threads have called it.
-struct WgmmaArguments : WgmmaForm {
-    std::uint64_t a = 0, b = 0; // descriptors
-    bool a_in_registers = false;
-};
-struct Wgmma : WgmmaArguments {
-    std::vector<std::uint32_t> a_registers; // four of each thread
+// One wgmma of a warpgroup: complete once all 128 threads have called it.
+struct Wgmma {
+    WgmmaForm form;
+    MatrixOperand a, b;
+    std::vector<std::uint8_t> a_rows; // K_BYTES each, if A is in registers
+    Site site;                        // of the first to call it
+    float *sums[128] = {};
     int arrived = 0;
-    float *acc[128] = {};
-    Site site{};       // of the first to call it
-    int waited_by = 0; // threads that know it to be complete
-    order::Carrier called,
-        done; // from the callers to the operation, and from it to those that wait
+    int waited_by = 0;               // threads that know it to be complete
+    order::Carrier called{}, done{}; // from the callers to the operation, and from it to those that
+                                     // wait
 };
 
 // A warpgroup's side: the wgmmas in their order, the first `executed` of them done. Those that all
@@ -67,6 +66,8 @@ struct Warpgroup {
     std::uint64_t executed = 0;
     std::uint32_t agent = order::NO_AGENT; // of all: they complete one after the other
     WaitQueue waiting;
+
+    Wgmma &slot(std::uint64_t number) { return slots[std::size_t(number - first)]; }
 };
 
 } // namespace emulator

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace emulator {
 
@@ -27,13 +28,14 @@ struct Instruction {
 
 std::vector<Instruction> instructions;
 
-// A hash table, whose size is a power of two: the number of an instruction by twice its address,
-// plus 1 if it writes. 0 is an empty slot.
-struct Slot {
+// Their numbers by twice the address, plus 1 if they write; and the last ones that were looked up.
+std::unordered_map<std::uintptr_t, std::uint32_t> numbers;
+struct Known {
     std::uintptr_t key = 0;
     std::uint32_t number = 0;
 };
-std::vector<Slot> slots;
+constexpr int KNOWN_BITS = 10;
+Known known[1 << KNOWN_BITS];
 
 // By file, line, whether they write, and bytes.
 using Sites = std::map<std::tuple<std::string, int, bool, int>, AccessSite>;
@@ -50,35 +52,26 @@ AccessSite &site_at(Sites &sites, const std::string &file, int line, bool is_wri
 
 // ---------------------------------------------------------------------------- passes
 
-// How many passes the words of one group of lanes take: the most different words in one bank.
-int passes_over(const std::uint32_t *words, int count) {
+// The passes that one access of lanes [first, first + lanes) to `bytes` each takes: the most
+// different words in one bank. 0 if none of them takes part.
+int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
     std::uint32_t seen[BANKS][MOST_WORDS];
     int ways[BANKS] = {};
     int most = 0;
-    for (int i = 0; i < count; ++i) {
-        const std::uint32_t bank = words[i] % BANKS;
-        std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
-        if (std::find(begin, end, words[i]) != end)
-            continue;
-        *end = words[i];
-        most = std::max(most, ++ways[bank]);
-    }
-    return most;
-}
-
-// One access of lanes [first, first + lanes) to `bytes` each; 0 if none of them takes part.
-int passes_of_lanes(const WarpAccess &group, int first, int lanes, int bytes) {
-    std::uint32_t words[MOST_WORDS];
-    int count = 0;
     for (int lane = first; lane < first + lanes; ++lane) {
         if (!(group.lanes >> lane & 1))
             continue;
-        const std::uint32_t begin = group.offsets[lane] / BANK_BYTES;
-        const std::uint32_t end = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
-        for (std::uint32_t word = begin; word <= end; ++word)
-            words[count++] = word;
+        const std::uint32_t last = (group.offsets[lane] + std::uint32_t(bytes) - 1) / BANK_BYTES;
+        for (std::uint32_t word = group.offsets[lane] / BANK_BYTES; word <= last; ++word) {
+            const std::uint32_t bank = word % BANKS;
+            std::uint32_t *begin = seen[bank], *end = begin + ways[bank];
+            if (std::find(begin, end, word) == end) {
+                *end = word;
+                most = std::max(most, ++ways[bank]);
+            }
+        }
     }
-    return passes_over(words, count);
+    return most;
 }
 
 // Keeps the first access of those with the most ways.
@@ -105,39 +98,19 @@ void count(const WarpAccess &group, AccessSite &totals) {
 
 // ---------------------------------------------------------------------------- instructions
 
-std::size_t place_of(std::uintptr_t key) {
-    return key * 0x9e3779b97f4a7c15u >> 20 & (slots.size() - 1);
-}
-
-// The key's slot, or the empty one where it belongs.
-Slot &slot_of(std::uintptr_t key) {
-    std::size_t place = place_of(key);
-    while (slots[place].key != key && slots[place].key != 0)
-        place = (place + 1) & (slots.size() - 1);
-    return slots[place];
-}
-
-void grow_slots() {
-    std::vector<Slot> before(std::max<std::size_t>(slots.size() * 2, 256));
-    before.swap(slots);
-    for (const Slot &slot : before)
-        if (slot.key != 0)
-            slot_of(slot.key) = slot;
-}
-
 std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
     const std::uintptr_t key = pc * 2 + is_write;
-    Slot &known = slot_of(key);
-    if (known.key == key)
-        return known.number;
-    const std::uint32_t number = static_cast<std::uint32_t>(instructions.size());
-    known = {key, number};
-    instructions.push_back({pc, {}});
-    instructions.back().totals.is_write = is_write;
-    instructions.back().totals.bytes = bytes;
-    if (slots.size() < 2 * (instructions.size() + 1))
-        grow_slots();
-    return number;
+    Known &last = known[key * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+    if (last.key == key)
+        return last.number;
+    const auto [found, is_new] = numbers.try_emplace(key, instructions.size());
+    if (is_new) {
+        instructions.push_back({pc, {}});
+        instructions.back().totals.is_write = is_write;
+        instructions.back().totals.bytes = bytes;
+    }
+    last = {key, found->second};
+    return last.number;
 }
 
 // ---------------------------------------------------------------------------- warps
@@ -145,43 +118,12 @@ std::uint32_t instruction_number(std::uintptr_t pc, bool is_write, int bytes) {
 void close(OpenAccesses &warp) {
     for (const std::uint32_t number : warp.touched) {
         OpenInstruction &open = warp.open[number];
-        for (std::size_t i = 0; i < open.used; ++i)
-            count(open.groups[i], instructions[number].totals);
-        open.used = 0;
+        for (const WarpAccess &group : open.groups)
+            count(group, instructions[number].totals);
+        open.groups.clear();
         std::fill(std::begin(open.occurrences), std::end(open.occurrences), 0);
     }
     warp.touched.clear();
-}
-
-WarpAccess &group_of(OpenInstruction &open, int lane) {
-    const std::uint32_t occurrence = open.occurrences[lane]++;
-    if (occurrence >= open.used) {
-        open.used = occurrence + 1;
-        if (open.groups.size() < open.used)
-            open.groups.resize(std::max<std::size_t>(open.used, 2 * open.groups.size()));
-        open.groups[occurrence].lanes = 0;
-    }
-    return open.groups[occurrence];
-}
-
-void add(AccessSite &sum, const AccessSite &part) {
-    sum.instructions += part.instructions;
-    sum.wavefronts += part.wavefronts;
-    sum.ideal += part.ideal;
-    note_ways(sum, part.worst_ways, part.worst);
-}
-
-Sites totals_by_line() {
-    Sites sites = matrix_sites;
-    std::vector<std::uintptr_t> pcs;
-    for (const Instruction &instruction : instructions)
-        pcs.push_back(instruction.pc);
-    const std::vector<Place> places = places_of(pcs);
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-        const AccessSite &in = instructions[i].totals;
-        add(site_at(sites, places[i].file, places[i].line, in.is_write, in.bytes), in);
-    }
-    return sites;
 }
 
 } // namespace
@@ -195,9 +137,11 @@ void bank_access(const Thread &thread, std::uint32_t offset, int bytes, bool is_
     OpenInstruction &open = warp.open[number];
     if (open.occurrences[thread.lane()] == MOST_OPEN)
         return;
-    if (open.used == 0)
+    if (open.groups.empty())
         warp.touched.push_back(number);
-    WarpAccess &group = group_of(open, thread.lane());
+    const std::uint32_t occurrence = open.occurrences[thread.lane()]++;
+    WarpAccess &group =
+        occurrence < open.groups.size() ? open.groups[occurrence] : open.groups.emplace_back();
     group.lanes |= 1u << thread.lane();
     group.offsets[thread.lane()] = offset;
 }
@@ -206,31 +150,37 @@ void accesses_warp_met(Cta &cta, int warp) { close(cta.accesses[static_cast<std:
 
 void bank_reset() {
     instructions.clear();
-    slots.clear();
-    grow_slots();
+    numbers.clear();
+    std::fill(std::begin(known), std::end(known), Known{});
     matrix_sites.clear();
 }
 
 void count_matrix_access(const std::uint32_t *row_offsets, int matrices, bool is_write,
                          Site where) {
-    constexpr int ROWS = 8, ROW_BYTES = 16;
-    AccessSite &totals = site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()),
-                                 is_write, ROW_BYTES);
-    ++totals.instructions;
+    constexpr int ROWS = 8, ROW_BYTES = 16; // a quarter of the lanes, as in any access of 16 bytes
     WarpAccess rows;
     rows.lanes = static_cast<std::uint32_t>((std::uint64_t(1) << matrices * ROWS) - 1);
     std::copy_n(row_offsets, matrices * ROWS, rows.offsets);
-    for (int matrix = 0; matrix < matrices; ++matrix) {
-        const int passes = passes_of_lanes(rows, matrix * ROWS, ROWS, ROW_BYTES);
-        totals.wavefronts += static_cast<std::uint64_t>(passes);
-        ++totals.ideal;
-        note_ways(totals, passes, rows);
-    }
+    count(rows, site_at(matrix_sites, where.file_name(), static_cast<int>(where.line()), is_write,
+                        ROW_BYTES));
 }
 
 std::vector<AccessSite> access_sites() {
+    Sites sums = matrix_sites;
+    std::vector<std::uintptr_t> pcs;
+    for (const Instruction &instruction : instructions)
+        pcs.push_back(instruction.pc);
+    const std::vector<Place> places = places_of(pcs);
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+        const AccessSite &part = instructions[i].totals;
+        AccessSite &sum = site_at(sums, places[i].file, places[i].line, part.is_write, part.bytes);
+        sum.instructions += part.instructions;
+        sum.wavefronts += part.wavefronts;
+        sum.ideal += part.ideal;
+        note_ways(sum, part.worst_ways, part.worst);
+    }
     std::vector<AccessSite> sites;
-    for (const auto &[at, site] : totals_by_line())
+    for (const auto &[at, site] : sums)
         sites.push_back(site);
     std::stable_sort(sites.begin(), sites.end(), [](const AccessSite &a, const AccessSite &b) {
         return a.wavefronts - a.ideal > b.wavefronts - b.ideal;

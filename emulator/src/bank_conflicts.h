@@ -24,7 +24,6 @@ struct WarpAccess {
 struct OpenInstruction {
     std::uint32_t occurrences[32] = {}; // of each lane
     std::vector<WarpAccess> groups;
-    std::size_t used = 0; // of groups; the memory of the others is kept
 };
 
 // The accesses of a warp's lanes since they last synchronised.

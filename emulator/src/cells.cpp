@@ -2,7 +2,7 @@
 
 #include "global_memory.h"
 #include "machine.h"
-#include "mbarrier_table.h"
+#include "mbarrier_name.h"
 #include "operations.h"
 #include "strictness.h"
 #include "emulator/runtime.h"

@@ -75,8 +75,8 @@ void fail_with_deadlock(const Cluster &cluster) {
     if (const std::string others = clusters_beside(); !others.empty())
         notes.push_back({others, "", 0});
     fail(Mistake::DEADLOCK,
-         pending_count() == 0 ? "no thread can go on and nothing is in flight"
-                              : "no thread can go on, and nothing in flight can complete",
+         anything_pending() ? "no thread can go on, and nothing in flight can complete"
+                            : "no thread can go on and nothing is in flight",
          notes);
 }
 

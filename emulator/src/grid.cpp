@@ -131,7 +131,6 @@ void make_cluster(Cluster &cluster, int index, int count, int slot, const Grid &
 
 void destroy_cluster(Cluster &cluster) {
     for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
-        mbarriers_forget(*cta);
         for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
             accesses_warp_met(*cta, static_cast<int>(warp));
         cta->shared.destroy();

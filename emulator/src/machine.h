@@ -10,11 +10,12 @@
 
 #include "accumulators.h"
 #include "fiber.h"
-#include "groups.h"
 #include "bank_conflicts.h"
 #include "policy.h"
 #include "cells.h"
+#include "operations.h"
 #include "order.h"
+#include "emulator/mbarrier.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
 #include "wait_queue.h"
@@ -55,6 +56,14 @@ struct Spin {
     int reads = 0;     // of these addresses, in a row
 };
 
+// cp.async.mbarrier.arrive: an arrival that happens with the last of the thread's copies before it.
+struct CopyArrival {
+    MbarrierRef barrier;
+    std::uint64_t before; // the number of the thread's first copy after it
+    int missing;          // copies that have not landed
+    Site site;
+};
+
 // One CUDA thread.
 struct Thread {
     Cta *cta = nullptr;
@@ -74,9 +83,8 @@ struct Thread {
     int fruitless_tests = 0;            // mbarrier.test_wait in vain, in a row
     Spin spin;
     AccumulatorState accumulators; // accumulators.h
-    Groups<BulkGroup> bulk;        // groups.h
-    Groups<CopyGroup> copies;
-    std::vector<std::uint32_t> copy_agents; // of groups that it has waited for
+    OperationGroups bulk;          // of TMA's stores
+    OperationGroups copies;        // of cp.async
     std::uint64_t copies_started = 0, copies_landed = 0;
     std::vector<CopyArrival> copy_arrivals;
 
@@ -159,6 +167,8 @@ struct RegisterCount {
     Site site{};
 };
 
+struct Mbarriers; // mbarrier.cpp
+
 struct Cta {
     Cluster *cluster = nullptr;
     int rank = 0; // in the cluster
@@ -167,9 +177,10 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<AlignedCalls> aligned;  // one per warp
-    std::vector<OpenAccesses> accesses; // the same
-    std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
+    std::vector<AlignedCalls> aligned;    // one per warp
+    std::vector<OpenAccesses> accesses;   // the same
+    std::shared_ptr<Mbarriers> mbarriers; // nullptr: there has been none
+    std::vector<Warpgroup> warpgroups;    // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads
     std::deque<Thread *> run_queue;

@@ -2,10 +2,12 @@
 // memory and registers. (PTX ISA: ldmatrix, stmatrix.)
 #include "accesses.h"
 #include "machine.h"
+#include "multiply.h"
 #include "emulator/tensor_core.h"
 #include "emulator/warp.h"
 
 #include <cstring>
+#include <utility>
 
 namespace emulator {
 
@@ -17,38 +19,39 @@ constexpr int MOST_MATRICES = 4;
 
 // What a lane passes.
 struct Move {
-    const Thread *thread;
-    std::uint32_t *loaded;       // registers of ldmatrix
-    const std::uint32_t *stored; // and of stmatrix
-    std::uint32_t row;           // offset in shared memory; of the lanes that pass an address
     int matrices;
     bool transposed;
     Site site;
+    std::uint32_t registers[MOST_MATRICES] = {};
+    Cta *cta = current->cta;
+    std::uint32_t row = 0; // offset in shared memory; of the lanes that pass an address
 };
 
-using Matrix = std::uint16_t[ROWS][ROWS];
+struct Matrix {
+    std::uint16_t elements[ROWS][ROWS];
 
-const Move &move_of(void **arguments, int lane) {
-    return *static_cast<const Move *>(arguments[lane]);
-}
+    void *row(int number) { return elements[number]; }
+    void *register_of(int lane) {
+        return register_at(reinterpret_cast<std::uint8_t *>(elements), ROW_BYTES, lane);
+    }
+    void transpose() {
+        for (int row = 0; row < ROWS; ++row)
+            for (int column = 0; column < row; ++column)
+                std::swap(elements[row][column], elements[column][row]);
+    }
+};
+
+Move &move_of(void **arguments, int lane) { return *static_cast<Move *>(arguments[lane]); }
 
 unsigned char *row_of(void **arguments, int matrix, int row) {
     const Move &move = move_of(arguments, matrix * ROWS + row);
-    return move.thread->cta->shared.generic(move.row, ROW_BYTES);
-}
-
-// The element that a lane holds in the lower (0) or upper (1) half of its register: two neighbours
-// of row lane / 4, or of that column.
-std::uint16_t &element(Matrix &matrix, int lane, int half, bool transposed) {
-    const int major = lane / 4;
-    const int minor = lane % 4 * 2 + half;
-    return transposed ? matrix[minor][major] : matrix[major][minor];
+    return move.cta->shared.generic(move.row, ROW_BYTES);
 }
 
 void count_rows(void **arguments, bool is_write) {
     const Move &first = move_of(arguments, 0);
     std::uint32_t rows[WARP_LANES];
-    for (int lane = 0; lane < first.matrices * ROWS; ++lane)
+    for (int lane = 0; lane < WARP_LANES; ++lane)
         rows[lane] = move_of(arguments, lane).row;
     count_matrix_access(rows, first.matrices, is_write, first.site);
 }
@@ -59,11 +62,11 @@ void load_all(void **arguments) {
     for (int i = 0; i < first.matrices; ++i) {
         Matrix matrix;
         for (int row = 0; row < ROWS; ++row)
-            std::memcpy(matrix[row], row_of(arguments, i, row), ROW_BYTES);
+            std::memcpy(matrix.row(row), row_of(arguments, i, row), ROW_BYTES);
+        if (first.transposed)
+            matrix.transpose();
         for (int lane = 0; lane < WARP_LANES; ++lane)
-            move_of(arguments, lane).loaded[i] =
-                element(matrix, lane, 0, first.transposed) |
-                std::uint32_t(element(matrix, lane, 1, first.transposed)) << 16;
+            std::memcpy(&move_of(arguments, lane).registers[i], matrix.register_of(lane), 4);
     }
 }
 
@@ -72,13 +75,12 @@ void store_all(void **arguments) {
     count_rows(arguments, true);
     for (int i = 0; i < first.matrices; ++i) {
         Matrix matrix;
-        for (int lane = 0; lane < WARP_LANES; ++lane) {
-            const std::uint32_t packed = move_of(arguments, lane).stored[i];
-            element(matrix, lane, 0, first.transposed) = std::uint16_t(packed);
-            element(matrix, lane, 1, first.transposed) = std::uint16_t(packed >> 16);
-        }
+        for (int lane = 0; lane < WARP_LANES; ++lane)
+            std::memcpy(matrix.register_of(lane), &move_of(arguments, lane).registers[i], 4);
+        if (first.transposed)
+            matrix.transpose();
         for (int row = 0; row < ROWS; ++row)
-            std::memcpy(row_of(arguments, i, row), matrix[row], ROW_BYTES);
+            std::memcpy(row_of(arguments, i, row), matrix.row(row), ROW_BYTES);
     }
 }
 
@@ -91,40 +93,35 @@ const char *name_of_form(bool is_write, int matrices, bool transposed) {
     return names[is_write * 3 + matrices / 2][transposed];
 }
 
-bool passes_address(const Move &move) { return move.thread->lane() < move.matrices * ROWS; }
-
 // Checks the calling lane's row and moves; the lanes without an address pass anything.
-void move_together(Move &move, const void *row, bool is_write, void (*work)(void **)) {
-    const int matrices = move.matrices;
-    const bool known = matrices == 1 || matrices == 2 || matrices == MOST_MATRICES;
-    if (!known)
-        fail(Mistake::MISUSE, format("ldmatrix or stmatrix of %d matrices: 1, 2 or 4", matrices),
-             {note_at(*move.thread, move.site, "called it here")});
-    const char *name = name_of_form(is_write, matrices, move.transposed);
-    if (passes_address(move)) {
-        const std::uint32_t address = shared_address(row, move.site);
-        if (address % ROW_BYTES != 0)
+void move_together(Move &move, const void *row, bool is_write) {
+    const char *name = name_of_form(is_write, move.matrices, move.transposed);
+    if (current->lane() < move.matrices * ROWS) {
+        move.row = shared_offset(row, move.site);
+        if (move.row % ROW_BYTES != 0)
             fail(Mistake::MISUSE,
-                 format("%s: the row at shared address 0x%x is not 16-byte aligned", name, address),
-                 {note_at(*move.thread, move.site, "passed it here")});
-        move.row = address - SHARED_BASE;
-        access_shared(*move.thread->cta, move.row, ROW_BYTES, {is_write, move.site});
+                 format("%s: the row at shared address 0x%x is not 16-byte aligned", name,
+                        SHARED_BASE + move.row),
+                 move.site, "passed it here");
+        access_shared(*move.cta, move.row, ROW_BYTES, {is_write, move.site});
     }
-    warp_together(name, WHOLE_WARP, &move, work, false, move.site);
+    warp_together(name, WHOLE_WARP, &move, is_write ? store_all : load_all, false, move.site);
 }
 
 } // namespace
 
 void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, const void *row,
               Site where) {
-    Move move{current, registers, nullptr, 0, matrices, transposed, where};
-    move_together(move, row, false, load_all);
+    Move move{matrices, transposed, where};
+    move_together(move, row, false);
+    std::copy_n(move.registers, matrices, registers);
 }
 
 void stmatrix(void *row, const std::uint32_t *registers, int matrices, bool transposed,
               Site where) {
-    Move move{current, nullptr, registers, 0, matrices, transposed, where};
-    move_together(move, row, true, store_all);
+    Move move{matrices, transposed, where};
+    std::copy_n(registers, matrices, move.registers);
+    move_together(move, row, true);
 }
 
 } // namespace emulator

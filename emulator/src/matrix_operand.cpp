@@ -1,11 +1,9 @@
 #include "matrix_operand.h"
 
-#include "formats/half.h"
 #include "machine.h"
 #include "strictness.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace emulator {
@@ -20,10 +18,10 @@ std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
     return std::uint32_t(descriptor >> first) & ((1u << bits) - 1);
 }
 
-[[noreturn]] void reject(char name, std::uint64_t descriptor, const std::string &why, Site where) {
+[[noreturn]] void reject(const MatrixOperand &operand, const std::string &why, Site where) {
     fail(Mistake::MISUSE,
-         format("wgmma: the descriptor of %c, 0x%016llx, %s", name, (unsigned long long)descriptor,
-                why.c_str()),
+         format("wgmma: the descriptor of %c, 0x%016llx, %s", operand.name,
+                (unsigned long long)operand.descriptor, why.c_str()),
          where, "called wgmma here");
 }
 
@@ -31,18 +29,17 @@ std::uint32_t field(std::uint64_t descriptor, int first, int bits) {
 constexpr int SWIZZLES[] = {0, 3, 2, 1};
 
 // The 16-byte chunks of a K-major row or an MN-major column, and how they lie.
-void lay_out(MatrixOperand &operand, std::uint32_t leading, std::uint32_t stride) {
-    const std::uint32_t span = swizzle_span(operand.swizzle);
+void lay_out(MatrixOperand &operand, int rows, std::uint32_t leading, std::uint32_t stride) {
     const bool swizzled = operand.swizzle != 0;
-    operand.line_step = span;
+    operand.line_step = swizzle_span(operand.swizzle);
     if (operand.transposed) {
         operand.lines = COLUMNS;
-        operand.chunks = std::uint32_t(operand.rows) / CHUNK_ELEMENTS;
+        operand.chunks = std::uint32_t(rows) / CHUNK_ELEMENTS;
         operand.span_bits = operand.swizzle;
         operand.line_jump = swizzled ? stride : leading;
         operand.chunk_jump = swizzled ? leading : stride;
     } else {
-        operand.lines = std::uint32_t(operand.rows);
+        operand.lines = std::uint32_t(rows);
         operand.chunks = COLUMNS / CHUNK_ELEMENTS;
         operand.span_bits = swizzled ? 1 : 0;
         operand.line_jump = stride;
@@ -52,13 +49,13 @@ void lay_out(MatrixOperand &operand, std::uint32_t leading, std::uint32_t stride
 
 // A swizzle's pattern repeats from the address that is a multiple of its size: the operand begins
 // in the pattern's first line, and what lies side by side there stays in it.
-void check_start(const MatrixOperand &operand, std::uint64_t descriptor, Site where) {
+void check_start(const MatrixOperand &operand, Site where) {
     const std::uint32_t span = swizzle_span(operand.swizzle);
     const std::uint32_t pattern = GROUP_LINES * span;
     const std::uint32_t side_by_side =
         std::min(operand.chunks, 1u << operand.span_bits) * SWIZZLE_CHUNK;
     if (operand.swizzle != 0 && operand.start % pattern + side_by_side > span)
-        reject(operand.name, descriptor,
+        reject(operand,
                format("starts at 0x%x: its %s are not in the first row of a swizzle pattern of %u "
                       "bytes%s",
                       operand.start, operand.transposed ? "rows" : "32 bytes of K", pattern,
@@ -66,8 +63,7 @@ void check_start(const MatrixOperand &operand, std::uint64_t descriptor, Site wh
                where);
 }
 
-void check_inside(const Cta &cta, const MatrixOperand &operand, std::uint64_t descriptor,
-                  Site where) {
+void check_inside(const Cta &cta, const MatrixOperand &operand, Site where) {
     const std::uint64_t groups = (operand.lines + GROUP_LINES - 1) / GROUP_LINES;
     const std::uint64_t spans = ((operand.chunks - 1) >> operand.span_bits) + 1;
     const std::uint64_t part = GROUP_LINES * operand.line_step;
@@ -76,88 +72,36 @@ void check_inside(const Cta &cta, const MatrixOperand &operand, std::uint64_t de
     const std::uint64_t end =
         begin + (groups - 1) * operand.line_jump + (spans - 1) * operand.chunk_jump + part;
     if (operand.start < SHARED_BASE || end > SHARED_BASE + cta.shared.size())
-        reject(operand.name, descriptor,
+        reject(operand,
                format("spans shared addresses 0x%x to 0x%llx, outside of the CTA's memory",
                       operand.start, (unsigned long long)end),
                where);
 }
 
-// Shared memory at a chunk.
-const unsigned char *chunk_at(Cta &cta, const MatrixOperand &operand, std::uint32_t line,
-                              std::uint32_t chunk) {
-    const std::uint32_t offset = operand.address(line, chunk) - SHARED_BASE;
-    return cta.shared.generic(offset, SWIZZLE_CHUNK);
-}
-
-template <float FLOAT_OF(std::uint16_t)>
-void read_chunks(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
-                 int column_step) {
-    const int line_step = operand.transposed ? column_step : row_step;
-    const int element_step = operand.transposed ? row_step : column_step;
-    for (std::uint32_t line = 0; line < operand.lines; ++line)
-        for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk) {
-            const auto *bits =
-                reinterpret_cast<const std::uint16_t *>(chunk_at(cta, operand, line, chunk));
-            float *to = values + int(line) * line_step + int(chunk * CHUNK_ELEMENTS) * element_step;
-            for (int i = 0; i < int(CHUNK_ELEMENTS); ++i)
-                to[i * element_step] = FLOAT_OF(bits[i]);
-        }
-}
-
 } // namespace
 
-MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, const OperandForm &form,
-                             Site where) {
-    MatrixOperand operand{};
-    static_cast<OperandForm &>(operand) = form;
+void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where) {
+    const std::uint64_t descriptor = operand.descriptor;
     operand.start = field(descriptor, 0, 14) << 4;
     operand.swizzle = SWIZZLES[descriptor >> 62];
-    lay_out(operand, field(descriptor, 16, 14) << 4, field(descriptor, 32, 14) << 4);
+    lay_out(operand, rows, field(descriptor, 16, 14) << 4, field(descriptor, 32, 14) << 4);
     if (field(descriptor, 49, 3) != 0)
-        reject(form.name, descriptor, "has a base offset, which is not modelled", where);
-    check_start(operand, descriptor, where);
-    check_inside(cta, operand, descriptor, where);
-    return operand;
+        reject(operand, "has a base offset, which is not modelled", where);
+    check_start(operand, where);
+    check_inside(cta, operand, where);
 }
 
-void access_operand(Cta &cta, const MatrixOperand &operand, Site where) {
+void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where) {
     static std::vector<std::uint32_t> offsets;
     offsets.clear();
     for (std::uint32_t line = 0; line < operand.lines; ++line)
         for (std::uint32_t chunk = 0; chunk < operand.chunks; ++chunk)
             offsets.push_back(operand.address(line, chunk) - SHARED_BASE);
     access_shared_chunks(cta, offsets, {false, where});
-}
-
-void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows) {
-    for (std::uint32_t line = 0; line < operand.lines; ++line) {
-        std::uint8_t bits[E4M3_K];
-        for (std::uint32_t chunk = 0; chunk < E4M3_K / SWIZZLE_CHUNK; ++chunk)
-            std::memcpy(bits + chunk * SWIZZLE_CHUNK, chunk_at(cta, operand, line, chunk),
-                        SWIZZLE_CHUNK);
-        read_row(&rows[line], bits, operand.negated);
+    for (const std::uint32_t offset : offsets) {
+        std::memcpy(bytes, cta.shared.generic(offset, SWIZZLE_CHUNK), SWIZZLE_CHUNK);
+        bytes += SWIZZLE_CHUNK;
     }
-}
-
-void read_row(e4m3_group *row, std::uint8_t *bytes, bool negated) {
-    for (int i = 0; negated && i < E4M3_K; ++i)
-        bytes[i] ^= 0x80;
-    e4m3_read(row, bytes);
-}
-
-void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
-                  int column_step) {
-    if (operand.fp16)
-        read_chunks<float_of_half>(cta, operand, values, row_step, column_step);
-    else
-        read_chunks<float_of_bf16>(cta, operand, values, row_step, column_step);
-    if (!operand.negated)
-        return;
-    for (int row = 0; row < operand.rows; ++row)
-        for (int column = 0; column < int(COLUMNS); ++column) {
-            float &value = values[row * row_step + column * column_step];
-            value = -value;
-        }
 }
 
 } // namespace emulator

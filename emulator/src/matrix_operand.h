@@ -1,7 +1,6 @@
 // An operand of wgmma in shared memory, as its descriptor describes it.
 #pragma once
 
-#include "formats/e4m3.h"
 #include "emulator/report.h"
 #include "tensor_box.h"
 
@@ -11,28 +10,23 @@ namespace emulator {
 
 struct Cta;
 
-// How the operand is read.
-struct OperandForm {
+// K_BYTES of K for each row of A or column of B, in 16-byte chunks. Lines of chunks are rows (of A,
+// or columns of B) if the operand is K-major, with 2 chunks each, and the 16 columns of K if it is
+// MN-major (transposed), with one chunk for 8 rows. The parts of eight lines and of `span` bytes of
+// each are contiguous, and swizzled. (PTX ISA: wgmma, Matrix Descriptor Format; Strides; Canonical
+// Layouts.)
+struct MatrixOperand {
     char name; // 'A' or 'B'
-    int rows;  // of A, or columns of B: M or N
-    bool transposed = false;
-    bool fp16 = false; // else bf16
-    bool negated = false;
-};
-
-// 16 columns (K) of an operand in 16-byte chunks, or 32 of e4m3 in as many. Lines of chunks are
-// rows if the operand is K-major, with 2 chunks each, and columns if it is MN-major, with one chunk
-// for 8 rows. The parts of eight lines and of `span` bytes of each are contiguous, and swizzled.
-// (PTX ISA: wgmma, Matrix Descriptor Format; Strides; Canonical Layouts.)
-struct MatrixOperand : OperandForm {
-    std::uint32_t start;      // shared address of the first chunk, before the swizzle
-    std::uint32_t lines;      // rows or columns
-    std::uint32_t chunks;     // of a line
-    std::uint32_t line_step;  // bytes from a line to the next of its eight
-    std::uint32_t line_jump;  // from eight lines to the next eight
-    std::uint32_t chunk_jump; // from a span to the next one in a line
-    int span_bits;            // chunks in a span: 1 << span_bits
-    int swizzle;              // as in CUtensorMapSwizzle
+    bool transposed;
+    std::uint64_t descriptor;     // what follows is decoded from it
+    std::uint32_t start = 0;      // shared address of the first chunk, before the swizzle
+    std::uint32_t lines = 0;      // rows or columns
+    std::uint32_t chunks = 0;     // of a line
+    std::uint32_t line_step = 0;  // bytes from a line to the next of its eight
+    std::uint32_t line_jump = 0;  // from eight lines to the next eight
+    std::uint32_t chunk_jump = 0; // from a span to the next one in a line
+    int span_bits = 0;            // chunks in a span: 1 << span_bits
+    int swizzle = 0;              // as in CUtensorMapSwizzle
 
     // Shared address of a chunk.
     std::uint32_t address(std::uint32_t line, std::uint32_t chunk) const {
@@ -43,23 +37,12 @@ struct MatrixOperand : OperandForm {
     }
 };
 
-// Decodes a descriptor; fails with MISUSE if it is not such an operand with the pattern's
-// alignment that lies inside of the CTA's shared memory.
-MatrixOperand decode_operand(const Cta &cta, std::uint64_t descriptor, const OperandForm &form,
-                             Site where);
+// Decodes the descriptor of an operand of that many rows (of A, or columns of B); fails with MISUSE
+// if it is not such an operand with the pattern's alignment that lies inside of the CTA's shared
+// memory.
+void decode_operand(const Cta &cta, MatrixOperand &operand, int rows, Site where);
 
-// The wgmma that runs reads the operand (cells.h).
-void access_operand(Cta &cta, const MatrixOperand &operand, Site where);
-
-// Widens the operand to fp32, and negates it if it is to be: element (row, column) goes to
-// values[row * row_step + column * column_step].
-void read_operand(Cta &cta, const MatrixOperand &operand, float *values, int row_step,
-                  int column_step);
-
-// The rows of an operand of e4m3, K-major; negated if it is to be.
-void read_operand(Cta &cta, const MatrixOperand &operand, e4m3_group *rows);
-
-// One of them from its bytes, which it changes.
-void read_row(e4m3_group *row, std::uint8_t *bytes, bool negated);
+// The wgmma that runs reads the operand's bytes, line after line.
+void read_operand(Cta &cta, const MatrixOperand &operand, std::uint8_t *bytes, Site where);
 
 } // namespace emulator

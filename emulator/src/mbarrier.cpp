@@ -2,13 +2,53 @@
 
 #include "counts.h"
 #include "machine.h"
-#include "mbarrier_table.h"
+#include "mbarrier_name.h"
+#include "strictness.h"
 
 #include <algorithm>
-#include <memory>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace emulator {
+
+// Copies that complete on a barrier and that no consumer has waited for.
+struct CopiesAhead {
+    std::uint64_t phase;
+    const Thread *issuer; // of the first
+};
+
+// What is known of a barrier besides its 64 bits, which must not change.
+struct Barrier {
+    MbarrierRef place;
+    Site init_site;
+    BarrierName name;
+    const Thread *initialiser;
+    int expected;               // arrivals of a phase
+    int pending;                // of them, those missing in this one
+    order::Epoch init;          // async once fence.mbarrier_init has followed
+    std::uint64_t ready_in = 0; // the phase of the cluster's barrier that came after that fence
+    int bytes = 0;              // tx-count: announced and not landed, or less than 0
+    int announced = 0;          // bytes of this phase
+    Site unannounced{};         // the last copy that took bytes below 0
+    std::uint64_t phase = 0;
+    WaitQueue waiting{};
+    order::Carrier carriers[2]{}; // even, odd phases
+    bool in_ring = false;
+    std::vector<CopiesAhead> ahead{};
+
+    order::Carrier &carrier(std::uint64_t of_phase) { return carriers[of_phase & 1]; }
+};
+
+// The barriers of a CTA by offset.
+struct Mbarriers {
+    std::unordered_map<std::uint32_t, Barrier> by_offset;
+    std::map<std::pair<const char *, unsigned>, int> made_at; // how many each line has initialised
+    std::uint64_t ring_slots = 0;
+    std::uint64_t ahead = 0; // phases with copies that no consumer has waited for
+};
 
 namespace {
 
@@ -16,12 +56,169 @@ constexpr int MOST_TESTS = 64;   // of one thread in vain, in a row
 constexpr unsigned GIVES_UP = 8; // a random policy's try_wait fails at once in one of this many
 constexpr int LARGEST_COUNT = (1 << 20) - 1; // of arrivals and, either sign, of bytes
 
-MbarrierRef own_place(const std::uint64_t *barrier, Site where) {
-    const std::uint32_t offset = shared_address(barrier, where) - SHARED_BASE;
-    if (offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes", where,
-             "used one that is not");
-    return {current->cta, offset};
+using Number = unsigned long long; // of a phase, for reports
+
+Mbarriers &barriers_of(Cta &cta) {
+    if (cta.mbarriers == nullptr)
+        cta.mbarriers = std::make_shared<Mbarriers>();
+    return *cta.mbarriers;
+}
+
+// The barrier at a place, or nullptr.
+Barrier *find_barrier(MbarrierRef place) {
+    auto &barriers = barriers_of(*place.cta).by_offset;
+    const auto found = barriers.find(place.offset);
+    return found == barriers.end() ? nullptr : &found->second;
+}
+
+// The 64 bits in shared memory: from the top 2 of mark, 1 of phase, 20 each of expected and pending
+// arrivals, 21 of bytes.
+std::uint64_t packed(const Barrier &barrier) {
+    return std::uint64_t(2) << 62 | (barrier.phase & 1) << 61 |
+           std::uint64_t(barrier.expected) << 41 | std::uint64_t(barrier.pending) << 21 |
+           (std::uint64_t(barrier.bytes) & 0x1fffff);
+}
+
+std::uint64_t &word_of(MbarrierRef place) {
+    return *reinterpret_cast<std::uint64_t *>(
+        place.cta->shared.generic(place.offset, sizeof(std::uint64_t)));
+}
+
+void store_barrier(const Barrier &barrier) { word_of(barrier.place) = packed(barrier); }
+
+// ---------------------------------------------------------------------------- reports
+
+// The last name of an expression, and its [index], if it is a number. An argument ends where its
+// comma or parenthesis is.
+BarrierName last_name(const std::string &text, bool is_argument) {
+    BarrierName found;
+    bool goes_on = false; // the name
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (is_argument && depth == 0 && (c == ',' || c == ')'))
+            break;
+        const bool in_name = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+        if (depth == 0 && in_name) {
+            if (!goes_on)
+                found = {};
+            found.name += c;
+        } else if (depth == 0 && c == '[') {
+            found.indexed = true;
+            const std::size_t close = text.find_first_not_of("0123456789", i + 1);
+            if (close > i + 1 && close < text.size() && text[close] == ']')
+                found.index = std::atoi(&text[i + 1]);
+        }
+        goes_on = depth == 0 && in_name;
+        depth += c == '(' || c == '[';
+        depth -= c == ')' || c == ']';
+    }
+    return found;
+}
+
+// The name that a line gives its barriers; read from the source file once. An element of an array
+// has a number in the order in which the line initialises them.
+BarrierName new_name(Mbarriers &table, Site where) {
+    static std::map<std::pair<const char *, unsigned>, BarrierName> known;
+    const std::pair line{where.file_name(), where.line()};
+    const auto [found, is_new] = known.try_emplace(line);
+    if (is_new)
+        found->second = barrier_name_in(source_text(line.first, static_cast<int>(line.second)));
+    BarrierName name = found->second;
+    if (name.index < 0)
+        name.index = table.made_at[line]++;
+    return name;
+}
+
+// "full[2] of CTA 0, phase 3 (parity 1): 1 of 1 arrivals missing, 4096 of 8192 bytes missing".
+std::string state_of(const Barrier &barrier) {
+    std::string text = mbarrier_name(barrier.place);
+    text += format(", phase %llu (parity %d): %d of %d arrivals missing", Number(barrier.phase),
+                   int(barrier.phase & 1), barrier.pending, barrier.expected);
+    if (barrier.bytes < 0)
+        text += format(", %d bytes landed that were not announced", -barrier.bytes);
+    else if (barrier.announced > 0)
+        text += format(", %d of %d bytes missing", barrier.bytes, barrier.announced);
+    return text;
+}
+
+// What an operation does is no thread's.
+Note note_of(Site where, const char *did) {
+    return current != nullptr ? note_at(*current, where, did) : note_at(where, did);
+}
+
+// Which thread did what just now, and where the barrier was initialised.
+std::vector<Note> notes_of(const Barrier &barrier, Site where, const char *did) {
+    return {note_of(where, did), note_at(barrier.init_site, "the barrier was initialised here")};
+}
+
+// `what` follows the barrier's name.
+[[noreturn]] void fail_on(const Barrier &barrier, Mistake mistake, const std::string &what,
+                          Site where, const char *did) {
+    fail(mistake, mbarrier_name(barrier.place) + what, notes_of(barrier, where, did));
+}
+
+// ---------------------------------------------------------------------------- checks
+
+bool is_aligned(MbarrierRef place) { return place.offset % sizeof(std::uint64_t) == 0; }
+constexpr const char *NOT_ALIGNED = "an mbarrier has to be aligned to 8 bytes";
+
+void check_aligned(MbarrierRef place, Site where) {
+    if (!is_aligned(place))
+        fail(Mistake::MISUSE, NOT_ALIGNED, where, "used one that is not");
+}
+
+// The barrier at a place, whole and initialised.
+Barrier &whole_barrier(MbarrierRef place, Site where) {
+    Barrier *barrier = find_barrier(place);
+    if (barrier == nullptr)
+        fail(Mistake::LIFETIME, mbarrier_name(place) + " is used and was never initialised",
+             {note_of(where, current != nullptr ? "used it" : "used")});
+    if (word_of(place) != packed(*barrier))
+        fail_on(*barrier, Mistake::LIFETIME, " is used after its bytes were overwritten", where,
+                "used it");
+    return *barrier;
+}
+
+// The initialising thread's mbarrier_init_fence() has to come first. In programs that were not
+// written for the emulator fence.proxy.async will do for copies, and threads need neither: what
+// orders them is enough.
+void check_fenced(const Barrier &barrier, Site where, const char *did) {
+    if (barrier.init.async || !order::is_unfenced(barrier.init, Space::SHARED))
+        return;
+    const char *why = translated_program
+                          ? " is initialised but not yet fenced for the async proxy "
+                            "(fence.mbarrier_init or fence.proxy.async)"
+                          : " is initialised but not yet fenced (fence.mbarrier_init, which the "
+                            "emulator always requires)";
+    fail_unless_allowed("barrier-fence", Mistake::LIFETIME, mbarrier_name(barrier.place) + why,
+                        notes_of(barrier, where, did));
+}
+
+// The barrier, if the current thread may use it; others may go first.
+Barrier &usable_barrier(MbarrierRef place, Site where) {
+    schedule_point();
+    check_aligned(place, where);
+    Barrier &barrier = whole_barrier(place, where);
+    if (current == barrier.initialiser)
+        return barrier;
+    if (!translated_program)
+        check_fenced(barrier, where, "used it");
+    const bool is_relaxed = barrier.init.async && current->cluster_waits > barrier.ready_in;
+    if (!is_relaxed && !order::is_before(barrier.init, Space::SHARED))
+        fail_on(barrier, Mistake::LIFETIME,
+                " is used, and nothing orders its initialisation before", where, "used it");
+    return barrier;
+}
+
+// The barrier, if a copy of the async proxy may complete on it.
+Barrier &barrier_of_copy(MbarrierRef place, Site where) {
+    if (!is_aligned(place))
+        fail(Mistake::MISUSE, NOT_ALIGNED,
+             {note_at(where, "a copy was to complete on one that is not")});
+    Barrier &barrier = whole_barrier(place, where);
+    check_fenced(barrier, where, "started a copy that completes on it");
+    return barrier;
 }
 
 // ---------------------------------------------------------------------------- counting
@@ -31,7 +228,7 @@ void complete_phase_if_done(Barrier &barrier) {
         ++barrier.phase;
         barrier.pending = barrier.expected;
         barrier.announced = 0;
-        barrier.order[barrier.phase & 1].clear();
+        barrier.carrier(barrier.phase).clear();
         barrier.waiting.wake_all();
     }
     store_barrier(barrier);
@@ -40,10 +237,8 @@ void complete_phase_if_done(Barrier &barrier) {
 void add_bytes(Barrier &barrier, int bytes, Site where, const char *did) {
     const long long sum = static_cast<long long>(barrier.bytes) + bytes;
     if (sum < -LARGEST_COUNT || sum > LARGEST_COUNT)
-        fail(Mistake::MISUSE,
-             format("%s counts %lld bytes, and may count %d", mbarrier_name(barrier.place).c_str(),
-                    sum, LARGEST_COUNT),
-             notes_of(barrier, where, did));
+        fail_on(barrier, Mistake::MISUSE,
+                format(" counts %lld bytes, and may count %d", sum, LARGEST_COUNT), where, did);
     barrier.bytes = static_cast<int>(sum);
     if (sum < 0)
         barrier.unannounced = where;
@@ -56,69 +251,16 @@ void announce(Barrier &barrier, int bytes, Site where) {
     barrier.announced += bytes;
 }
 
-// By default an arrival is a release of .cta scope, which for a peer orders shared memory alone.
-void release(order::Carrier &carrier, bool is_remote, Order order, Scope scope) {
-    if (order == Order::RELAXED)
-        order::release_relaxed(carrier, scope);
-    else
-        order::release(carrier, Scope::SYS, is_remote && scope == Scope::CTA);
-}
-
-// Approximate: a wait of .cta scope acquires from peers, too.
-void acquire(order::Carrier &carrier, Order order) {
-    if (order == Order::RELAXED)
-        order::acquire_relaxed(carrier, Scope::SYS);
-    else
-        order::acquire(carrier);
-}
-
-// Returns the phase arrived in.
-std::uint64_t arrive(Barrier &barrier, int count, int bytes, Order order, Scope scope, Site where) {
-    announce(barrier, bytes, where);
-    if (count < 1 || count > barrier.pending)
-        fail(Mistake::MISUSE,
-             format("%s gets more arrivals than the barrier's count, %d",
-                    mbarrier_name(barrier.place).c_str(), barrier.expected),
-             notes_of(barrier, where, "arrived"));
-    const std::uint64_t phase = barrier.phase;
-    if (phase > 0 && !order::is_after(barrier.order[(phase - 1) & 1]))
-        fail(Mistake::HAZARD,
-             mbarrier_name(barrier.place) +
-                 ": a thread arrives that is not ordered after the phase before: in another order "
-                 "it counts for that phase",
-             notes_of(barrier, where, "arrived"));
-    release(barrier.order[phase & 1], barrier.place.cta != current->cta, order, scope);
-    ++counts.mbarrier_arrivals;
-    barrier.pending -= count;
+// Of a copy: also of what came before its issue, which by the letter only the issuer's arrival
+// releases: who waits knows that the issue has happened.
+void land(Barrier &barrier, int bytes, Site where) {
+    order::release(barrier.carrier(barrier.phase), Scope::SYS,
+                   order::running().who.cta != barrier.place.cta->rank);
+    add_bytes(barrier, -bytes, where, "bytes landed");
     complete_phase_if_done(barrier);
-    return phase;
 }
 
-// A token: the phase above the barrier's offset.
-std::uint64_t token_of(const Barrier &barrier, std::uint64_t phase) {
-    return phase << 32 | barrier.place.offset;
-}
-
-void check_parity(int parity, Site where) {
-    if (parity != 0 && parity != 1)
-        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
-             "waited");
-}
-
-void check_token(const Barrier &barrier, std::uint64_t token, Site where) {
-    const std::uint64_t phase = token >> 32;
-    if ((token & 0xffffffff) != barrier.place.offset)
-        fail(Mistake::MISUSE,
-             mbarrier_name(barrier.place) + " is waited for with the token of another barrier",
-             notes_of(barrier, where, "waited"));
-    if (barrier.phase > phase + 1)
-        fail(Mistake::MISUSE,
-             format("%s is waited for with a token of phase %llu, and is in phase %llu: a token "
-                    "is good for one phase more",
-                    mbarrier_name(barrier.place).c_str(), static_cast<unsigned long long>(phase),
-                    static_cast<unsigned long long>(barrier.phase)),
-             notes_of(barrier, where, "waited"));
-}
+// ---------------------------------------------------------------------------- waiting
 
 // A thread has waited for `phase`. The copies of that phase are no longer ahead of the consumers,
 // unless it is the thread that issued them.
@@ -126,7 +268,7 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     const auto is_consumed = [&](const CopiesAhead &copies) {
         return copies.phase <= phase && copies.issuer != current;
     };
-    Barriers &table = barriers_of(*barrier.place.cta);
+    Mbarriers &table = barriers_of(*barrier.place.cta);
     const std::uint64_t before = table.ahead;
     table.ahead -= std::erase_if(barrier.ahead, is_consumed);
     if (table.ahead == before)
@@ -136,102 +278,138 @@ void consume(Barrier &barrier, std::uint64_t phase) {
     ++counts.ring_ahead_samples;
 }
 
-// Blocks until `phase` of the barrier has completed.
-void wait_for(Barrier &barrier, std::uint64_t phase, Order order, Site where) {
+// Waits for `phase` of the barrier; false if a poll found that it has not completed. try_wait
+// suspends the thread until then, at most for a time: until nothing else can happen, and sometimes,
+// under a random policy, not at all. test_wait lets other threads go first; a thread that has
+// tested long enough in vain is treated as one that tries.
+bool wait_for(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
+    const auto done = [&] { return barrier.phase > phase; };
+    const auto describe = [&] { return state_of(barrier); };
+    if (!done() && how == Poll::TEST && ++current->fruitless_tests < MOST_TESTS)
+        let_others_run();
+    else if (!done() && how != Poll::UNTIL_DONE && !(policy().random && once_in(GIVES_UP)))
+        wait_until_or_time_out(barrier.waiting, done, where, describe);
+    if (!done() && how != Poll::UNTIL_DONE)
+        return false;
+    current->fruitless_tests = 0;
     ++counts.mbarrier_waits;
-    if (barrier.phase <= phase) {
-        ++counts.mbarrier_waits_blocked;
-        wait_until(
-            barrier.waiting, [&] { return barrier.phase > phase; }, where,
-            [&] { return state_of(barrier); });
-    }
+    counts.mbarrier_waits_blocked += !done();
+    wait_until(barrier.waiting, done, where, describe);
     if (barrier.phase > phase + 1)
-        fail(Mistake::HAZARD,
-             format("%s went on by %llu phases before a thread that waits for the first of them "
-                    "saw it: it may wait for ever",
-                    mbarrier_name(barrier.place).c_str(),
-                    static_cast<unsigned long long>(barrier.phase - phase)),
-             notes_of(barrier, where, "waited"));
-    acquire(barrier.order[phase & 1], order);
+        fail_on(barrier, Mistake::HAZARD,
+                format(" went on by %llu phases before a thread that waits for the first of them "
+                       "saw it: it may wait for ever",
+                       Number(barrier.phase - phase)),
+                where, "waited");
+    // Approximate: a wait of .cta scope acquires from peers, too.
+    if (order == Order::RELAXED)
+        order::acquire_relaxed(barrier.carrier(phase), Scope::SYS);
+    else
+        order::acquire(barrier.carrier(phase));
     if (!barrier.ahead.empty())
         consume(barrier, phase);
-}
-
-// No barrier may be initialised over another one before mbarrier.inval, which no rung uses.
-void check_vacant(MbarrierRef place, Site where) {
-    Barrier *barrier = find_barrier(place);
-    if (barrier != nullptr)
-        fail(Mistake::MISUSE, mbarrier_name(place) + " is initialised a second time",
-             notes_of(*barrier, where, "initialised it again"));
+    return true;
 }
 
 } // namespace
 
+BarrierName barrier_name_in(const std::string &line) {
+    const std::size_t method = line.find(".init("), call = line.find("init(");
+    if (method != std::string::npos)
+        return last_name(line.substr(0, method), false);
+    return call != std::string::npos ? last_name(line.substr(call + 5), true) : BarrierName{};
+}
+
+std::string mbarrier_name(MbarrierRef place) {
+    const Barrier *barrier = find_barrier(place);
+    std::string name;
+    if (barrier == nullptr || barrier->name.name.empty())
+        name = format("the mbarrier at shared address 0x%x", SHARED_BASE + place.offset);
+    else if (barrier->name.indexed)
+        name = format("%s[%d]", barrier->name.name.c_str(), barrier->name.index);
+    else
+        name = barrier->name.name;
+    if (place.cta->cluster->ctas.size() > 1)
+        name += format(" of CTA %d", place.cta->rank);
+    return name;
+}
+
+MbarrierRef::MbarrierRef(const std::uint64_t *barrier, Site where)
+    : cta(current->cta), offset(shared_offset(barrier, where)) {}
+
+MbarrierRef::MbarrierRef(const std::uint64_t *barrier, int cta_rank, Site where)
+    : cta(map_shared(barrier, cta_rank, where).cta), offset(shared_offset(barrier, where)) {}
+
 // ---------------------------------------------------------------------------- instructions
 
-void mbarrier_init(std::uint64_t *barrier, int arrivals, Site where) {
+void mbarrier_init(MbarrierRef place, int arrivals, Site where) {
     schedule_point();
-    const MbarrierRef place = own_place(barrier, where);
+    check_aligned(place, where);
     if (arrivals < 1 || arrivals > LARGEST_COUNT)
         fail(Mistake::MISUSE,
              format("an mbarrier's phase takes 1 to %d arrivals, not %d", LARGEST_COUNT, arrivals),
              where, "initialised one");
-    check_vacant(place, where);
-    auto made = std::make_unique<Barrier>();
-    made->place = place;
-    made->init_site = where;
-    made->initialiser = current;
-    made->expected = made->pending = arrivals;
-    name_barrier(*made);
-    access_shared(*place.cta, place.offset, sizeof *barrier, {true, where});
-    made->init = order::epoch_now();
-    store_barrier(*made);
-    barriers_of(*place.cta).by_offset[place.offset] = std::move(made);
+    // None may be initialised over another one before mbarrier.inval, which no rung uses.
+    if (const Barrier *other = find_barrier(place))
+        fail_on(*other, Mistake::MISUSE, " is initialised a second time", where,
+                "initialised it again");
+    access_shared(*place.cta, place.offset, sizeof(std::uint64_t), {true, where});
+    Mbarriers &table = barriers_of(*place.cta);
+    Barrier made{place,    where,    new_name(table, where), current,
+                 arrivals, arrivals, order::epoch_now()};
+    store_barrier(made);
+    table.by_offset.emplace(place.offset, std::move(made));
 }
 
 // The object is ready for the async proxy, and for threads after the cluster's next barrier even if
 // that is relaxed. (PTX ISA: fence.mbarrier_init.)
 void mbarrier_init_fence(Site) {
     for (auto &[offset, barrier] : barriers_of(*current->cta).by_offset)
-        if (barrier->initialiser == current && !barrier->init.async) {
-            barrier->init.async = true;
-            barrier->ready_in = current->cluster_arrivals;
+        if (barrier.initialiser == current && !barrier.init.async) {
+            barrier.init.async = true;
+            barrier.ready_in = current->cluster_arrivals;
         }
     schedule_point();
 }
 
-std::uint64_t mbarrier_arrive(std::uint64_t *barrier, int bytes, Site where, Order order,
-                              Scope scope) {
-    schedule_point();
-    return mbarrier_arrive(own_place(barrier, where), 1, bytes, where, order, scope);
-}
-
-std::uint64_t mbarrier_arrive(MbarrierRef place, int count, int bytes, Site where, Order order,
-                              Scope scope, Arrival how) {
+std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order order, Scope scope,
+                              int count, Arrival how) {
     Barrier &barrier = usable_barrier(place, where);
     if ((how == Arrival::NO_COMPLETE || how == Arrival::DROP_NO_COMPLETE) &&
         count >= barrier.pending && barrier.bytes + bytes == 0)
-        fail(Mistake::MISUSE,
-             mbarrier_name(place) + " completes a phase by an arrival with .noComplete",
-             notes_of(barrier, where, "arrived"));
+        fail_on(barrier, Mistake::MISUSE, " completes a phase by an arrival with .noComplete",
+                where, "arrived");
     if (how == Arrival::DROP || how == Arrival::DROP_NO_COMPLETE)
         barrier.expected -= count;
-    const std::uint64_t token =
-        token_of(barrier, arrive(barrier, count, bytes, order, scope, where));
+    announce(barrier, bytes, where);
+    if (count < 1 || count > barrier.pending)
+        fail_on(barrier, Mistake::MISUSE,
+                format(" gets more arrivals than the barrier's count, %d", barrier.expected), where,
+                "arrived");
+    const std::uint64_t phase = barrier.phase;
+    if (phase > 0 && !order::is_after(barrier.carrier(phase - 1)))
+        fail_on(barrier, Mistake::HAZARD,
+                ": a thread arrives that is not ordered after the phase before: in another order "
+                "it counts for that phase",
+                where, "arrived");
+    // By default an arrival is a release of .cta scope, which for a peer orders shared memory
+    // alone.
+    if (order == Order::RELAXED)
+        order::release_relaxed(barrier.carrier(phase), scope);
+    else
+        order::release(barrier.carrier(phase), Scope::SYS,
+                       place.cta != current->cta && scope == Scope::CTA);
+    ++counts.mbarrier_arrivals;
+    barrier.pending -= count;
+    complete_phase_if_done(barrier);
     schedule_point();
-    return token;
-}
-
-void mbarrier_arrive_remote(std::uint64_t *barrier, int cta_rank, Site where) {
-    schedule_point();
-    const std::uint32_t offset = own_place(barrier, where).offset;
-    const SharedPlace peer = map_shared(barrier, cta_rank, where);
-    mbarrier_arrive({peer.cta, offset}, 1, 0, where);
+    return phase << 32 | place.offset;
 }
 
 void mbarrier_expect_bytes(MbarrierRef place, int bytes, Site where) {
-    announce(usable_barrier(place, where), bytes, where);
-    store_barrier(*find_barrier(place));
+    Barrier &barrier = usable_barrier(place, where);
+    announce(barrier, bytes, where);
+    store_barrier(barrier);
     schedule_point();
 }
 
@@ -243,93 +421,47 @@ void mbarrier_complete_bytes(MbarrierRef place, int bytes, Site where) {
 }
 
 void mbarrier_invalidate(MbarrierRef place, Site where) {
-    schedule_point();
-    Barrier &barrier = usable_barrier(place, where);
+    const Barrier &barrier = usable_barrier(place, where);
     if (!barrier.waiting.threads.empty())
-        fail(Mistake::LIFETIME, mbarrier_name(place) + " is invalidated while a thread waits on it",
-             notes_of(barrier, where, "invalidated it"));
+        fail_on(barrier, Mistake::LIFETIME, " is invalidated while a thread waits on it", where,
+                "invalidated it");
     barriers_of(*place.cta).by_offset.erase(place.offset);
 }
 
-void mbarrier_wait_parity(std::uint64_t *barrier, int parity, Site where, Order order, Scope) {
-    schedule_point();
-    Barrier &waited = usable_barrier(own_place(barrier, where), where);
-    check_parity(parity, where);
-    const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
-    if (completed && waited.phase == 0) {
-        ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
-        return;
-    }
-    wait_for(waited, completed ? waited.phase - 1 : waited.phase, order, where);
-}
-
-void mbarrier_wait_token(std::uint64_t *barrier, std::uint64_t token, Site where, Order order,
-                         Scope) {
-    schedule_point();
-    Barrier &waited = usable_barrier(own_place(barrier, where), where);
-    check_token(waited, token, where);
-    wait_for(waited, token >> 32, order, where);
-}
-
-// ---------------------------------------------------------------------------- polling
-
-namespace {
-
-// try_wait suspends the thread until the phase has completed, at most for a time: until nothing
-// else can happen, and sometimes, under a random policy, not at all. test_wait lets other threads
-// go first; a thread that has tested long enough in vain is treated as one that tries.
-bool poll(Barrier &barrier, std::uint64_t phase, Poll how, Order order, Site where) {
-    const auto done = [&barrier, phase] { return barrier.phase > phase; };
-    Thread &thread = *current;
-    if (!done() && how == Poll::TEST && ++thread.fruitless_tests < MOST_TESTS) {
-        let_others_run();
-    } else if (!done() && !(policy().random && once_in(GIVES_UP))) {
-        wait_until_or_time_out(barrier.waiting, done, where,
-                               [&barrier] { return state_of(barrier); });
-    }
-    if (!done())
-        return false;
-    thread.fruitless_tests = 0;
-    wait_for(barrier, phase, order, where);
-    return true;
-}
-
-} // namespace
-
-bool mbarrier_poll_parity(MbarrierRef place, int parity, Poll how, Site where, Order order, Scope) {
-    schedule_point();
-    Barrier &waited = usable_barrier(place, where);
-    check_parity(parity, where);
-    const bool completed = (waited.phase & 1) != static_cast<std::uint64_t>(parity);
-    if (completed && waited.phase == 0) {
+bool mbarrier_wait_parity(MbarrierRef place, int parity, Site where, Order order, Poll how) {
+    Barrier &barrier = usable_barrier(place, where);
+    if (parity != 0 && parity != 1)
+        fail(Mistake::MISUSE, format("parity %d is waited for, not 0 or 1", parity), where,
+             "waited");
+    const bool completed = (barrier.phase & 1) != static_cast<std::uint64_t>(parity);
+    if (completed && barrier.phase == 0) {
         ++counts.mbarrier_waits; // the phase before the first: nothing comes before it
         return true;
     }
-    return poll(waited, completed ? waited.phase - 1 : waited.phase, how, order, where);
+    return wait_for(barrier, barrier.phase - completed, how, order, where);
 }
 
-bool mbarrier_poll_token(MbarrierRef place, std::uint64_t token, Poll how, Site where, Order order,
-                         Scope) {
-    schedule_point();
-    Barrier &waited = usable_barrier(place, where);
-    check_token(waited, token, where);
-    return poll(waited, token >> 32, how, order, where);
+bool mbarrier_wait_token(MbarrierRef place, std::uint64_t token, Site where, Order order,
+                         Poll how) {
+    Barrier &barrier = usable_barrier(place, where);
+    const std::uint64_t phase = token >> 32;
+    if ((token & 0xffffffff) != place.offset)
+        fail_on(barrier, Mistake::MISUSE, " is waited for with the token of another barrier", where,
+                "waited");
+    if (barrier.phase > phase + 1)
+        fail_on(barrier, Mistake::MISUSE,
+                format(" is waited for with a token of phase %llu, and is in phase %llu: a token "
+                       "is good for one phase more",
+                       Number(phase), Number(barrier.phase)),
+                where, "waited");
+    return wait_for(barrier, phase, how, order, where);
 }
 
 // ---------------------------------------------------------------------------- copies
 
-MbarrierRef mbarrier_at(Cta &cta, std::uint32_t offset, Site where) {
-    const MbarrierRef place = {&cta, offset};
-    if (offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes",
-             {note_at(where, "a copy was to complete on one that is not")});
-    check_fenced(whole_barrier(place, where), where, "started a copy that completes on it");
-    return place;
-}
-
-void mbarrier_copy_issued(MbarrierRef place) {
-    Barrier &barrier = *find_barrier(place);
-    Barriers &table = barriers_of(*place.cta);
+void mbarrier_copy_issued(MbarrierRef place, Site where) {
+    Barrier &barrier = barrier_of_copy(place, where);
+    Mbarriers &table = barriers_of(*place.cta);
     table.ring_slots += !std::exchange(barrier.in_ring, true);
     counts.ring_slots = std::max(counts.ring_slots, table.ring_slots);
     // Phases that the parity can no longer tell apart were never waited for.
@@ -343,24 +475,18 @@ void mbarrier_copy_issued(MbarrierRef place) {
 }
 
 void mbarrier_copy_landed(MbarrierRef place, int bytes, Site where) {
-    Barrier &completed = whole_barrier(place, where);
-    // Also of what came before the copy's issue, which by the letter only the issuer's arrival
-    // releases: who waits knows that the issue has happened.
-    order::release(completed.order[completed.phase & 1], Scope::SYS,
-                   order::running().who.cta != place.cta->rank);
-    add_bytes(completed, -bytes, where, "bytes landed");
-    complete_phase_if_done(completed);
+    land(barrier_of_copy(place, where), bytes, where);
 }
 
-void mbarrier_copy_to_arrive(MbarrierRef place, Site where) {
+void mbarrier_copy_to_arrive(MbarrierRef place, bool counted, Site where) {
     Barrier &barrier = usable_barrier(place, where);
-    ++barrier.pending;
+    barrier.pending += !counted;
     store_barrier(barrier);
 }
 
 void mbarrier_hand_over(MbarrierRef place, order::Carrier &from) {
     Barrier &barrier = *find_barrier(place);
-    order::pass_on(barrier.order[barrier.phase & 1], from);
+    order::pass_on(barrier.carrier(barrier.phase), from);
 }
 
 void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
@@ -371,18 +497,17 @@ void mbarrier_copy_arrives(MbarrierRef place, bool last, Site where) {
              format("%s gets more arrivals than the barrier's count, %d: a copy arrives",
                     mbarrier_name(place).c_str(), barrier.expected),
              {note_at(where, "the arrival of copies was requested here")});
-    store_barrier(barrier);
-    mbarrier_copy_landed(place, 0, where); // may complete the phase
+    land(barrier, 0, where); // may complete the phase
 }
 
-void mbarriers_cta_exits(const Cta &cta) {
+void mbarriers_cta_exits(Cta &cta) {
     for (const auto &[offset, barrier] : barriers_of(cta).by_offset)
-        if (barrier->bytes < 0)
+        if (barrier.bytes < 0)
             fail(Mistake::LIFETIME,
                  format("CTA %d exits without having waited for all copies: ", cta.rank) +
-                     state_of(*barrier),
-                 {note_at(barrier->unannounced, "the last of these copies was started here"),
-                  note_at(barrier->init_site, "the barrier was initialised here")});
+                     state_of(barrier),
+                 {note_at(barrier.unannounced, "the last of these copies was started here"),
+                  note_at(barrier.init_site, "the barrier was initialised here")});
 }
 
 } // namespace emulator

@@ -1,9 +1,12 @@
 #include "multiply.h"
 
+#include "formats/e4m3.h"
 #include "formats/half.h"
+#include "machine.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
+#include <utility>
 
 namespace emulator {
 
@@ -12,62 +15,136 @@ std::uint8_t e4m3_of_float(float value) { return e4m3_from_float(value); }
 
 namespace {
 
-// The rows of D that a warp holds, row after row. They and B fit into a first-level cache.
-constexpr int WARPS = 4;
-constexpr int WARP_THREADS = 32;
-constexpr int WARP_ROWS = WGMMA_M / WARPS;
-using WarpRows = float[WARP_ROWS * WGMMA_LARGEST_N];
+constexpr int WARP_ROWS = 16;
+constexpr int BLOCK_ROWS = 4;
+constexpr int BLOCK_COLUMNS = 8;
 
-// Where a lane's accumulators begin in them.
-int first_element(int lane) { return lane / 4 * WGMMA_LARGEST_N + lane % 4 * 2; }
-
-constexpr int EIGHT_ROWS = 8 * WGMMA_LARGEST_N;
-
-// Calls move(element of d, accumulator of it) for all that the warp's lanes hold.
-template <typename Move>
-void for_each_accumulator(WarpRows &d, float *const *acc, int n, const Move &move) {
-    for (int lane = 0; lane < WARP_THREADS; ++lane) {
-        auto *element = d + first_element(lane);
-        for (int i = 0; i < n / 2; i += 4, element += BLOCK_COLUMNS) {
-            move(element[0], acc[lane][i]);
-            move(element[1], acc[lane][i + 1]);
-            move(element[EIGHT_ROWS], acc[lane][i + 2]);
-            move(element[EIGHT_ROWS + 1], acc[lane][i + 3]);
+// d += a * b for a block of d. Rows of a lie MMA_K floats apart, those of d and b `stride`.
+void multiply_block(float *d, const float *a, const float *b, int stride) {
+    // The compiler keeps vectors in registers, arrays not always. Every target has vectors of 16
+    // bytes.
+    typedef float Vector __attribute__((vector_size(16)));
+    struct Row {
+        Vector left, right;
+    };
+    static_assert(sizeof(Row) == BLOCK_COLUMNS * sizeof(float));
+    Row sums[BLOCK_ROWS];
+    for (int row = 0; row < BLOCK_ROWS; ++row)
+        std::memcpy(&sums[row], d + row * stride, sizeof(Row));
+    for (int k = 0; k < MMA_K; ++k) {
+        Row factors;
+        std::memcpy(&factors, b + k * stride, sizeof(Row));
+        for (int row = 0; row < BLOCK_ROWS; ++row) {
+            sums[row].left += a[row * MMA_K + k] * factors.left;
+            sums[row].right += a[row * MMA_K + k] * factors.right;
         }
     }
+    for (int row = 0; row < BLOCK_ROWS; ++row)
+        std::memcpy(d + row * stride, &sums[row], sizeof(Row));
+}
+
+// Calls move(element of d, sum) for all sums that a warp's lanes hold. d has n columns.
+template <typename Move>
+void for_each_sum(float *d, float *const *sums, int n, const Move &move) {
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        float *element = d + lane / 4 * n + lane % 4 * 2;
+        for (int i = 0; i < n / 2; i += 4, element += BLOCK_COLUMNS) {
+            move(element[0], sums[lane][i]);
+            move(element[1], sums[lane][i + 1]);
+            move(element[8 * n], sums[lane][i + 2]);
+            move(element[8 * n + 1], sums[lane][i + 3]);
+        }
+    }
+}
+
+// A warp's 16 rows. b has n columns.
+void multiply_warp(float *const *sums, int n, bool accumulate, const float *a, const float *b) {
+    static float d[WARP_ROWS * WGMMA_LARGEST_N]; // too large for a fiber's stack
+    if (accumulate)
+        for_each_sum(d, sums, n, [](float &to, float &from) { to = from; });
+    else
+        std::fill_n(d, WARP_ROWS * n, 0.0f);
+    for (int column = 0; column < n; column += BLOCK_COLUMNS)
+        for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
+            multiply_block(d + row * n + column, a + row * MMA_K, b + column, n);
+    for_each_sum(d, sums, n, [](float &from, float &to) { to = from; });
+}
+
+// The 16-bit elements of an operand, as floats: those of row r and k go to r * row_step + k *
+// k_step.
+template <float FLOAT_OF(std::uint16_t)>
+void widen(const std::uint8_t *bytes, int rows, bool transposed, float *to, int row_step,
+           int k_step) {
+    constexpr int TOGETHER = 8; // converted at once
+    const int lines = transposed ? MMA_K : rows, elements = transposed ? rows : MMA_K;
+    if (transposed)
+        std::swap(row_step, k_step);
+    for (int line = 0; line < lines; ++line)
+        for (int first = 0; first < elements; first += TOGETHER, bytes += 2 * TOGETHER) {
+            std::uint16_t bits[TOGETHER];
+            float wide[TOGETHER];
+            std::memcpy(bits, bytes, sizeof bits);
+            for (int i = 0; i < TOGETHER; ++i)
+                wide[i] = FLOAT_OF(bits[i]);
+            for (int i = 0; i < TOGETHER; ++i)
+                to[line * row_step + (first + i) * k_step] = wide[i];
+        }
+}
+
+void multiply_16_bits(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
+                      const std::uint8_t *b) {
+    static float wide_a[WGMMA_M * MMA_K], wide_b[MMA_K * WGMMA_LARGEST_N];
+    const auto widen_all = form.fp16 ? widen<float_of_half> : widen<float_of_bf16>;
+    widen_all(a, warps * WARP_ROWS, form.transposed_a, wide_a, MMA_K, 1);
+    widen_all(b, form.n, form.transposed_b, wide_b, 1, form.n);
+    for (int warp = 0; warp < warps; ++warp)
+        multiply_warp(sums + warp * WARP_LANES, form.n, form.accumulate,
+                      wide_a + warp * WARP_ROWS * MMA_K, wide_b);
+}
+
+void multiply_e4m3(const WgmmaForm &form, int warps, float *const *sums, const std::uint8_t *a,
+                   const std::uint8_t *b) {
+    static e4m3_group rows[WGMMA_M], columns[WGMMA_LARGEST_N];
+    for (int row = 0; row < warps * WARP_ROWS; ++row)
+        e4m3_read(&rows[row], a + row * K_BYTES);
+    for (int column = 0; column < form.n; ++column)
+        e4m3_read(&columns[column], b + column * K_BYTES);
+    for (int thread = 0; thread < warps * WARP_LANES; ++thread) {
+        const int lane = thread % WARP_LANES;
+        const int first_row = thread / WARP_LANES * WARP_ROWS + lane / 4;
+        for (int i = 0; i < form.n / 2; ++i) {
+            float &sum = sums[thread][i];
+            sum = e4m3_multiply_add(&rows[first_row + i / 2 % 2 * 8],
+                                    &columns[i / 4 * 8 + lane % 4 * 2 + i % 2],
+                                    form.accumulate ? sum : 0.0f);
+        }
+    }
+}
+
+// Changes the signs of all elements.
+void negate(std::uint8_t *bytes, int rows, bool e4m3) {
+    const int size = e4m3 ? 1 : 2;
+    for (int i = size - 1; i < rows * K_BYTES; i += size)
+        bytes[i] ^= 0x80;
 }
 
 } // namespace
 
-void multiply_fragments(float *const *acc, int n, bool accumulate, const float *a, const float *b) {
-    static WarpRows d; // too large for a fiber's stack
-    for (int warp = 0; warp < WARPS; ++warp) {
-        float *const *own = acc + warp * WARP_THREADS;
-        if (accumulate)
-            for_each_accumulator(d, own, n, [](float &to, float &from) { to = from; });
-        else
-            std::fill(std::begin(d), std::end(d), 0.0f);
-        const float *rows = a + warp * WARP_ROWS * MMA_K;
-        for (int column = 0; column < n; column += BLOCK_COLUMNS)
-            for (int row = 0; row < WARP_ROWS; row += BLOCK_ROWS)
-                multiply_block<WGMMA_LARGEST_N>(d + row * WGMMA_LARGEST_N + column,
-                                                rows + row * MMA_K, b + column);
-        for_each_accumulator(d, own, n, [](float &from, float &to) { to = from; });
+void place_registers(std::uint8_t *rows, int lane, const std::uint32_t *registers, int count) {
+    const int below = count / 2; // matrices one below the other
+    for (int i = 0; i < count; ++i) {
+        std::uint8_t *matrix = rows + i % below * 8 * K_BYTES + i / below * 16;
+        std::memcpy(register_at(matrix, K_BYTES, lane), &registers[i], sizeof registers[i]);
     }
 }
 
-void multiply_fragments(float *const *acc, int n, bool accumulate, const e4m3_group *a,
-                        const e4m3_group *b) {
-    for (int thread = 0; thread < WARPS * WARP_THREADS; ++thread) {
-        const int lane = thread % WARP_THREADS;
-        const int first_row = thread / WARP_THREADS * WARP_ROWS + lane / 4;
-        for (int i = 0; i < n / 2; ++i) {
-            float &element = acc[thread][i];
-            element = e4m3_multiply_add(&a[first_row + i / 2 % 2 * 8],
-                                        &b[i / 4 * 8 + lane % 4 * 2 + i % 2],
-                                        accumulate ? element : 0.0f);
-        }
-    }
+void multiply(const WgmmaForm &form, int warps, float *const *sums, std::uint8_t *a,
+              std::uint8_t *b) {
+    if (form.negate_a)
+        negate(a, warps * WARP_ROWS, form.e4m3);
+    if (form.negate_b)
+        negate(b, form.n, form.e4m3);
+    (form.e4m3 ? multiply_e4m3 : multiply_16_bits)(form, warps, sums, a, b);
 }
 
 } // namespace emulator

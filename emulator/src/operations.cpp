@@ -3,8 +3,8 @@
 #include "machine.h"
 #include "emulator/steps.h"
 
-#include <deque>
-#include <utility>
+#include <algorithm>
+#include <numeric>
 
 namespace emulator {
 
@@ -66,52 +66,47 @@ constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 // The operation of one kind that would complete next: a ready one, of the favoured CTA if it has
 // one, by the policy's pick.
 std::size_t choose_within(const std::deque<Pending> &queue) {
-    const bool looks_for_favoured = favours_some_cta();
     const std::size_t size = queue.size();
     const Pick pick = policy().operation;
     const std::size_t first =
         pick == Pick::ANY && size > 1 ? random_below(static_cast<unsigned>(size)) : 0;
-    std::size_t chosen = NONE;
-    for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
-        const Operation &operation = queue[index].operation;
-        if ((chosen != NONE && !is_favoured(operation)) || !is_ready(operation))
-            continue;
-        chosen = index;
-        if (!looks_for_favoured || is_favoured(operation))
-            break;
-    }
-    return chosen;
+    const auto choose = [&](bool any_cta) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::size_t index = pick == Pick::NEWEST ? size - 1 - i : (first + i) % size;
+            const Operation &operation = queue[index].operation;
+            if ((any_cta || is_favoured(operation)) && is_ready(operation))
+                return index;
+        }
+        return NONE;
+    };
+    const std::size_t favoured = favours_some_cta() ? choose(false) : NONE;
+    return favoured != NONE ? favoured : choose(true);
 }
 
 // Whether `a` goes before `b` when they are of different kinds and the kinds have no order.
 bool goes_before(const Pending &a, const Pending &b) {
     if (is_favoured(a.operation) != is_favoured(b.operation))
         return is_favoured(a.operation);
-    switch (policy().operation) {
-    case Pick::OLDEST:
-        return a.number < b.number;
-    case Pick::NEWEST:
-        return a.number > b.number;
-    case Pick::ANY:
-        break;
-    }
-    return random_below(2) == 0;
+    if (policy().operation == Pick::ANY)
+        return random_below(2) == 0;
+    return (a.number < b.number) == (policy().operation == Pick::OLDEST);
+}
+
+// Completes one operation of the kind, if one may.
+bool complete_of(OperationKind kind) {
+    const std::size_t index = choose_within(pending_of(kind));
+    if (index == NONE)
+        return false;
+    take_and_complete(pending_of(kind), index);
+    return true;
 }
 
 // Operations that complete at once, but had to wait for others when they were issued.
 void complete_what_became_ready() {
     for (bool again = true; again;) {
         again = false;
-        for (int kind = 0; kind < OPERATION_KINDS; ++kind) {
-            if (!policy().at_once[kind] || pending[kind].empty())
-                continue;
-            const std::size_t index = choose_within(pending[kind]);
-            if (index != NONE) {
-                take_and_complete(pending[kind], index);
-                again = true;
-            }
-        }
+        for (int kind = 0; kind < OPERATION_KINDS; ++kind)
+            again |= policy().at_once[kind] && complete_of(OperationKind(kind));
     }
 }
 
@@ -121,12 +116,21 @@ bool completes_now(const Operation &operation) {
            (policy().at_once[kind] || (policy().random && once_in(policy().completes[kind])));
 }
 
+template <typename Test>
+const Operation *first_pending(const Test &test) {
+    for (const OperationKind kind : HOSTILE_ORDER)
+        for (const Pending &one : pending_of(kind))
+            if (test(one.operation))
+                return &one.operation;
+    return nullptr;
+}
+
 } // namespace
 
 void submit(Operation operation) {
-    const Thread &issuer = *operation.issuer;
+    operation.issuer = current;
     operation.context = order::make_operation(
-        order::running(), {issuer.number, issuer.cta->rank, operation.name, operation.site},
+        order::running(), {current->number, current->cta->rank, operation.name, operation.site},
         operation.kind != OperationKind::COPY && !operation.by_threads, operation.agent);
     start_operation(operation);
     if (completes_now(operation))
@@ -160,55 +164,82 @@ bool complete_one() {
 }
 
 void complete_some() {
-    if (!policy().random)
-        return;
-    for (int kind = 0; kind < OPERATION_KINDS; ++kind) {
-        if (pending[kind].empty() || !once_in(policy().completes[kind]))
-            continue;
-        const std::size_t index = choose_within(pending[kind]);
-        if (index != NONE)
-            take_and_complete(pending[kind], index);
-    }
+    for (int kind = 0; policy().random && kind < OPERATION_KINDS; ++kind)
+        if (!pending[kind].empty() && once_in(policy().completes[kind]))
+            complete_of(OperationKind(kind));
 }
 
 void complete_all() {
     while (complete_one())
         continue;
-    for (const std::deque<Pending> &queue : pending) {
-        if (queue.empty())
-            continue;
-        const Operation &stuck = queue.front().operation;
-        fail(Mistake::HAZARD, format("the kernel ends with %s that can never complete", stuck.name),
-             {note_at(*stuck.issuer, stuck.site, "issued it")});
-    }
 }
 
 const Operation *pending_on(const Cta &cta) {
-    for (const OperationKind kind : HOSTILE_ORDER) {
-        if (kind == OperationKind::STORE_WRITE)
-            continue; // it has read shared memory
-        for (const Pending &one : pending_of(kind))
-            if (one.operation.cta == &cta)
-                return &one.operation;
-    }
-    return nullptr;
+    return first_pending([&](const Operation &operation) { // a store's write has read its tile
+        return operation.cta == &cta && operation.kind != OperationKind::STORE_WRITE;
+    });
 }
 
 const Operation *pending_write(const Cta &cta, std::uint32_t offset) {
-    for (const OperationKind kind : {OperationKind::LOAD, OperationKind::COPY})
-        for (const Pending &one : pending_of(kind))
-            if (one.operation.cta == &cta && offset - one.operation.tile < one.operation.bytes)
-                return &one.operation;
-    return nullptr;
+    return first_pending([&](const Operation &operation) {
+        return operation.cta == &cta && offset - operation.tile < operation.bytes;
+    });
+}
+
+bool anything_pending() {
+    return first_pending([](const Operation &) { return true; }) != nullptr;
 }
 
 const Operation *operation_in_progress() { return in_progress; }
 
-std::size_t pending_count() {
-    std::size_t count = 0;
-    for (const std::deque<Pending> &queue : pending)
-        count += queue.size();
-    return count;
+void OperationGroups::join(Site where) {
+    if (open.operations++ == 0)
+        open.site = where;
+    ++open.read.missing;
+    ++open.written.missing;
+}
+
+std::uint32_t OperationGroups::agent() {
+    if (open.agent != order::NO_AGENT)
+        return open.agent;
+    if (agents.empty())
+        agents.push_back(order::new_agent());
+    open.agent = agents.back();
+    agents.pop_back();
+    return open.agent;
+}
+
+void OperationGroups::take(std::uint64_t number, GroupStep OperationGroup::*step) {
+    GroupStep &taken = at(number).*step;
+    --taken.missing;
+    order::release_own(taken.done);
+    waiting.wake_all();
+}
+
+void OperationGroups::wait(int pending, GroupStep OperationGroup::*step, Site where,
+                           const char *what, const char *missing_are) {
+    const std::size_t kept = std::min(committed.size(), static_cast<std::size_t>(pending));
+    const auto begin = committed.begin(), end = committed.end() - std::ptrdiff_t(kept);
+    const auto missing = [&] {
+        return std::accumulate(begin, end, 0, [step](int sum, const OperationGroup &group) {
+            return sum + (group.*step).missing;
+        });
+    };
+    wait_until(
+        waiting, [&] { return missing() == 0; }, where,
+        [&] { return format("%s<%d>: %d %s", what, pending, missing(), missing_are); });
+    for (auto group = begin; group != end; ++group) {
+        order::acquire(group->read.done);
+        if (step == &OperationGroup::written)
+            order::acquire(group->written.done);
+    }
+    if (step != &OperationGroup::written)
+        return; // these will be waited for again
+    for (auto group = begin; group != end; ++group)
+        if (group->agent != order::NO_AGENT)
+            agents.push_back(group->agent);
+    first += std::uint64_t(end - begin);
+    committed.erase(begin, end);
 }
 
 } // namespace emulator

@@ -1,11 +1,17 @@
-// Asynchronous operations: those that have been started and have not happened yet.
+// Asynchronous operations: those that have been started and have not happened yet; and the groups
+// in which a thread waits for its own.
 #pragma once
 
-#include "policy.h"
 #include "order.h"
+#include "policy.h"
 #include "emulator/report.h"
+#include "wait_queue.h"
 
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <utility>
+#include <vector>
 
 namespace emulator {
 
@@ -17,10 +23,9 @@ struct Thread;
 // acquires itself), and releases to what threads wait for.
 struct Operation {
     OperationKind kind{};
-    Cta *cta = nullptr;             // whose shared memory it reads or writes
-    const Thread *issuer = nullptr; // the thread that started it
-    Site site{};                    // and where
-    const char *name = nullptr;     // "TMA load", for reports
+    Cta *cta = nullptr;         // whose shared memory it reads or writes
+    Site site{};                // where it was started
+    const char *name = nullptr; // "TMA load", for reports
     std::function<void()> complete{};
     std::function<bool()> ready{}; // may it complete yet? empty: yes. (wgmmas complete in order)
 
@@ -34,8 +39,10 @@ struct Operation {
 
     std::uint32_t bytes = 0;
 
-    std::unique_ptr<order::Context> context{}; // set by submit(), as is
-    std::uint32_t started = 0;                 // the step (steps.h)
+    // Set by submit().
+    const Thread *issuer = nullptr;
+    std::unique_ptr<order::Context> context{};
+    std::uint32_t started = 0; // the step (steps.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing
@@ -57,10 +64,53 @@ const Operation *pending_on(const Cta &cta);
 // The first pending load or copy that will write this byte of the CTA's shared memory, or nullptr.
 const Operation *pending_write(const Cta &cta, std::uint32_t offset);
 
+// Whether any operation is pending.
+bool anything_pending();
+
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();
 
-// Number of pending operations.
-std::size_t pending_count();
+// A step that each operation of a group takes: how many have not taken it, and what those that have
+// release to the thread.
+struct GroupStep {
+    int missing = 0;
+    order::Carrier done;
+};
+
+// Operations that a thread waits for together: copies of cp.async, or bulk stores, which read
+// shared memory first.
+struct OperationGroup {
+    int operations = 0;
+    Site site{}; // of the first of them
+    GroupStep read, written;
+    std::uint32_t agent = order::NO_AGENT; // of copies: one for all
+};
+
+// A thread's groups, numbered in the order of their commits. Those that it has waited for are
+// forgotten.
+struct OperationGroups {
+    OperationGroup open;                  // not committed yet
+    std::deque<OperationGroup> committed; // oldest first
+    std::uint64_t first = 0;              // number of committed.front()
+    WaitQueue waiting;                    // the thread itself
+    std::vector<std::uint32_t> agents;    // of groups that are forgotten
+
+    // The number of the open group, and the group of a number.
+    std::uint64_t number() const { return first + committed.size(); }
+    OperationGroup &at(std::uint64_t number) {
+        return number - first < committed.size() ? committed[number - first] : open;
+    }
+    // An operation joins the open group.
+    void join(Site where);
+    // The open group's agent.
+    std::uint32_t agent();
+    void commit() { committed.push_back(std::exchange(open, OperationGroup{})); }
+    // An operation of a group takes a step.
+    void take(std::uint64_t number, GroupStep OperationGroup::*step);
+    // The thread waits until all groups but the last `pending` have taken the step. A report says
+    // "bulk_wait<0>: 2 stores have to be written".
+    void wait(int pending, GroupStep OperationGroup::*step, Site where, const char *what,
+              const char *missing_are);
+};
 
 } // namespace emulator

@@ -3,7 +3,6 @@
 #include "emulator/barriers.h"
 #include "machine.h"
 #include "emulator/mbarrier.h"
-#include "mbarrier_table.h"
 #include "emulator/steps.h"
 #include "tensor_box.h"
 #include "emulator/warp.h"
@@ -60,9 +59,6 @@ void *own_memory(Shared address, std::size_t bytes, const char *what, Site where
 MbarrierRef barrier_at(Shared address, Site where) {
     check_address(address, sizeof(std::uint64_t), where);
     const std::uint32_t offset = offset_of(address);
-    if (offset % sizeof(std::uint64_t) != 0)
-        fail(Mistake::MISUSE, "an mbarrier has to be aligned to 8 bytes", where,
-             "used one that is not");
     if (is_own(address))
         return {&own(), offset};
     const int rank = int(cta_rank_of(address.address));
@@ -336,10 +332,10 @@ void check_rank(int rank, const At &at, const char *what, Site where) {
              where, "called it here");
 }
 
-std::uint64_t *barrier_pointer(Shared barrier, Site where) {
+// The mbarrier at the same place of the own CTA.
+MbarrierRef local_barrier(Shared barrier, Site where) {
     check_address(barrier, sizeof(std::uint64_t), where);
-    return reinterpret_cast<std::uint64_t *>(
-        own().shared.generic(offset_of(barrier), sizeof(std::uint64_t)));
+    return {&own(), offset_of(barrier)};
 }
 
 } // namespace
@@ -349,7 +345,7 @@ void tensor_load(int rank, Shared to, const void *map, const At &at, SharedAddre
     check_rank(rank, at, "TMA load", where);
     check_address(to, 1, where);
     void *tile = own().shared.generic(offset_of(to), 1);
-    emulator::tma_load(tile, map, at, barrier_pointer(barrier, where), cta_mask, where);
+    emulator::tma_load(tile, map, at, local_barrier(barrier, where), cta_mask, where);
 }
 
 // To a peer, if mapa put it into the address.
@@ -443,13 +439,13 @@ int rank_of_both(Shared to, Shared barrier, const char *what, Site where) {
 void bulk_send(Cluster to, Shared from, std::uint32_t bytes, Cluster barrier, Site where) {
     const int rank = rank_of_both(to, barrier, "cp.async.bulk", where);
     emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
-                        bytes, barrier_pointer(barrier, where), rank, where);
+                        bytes, local_barrier(barrier, where), rank, where);
 }
 
 void store_async(Cluster to, const void *value, std::uint32_t bytes, Cluster barrier, Site where) {
     const int rank = rank_of_both(to, barrier, "st.async", where);
-    emulator::store_async(own_place(to, bytes, where), value, bytes,
-                          barrier_pointer(barrier, where), rank, where);
+    emulator::store_async(own_place(to, bytes, where), value, bytes, local_barrier(barrier, where),
+                          rank, where);
 }
 
 int type_of_elements(const void *map) {
@@ -499,9 +495,7 @@ void mbarrier_init_fence(Site where) { emulator::mbarrier_init_fence(where); }
 void fence_proxy_async(bool shared, bool global) { emulator::fence_proxy_async(shared, global); }
 
 void mbarrier_init(SharedAddress barrier, std::uint32_t arrivals, Site where) {
-    const MbarrierRef place = own_barrier(barrier, "mbarrier.init", where);
-    emulator::mbarrier_init(barrier_pointer(barrier, where), int(arrivals), where);
-    find_barrier(place)->by_ptx = true;
+    emulator::mbarrier_init(own_barrier(barrier, "mbarrier.init", where), int(arrivals), where);
 }
 
 void mbarrier_inval(SharedAddress barrier, Site where) {
@@ -509,20 +503,17 @@ void mbarrier_inval(SharedAddress barrier, Site where) {
 }
 
 void mbarrier_expect_tx(SharedAddress barrier, std::uint32_t bytes, Site where) {
-    schedule_point();
     mbarrier_expect_bytes(barrier_at(barrier, where), int(bytes), where);
 }
 
 void mbarrier_complete_tx(SharedAddress barrier, std::uint32_t bytes, Site where) {
-    schedule_point();
     mbarrier_complete_bytes(barrier_at(barrier, where), int(bytes), where);
 }
 
 std::uint64_t mbarrier_arrive(Order order, Scope scope, Arrival how, std::uint32_t bytes,
                               SharedAddress barrier, std::uint32_t count, Site where) {
-    schedule_point();
-    return emulator::mbarrier_arrive(barrier_at(barrier, where), int(count), int(bytes), where,
-                                     order, scope, how);
+    return emulator::mbarrier_arrive(barrier_at(barrier, where), int(bytes), where, order, scope,
+                                     int(count), how);
 }
 
 namespace {
@@ -533,16 +524,15 @@ const char *name_of(Poll how) {
 
 } // namespace
 
-bool mbarrier_wait(Order order, Scope scope, Poll how, SharedAddress barrier, std::uint64_t state,
+bool mbarrier_wait(Order order, Scope, Poll how, SharedAddress barrier, std::uint64_t state,
                    Site where) {
-    return mbarrier_poll_token(own_barrier(barrier, name_of(how), where), state, how, where, order,
-                               scope);
+    return mbarrier_wait_token(own_barrier(barrier, name_of(how), where), state, where, order, how);
 }
 
-bool mbarrier_wait_parity(Order order, Scope scope, Poll how, SharedAddress barrier,
-                          std::uint32_t parity, Site where) {
-    return mbarrier_poll_parity(own_barrier(barrier, name_of(how), where), int(parity), how, where,
-                                order, scope);
+bool mbarrier_wait_parity(Order order, Scope, Poll how, SharedAddress barrier, std::uint32_t parity,
+                          Site where) {
+    return emulator::mbarrier_wait_parity(own_barrier(barrier, name_of(how), where), int(parity),
+                                          where, order, how);
 }
 
 void unknown(const char *file, int line, const char *what) {

@@ -1,7 +1,6 @@
 // setmaxnreg: whether a CTA's registers suffice, and whether whole warpgroups change their counts.
-// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice; here it is the most
-// that
-// __launch_bounds__ or the block leave to it, so that what is reported fails with any choice.
+// (PTX ISA: setmaxnreg.) How many registers a launch has is ptxas's choice. Here it is the most its
+// block and __launch_bounds__ leave to it, so that what is reported fails with any choice.
 #include "machine.h"
 #include "emulator/runtime.h"
 #include "emulator/warp.h"
@@ -56,15 +55,13 @@ void check_register_changes(const Cta &cta) {
     constexpr std::size_t GROUP = WARPGROUP_LANES / WARP_LANES;
     for (std::size_t i = 0; i < cta.registers.size(); ++i) {
         const RegisterCount &first = cta.registers[i / GROUP * GROUP], &warp = cta.registers[i];
-        if (warp.changes == first.changes && warp.count == first.count)
-            continue;
-        const bool later = warp.changes > first.changes;
-        fail(Mistake::MISUSE,
-             format("setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d times, "
-                    "last for %d registers, warp %zu %d times, last for %d",
-                    i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
-                    warp.count),
-             {note_at((later ? warp : first).site, "executed here")});
+        if (warp.changes != first.changes || warp.count != first.count)
+            fail(Mistake::MISUSE,
+                 format("setmaxnreg is for whole warpgroups: warp %zu of CTA %d executed it %d "
+                        "times, last for %d registers, warp %zu %d times, last for %d",
+                        i / GROUP * GROUP, cta.rank, first.changes, first.count, i, warp.changes,
+                        warp.count),
+                 {note_at((warp.changes > first.changes ? warp : first).site, "executed here")});
     }
 }
 

@@ -125,7 +125,7 @@ static Cta &cta_of_rank(int rank, Site where) {
 }
 
 SharedPlace peer_at(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+    const std::uint32_t offset = shared_offset(object, where);
     Cta &peer = cta_of_rank(rank, where);
     if (peer.exited())
         fail_unless_allowed("cluster-exit", Mistake::LIFETIME,
@@ -154,7 +154,7 @@ void cluster_read(void *to, const void *object, std::size_t bytes, int rank, Sit
 }
 
 void *cluster_address(const void *object, int rank, Site where) {
-    const std::uint32_t offset = shared_address(object, where) - SHARED_BASE;
+    const std::uint32_t offset = shared_offset(object, where);
     return cta_of_rank(rank, where).shared.generic(offset, 1); // whoever uses it is checked then
 }
 

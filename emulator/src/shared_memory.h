@@ -102,6 +102,11 @@ private:
     std::vector<unsigned char> saved_static_;
 };
 
+// The offset of an object in the current CTA's shared memory; fails with ADDRESS for anything else.
+inline std::uint32_t shared_offset(const void *object, Site where) {
+    return shared_address(object, where) - SHARED_BASE;
+}
+
 // The object at the same offset of CTA `rank` of the cluster; fails if there is no such CTA, if it
 // has exited, or if no cluster barrier has been passed yet (LIFETIME). (mapa)
 struct SharedPlace {

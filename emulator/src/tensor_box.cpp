@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <cstring>
@@ -12,42 +13,37 @@ namespace emulator {
 
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit) {
     const TensorDescription &tensor = box.tensor;
-    const Overlap columns = box.overlap(0);
-    const std::uint32_t row_bytes = box.row_bytes(), rows = box.rows();
+    const std::int64_t begin = std::max(box.at.at[0], 0);
+    const std::int64_t end =
+        std::min(std::int64_t(box.at.at[0]) + tensor.box[0], std::int64_t(tensor.sizes[0]));
+    if (begin >= end)
+        return;
+    const std::uint32_t skipped = std::uint32_t(begin - box.at.at[0]) * tensor.element_bytes;
+    const std::uint32_t bytes = std::uint32_t(end - begin) * tensor.element_bytes;
     std::int64_t place[MOST_DIMENSIONS]; // of the row
-    for (int i = 0; i < tensor.rank; ++i)
-        place[i] = box.at.at[i];
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        BoxRow visited{row * row_bytes, 0, 0, nullptr};
-        bool inside = columns.count() > 0;
-        std::int64_t offset = columns.begin * tensor.element_bytes;
+    std::copy_n(box.at.at, tensor.rank, place);
+    for (std::uint32_t row = 0, rows = box.rows(); row < rows; ++row) {
+        bool inside = true;
+        std::int64_t offset = begin * tensor.element_bytes;
         for (int i = 1; i < tensor.rank; ++i) {
             inside &= place[i] >= 0 && std::uint64_t(place[i]) < tensor.sizes[i];
             offset += place[i] * std::int64_t(tensor.strides[i - 1]);
         }
-        if (inside) {
-            visited.inside = std::uint32_t(columns.count()) * tensor.element_bytes;
-            visited.skipped = std::uint32_t(columns.begin - box.at.at[0]) * tensor.element_bytes;
-            visited.global = tensor.base + offset;
-        }
-        visit(visited);
+        if (inside)
+            visit({row * box.row_bytes() + skipped, bytes, tensor.base + offset});
         for (int i = 1; i < tensor.rank && ++place[i] == box.at.at[i] + tensor.box[i]; ++i)
             place[i] = box.at.at[i];
     }
 }
 
-void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
+void walk_pieces(const Box &box,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit) {
-    const std::uint32_t bytes = box.row_bytes();
-    if (box.tensor.swizzle == 0) {
-        visit(tile + row_offset, 0, bytes);
-        return;
-    }
-    for (std::uint32_t at = 0; at < bytes; at += SWIZZLE_CHUNK) {
-        // The bits of the address decide, not those of the offset in the tile.
-        const std::uint32_t address = SHARED_BASE + tile + row_offset + at;
-        visit(swizzle_address(address, box.tensor.swizzle) - SHARED_BASE, at, SWIZZLE_CHUNK);
-    }
+    const std::uint32_t bytes = box.bytes();
+    const std::uint32_t piece = box.tensor.swizzle == 0 ? bytes : SWIZZLE_CHUNK;
+    // The bits of the address decide, not those of the offset in the tile.
+    for (std::uint32_t at = 0; at < bytes; at += piece)
+        visit(swizzle_address(SHARED_BASE + box.tile + at, box.tensor.swizzle) - SHARED_BASE, at,
+              piece);
 }
 
 } // namespace emulator
@@ -104,24 +100,17 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     }
     emulator::TensorDescription made = {.mark = emulator::TENSOR_MAP_MARK,
                                         .base = static_cast<unsigned char *>(base),
-                                        .sizes = {},
-                                        .strides = {},
-                                        .box = {},
                                         .rank = std::uint8_t(rank),
                                         .element_bytes = ELEMENT_BYTES[type],
                                         .swizzle = std::uint8_t(swizzle),
-                                        .type = std::uint8_t(type),
-                                        .is_bulk = false};
+                                        .type = std::uint8_t(type)};
     const std::uint32_t row = box[0] * made.element_bytes;
     if (row % 16 != 0 ||
         (swizzle != CU_TENSOR_MAP_SWIZZLE_NONE && row > emulator::swizzle_span(swizzle)))
         return CUDA_ERROR_INVALID_VALUE;
-    for (cuuint32_t i = 0; i < rank; ++i) {
-        made.sizes[i] = sizes[i];
-        made.box[i] = std::uint16_t(box[i]);
-    }
-    for (cuuint32_t i = 0; i + 1 < rank; ++i)
-        made.strides[i] = strides[i];
+    std::copy_n(sizes, rank, made.sizes);
+    std::copy_n(box, rank, made.box);
+    std::copy_n(strides, rank - 1, made.strides);
     std::memcpy(map, &made, sizeof made);
     return CUDA_SUCCESS;
 }

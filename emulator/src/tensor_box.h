@@ -5,16 +5,13 @@
 #include "emulator/site.h"
 #include "emulator/tma.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 
 namespace emulator {
 
 constexpr int MOST_DIMENSIONS = 5;
-// Bytes of a box's longest row: 256 elements of 8 bytes.
-constexpr std::size_t LONGEST_ROW = 2048;
 // What moves together under a swizzle.
 constexpr std::uint32_t SWIZZLE_CHUNK = 16;
 // Bytes within which a swizzle moves chunks: 32, 64 or 128 for 1, 2 or 3.
@@ -32,79 +29,48 @@ constexpr std::uint32_t swizzle_address(std::uint32_t address, int swizzle) {
 struct TensorDescription {
     std::uint64_t mark; // tells an encoded map from anything else
     unsigned char *base;
-    std::uint64_t sizes[MOST_DIMENSIONS];       // elements, the contiguous dimension first
-    std::uint64_t strides[MOST_DIMENSIONS - 1]; // bytes, from the second dimension on
-    std::uint16_t box[MOST_DIMENSIONS];         // elements
+    std::uint64_t sizes[MOST_DIMENSIONS] = {};       // elements, the contiguous dimension first
+    std::uint64_t strides[MOST_DIMENSIONS - 1] = {}; // bytes, from the second dimension on
+    std::uint16_t box[MOST_DIMENSIONS] = {};         // elements
     std::uint8_t rank;
     std::uint8_t element_bytes;
     std::uint8_t swizzle; // CUtensorMapSwizzle
     std::uint8_t type;    // CUtensorMapDataType
-    bool is_bulk;         // a copy without a tensor: its tile is aligned to 16 bytes
+    bool is_bulk = false; // a copy without a tensor: its tile is aligned to 16 bytes
 };
 static_assert(sizeof(TensorDescription) <= 128, "it has to fit in a CUtensorMap");
 
 constexpr std::uint64_t TENSOR_MAP_MARK = 0x70616d20726f736e;
 constexpr std::uintptr_t TENSOR_MAP_ALIGNMENT = 64;
 
-// The part of a box, in one dimension, that lies inside of the tensor: coordinates begin to end
-// - 1.
-struct Overlap {
-    std::int64_t begin, end;
-
-    Overlap(std::int64_t first, std::int64_t extent, std::uint64_t size)
-        : begin(std::max<std::int64_t>(first, 0)),
-          end(std::max(begin, std::min(first + extent, std::int64_t(size)))) {}
-    std::uint64_t count() const { return std::uint64_t(end - begin); }
-};
-
-// A row of a box: what is contiguous.
-struct BoxRow {
-    std::uint32_t offset;  // of the row in the box, before swizzling
-    std::uint32_t inside;  // bytes inside of the tensor; 0: none
-    std::uint32_t skipped; // bytes of the row before those
-    unsigned char *global; // where those are
-};
-
-// The box of a map whose first element is at these coordinates; parts of it may lie outside of the
-// tensor, on any side.
+// The box of a map whose first element is at these coordinates, and its tile in shared memory.
+// Parts of it may lie outside of the tensor, on any side.
 struct Box {
     TensorDescription tensor;
     Coordinates at;
+    std::uint32_t tile = 0;   // offset
+    std::uint64_t inside = 0; // bytes inside of the tensor
 
     std::uint32_t row_bytes() const { return std::uint32_t(tensor.box[0]) * tensor.element_bytes; }
     std::uint32_t rows() const {
-        std::uint32_t product = 1;
-        for (int i = 1; i < tensor.rank; ++i)
-            product *= tensor.box[i];
-        return product;
+        return std::accumulate(tensor.box + 1, tensor.box + tensor.rank, 1u, std::multiplies<>());
     }
     std::uint32_t bytes() const { return row_bytes() * rows(); }
-    Overlap overlap(int dimension) const {
-        return {at.at[dimension], tensor.box[dimension], tensor.sizes[dimension]};
-    }
-    std::uint64_t elements_inside() const {
-        std::uint64_t product = 1;
-        for (int i = 0; i < tensor.rank; ++i)
-            product *= overlap(i).count();
-        return product;
-    }
-    std::uint64_t bytes_inside() const { return elements_inside() * tensor.element_bytes; }
 };
 
-// The box at coordinates of a map that a kernel names, and the offset of the shared memory it
-// goes to or comes from. Fail for a map that is not one, or is in global memory; for a tile that is
-// not 128-byte aligned or not inside shared memory; for a tensor that is not inside allocated
-// global memory. `copy` names the instruction.
-Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where);
-std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where);
+// The part of a box's row that lies inside of the tensor.
+struct BoxRow {
+    std::uint32_t offset; // in the box, before swizzling
+    std::uint32_t bytes;
+    unsigned char *global; // where they are
+};
 
-// Calls visit for each row, in the order of their offsets.
+// Calls visit for each row that is not outside of the tensor, in the order of their offsets.
 void walk_rows(const Box &box, const std::function<void(const BoxRow &)> &visit);
 
-// The shared memory that belongs to a row of a box whose tile begins at offset `tile`. Calls visit
-// for each piece with its offset in shared memory, its offset in the row, and its bytes: the whole
-// row at once, or chunks of 16 bytes that a swizzle has moved.
-void walk_pieces(const Box &box, std::uint32_t tile, std::uint32_t row_offset,
+// Calls visit for each piece of the tile with its offset in shared memory, its offset in the box,
+// and its bytes: everything at once, or chunks of 16 bytes that a swizzle has moved.
+void walk_pieces(const Box &box,
                  const std::function<void(std::uint32_t, std::uint32_t, std::uint32_t)> &visit);
 
 } // namespace emulator

@@ -1,14 +1,16 @@
-// TMA loads, and what loads and stores check alike.
+// TMA: loads, what cp.async.bulk and st.async send to other CTAs, and stores, in the bulk groups in
+// which a thread waits for them. A store happens in two steps: it reads shared memory, and later it
+// writes global memory.
 #include "emulator/tma.h"
 
 #include "counts.h"
 #include "global_memory.h"
+#include "global_writes.h"
 #include "machine.h"
-#include "mbarrier_table.h"
-#include "operations.h"
 #include "strictness.h"
 #include "tensor_box.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace emulator {
@@ -17,6 +19,14 @@ namespace {
 
 constexpr std::uint32_t TILE_ALIGNMENT = 128;
 constexpr std::uint32_t BULK_ALIGNMENT = 16;
+
+// ---------------------------------------------------------------------------- checks
+
+// `copy` names the instruction, "TMA load", with which `why` goes on.
+[[noreturn]] void reject(const char *copy, const std::string &why, Site where,
+                         Mistake mistake = Mistake::MISUSE) {
+    fail(mistake, format("%s%s", copy, why.c_str()), where, "started the copy here");
+}
 
 void check_parameter(const void *map, const char *copy, Site where) {
     const bool shared = current->cta->shared.contains(map);
@@ -29,8 +39,7 @@ void check_parameter(const void *map, const char *copy, Site where) {
                 copy, shared ? "shared" : "a thread's local"),
             {note_at(*current, where, "started the copy here")});
     if (is_host_memory(map))
-        fail(Mistake::ADDRESS, format("%s with a tensor map in host memory", copy), where,
-             "started the copy here");
+        reject(copy, " with a tensor map in host memory", where, Mistake::ADDRESS);
     const std::vector<const void *> &acquired = current->cta->acquired_maps;
     if (global_place(map, sizeof(TensorDescription)) == GlobalPlace::ELSEWHERE ||
         std::find(acquired.begin(), acquired.end(), map) != acquired.end())
@@ -48,65 +57,100 @@ void check_parameter(const void *map, const char *copy, Site where) {
 
 TensorDescription checked_map(const void *map, int rank, const char *copy, Site where) {
     if (reinterpret_cast<std::uintptr_t>(map) % TENSOR_MAP_ALIGNMENT != 0)
-        fail(Mistake::MISUSE, format("%s with a tensor map that is not 64-byte aligned", copy),
-             where, "started the copy here");
+        reject(copy, " with a tensor map that is not 64-byte aligned", where);
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof(tensor));
     if (tensor.mark != TENSOR_MAP_MARK)
-        fail(Mistake::MISUSE, format("%s with a tensor map that was never encoded", copy), where,
-             "started the copy here");
+        reject(copy, " with a tensor map that was never encoded", where);
     if (!tensor.is_bulk) // else it was made by the copy itself
         check_parameter(map, copy, where);
     const std::uint32_t row = std::uint32_t(tensor.box[0]) * tensor.element_bytes;
     if (tensor.swizzle != 0 && row != swizzle_span(tensor.swizzle))
-        fail(Mistake::MISUSE,
-             format("%s of rows of %u bytes under a swizzle of %u: narrower rows than the "
-                    "swizzle's are not modelled",
-                    copy, row, swizzle_span(tensor.swizzle)),
-             where, "started the copy here");
+        reject(copy,
+               format(" of rows of %u bytes under a swizzle of %u: narrower rows than the "
+                      "swizzle's are not modelled",
+                      row, swizzle_span(tensor.swizzle)),
+               where);
     if (tensor.rank != rank)
-        fail(Mistake::MISUSE,
-             format("%s with %d coordinates and a tensor map of rank %d", copy, rank, tensor.rank),
-             where, "started the copy here");
+        reject(copy, format(" with %d coordinates and a tensor map of rank %d", rank, tensor.rank),
+               where);
     return tensor;
 }
 
-// A load on its way to one CTA.
+// The box at coordinates of a map that a kernel names, and its tile.
+Box checked_box(const void *map, const Coordinates &at, const void *tile, const char *copy,
+                Site where) {
+    Box box{checked_map(map, at.rank, copy, where), at};
+    if (!order::is_after_launch_before())
+        fail(Mistake::HAZARD,
+             format(
+                 "%s in a kernel that was launched early, by a thread that neither has waited for "
+                 "the launch before, which may still use that memory, nor comes after one that has",
+                 copy),
+             where, "started the copy here, without wait_for_launch_before");
+    const unsigned char *begin = nullptr, *end = nullptr;
+    walk_rows(box, [&](const BoxRow &row) {
+        begin = begin == nullptr ? row.global : begin;
+        end = row.global + row.bytes;
+        box.inside += row.bytes;
+    });
+    if (box.inside > 0)
+        check_global(begin, std::size_t(end - begin), copy, where);
+    box.tile = shared_offset(tile, where);
+    const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
+    if (box.tile % alignment != 0)
+        reject(copy,
+               format(": the tile at shared address 0x%x is not %u-byte aligned%s",
+                      SHARED_BASE + box.tile, alignment, hint_on_alignment().c_str()),
+               where);
+    current->cta->shared.generic(box.tile, box.bytes()); // fails if it is not inside
+    return box;
+}
+
+// ---------------------------------------------------------------------------- loads
+
+// Bytes on their way into the shared memory of the barrier's CTA.
 struct Load {
-    Box box;
-    Cta *cta;
-    std::uint32_t tile; // offsets in its shared memory
-    std::uint32_t barrier;
-    const Thread *issuer;
+    const char *name;
+    std::uint32_t tile; // offset
+    std::uint32_t bytes;
+    MbarrierRef barrier;
     Site site;
 };
 
-void check_alive(const Load &load) {
-    if (load.cta->exited())
-        fail(Mistake::LIFETIME,
-             format("a TMA load reaches CTA %d, which has exited", load.cta->rank),
-             {note_at(load.site, "the load was started here")});
+// Starts it; `move` brings the bytes.
+template <typename Move>
+void start(const Load &load, bool by_threads, const Move &move) {
+    const auto land = [load, move] {
+        Cta &cta = *load.barrier.cta;
+        if (cta.exited())
+            fail(Mistake::LIFETIME,
+                 format("a %s reaches CTA %d, which has exited", load.name, cta.rank),
+                 {note_at(load.site, "the load was started here")});
+        access_shared(cta, load.tile, load.bytes, {true, load.site});
+        peer_uses(cta, load.site);
+        move(cta.shared);
+        mbarrier_copy_landed(load.barrier, int(load.bytes), load.site);
+    };
+    submit({.kind = OperationKind::LOAD,
+            .cta = load.barrier.cta,
+            .site = load.site,
+            .name = load.name,
+            .complete = land,
+            .by_threads = by_threads,
+            .tile = load.tile,
+            .barrier = load.barrier.offset,
+            .bytes = load.bytes});
 }
 
-void land(const Load &load) {
-    check_alive(load);
-    SharedMemory &shared = load.cta->shared;
-    access_shared(*load.cta, load.tile, load.box.bytes(), {true, load.site});
-    peer_uses(*load.cta, load.site);
-    unsigned char bytes[LONGEST_ROW];
-    walk_rows(load.box, [&](const BoxRow &row) {
-        std::memset(bytes, 0, load.box.row_bytes()); // what lies outside of the matrix
-        if (row.inside > 0) {
-            access_global(row.global, row.inside, {false, load.site});
-            std::memcpy(bytes + row.skipped, row.global, row.inside);
-        }
-        walk_pieces(load.box, load.tile, row.offset,
-                    [&](std::uint32_t to, std::uint32_t from, std::uint32_t count) {
-                        std::memcpy(shared.generic(to, count), bytes + from, count);
-                    });
+// The box as it is now in global memory; what lies outside of the tensor is zeros.
+std::vector<unsigned char> read_global(const Box &box, Site where) {
+    std::vector<unsigned char> bytes(box.bytes());
+    walk_rows(box, [&](const BoxRow &row) {
+        access_global(row.global, row.bytes, {false, where});
+        std::memcpy(&bytes[row.offset], row.global, row.bytes);
     });
-    const MbarrierRef barrier = mbarrier_at(*load.cta, load.barrier, load.site);
-    mbarrier_copy_landed(barrier, int(load.box.bytes()), load.site);
+    return bytes;
 }
 
 // The CTAs of the mask, checked: they must be there to be written to.
@@ -120,12 +164,6 @@ std::vector<Cta *> destinations_of(std::uint16_t cta_mask, const void *tile, Sit
     return destinations;
 }
 
-void count_load(const Box &box, std::size_t destinations) {
-    ++counts.tma_loads;
-    counts.tma_read_bytes += box.bytes_inside();
-    counts.multicast_bytes += box.bytes() * (destinations - 1);
-}
-
 } // namespace
 
 void acquire_tensor_map(const void *map) {
@@ -133,138 +171,147 @@ void acquire_tensor_map(const void *map) {
     current->cta->acquired_maps.push_back(map);
 }
 
-void check_launch_before(const char *copy, Site where) {
-    if (!order::is_after_launch_before())
-        fail(Mistake::HAZARD,
-             format(
-                 "%s in a kernel that was launched early, by a thread that neither has waited for "
-                 "the launch before, which may still use that memory, nor comes after one that has",
-                 copy),
-             where, "started the copy here, without wait_for_launch_before");
-}
-
-Box checked_box(const void *map, const Coordinates &at, const char *copy, Site where) {
-    const Box box{checked_map(map, at.rank, copy, where), at};
-    check_launch_before(copy, where);
-    if (box.elements_inside() == 0)
-        return box;
-    std::uint64_t begin = 0, last = 0;
-    for (int i = 0; i < at.rank; ++i) {
-        const Overlap inside = box.overlap(i);
-        const std::uint64_t stride = i == 0 ? box.tensor.element_bytes : box.tensor.strides[i - 1];
-        begin += std::uint64_t(inside.begin) * stride;
-        last += std::uint64_t(inside.end - 1) * stride;
-    }
-    check_global(box.tensor.base + begin, std::size_t(last - begin) + box.tensor.element_bytes,
-                 copy, where);
-    return box;
-}
-
-std::uint32_t checked_tile(const void *tile, const Box &box, const char *copy, Site where) {
-    const std::uint32_t address = shared_address(tile, where);
-    const std::uint32_t alignment = box.tensor.is_bulk ? BULK_ALIGNMENT : TILE_ALIGNMENT;
-    if (address % alignment != 0)
-        fail(Mistake::MISUSE,
-             format("%s: the tile at shared address 0x%x is not %u-byte aligned%s", copy, address,
-                    alignment, hint_on_alignment().c_str()),
-             where, "started the copy here");
-    const std::uint32_t offset = address - SHARED_BASE;
-    current->cta->shared.generic(offset, box.bytes()); // fails if it is not inside
-    return offset;
-}
-
-void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t *barrier,
+void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where) {
-    const Box box = checked_box(map, at, "TMA load", where);
-    const std::uint32_t to = checked_tile(tile, box, "TMA load", where);
-    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    const Box box = checked_box(map, at, tile, "TMA load", where);
     const std::vector<Cta *> destinations = destinations_of(cta_mask, tile, where);
-    count_load(box, destinations.size());
-    for (Cta *cta : destinations) {
-        // A peer's as well: the bytes may land at once.
-        mbarrier_copy_issued(mbarrier_at(*cta, barrier_offset, where));
-    }
-    for (Cta *cta : destinations) {
-        const Load load{box, cta, to, barrier_offset, current, where};
-        submit({.kind = OperationKind::LOAD,
-                .cta = cta,
-                .issuer = current,
-                .site = where,
-                .name = "TMA load",
-                .complete = [load] { land(load); },
-                .tile = to,
-                .barrier = barrier_offset,
-                .bytes = box.bytes()});
-    }
+    ++counts.tma_loads;
+    counts.tma_read_bytes += box.inside;
+    counts.multicast_bytes += box.bytes() * (destinations.size() - 1);
+    for (Cta *cta : destinations) // of all first: the bytes may land at once
+        mbarrier_copy_issued({cta, barrier.offset}, where);
+    for (Cta *cta : destinations)
+        start({"TMA load", box.tile, box.bytes(), {cta, barrier.offset}, where}, false,
+              [=](const SharedMemory &shared) {
+                  const std::vector<unsigned char> bytes = read_global(box, where);
+                  walk_pieces(box,
+                              [&](std::uint32_t offset, std::uint32_t from, std::uint32_t count) {
+                                  std::memcpy(shared.generic(offset, count), &bytes[from], count);
+                              });
+              });
 }
 
-namespace {
-
-// Bytes on their way to a peer: those of a register, or those that the own CTA has at `source` when
-// the copy happens.
-struct Sent {
-    Cta *peer, *own;
-    std::uint32_t to, source;
-    std::vector<unsigned char> bytes;
-    std::uint32_t barrier;
-    Site site;
-};
-
-void arrive(Sent &sent) {
-    const std::size_t count = sent.bytes.size();
-    if (sent.own != nullptr) {
-        access_shared(*sent.own, sent.source, count, {false, sent.site});
-        std::memcpy(sent.bytes.data(), sent.own->shared.generic(sent.source, count), count);
-    }
-    access_shared(*sent.peer, sent.to, count, {true, sent.site});
-    peer_uses(*sent.peer, sent.site);
-    std::memcpy(sent.peer->shared.generic(sent.to, count), sent.bytes.data(), count);
-    mbarrier_copy_landed(mbarrier_at(*sent.peer, sent.barrier, sent.site), int(count), sent.site);
-}
-
-void send(const Sent &sent, const char *name) {
-    mbarrier_copy_issued(mbarrier_at(*sent.peer, sent.barrier, sent.site));
-    submit({.kind = OperationKind::LOAD,
-            .cta = sent.peer,
-            .issuer = current,
-            .site = sent.site,
-            .name = name,
-            .complete = [copy = sent]() mutable { arrive(copy); },
-            .by_threads = sent.own == nullptr,
-            .tile = sent.to,
-            .barrier = sent.barrier,
-            .bytes = std::uint32_t(sent.bytes.size())});
-}
-
-} // namespace
-
-void bulk_send(void *to, const void *from, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
                Site where) {
-    const std::uint32_t offset = shared_address(to, where) - SHARED_BASE;
-    const std::uint32_t source = shared_address(from, where) - SHARED_BASE;
-    const std::uint32_t barrier_offset = shared_address(barrier, where) - SHARED_BASE;
+    const std::uint32_t offset = shared_offset(to, where), source = shared_offset(from, where);
     if (bytes == 0 || (bytes | offset | source) % BULK_ALIGNMENT != 0)
         fail(Mistake::MISUSE,
              "cp.async.bulk with an address or a size that is not a multiple of 16", where,
              "called it here");
     current->cta->shared.generic(offset, bytes); // fails if it is not inside
-    send({peer_at(to, rank, where).cta, current->cta, offset, source,
-          std::vector<unsigned char>(bytes), barrier_offset, where},
-         "cp.async.bulk");
+    barrier.cta = peer_at(to, rank, where).cta;
+    mbarrier_copy_issued(barrier, where);
+    start({"cp.async.bulk", offset, bytes, barrier, where}, false,
+          [=, own = current->cta](const SharedMemory &shared) {
+              access_shared(*own, source, bytes, {false, where});
+              std::memcpy(shared.generic(offset, bytes), own->shared.generic(source, bytes), bytes);
+          });
 }
 
 // A store of the generic proxy. (PTX ISA: st.async.)
-void store_async(void *to, const void *value, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, int rank,
                  Site where) {
-    const unsigned char *first = static_cast<const unsigned char *>(value);
-    send({peer_at(to, rank, where).cta,
-          nullptr,
-          shared_address(to, where) - SHARED_BASE,
-          0,
-          {first, first + bytes},
-          shared_address(barrier, where) - SHARED_BASE,
-          where},
-         "st.async");
+    const std::uint32_t offset = shared_offset(to, where);
+    barrier.cta = peer_at(to, rank, where).cta;
+    mbarrier_copy_issued(barrier, where);
+    const std::string sent(static_cast<const char *>(value), bytes);
+    start({"st.async", offset, bytes, barrier, where}, true, [=](const SharedMemory &shared) {
+        std::memcpy(shared.generic(offset, bytes), sent.data(), bytes);
+    });
+}
+
+// ---------------------------------------------------------------------------- stores
+
+namespace {
+
+// A store on its way. It lives until both of its operations have happened.
+struct Store {
+    Box box;
+    Reduce reduce; // nullptr: the bytes replace what is there
+    Site site;
+    Thread *thread;
+    std::uint64_t group;              // number of its bulk group
+    std::vector<unsigned char> bytes; // of the box, once they are read
+};
+
+void read_shared(Store &store) {
+    Cta &cta = *store.thread->cta;
+    access_shared(cta, store.box.tile, store.box.bytes(), {false, store.site});
+    store.bytes.resize(store.box.bytes());
+    walk_pieces(store.box, [&](std::uint32_t offset, std::uint32_t to, std::uint32_t count) {
+        std::memcpy(&store.bytes[to], cta.shared.generic(offset, count), count);
+    });
+    store.thread->bulk.take(store.group, &OperationGroup::read);
+}
+
+void write_global(const Store &store) {
+    OperationGroups &groups = store.thread->bulk;
+    order::acquire(groups.at(store.group).read.done); // a store writes what it has read
+    const Strength strength = store.reduce != nullptr ? Strength::ATOMIC : Strength::WEAK;
+    walk_rows(store.box, [&](const BoxRow &row) {
+        access_global(row.global, row.bytes, {true, store.site, strength});
+        const unsigned char *from = &store.bytes[row.offset];
+        if (store.reduce != nullptr) // reductions may come in any order
+            store.reduce(row.global, from, row.bytes);
+        else
+            std::memcpy(row.global, from, row.bytes);
+        output_written(*store.thread, row.global, row.bytes, store.site);
+    });
+    groups.take(store.group, &OperationGroup::written);
+}
+
+void submit_step(const Store &store, OperationKind kind, std::function<void()> complete,
+                 std::function<bool()> ready = nullptr) {
+    submit({.kind = kind,
+            .cta = store.thread->cta,
+            .site = store.site,
+            .name = "TMA store",
+            .complete = std::move(complete),
+            .ready = std::move(ready),
+            .tile = store.box.tile});
+}
+
+} // namespace
+
+void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
+               Reduce reduce) {
+    // Loads may begin before the matrix, stores not: the GPU takes them for illegal instructions.
+    for (int i = 0; i < at.rank; ++i)
+        if (at.at[i] < 0)
+            fail(Mistake::MISUSE,
+                 format("a TMA store's coordinates must not be negative: coordinate %d is %d", i,
+                        at.at[i]),
+                 {note_at(where, "stored here")});
+    OperationGroups &groups = current->bulk;
+    const Box box = checked_box(map, at, tile, "TMA store", where);
+    const auto store =
+        std::make_shared<Store>(Store{box, reduce, where, current, groups.number(), {}});
+    groups.join(where);
+    ++counts.tma_stores;
+    counts.tma_written_bytes += box.inside;
+    submit_step(*store, OperationKind::STORE_READ, [store] { read_shared(*store); });
+    submit_step(
+        *store, OperationKind::STORE_WRITE, [store] { write_global(*store); },
+        [store] { return !store->bytes.empty(); });
+}
+
+void bulk_commit(Site) { current->bulk.commit(); }
+
+void bulk_wait(int pending, bool read, Site where) {
+    if (read)
+        current->bulk.wait(pending, &OperationGroup::read, where, "bulk_wait_read",
+                           "stores still have to read shared memory");
+    else
+        current->bulk.wait(pending, &OperationGroup::written, where, "bulk_wait",
+                           "stores still have to be written");
+}
+
+void tma_thread_exits(Thread &thread) {
+    const OperationGroup &open = thread.bulk.open;
+    if (open.operations > 0)
+        fail(Mistake::MISUSE,
+             "exit with a TMA store that the thread has never committed (bulk_commit)",
+             {note_at(thread, open.site, "started the store here")});
 }
 
 } // namespace emulator

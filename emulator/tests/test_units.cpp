@@ -8,7 +8,7 @@
 #include "emulator/runtime.h"
 #include "emulator/tensor_core.h"
 #include "global_memory.h"
-#include "mbarrier_table.h"
+#include "mbarrier_name.h"
 #include "operations.h"
 #include "policy.h"
 #include "strictness.h"
@@ -112,7 +112,7 @@ void exits() {
 
 // Starts an operation that records its number; `in_order`: not before those of lower numbers.
 void start(OperationKind kind, int number, bool in_order = false) {
-    Operation operation{kind, current->cta, current, Site::current(), "test operation"};
+    Operation operation{kind, current->cta, Site::current(), "test operation"};
     operation.complete = [number] {
         ++landed;
         entries.push_back(number);
@@ -339,9 +339,9 @@ void write_peers_memory() {
 void add_to_nothing() {
     volatile float acc[32];
     wgmma_fence(here());
-    const std::uint64_t tile = shared_address(shared_at<unsigned char>(0), here()) >> 4;
-    const std::uint64_t layout = std::uint64_t(64) << 32 | std::uint64_t(1) << 62;
-    wgmma(const_cast<float *>(acc), 64, tile | layout, tile | layout, true, here());
+    const std::uint64_t tile = shared_address(shared_at<unsigned char>(0), here()) >> 4 |
+                               std::uint64_t(64) << 32 | std::uint64_t(1) << 62;
+    wgmma(const_cast<float *>(acc), {.n = 64, .accumulate = true}, tile, tile, here());
 }
 
 void check_mistakes() {

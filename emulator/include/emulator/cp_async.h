@@ -5,6 +5,8 @@
 #include "emulator/mbarrier.h"
 #include "emulator/site.h"
 
+#include <cstddef>
+
 namespace emulator {
 
 // Starts one copy: both addresses are aligned to its bytes (else MISUSE); the first `source_bytes`
@@ -18,5 +20,9 @@ void cp_async_wait(int pending, Site where);
 // cp.async.mbarrier.arrive: the thread's copies so far arrive on the barrier once all have landed.
 // `counted`: the barrier's count has this arrival (.noinc); else the phase gets one more.
 void cp_async_mbarrier_arrive(MbarrierRef barrier, bool counted, Site where);
+
+// cuda::memcpy_async: starts a copy to the own CTA's shared memory. The barrier's phase waits for
+// it as for one more arrival.
+void memcpy_async(void *to, const void *from, std::size_t bytes, MbarrierRef barrier, Site where);
 
 } // namespace emulator

@@ -10,15 +10,8 @@ namespace emulator {
 
 struct Thread;
 
-// wgmma.mma_async.m64nNk16.f32.bf16.bf16, both operands K-major in shared memory: this thread's
-// part. acc has n / 2 floats. HAZARD without a wgmma_fence() since the accumulators were touched;
-// MISUSE if the warpgroup's threads disagree about n, a, b or accumulate, or a descriptor's fields
-// are not what the manual allows (swizzle mode, alignment, offsets outside of shared memory).
-void wgmma(float *acc, int n, std::uint64_t a, std::uint64_t b, bool accumulate, Site where);
-
-// The other forms: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
-// e4m3.h. Operands may be negated, those of 16 bits also MN-major (transposed); A may be in four
-// registers, which no code may write between the last wgmma_fence() and the end of the wgmma.
+// wgmma.mma_async: m64nNk16.f32 of bf16 or fp16, and m64nNk32.f32 of e4m3, whose sums are those of
+// e4m3.h. Operands may be negated, those of 16 bits also MN-major (transposed).
 struct WgmmaForm {
     int n = 0;
     bool accumulate = false, fp16 = false;
@@ -36,9 +29,18 @@ struct WgmmaFragment {
 };
 // Whether a wgmma of the program has such an A: set before main() by the templates that call it.
 extern bool registers_watched;
-// A by its descriptor, or from registers.
-void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where);
-void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b, Site where);
+
+// This thread's part, of A and B by their descriptors; or A is in registers, which no code may
+// write between the last wgmma_fence() and the end of the wgmma, and `a` is 0. acc has n / 2
+// floats. HAZARD without a wgmma_fence() since the accumulators were touched; MISUSE if the
+// warpgroup's threads disagree about the form, a or b, or a descriptor's fields are not what the
+// manual allows (swizzle mode, alignment, offsets outside of shared memory).
+void wgmma(float *acc, const WgmmaForm &form, std::uint64_t a, std::uint64_t b, Site where,
+           const WgmmaFragment *registers = nullptr);
+inline void wgmma(float *acc, const WgmmaForm &form, const WgmmaFragment &a, std::uint64_t b,
+                  Site where) {
+    wgmma(acc, form, 0, b, where, &a);
+}
 
 // wgmma.fence and wgmma.commit_group.
 void wgmma_fence(Site where);

@@ -2,8 +2,10 @@
 // Tensors; cp.async.bulk.tensor.)
 #pragma once
 
+#include "emulator/mbarrier.h"
 #include "emulator/site.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace emulator {
@@ -22,30 +24,21 @@ struct Coordinates {
 // the swizzle, which are not modelled; ADDRESS for a tile or tensor outside of allocated memory;
 // LIFETIME for a barrier that is not ready. HAZARD in a kernel that was launched early, by a thread
 // that has not waited for the previous launch and is not ordered after one that has.
-void tma_load(void *tile, const void *map, const Coordinates &at, std::uint64_t *barrier,
+void tma_load(void *tile, const void *map, const Coordinates &at, MbarrierRef barrier,
               std::uint16_t cta_mask, Site where);
 // Starts a copy of the own CTA's bytes to those at `to` of CTA `rank` of the cluster, completing on
 // the barrier at this place there; all are multiples of 16. (cp.async.bulk.shared::cluster.shared::
 // cta.) The same of a register's bytes. (st.async)
-void bulk_send(void *to, const void *from, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+void bulk_send(void *to, const void *from, std::uint32_t bytes, MbarrierRef barrier, int rank,
                Site where);
-void store_async(void *to, const void *value, std::uint32_t bytes, std::uint64_t *barrier, int rank,
+void store_async(void *to, const void *value, std::uint32_t bytes, MbarrierRef barrier, int rank,
                  Site where);
 
-// The same for a matrix.
-inline void tma_load(void *tile, const void *map, int column, int row, std::uint64_t *barrier,
-                     std::uint16_t cta_mask, Site where) {
-    tma_load(tile, map, Coordinates{2, {column, row}}, barrier, cta_mask, where);
-}
-
 // Starts the store of `tile` to the map's box, in the current thread's open bulk group. Checks like
-// `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
+// tma_load. `reduce` combines the global bytes with the tile's: cp.reduce.async.bulk.
 using Reduce = void (*)(unsigned char *global, const unsigned char *tile, std::size_t bytes);
 void tma_store(const void *map, const void *tile, const Coordinates &at, Site where,
                Reduce reduce = nullptr);
-inline void tma_store(const void *map, const void *tile, int column, int row, Site where) {
-    tma_store(map, tile, Coordinates{2, {column, row}}, where);
-}
 
 // fence.proxy.tensormap::generic.acquire: the CTA may use the map, which is in global memory.
 void acquire_tensor_map(const void *map);

@@ -11,13 +11,15 @@ struct Barrier {
 
     DEVICE void init(int arrivals, EMULATOR_SITE) { mbarrier_init(&word, arrivals, where); }
 
-    DEVICE Token arrive(EMULATOR_SITE) { return emulator::mbarrier_arrive(&word, 0, where); }
+    DEVICE Token arrive(EMULATOR_SITE) {
+        return emulator::mbarrier_arrive({&word, where}, 0, where);
+    }
 
     DEVICE Token arrive_tx(int bytes, EMULATOR_SITE) {
-        return emulator::mbarrier_arrive(&word, bytes, where);
+        return emulator::mbarrier_arrive({&word, where}, bytes, where);
     }
 
     DEVICE void wait(Token token, EMULATOR_SITE) {
-        emulator::mbarrier_wait_token(&word, token, where);
+        emulator::mbarrier_wait_token({&word, where}, token, where);
     }
 };

@@ -32,5 +32,5 @@ template <int N>
 DEVICE void wgmma(float (&acc)[N / 2], uint64_t a, uint64_t b, bool accumulate = true,
                   EMULATOR_SITE) {
     static_assert(N >= 8 && N <= 256 && N % 8 == 0, "there is no such wgmma");
-    emulator::wgmma(acc, N, a, b, accumulate, where);
+    emulator::wgmma(acc, {.n = N, .accumulate = accumulate}, a, b, where);
 }

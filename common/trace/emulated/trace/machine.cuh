@@ -50,7 +50,7 @@ DEVICE bool is_shared(const void *address) { return emulator::is_shared(address)
 // No thread has to look whether loads have landed: the emulator tells the harness.
 template <typename Seen>
 DEVICE uint64_t arrive_expect(trace_warp &, uint64_t *barrier, int bytes, Seen, Site where) {
-    return emulator::mbarrier_arrive(barrier, bytes, where);
+    return emulator::mbarrier_arrive({barrier, where}, bytes, where);
 }
 template <typename Seen>
 DEVICE void wait(trace_warp &, uint64_t *barrier, int parity, Seen, Site where) {
@@ -58,7 +58,7 @@ DEVICE void wait(trace_warp &, uint64_t *barrier, int parity, Seen, Site where) 
 }
 template <typename Seen>
 DEVICE void wait_token(trace_warp &, uint64_t *barrier, uint64_t token, Seen, Site where) {
-    emulator::mbarrier_wait_token(barrier, token, where);
+    emulator::mbarrier_wait_token({barrier, where}, token, where);
 }
 
 } // namespace trace
