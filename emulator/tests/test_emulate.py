@@ -230,13 +230,10 @@ def check_unknown(text: str, expected: list[tuple[int, str]]) -> str:
 
 def check_calls() -> str:
     """What the table calls is there."""
-    header = (ROOT / "emulator/include/emulator/ptx.h").read_text()
-    named = " ".join(code for _, _, code in instructions.ROWS)
-    for group, one in {"round": "rni", "how": "up", "op": "add", "way": "l", "relu_": ""}.items():
-        named = named.replace("_{" + group + "}", f"_{one}").replace("{" + group + "}", one)
-    named += " ".join(instructions.SPECIAL.values())
-    calls = set(re.findall(r"::emulator::ptx::(\w+)", named))
-    return ", ".join(sorted(call for call in calls if not re.search(rf"\b{call}\b", header)))
+    headers = [*(ROOT / "emulator/include/emulator").glob("*.h"), ROOT / "common/formats/half.h"]
+    declared = set(re.findall(r"\w+", "".join(header.read_text() for header in headers)))
+    code = " ".join(row.code for row in instructions.ROWS).replace("op_{op}", "op_add")
+    return ", ".join(sorted(set(re.findall(r"::emulator::ptx::(\w+)", code)) - declared))
 
 
 # ---------------------------------------------------------------- CUDA C++

@@ -256,7 +256,10 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
         run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
-        link = [compiler, "-no-pie", "-o", str(linked), str(built), made["EMULATOR"], "-lm"]
+        # The emulator comes first: of inline functions that both have, those of the program would
+        # report what the emulator does.
+        emulator = ["-Wl,--whole-archive", made["EMULATOR"], "-Wl,--no-whole-archive"]
+        link = [compiler, "-no-pie", "-o", str(linked), *emulator, str(built), "-lm"]
         run_or_exit(link, "linking")
         kept.write_text(state)
     return linked

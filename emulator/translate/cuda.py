@@ -7,7 +7,7 @@ from __future__ import annotations
 import bisect
 import re
 
-from .cxx import CLOSING, OPENING, blanked
+from .cxx import CLOSING, OPENING, blanked, without_comments
 from .ptx import Unknown
 
 MANY = 1000
@@ -23,11 +23,6 @@ def inside_of_strings(kind: str, piece: str) -> str:
         return piece
     first, last = piece.index(piece[-1]), len(piece) - 1
     return piece[: first + 1] + re.sub(r"[^\n]", " ", piece[first + 1 : last]) + piece[last]
-
-
-def without_comments(text: str) -> str:
-    """The text with blanks for comments."""
-    return blanked(text, lambda _, piece: piece)
 
 
 class Source:

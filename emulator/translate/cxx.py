@@ -123,6 +123,11 @@ def blanked(text: str, keep: Callable[[str, str], str]) -> str:
     return TOKENS.sub(one, text)
 
 
+def without_comments(text: str) -> str:
+    """The text with blanks for comments."""
+    return blanked(text, lambda _, piece: piece)
+
+
 def unescaped(literal: str) -> list[tuple[str, int]]:
     """The characters of a string literal, each with the number of newlines before it in there."""
     raw = re.match(r'\w*R"([^()\\\s]{0,16})\((.*)\)\1"$', literal, re.DOTALL)
