@@ -127,14 +127,11 @@ def built(batch: list[Variant]) -> list:
     name = "-".join([batch[0].name, str(len(batch))])
     out = WORK / re.sub(r"\W+", "-", name)
     out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("[0-9]*-*"):
-        old.unlink()
     source = out / "cases.cu"
     source.write_text(source_of(batch))
     options = emulate.arguments(["-I", str(CASES), "--seconds", str(SECONDS), str(source)])
-    program = emulate.Program(options, out)
     try:
-        program.collect(source.resolve())
+        program = emulate.Program(options, out)
         linked = emulate.build(options, program, program.translate(), out)
     except (NotBuilt, ptx.Unknown) as why:
         if len(batch) == 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import bisect
 import re
 
-from .cxx import CLOSING, OPENING, blanked, without_comments
+from .cxx import CLOSING, OPENING, blanked
 from .ptx import Unknown
 
 MANY = 1000

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .__main__ import BUILD, POLICIES, REPORT, ROOT, essence
-from .cuda import Source, without_comments
+from .cuda import Source
+from .cxx import without_comments
 
 MAINS = ROOT / "emulator/examples"
 COPIES = BUILD / "emulate/drop"
