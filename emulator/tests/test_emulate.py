@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tools import BUILD, ROOT, case, exit_status
 
-from emulator.translate import cuda, instructions, ptx
+from emulator.translate import cuda, cxx, instructions, ptx
 
 CASES = ROOT / "emulator" / "tests" / "cases"
 WORK = BUILD / "tests" / "emulate"
@@ -240,9 +240,9 @@ def check_calls() -> str:
 
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
-    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f).configured(1, 2)(x);"),
+    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, emulator::Chevrons(1, 2))(x);"),
     ("a launch of a template", "a::f<1, (2 > 1)> <<<g, b>>>(x);",
-     "emulator::launching(a::f<1, (2 > 1)> ).configured(g, b)(x);"),
+     "emulator::launching(a::f<1, (2 > 1)> , emulator::Chevrons(g, b))(x);"),
     ("no launch", 'auto s = "f<<<1, 2>>>(x);"; // f<<<1, 2>>>(x);', None),
     ("a kernel", "__global__ void f(int a) { g(); }",
      "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }"),
@@ -270,7 +270,7 @@ def check_rewriting() -> None:
         made = cuda.translate({"a.cu": before})["a.cu"]
         case(what, "" if made == (after or before) else f"it becomes {made}")
     for declaration, names in DECLARED:
-        found = cuda.names_declared(declaration)
+        found = [one.text for one in cuda.names_declared(cxx.tokens_of(declaration, ""))]
         case(f"names in {declaration}", "" if found == names else f"{found}")
     text = "__global__ void f() {\n__shared__ int\n a,\n // of two\n b;\ng<1\n><<<1,\n2>>>();\n}\n"
     lines = cuda.translate({"a.cu": text})["a.cu"].count("\n")

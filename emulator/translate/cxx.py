@@ -23,7 +23,7 @@ TOKENS = re.compile(
       | (?P<char>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
       | (?P<number>\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)
       | (?P<word>[A-Za-z_$][\w$]*)
-      | (?P<mark>::|\#\#|.)""",
+      | (?P<mark>::|->|<<<|>>>|\#\#|.)""",
     re.VERBOSE | re.DOTALL,
 )
 MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
@@ -45,7 +45,7 @@ class Token:
     line: int
     file: str
     is_system: bool = False
-    in_directive: bool = False
+    directive: int = 0  # the number of the one that it is in, from 1
 
 
 @dataclass
@@ -81,13 +81,14 @@ def tokens_of(text: str, name: str) -> list[Token]:
     """All tokens but comments and spaces, with the file and line that each comes from."""
     found: list[Token] = []
     file, line, is_system = name, 1, False
-    at, at_line_start, in_directive = 0, True, False
+    at, at_line_start, directive, directives = 0, True, 0, 0
     while at < len(text):
         match = TOKENS.match(text, at)
         assert match is not None
         kind, piece = kind_of(match), match.group()
         if piece == "#" and at_line_start:
-            in_directive = True
+            directives += 1
+            directive = directives
             end = text.find("\n", at)
             marker = MARKER.match(text[at : end if end >= 0 else len(text)])
             if marker is not None:
@@ -97,11 +98,11 @@ def tokens_of(text: str, name: str) -> list[Token]:
                 at = end if end >= 0 else len(text)
                 continue
         if kind == "newline":
-            at_line_start, in_directive = True, False
+            at_line_start, directive = True, 0
         elif kind not in NOTHING:
             at_line_start = False
             place = (at, match.end(), line, file)
-            found.append(Token(kind, piece, *place, is_system, in_directive))
+            found.append(Token(kind, piece, *place, is_system, directive))
         line += piece.count("\n")
         at = match.end()
     return found
@@ -190,7 +191,17 @@ def split(tokens: list[Token], mark: str) -> list[list[Token]]:
     return parts
 
 
-def spelled(tokens: list[Token], text: str) -> str:
+def first_outside(tokens: list[Token], begin: int, wanted: str | list[str]) -> int:
+    """The index of the first of these that is in no brackets; len(tokens) if there is none."""
+    index = begin
+    while index < len(tokens) and tokens[index].text not in wanted:
+        if tokens[index].text in CLOSING:
+            return len(tokens)
+        index = (closing_of(tokens, index) if tokens[index].text in OPENING else index) + 1
+    return min(index, len(tokens))
+
+
+def spelled(tokens: list[Token]) -> str:
     """The tokens on one line."""
     out = ""
     for i, token in enumerate(tokens):
@@ -214,7 +225,7 @@ def read_template(asm: Asm, tokens: list[Token], macros: dict[str, str]) -> None
                 asm.lines.append(token.line + newlines)
 
 
-def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
+def read_operands(asm: Asm, tokens: list[Token]) -> list[Operand]:
     operands = []
     for part in split(tokens, ",") if tokens else []:
         line = part[0].line if part else asm.line
@@ -223,16 +234,14 @@ def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
             name, part = part[1].text, part[3:]
         whole = len(part) > 2 and part[0].kind == "string" and part[1].text == "("
         if not whole or closing_of(part, 1) != len(part) - 1:
-            asm.problems.append((line, f"an asm operand: `{spelled(part, text)}`"))
+            asm.problems.append((line, f"an asm operand: `{spelled(part)}`"))
             continue
         constraint = "".join(char for char, _ in unescaped(part[0].text))
-        operands.append(Operand(constraint, spelled(part[2:-1], text), name, line))
+        operands.append(Operand(constraint, spelled(part[2:-1]), name, line))
     return operands
 
 
-def read_asm(
-    tokens: list[Token], first: int, text: str, macros: dict[str, list[str]]
-) -> Asm | None:
+def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> Asm | None:
     """The asm statement whose keyword is tokens[first]; None if it is something else."""
     index = first + 1
     qualifiers = []
@@ -245,20 +254,20 @@ def read_asm(
     start = tokens[first]
     last = tokens[min(close, len(tokens) - 1)]
     place = (start.begin, last.end, start.file, start.line)
-    asm = Asm(*place, start.in_directive)
+    asm = Asm(*place, start.directive != 0)
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
         return asm
     if "goto" in qualifiers:
         asm.problems.append((start.line, "asm goto"))
     inside = tokens[index + 1 : close]
-    odd = [token for token in inside if token.in_directive != start.in_directive]
+    odd = [token for token in inside if token.directive != start.directive]
     if odd:
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
         return asm
     parts = split(inside, ":")
-    asm.outputs = read_operands(asm, parts[1], text) if len(parts) > 1 else []
-    asm.inputs = read_operands(asm, parts[2], text) if len(parts) > 2 else []
+    asm.outputs = read_operands(asm, parts[1]) if len(parts) > 1 else []
+    asm.inputs = read_operands(asm, parts[2]) if len(parts) > 2 else []
     used = sorted({token.text for token in parts[0]} & macros.keys())
     for values in itertools.product(*(macros[name] for name in used)):
         one = copy.deepcopy(asm)
@@ -277,7 +286,7 @@ def asm_statements(text: str, name: str, macros: dict[str, list[str]]) -> list[A
             continue
         if found and token.begin < found[-1].end:
             continue
-        asm = read_asm(tokens, index, text, macros)
+        asm = read_asm(tokens, index, macros)
         if asm is not None:
             found.append(asm)
     return found

@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .__main__ import BUILD, POLICIES, REPORT, ROOT, essence
-from .cuda import Source
-from .cxx import without_comments
+from .__main__ import BUILD, REPORT, ROOT, essence
+from .cuda import Source, kernels_of
+from .cxx import closing_of, spelled
 
 MAINS = ROOT / "emulator/examples"
 COPIES = BUILD / "emulate/drop"
@@ -102,25 +102,19 @@ class Drop(NamedTuple):
 
 
 def drops_of(kernel: Kernel, text: str) -> list[Drop]:
-    source, plain = Source(text, kernel.file), without_comments(text)
-    definition = next(
-        found
-        for found in re.finditer(r"\b__global__\b[^;{]*", source.code)
-        if re.search(rf"\b{kernel.kernel}\s*\(", found.group())
-    )
-    begin = definition.end()
-    end = source.closing(begin, len(source.code))
-    found, at = [], begin + 1
-    for place in range(begin + 1, end):
-        if source.code[place] in "{};":
-            statement = plain[at:place].strip()
-            first = place - len(plain[at:place].lstrip())
-            if source.code[place] == ";" and SYNCHRONISES.fullmatch(statement):
+    tokens = Source(text, kernel.file).code
+    body = next(one.body for one in kernels_of(tokens) if one.name == kernel.kernel)
+    found, at = [], body + 1
+    for place in range(at, closing_of(tokens, body)):
+        if tokens[place].text in tuple("{};"):
+            statement = spelled(tokens[at:place])
+            if tokens[place].text == ";" and SYNCHRONISES.fullmatch(statement):
                 # A wait's argument may be an arrival: that stays.
-                kept = re.sub(r"^.*?\.wait\((.*)\)$", r"(void)(\1)", statement, flags=re.DOTALL)
-                kept = kept if kept != statement else ""
-                without = text[:first] + kept + text[place:]
-                found.append(Drop(source.line_of(first), " ".join(statement.split()), without))
+                argument = re.fullmatch(r".*?\.wait\((.*)\)", statement)
+                kept = f"(void)({argument[1]})" if argument else ""
+                first, last = tokens[at], tokens[place - 1]
+                without = text[: first.begin] + kept + text[last.end :]
+                found.append(Drop(first.line, statement, without))
             at = place + 1
     return found
 
@@ -128,14 +122,8 @@ def drops_of(kernel: Kernel, text: str) -> list[Drop]:
 def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]:
     """The runs that went wrong, no more than one of them for `first`, and what reports there were."""
     *options, main = kernel.arguments.format(clone=clone).split()
-    command = [
-        sys.executable,
-        "-m",
-        "emulator.translate",
-        "--quiet",
-        *(["--first"] if first else []),
-    ]
-    command += ["--policies", ",".join([*POLICIES, "random"]), "--seeds", str(RANDOM)]
+    command = [sys.executable, "-m", "emulator.translate", "--quiet", "--seeds", str(RANDOM)]
+    command += ["--first"] if first else []
     command += [*options, str(MAINS / main), "--", *kernel.program.split()]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in (0, 1):

@@ -26,8 +26,10 @@ REGISTERS = {
 }
 TYPES = {
     **REGISTERS,
-    **{f"{one}": f"{CORE}{one.upper()}" for one in ("f16", "bf16")},
-    **{f"{one}x2": f"{CORE}Pair<{CORE}{one.upper()}>" for one in ("f16", "bf16")},
+    "f16": f"{CORE}F16",
+    "bf16": f"{CORE}BF16",
+    "f16x2": f"{CORE}Pair<{CORE}F16>",
+    "bf16x2": f"{CORE}Pair<{CORE}BF16>",
 }
 WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
@@ -66,9 +68,14 @@ ROUNDING = {"rni": "nearbyint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
 COMPARISONS.update({"gt": ">", "hi": ">", "ge": ">=", "hs": ">="})
 ENUMERATORS = {
-    **{"idx": "INDEX", "bfly": "XOR", "test_wait": "TEST", "try_wait": "TRY"},
-    **{"arrive": "PLAIN", "arrive.noComplete": "NO_COMPLETE"},
-    **{"arrive_drop": "DROP", "arrive_drop.noComplete": "DROP_NO_COMPLETE"},
+    "idx": "INDEX",
+    "bfly": "XOR",
+    "test_wait": "TEST",
+    "try_wait": "TRY",
+    "arrive": "PLAIN",
+    "arrive_drop": "DROP",
+    "arrive.noComplete": "NO_COMPLETE",
+    "arrive_drop.noComplete": "DROP_NO_COMPLETE",
 }
 SINK = "_"
 

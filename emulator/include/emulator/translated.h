@@ -2,7 +2,7 @@
 // included before the program's first line.
 //
 // - kernel<<<grid, block, smem, stream>>>(arguments) becomes
-//   emulator::launching(kernel).configured(grid, block, smem, stream)(arguments).
+//   emulator::launching(kernel, emulator::Chevrons(grid, block, smem, stream))(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
 //   And with a line for each parameter whose text, with macros, says __grid_constant__.
@@ -55,71 +55,35 @@ Array &extern_shared(EMULATOR_SITE) {
     return *static_cast<Array *>(dynamic_shared(0, where));
 }
 
-// The configuration between <<< and >>>, of a kernel that is a function, and of one that has to be
-// chosen by its arguments: a generic lambda that calls it.
-struct Chevrons {
-    cudaLaunchConfig_t config{};
-
-    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t stream = nullptr) {
-        config.gridDim = grid;
-        config.blockDim = block;
-        config.dynamicSmemBytes = shared;
-        config.stream = stream;
+// The configuration between <<< and >>>.
+struct Chevrons : cudaLaunchConfig_t {
+    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t on = nullptr)
+        : cudaLaunchConfig_t{} {
+        gridDim = grid;
+        blockDim = block;
+        dynamicSmemBytes = shared;
+        stream = on;
     }
 };
 
+// What launches a kernel that is a function.
 template <typename... Parameters>
-struct FunctionLaunch : Chevrons {
-    void (*kernel)(Parameters...);
-
-    void operator()(Parameters... parameters) const {
+auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
+    return [kernel, config](Parameters... parameters) {
         cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
-    }
-};
-
+    };
+}
+// The same of a kernel that has to be chosen by its arguments: a generic lambda that calls it.
 template <typename Caller>
-struct CallerLaunch : Chevrons {
-    Caller caller;
-
-    template <typename... Arguments>
-    void operator()(const Arguments &...arguments) const {
-        const auto call = [caller = caller, copies = std::tuple<Arguments...>(arguments...)] {
-            std::apply(caller, copies);
-        };
+requires std::is_class_v<Caller>
+auto launching(Caller caller, const Chevrons &config) {
+    return [caller, config](const auto &...arguments) {
+        const auto call = [caller, arguments...] { caller(arguments...); };
         using Call = decltype(call);
         launch_kernel(
             config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call,
             sizeof call);
-    }
-};
-
-template <typename... Parameters>
-struct KernelFunction {
-    void (*function)(Parameters...);
-
-    template <typename... Configuration>
-    FunctionLaunch<Parameters...> configured(Configuration &&...configuration) const {
-        return {Chevrons(std::forward<Configuration>(configuration)...), function};
-    }
-};
-
-template <typename Caller>
-struct KernelCaller {
-    Caller caller;
-
-    template <typename... Configuration>
-    CallerLaunch<Caller> configured(Configuration &&...configuration) const {
-        return {Chevrons(std::forward<Configuration>(configuration)...), caller};
-    }
-};
-
-// What <<<...>>> is applied to.
-template <typename... Parameters>
-KernelFunction<Parameters...> launching(void (*function)(Parameters...)) {
-    return {function};
+    };
 }
-// The same for a generic lambda.
-template <typename Caller>
-requires std::is_class_v<Caller> KernelCaller<Caller> launching(Caller caller) { return {caller}; }
 
 } // namespace emulator
