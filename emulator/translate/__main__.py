@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from . import cuda, ptx
-from .cxx import string_macros, without_comments
+from .cxx import string_macros, tokens_of, without_comments
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
@@ -132,7 +132,7 @@ class Program:
 
     def translate(self) -> Path:
         """Writes the translated files; returns the main one. Raises ptx.Unknown."""
-        macros = string_macros("\n".join(self.texts.values()))
+        macros = string_macros(tokens_of("\n".join(self.texts.values())))
         texts = {shown(path): text for path, text in self.texts.items()}
         texts = {name: ptx.translate(text, name, macros) for name, text in texts.items()}
         try:

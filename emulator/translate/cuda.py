@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .cxx import CLOSING, OPENING, Token, closing_of, first_outside, spelled, tokens_of
+from .cxx import CLOSING, OPENING, Token, closing_of, first_outside, parts_of, spelled, tokens_of
 from .ptx import Unknown
 
 MANY = 1000
@@ -19,13 +19,9 @@ class Source:
 
     def __init__(self, text: str, name: str):
         self.text, self.name = text, name
-        self.tokens = tokens_of(text, name)
-        # Each directive's tokens, and those that are in none.
-        parts: dict[int, list[Token]] = {0: []}
-        for token in self.tokens:
-            parts.setdefault(token.directive, []).append(token)
-        self.code, *self.directives = parts.values()
-        self.parts = [self.code, *self.directives]
+        self.tokens = tokens_of(text)
+        self.parts = parts_of(self.tokens)
+        self.code, *self.directives = self.parts
         self.edits: list[tuple[int, int, str]] = []
         self.problems: list[tuple[str, int, str]] = []
 

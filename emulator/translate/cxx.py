@@ -1,7 +1,5 @@
-"""Finds the asm statements of a CUDA C++ file: their strings, operands and lines.
-
-The text may come from the user or from the preprocessor: line markers are followed, and what lies
-in a system's header is not looked at. An asm statement in a macro's body is found there, once.
+"""The tokens of a CUDA C++ file, and its asm statements: their strings, operands and lines. One in a
+macro's body is found there, once.
 """
 
 from __future__ import annotations
@@ -9,7 +7,6 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 # A token, or what separates tokens. Directives end at a newline without a backslash before it.
@@ -26,14 +23,11 @@ TOKENS = re.compile(
       | (?P<mark>::|->|<<<|>>>|\#\#|.)""",
     re.VERBOSE | re.DOTALL,
 )
-MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
-STRING_MACRO = re.compile(r'#\s*define\s+(\w+)\s+((?:"(?:\\.|[^"\\])*"\s*)+)$')
 NOTHING = ("comment", "splice", "newline", "space")
 ASM = ("asm", "__asm__", "__asm")
 QUALIFIERS = ("volatile", "__volatile__", "__volatile", "inline", "__inline__", "goto")
 OPENING, CLOSING = "([{", ")]}"
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b", "0": "\0"}
-SYSTEM = "3"  # the flag of a line marker for a system's header
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 
 
 @dataclass
@@ -43,9 +37,7 @@ class Token:
     begin: int  # offset in the file's text
     end: int
     line: int
-    file: str
-    is_system: bool = False
-    directive: int = 0  # the number of the one that it is in, from 1
+    directive: int  # the number of the preprocessor's directive that it is part of, from 1; or 0
 
 
 @dataclass
@@ -64,7 +56,6 @@ class Asm:
 
     begin: int
     end: int
-    file: str
     line: int
     in_macro: bool
     text: str = ""  # of all its strings, with escapes replaced
@@ -77,92 +68,73 @@ class Asm:
     macros: dict[str, str] = field(default_factory=dict)  # of a variant: those definitions
 
 
-def tokens_of(text: str, name: str) -> list[Token]:
-    """All tokens but comments and spaces, with the file and line that each comes from."""
+def tokens_of(text: str) -> list[Token]:
+    """All tokens but comments and spaces."""
     found: list[Token] = []
-    file, line, is_system = name, 1, False
-    at, at_line_start, directive, directives = 0, True, 0, 0
-    while at < len(text):
-        match = TOKENS.match(text, at)
-        assert match is not None
-        kind, piece = kind_of(match), match.group()
-        if piece == "#" and at_line_start:
-            directives += 1
-            directive = directives
-            end = text.find("\n", at)
-            marker = MARKER.match(text[at : end if end >= 0 else len(text)])
-            if marker is not None:
-                line = int(marker.group(1)) - 1  # of the newline that ends the marker
-                file = re.sub(r"\\(.)", r"\1", marker.group(2)) if marker.group(2) else file
-                is_system = SYSTEM in marker.group(3).split()
-                at = end if end >= 0 else len(text)
-                continue
+    line, directive, directives, at_line_start = 1, 0, 0, True
+    for match in TOKENS.finditer(text):
+        kind, piece = match.lastgroup or "", match.group()
         if kind == "newline":
             at_line_start, directive = True, 0
         elif kind not in NOTHING:
+            if piece == "#" and at_line_start:
+                directive = directives = directives + 1
             at_line_start = False
-            place = (at, match.end(), line, file)
-            found.append(Token(kind, piece, *place, is_system, directive))
+            found.append(Token(kind, piece, match.start(), match.end(), line, directive))
         line += piece.count("\n")
-        at = match.end()
     return found
 
 
-def kind_of(match: re.Match) -> str:
-    return "raw" if match.lastgroup == "delimiter" else match.lastgroup or ""
-
-
-def blanked(text: str, keep: Callable[[str, str], str]) -> str:
-    """The text with blanks for comments, and what `keep` makes of the other tokens."""
-
-    def one(match: re.Match) -> str:
-        kind, piece = kind_of(match), match.group()
-        if kind == "comment":
-            return re.sub(r"[^\n\\]|\\(?!\n)", " ", piece)
-        return keep(kind, piece)
-
-    return TOKENS.sub(one, text)
+def parts_of(tokens: list[Token]) -> list[list[Token]]:
+    """Those that are in no directive, and those of each directive."""
+    parts: dict[int, list[Token]] = {0: []}
+    for token in tokens:
+        parts.setdefault(token.directive, []).append(token)
+    return list(parts.values())
 
 
 def without_comments(text: str) -> str:
     """The text with blanks for comments."""
-    return blanked(text, lambda _, piece: piece)
+
+    def one(match: re.Match) -> str:
+        if match.lastgroup != "comment":
+            return match.group()
+        return re.sub(r"[^\n\\]|\\(?!\n)", " ", match.group())
+
+    return TOKENS.sub(one, text)
+
+
+def character_of(piece: str) -> str:
+    """A character of a string literal, or what an escape stands for."""
+    if piece[0] != "\\" or len(piece) == 1:
+        return piece
+    if piece[1] == "x":
+        return chr(int(f"0{piece[1:]}", 0))
+    return chr(int(piece[1:], 8)) if piece[1].isdigit() else ESCAPES.get(piece[1], piece[1])
 
 
 def unescaped(literal: str) -> list[tuple[str, int]]:
     """The characters of a string literal, each with the number of newlines before it in there."""
     raw = re.match(r'\w*R"([^()\\\s]{0,16})\((.*)\)\1"$', literal, re.DOTALL)
-    if raw is not None:
-        body, out, newlines = raw.group(2), [], 0
-        for char in body:
-            out.append((char, newlines))
-            newlines += char == "\n"
-        return out
-    body = literal[literal.index('"') + 1 : -1]
+    escapes = re.compile(r"\\x[0-9a-fA-F]+|\\[0-7]{1,3}|\\.|[^\\]", re.DOTALL)
+    pieces = raw[2] if raw else escapes.findall(literal, literal.index('"') + 1, len(literal) - 1)
     out, newlines = [], 0
-    for piece in re.finditer(r"\\x[0-9a-fA-F]+|\\[0-7]{1,3}|\\.|[^\\]", body, re.DOTALL):
-        text = piece.group()
-        if text == "\\\n":
-            newlines += 1
-        elif text.startswith("\\x"):
-            out.append((chr(int(text, 0)), newlines))
-        elif text[0] == "\\" and text[1:].isdigit():
-            out.append((chr(int(text[1:], 8)), newlines))
-        elif text[0] == "\\":
-            out.append((ESCAPES.get(text[1], text[1]), newlines))
-        else:
-            out.append((text, newlines))
+    for piece in pieces:
+        if piece != "\\\n":
+            out.append((character_of(piece), newlines))
+        newlines += piece in ("\n", "\\\n")
     return out
 
 
-def string_macros(text: str) -> dict[str, list[str]]:
+def string_macros(tokens: list[Token]) -> dict[str, list[str]]:
     """Macros that are nothing but strings: the literals of each definition."""
     macros: dict[str, list[str]] = {}
-    for line in text.replace("\\\n", " ").splitlines():
-        match = STRING_MACRO.match(line.strip())
-        if match is not None:
-            values = macros.setdefault(match.group(1), [])
-            values += [match.group(2).strip()] * (match.group(2).strip() not in values)
+    for directive in parts_of(tokens)[1:]:
+        value = directive[3:]
+        is_text = value and all(token.kind == "string" for token in value)
+        if is_text and directive[1].text == "define":
+            known = macros.setdefault(directive[2].text, [])
+            known += [spelled(value)] * (spelled(value) not in known)
     return macros
 
 
@@ -253,8 +225,7 @@ def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> A
     close = closing_of(tokens, index)
     start = tokens[first]
     last = tokens[min(close, len(tokens) - 1)]
-    place = (start.begin, last.end, start.file, start.line)
-    asm = Asm(*place, start.directive != 0)
+    asm = Asm(start.begin, last.end, start.line, start.directive != 0)
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
         return asm
@@ -277,16 +248,12 @@ def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> A
     return asm
 
 
-def asm_statements(text: str, name: str, macros: dict[str, list[str]]) -> list[Asm]:
-    """The asm statements of the text in their order, except for those of system headers."""
-    tokens = tokens_of(text, name)
+def asm_statements(tokens: list[Token], macros: dict[str, list[str]]) -> list[Asm]:
+    """The asm statements in their order."""
     found: list[Asm] = []
     for index, token in enumerate(tokens):
-        if token.kind != "word" or token.text not in ASM or token.is_system:
-            continue
-        if found and token.begin < found[-1].end:
-            continue
-        asm = read_asm(tokens, index, macros)
-        if asm is not None:
-            found.append(asm)
+        is_inside = found and token.begin < found[-1].end
+        if token.kind == "word" and token.text in ASM and not is_inside:
+            asm = read_asm(tokens, index, macros)
+            found += [asm] if asm is not None else []
     return found

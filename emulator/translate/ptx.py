@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .cxx import Asm, Operand, asm_statements, string_macros, without_comments
+from .cxx import Asm, Operand, asm_statements, string_macros, tokens_of, without_comments
 from .instructions import CORE, REGISTERS, Argument, Instruction, NotKnown, cpp_of
 
 CONSTRAINTS = {"=": "hrlfd", "+": "hrlfd", "": "hrlfdni0123456789"}
@@ -77,8 +77,9 @@ def statements_of(asm: Asm) -> Iterator[tuple[str, str, int]]:
 class Block:
     """Writes the C++ of one asm statement."""
 
-    def __init__(self, asm: Asm, newlines: int) -> None:
+    def __init__(self, asm: Asm, file: str, newlines: int) -> None:
         self.asm = asm
+        self.file = file
         self.operands = asm.outputs + asm.inputs
         self.newlines = newlines  # that the C++ must have
         self.problems = list(asm.problems)
@@ -218,21 +219,21 @@ class Block:
             self.read()
         if self.problems:
             why = json.dumps("; ".join(what for _, what in self.problems))
-            place = f"{json.dumps(self.asm.file)}, {self.problems[0][0]}"
+            place = f"{json.dumps(self.file)}, {self.problems[0][0]}"
             self.out, self.written = [f"{CORE}unknown({place}, {why})"], 0
         self.go_to(self.asm.line + self.newlines)
         return "".join(self.out)
 
 
-def cpp_of_asm(asm: Asm, newlines: int) -> str:
+def cpp_of_asm(asm: Asm, file: str, newlines: int) -> str:
     """A statement; if it is one of several by how macros are defined, the compiler chooses."""
     variants = asm.variants or [asm]
     if len(variants) == 1:
-        return Block(variants[0], newlines).cpp()
+        return Block(variants[0], file, newlines).cpp()
     chosen = []
     for variant in variants:
         is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
-        chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, 0).cpp()}; }}")
+        chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, file, 0).cpp()}; }}")
     end = " \\\n" if asm.in_macro else "\n"
     return "({ " + " else ".join(chosen) + end * newlines + " })"
 
@@ -240,10 +241,10 @@ def cpp_of_asm(asm: Asm, newlines: int) -> str:
 def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) -> str:
     """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
     emulator/ptx.h. `macros`: those of other files that are strings."""
-    macros = {**(macros or {}), **string_macros(text)}
+    tokens = tokens_of(text)
     pieces, at = [], 0
-    for asm in asm_statements(text, name, macros):
+    for asm in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
         newlines = text.count("\n", asm.begin, asm.end)
-        pieces += [text[at : asm.begin], cpp_of_asm(asm, newlines)]
+        pieces += [text[at : asm.begin], cpp_of_asm(asm, name, newlines)]
         at = asm.end
     return "".join(pieces) + text[at:]
