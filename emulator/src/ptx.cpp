@@ -226,16 +226,15 @@ void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::
                           barrier_pointer(barrier, where), rank, where);
 }
 
-int type_of_elements(const void *map) {
+Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof tensor);
-    return tensor.type;
-}
-
-void no_reduction(int type, Site where) {
+    for (const TypedReduction &one : known)
+        if (one.type == tensor.type)
+            return one.reduce;
     fail(Mistake::MISUSE,
-         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", type), where,
-         "called it here");
+         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type),
+         where, "called it here");
 }
 
 // ---------------------------------------------------------------------------- synchronisation
@@ -303,28 +302,23 @@ void *matrix_row(std::uint32_t address, int matrices, const char *what, Site whe
 
 namespace {
 
-// movmatrix: the matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-struct MovedLane {
-    std::uint32_t pair;
-};
-
-void transpose_lanes(void **arguments) {
-    std::uint16_t matrix[8][8];
-    const auto lane_of = [&](int lane) { return static_cast<MovedLane *>(arguments[lane]); };
+// The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
+void transpose_lanes(void **pairs) {
+    std::uint16_t matrix[WARP_LANES / 4][8];
     for (int lane = 0; lane < WARP_LANES; ++lane)
-        for (int i = 0; i < 2; ++i)
-            matrix[lane / 4][lane % 4 * 2 + i] = std::uint16_t(lane_of(lane)->pair >> 16 * i);
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        lane_of(lane)->pair = matrix[lane % 4 * 2][lane / 4] |
-                              std::uint32_t(matrix[lane % 4 * 2 + 1][lane / 4]) << 16;
+        std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        std::uint16_t *const pair = static_cast<std::uint16_t *>(pairs[lane]);
+        pair[0] = matrix[lane % 4 * 2][lane / 4];
+        pair[1] = matrix[lane % 4 * 2 + 1][lane / 4];
+    }
 }
 
 } // namespace
 
 std::uint32_t movmatrix(std::uint32_t pair, Site where) {
-    MovedLane mine{pair};
-    warp_together("movmatrix", WHOLE_WARP, &mine, transpose_lanes, false, where);
-    return mine.pair;
+    warp_together("movmatrix", WHOLE_WARP, &pair, transpose_lanes, false, where);
+    return pair;
 }
 
 // ---------------------------------------------------------------------------- wgmma

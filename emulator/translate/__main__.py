@@ -174,8 +174,8 @@ def run_or_exit(command: list[str], what: str) -> None:
 def state_of(files: Path, command: list[str]) -> str:
     """What a program is built from: if it has not changed, neither has the program."""
     digest = hashlib.sha256("\0".join(command).encode())
-    for path in sorted(files.rglob("*.*")):
-        digest.update(path.read_bytes() if path.is_file() else b"")
+    for path in sorted(path for path in files.rglob("*") if path.is_file()):
+        digest.update(path.read_bytes())
     for folder in ("common", "emulator/include", "emulator/src"):
         for path in sorted((ROOT / folder).rglob("*")):
             digest.update(f"{path}{path.stat().st_mtime_ns}".encode())
@@ -214,15 +214,12 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
 
 def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
     """(name, environment) of each."""
-    made = []
-    for policy in options.policies.split(","):
-        if policy == "random":
-            for seed in range(1, options.seeds + 1):
-                chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
-                made.append((f"random with seed {seed}", chosen))
-        else:
-            made.append((policy, {"EMULATOR_POLICY": policy}))
-    return made
+    made = {policy: {"EMULATOR_POLICY": policy} for policy in options.policies.split(",")}
+    if made.pop("random", None):
+        for seed in range(1, options.seeds + 1):
+            chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
+            made[f"random with seed {seed}"] = chosen
+    return list(made.items())
 
 
 NOT_KNOWN = "emulator: the emulator does not know this\n"

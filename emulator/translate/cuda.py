@@ -28,17 +28,15 @@ class Source:
     def problem(self, token: Token, what: str) -> None:
         self.problems.append((self.name, token.line, what))
 
+    def insert(self, place: int, new: str) -> None:
+        self.edits.append((place, place, new))
+
     def replace(self, first: Token, last: Token, new: str) -> None:
         """Keeps the number of lines."""
-        self.replace_text(first.begin, last.end, new, first.directive != 0)
-
-    def insert(self, token: Token, new: str) -> None:
-        """After a token."""
-        self.replace_text(token.end, token.end, new)
-
-    def replace_text(self, begin: int, end: int, new: str, in_directive: bool = False) -> None:
-        lines = self.text.count("\n", begin, end) - new.count("\n")
-        self.edits.append((begin, end, new + ("\\\n" if in_directive else "\n") * lines))
+        lines = self.text.count("\n", first.begin, last.end)
+        self.edits.append(
+            (first.begin, last.end, new + ("\\\n" if first.directive else "\n") * lines)
+        )
 
     def edited(self) -> str:
         pieces, at = [], 0
@@ -103,45 +101,33 @@ class Kernel:
     name: str
     arguments: dict[str, tuple[int, int]]  # brackets after its name, and after attributes
     body: int
-    template: list[Token] | None  # the parameters of its template
+    template: list[Token]  # the parameters of its template
 
 
 def template_end(tokens: list[Token], begin: int) -> int:
-    """The index after `template <...>`."""
-    depth, index = 0, begin + 1
-    while index < len(tokens):
-        depth += angles(tokens[index])
-        index += 1
-        if depth == 0:
-            break
-    return index
-
-
-def kernel_at(tokens: list[Token], index: int) -> Kernel | None:
-    """The kernel whose __global__ is tokens[index], if it is defined there."""
-    body = first_outside(tokens, index, "{;")
-    if body == len(tokens) or tokens[body].text == ";":
-        return None
-    begin = end = statement_begin(tokens, index)
-    if tokens[begin].text == "template":
-        end = template_end(tokens, begin)
-    template = tokens[begin + 2 : end - 1] if end > begin else None
-    arguments, at = {}, end
-    while at + 1 < body:
-        if tokens[at].kind == "word" and tokens[at + 1].text == "(":
-            closing = closing_of(tokens, at + 1)
-            arguments[tokens[at].text] = (at + 1, closing)
-            at = closing
-        at += 1
-    names = [name for name in arguments if not name.startswith("__")]
-    return Kernel(names[-1] if names else "", arguments, body, template)
+    """The index after a statement's `template <...>`, if it begins with one."""
+    if tokens[begin].text != "template":
+        return begin
+    depths = itertools.accumulate(angles(token) for token in tokens[begin + 1 :])
+    return begin + 2 + next(i for i, depth in enumerate(depths) if depth == 0)
 
 
 def kernels_of(tokens: list[Token]) -> Iterator[Kernel]:
+    """The kernels that are defined there."""
     for index, token in enumerate(tokens):
-        kernel = kernel_at(tokens, index) if token.text == "__global__" else None
-        if kernel is not None:
-            yield kernel
+        body = first_outside(tokens, index, "{;") if token.text == "__global__" else len(tokens)
+        if body == len(tokens) or tokens[body].text == ";":
+            continue
+        begin = statement_begin(tokens, index)
+        at = end = template_end(tokens, begin)
+        arguments = {}
+        while at + 1 < body:
+            if tokens[at].kind == "word" and tokens[at + 1].text == "(":
+                arguments[tokens[at].text] = (at + 1, closing_of(tokens, at + 1))
+                at = closing_of(tokens, at + 1)
+            at += 1
+        *_, name = ["", *(name for name in arguments if not name.startswith("__"))]
+        yield Kernel(name, arguments, body, tokens[begin + 2 : end - 1])
 
 
 def grid_constant_macros(sources: list[Source]) -> set[str]:
@@ -171,7 +157,7 @@ def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> No
                 name, text = parameter[-1].text, spelled(parameter)
                 new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
                 new += f" emulator::grid_constant(&{name}, sizeof {name});"
-        source.insert(tokens[kernel.body], new)
+        source.insert(tokens[kernel.body].end, new)
 
 
 # ---------------------------------------------------------------- launches
@@ -183,10 +169,8 @@ def parameters_of_kernels(sources: list[Source]) -> dict[str, int]:
     found: dict[str, int] = {}
     for source in sources:
         for kernel in kernels_of(source.code):
-            parameters = kernel.template or []
-            has_pack = "..." in spelled(parameters)
-            count = MANY if has_pack or kernel.name in found else len(arguments_of(parameters))
-            found[kernel.name] = count
+            is_open = kernel.name in found or "..." in spelled(kernel.template)
+            found[kernel.name] = MANY if is_open else len(arguments_of(kernel.template))
     return found
 
 
@@ -224,13 +208,11 @@ def rewrite_launches(source: Source, tokens: list[Token], parameters: dict[str, 
         begin = callee_begin(tokens, index) if end < len(tokens) else index
         if begin == index:
             continue  # a shift of streams
-        callee = tokens[begin:index]
-        if is_chosen_by_arguments(callee, parameters):
-            call = f"[](auto... emulator_p) {{ {spelled(callee)}(emulator_p...); }}"
-            source.replace(callee[0], token, f"emulator::launching({call}, emulator::Chevrons(")
-        else:
-            source.replace_text(callee[0].begin, callee[0].begin, "emulator::launching(")
-            source.replace(token, token, ", emulator::Chevrons(")
+        kernel = spelled(tokens[begin:index])
+        if is_chosen_by_arguments(tokens[begin:index], parameters):
+            kernel = f"[](auto... emulator_p) {{ {kernel}(emulator_p...); }}"
+        new = f"emulator::launching({kernel}, emulator::Chevrons("
+        source.replace(tokens[begin], token, new)
         source.replace(tokens[end], tokens[end], "))")
 
 
@@ -295,43 +277,42 @@ def rewrite_shared(source: Source) -> None:
         names = names_declared(declaration)
         if not names:
             source.problem(token, "a __shared__ declaration without a name")
-        elif any(one.text == "extern" for one in statement):
-            declare_dynamic(source, statement, declaration, names[0], inside[index])
-        elif not inside[index]:
-            source.problem(token, f"__shared__ {names[0].text} outside of a function")
-        else:
+            continue
+        if any(one.text == "extern" for one in statement):
+            new, kind, made = dynamic_declared(declaration, names[0])
+            if inside[index]:
+                new += f"{kind} &{names[0].text} = {made};"
+            else:
+                new += f"static inline {kind} &{names[0].text}() {{ return {made}; }}"
+                call_uses(source, names[0])
+        elif inside[index]:
             variables = f"EmulatorShared{token.begin}"
             new = f"struct {variables} {{ {spelled(declaration)}; }}; "
             new += f"auto &{variables}_ = emulator::static_shared<{variables}>();"
             for name in names:
                 new += f" auto &{name.text} = {variables}_.{name.text};"
-            source.replace(statement[0], statement[-1], new)
+        else:
+            source.problem(token, f"__shared__ {names[0].text} outside of a function")
+            continue
+        source.replace(statement[0], statement[-1], new)
 
 
-def declare_dynamic(
-    source: Source,
-    statement: list[Token],
-    declaration: list[Token],
-    name: Token,
-    in_function: bool,
-) -> None:
+def dynamic_declared(declaration: list[Token], name: Token) -> tuple[str, str, str]:
+    """Of an extern __shared__ array: what declares its type, the type, and what gives it."""
     kind, aligned = f"EmulatorExtern{name.begin}", f"EmulatorAligned{name.begin}"
     plain, asked = without_alignment(declaration)
     at = plain.index(name)
     alias = f"struct {aligned} {{ {spelled(asked)} char of; }}; "
     alias += f"typedef {spelled(plain[:at])} {kind}{spelled(plain[at + 1 :])}"
-    call = f"emulator::extern_shared<{kind}, alignof({aligned})>()"
-    first, last = statement[0], statement[-1]
-    if in_function:
-        source.replace(first, last, f"{alias}; {kind} &{name.text} = {call};")
-        return
-    # Outside of functions the name becomes a function's, and each use a call.
-    function = f"static inline {kind} &{name.text}() {{ return {call}; }}"
-    source.replace(first, last, f"{alias}; {function}")
+    return f"{alias}; ", kind, f"emulator::extern_shared<{kind}, alignof({aligned})>()"
+
+
+def call_uses(source: Source, name: Token) -> None:
+    """Outside of functions a dynamic array's name becomes a function's, and each use a call."""
     for before, token in zip(source.tokens, source.tokens[1:]):
-        is_use = token.begin > last.begin and before.text not in (".", "->", "::")
+        is_use = token.begin > name.begin and before.text not in (".", "->", "::")
         if is_use and token.text == name.text:
-            source.insert(token, "()")
+            source.insert(token.end, "()")
 
 
 # ---------------------------------------------------------------- the rest

@@ -31,57 +31,29 @@ class Kernel(NamedTuple):
     project: str
     file: str  # in which the kernel is
     kernel: str
-    arguments: str  # of the driver; {clone} is the copy
-    program: str = ""  # arguments of the program
+    options: str  # of the driver; {clone} is the copy
+    program: str  # a main of the examples, and its arguments
 
 
 KERNELS = [
-    Kernel(
-        "fast.cu, kernel 5: producer and consumers, cuda::barrier",
-        "fast.cu",
-        "examples/matmul/matmul_5.cuh",
-        "matmulKernel5",
-        "-I {clone} -D KERNEL=5 -D NDEBUG --allow global-map,shared-alignment fast_cu.cu",
-        "256 256 448",
-    ),
-    Kernel(
-        "fast.cu, kernel 8: clusters, multicast",
-        "fast.cu",
-        "examples/matmul/matmul_8.cuh",
-        "matmulKernel8",
-        "-I {clone} -D KERNEL=8 -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment fast_cu.cu",
-        "2048 2048 256",
-    ),
-    Kernel(
-        "tma_intro, add one",
-        "tma_intro",
-        "intro.cu",
-        "kernel",
-        "-I {clone} tma_intro.cu",
-    ),
-    Kernel(
-        "effective_transpose, batched",
-        "effective_transpose",
-        "transpose_swizzle_batched.cu",
-        "kernel",
-        "-I {clone} -D BATCHED effective_transpose.cu",
-    ),
-    Kernel(
-        "cuda_hgemm, mma of 3 stages: cp.async",
-        "cuda_hgemm",
-        "src/mma/mma_async_stage3.cu",
-        "mmaAsyncStage3Kernel",
-        "-I {clone}/src -I {clone}/src/common cuda_hgemm.cu",
-        "8",
-    ),
-    Kernel(
-        "SGEMM_CUDA, kernel 12: memcpy_async",
-        "SGEMM_CUDA",
-        "src/kernels/12_kernel_double_buffering.cuh",
-        "runSgemmDoubleBuffering2",
-        "-I {clone}/src sgemm_cuda.cu",
-        "12",
-    ),
+    Kernel(*(field.strip() for field in row.split("|")))
+    for row in """
+fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/matmul/matmul_5.cuh |
+    matmulKernel5 | -I {clone} -D KERNEL=5 -D NDEBUG --allow global-map,shared-alignment |
+    fast_cu.cu 256 256 448
+fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
+    -I {clone} -D KERNEL=8 -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment |
+    fast_cu.cu 2048 2048 256
+tma_intro, add one | tma_intro | intro.cu | kernel | -I {clone} | tma_intro.cu
+effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |
+    -I {clone} -D BATCHED | effective_transpose.cu
+cuda_hgemm, mma of 3 stages: cp.async | cuda_hgemm | src/mma/mma_async_stage3.cu |
+    mmaAsyncStage3Kernel | -I {clone}/src -I {clone}/src/common | cuda_hgemm.cu 8
+SGEMM_CUDA, kernel 12: memcpy_async | SGEMM_CUDA | src/kernels/12_kernel_double_buffering.cuh |
+    runSgemmDoubleBuffering2 | -I {clone}/src | sgemm_cuda.cu 12
+""".replace("\n ", " ")
+    .strip()
+    .splitlines()
 ]
 # A whole statement that is a barrier, a fence or a wait.
 SYNCHRONISES = re.compile(
@@ -121,10 +93,11 @@ def drops_of(kernel: Kernel, text: str) -> list[Drop]:
 
 def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]:
     """The runs that went wrong, no more than one of them for `first`, and what reports there were."""
-    *options, main = kernel.arguments.format(clone=clone).split()
+    main, *arguments = kernel.program.split()
     command = [sys.executable, "-m", "emulator.translate", "--quiet", "--seeds", str(RANDOM)]
     command += ["--first"] if first else []
-    command += [*options, str(MAINS / main), "--", *kernel.program.split()]
+    command += kernel.options.format(clone=clone).split()
+    command += [str(MAINS / main), "--", *arguments]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in (0, 1):
         raise SystemExit(f"{kernel.name} was not built")

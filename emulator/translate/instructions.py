@@ -148,19 +148,15 @@ class Words(frozenset):
         return "true" if word in self else "false"
 
 
-def order_of(opcode: str, said: str) -> str:
-    """The memory order, with the manual's defaults."""
-    order = "RELAXED"
+def order_of(opcode: str, order: str, scope: str) -> dict[str, str]:
+    """The memory order and the scope, with the manual's defaults."""
+    default, where = "RELAXED", "GPU"
     if opcode.startswith("mbarrier"):
-        order = "ACQUIRE" if "_wait" in opcode else "RELEASE"
-    return {"volatile": "RELAXED"}.get(said, said.upper() or order)
-
-
-def scope_of(opcode: str, said: str, where: str) -> str:
-    if said == "volatile":
-        return "SYS"
-    default = "CTA" if opcode.startswith("mbarrier") else "GPU"
-    return {"gl": "GPU"}.get(where, where.upper() or default)
+        default, where = "ACQUIRE" if "_wait" in opcode else "RELEASE", "CTA"
+    if order == "volatile":
+        order, where = "", "SYS"
+    scope = {"gl": "GPU"}.get(scope, scope.upper() or where)
+    return {"order": f"{CORE}Order::{order.upper() or default}", "scope": f"{CORE}Scope::{scope}"}
 
 
 def modifiers(opcode: str, match: re.Match) -> dict:
@@ -184,8 +180,7 @@ def modifiers(opcode: str, match: re.Match) -> dict:
         "round": ROUNDING.get(groups.get("round", ""), ""),
         "compare": COMPARISONS.get(groups.get("compare", ""), ""),
         "aligned": "true" if is_aligned else "false",
-        "order": f"{CORE}Order::{order_of(opcode, order)}",
-        "scope": f"{CORE}Scope::{scope_of(opcode, order, scope)}",
+        **order_of(opcode, order, scope),
     }
 
 

@@ -408,30 +408,22 @@ Reduce reduction(const Operation &) {
 }
 
 // The same by the type of a tensor's elements.
-[[noreturn]] void no_reduction(int type, Site where);
-int type_of_elements(const void *map);
+struct TypedReduction {
+    CUtensorMapDataType type;
+    Reduce reduce;
+};
+Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where);
 template <typename Operation>
 void tensor_reduce(int rank, const void *map, const Coordinates &at, std::uint32_t from,
                    const Operation &operation, Site where) {
-    const auto reduce = [&]() -> Reduce {
-        switch (const int type = type_of_elements(map)) {
-        case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-            return reduction<std::uint32_t>(operation);
-        case CU_TENSOR_MAP_DATA_TYPE_INT32:
-            return reduction<std::int32_t>(operation);
-        case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-            return reduction<std::uint64_t>(operation);
-        case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-            return reduction<float>(operation);
-        case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-            return reduction<F16>(operation);
-        case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-            return reduction<BF16>(operation);
-        default:
-            no_reduction(type, where);
-        }
-    };
-    tensor_store(rank, map, at, from, reduce(), where);
+    const std::initializer_list<TypedReduction> known = {
+        {CU_TENSOR_MAP_DATA_TYPE_UINT32, reduction<std::uint32_t>(operation)},
+        {CU_TENSOR_MAP_DATA_TYPE_INT32, reduction<std::int32_t>(operation)},
+        {CU_TENSOR_MAP_DATA_TYPE_UINT64, reduction<std::uint64_t>(operation)},
+        {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, reduction<float>(operation)},
+        {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, reduction<F16>(operation)},
+        {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, reduction<BF16>(operation)}};
+    tensor_store(rank, map, at, from, reduction_of(map, known, where), where);
 }
 
 // ---------------------------------------------------------------------------- synchronisation
