@@ -146,36 +146,35 @@ def rows() -> Iterator[One]:
         yield One(results, inputs, values, wanted, text)
 
 
-TYPES = {"r": "unsigned", "l": "unsigned long long", "f": "float", "h": "unsigned short"}
-
-
-def literal(constraint: str, value: int) -> str:
-    if constraint == "f":
-        return f"__uint_as_float({value}u)"
-    return f"({TYPES.get(constraint, 'int')}){value}{'ull' if constraint == 'l' else ''}"
+# Types by their constraints, and numbers by their bits.
+ONES_HEAD = """#include "common.h"
+typedef unsigned r; typedef unsigned long long l; typedef float f; typedef unsigned short h;
+typedef int n;
+template <typename T> T of(l bits) { T value; memcpy(&value, &bits, sizeof value); return value; }
+template <typename T> l bits(T value) { l b = 0; memcpy(&b, &value, sizeof value); return b; }
+"""
 
 
 def ones_program() -> str:
     """A kernel that executes all of ONES, and prints their results."""
-    body, at = [], 0
+    text, calls, at = ONES_HEAD, "", 0
     for number, one in enumerate(rows()):
-        tied, results, values = one.results[0] == "+", one.results.lstrip("+"), list(one.values)
-        body.append(f"__device__ void one_{number}(unsigned long long *out) {{")
-        for i, kind in enumerate(results):
-            body.append(f"{TYPES[kind]} r{i} = {literal(kind, values.pop(0)) if tied else 0};")
-        sign = "+" if tied else "="
+        results, values = one.results.lstrip("+"), iter(one.values)
+        sign = "+" if one.results[0] == "+" else "="
+        given = [next(values) if sign == "+" else 0 for _ in results]
+        inputs = ", ".join(
+            f'"{kind}"(of<{kind}>({value}ull))' for kind, value in zip(one.inputs, values)
+        )
         outputs = ", ".join(f'"{sign}{kind}"(r{i})' for i, kind in enumerate(results))
-        inputs = ", ".join(f'"{k}"({literal(k, v)})' for k, v in zip(one.inputs, values))
-        body.append(f'asm volatile("{one.text}" : {outputs} : {inputs});')
+        text += f"__device__ void one_{number}(l *out) {{\n"
         for i, kind in enumerate(results):
-            bits = f"__float_as_uint(r{i})" if kind == "f" else f"r{i}"
-            body.append(f"out[{at + i}] = {bits};")
-        body.append("}")
+            text += f"{kind} r{i} = of<{kind}>({given[i]}ull);\n"
+        text += f'asm volatile("{one.text}" : {outputs} : {inputs});\n'
+        text += "".join(f"out[{at + i}] = bits(r{i});\n" for i in range(len(results))) + "}\n"
+        calls += f" one_{number}(out);"
         at += len(results)
-    calls = "".join(f" one_{number}(out);" for number in range(sum(1 for _ in rows())))
-    text = "\n".join(['#include "common.h"', *body, ""])
-    text += f"__global__ void every(unsigned long long *out) {{{calls} }}\nint main() {{\n"
-    text += f"    unsigned long long *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out);\n"
+    text += f"__global__ void every(l *out) {{{calls} }}\nint main() {{\n"
+    text += f"    l *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out);\n"
     return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
 
 

@@ -36,39 +36,26 @@ FOUND, NOT_BUILT = 1, 2
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
-    given, program = split_at(given, "--")
+    end = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(
         prog="emulate",
         description="Run a CUDA program on the emulator. What follows -- goes to the program.",
     )
-    parser.add_argument("file", type=Path, help="the program's .cu file")
-    parser.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
-    parser.add_argument(
-        "--policies",
-        default=",".join([*POLICIES, "random"]),
-        help="which runs, separated by commas (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="how many random runs (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="report a mistake that names itself [NAME], and go on",
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=600, help="limit of a run (default: %(default)s)"
-    )
-    parser.add_argument("--first", action="store_true", help="stop after the first bad run")
-    parser.add_argument("--quiet", action="store_true", help="one line per run, and reports")
-    options = parser.parse_args(given)
-    options.program = program
+    add = parser.add_argument
+    add("file", type=Path, help="the program's .cu file")
+    add("-I", dest="include", action="append", default=[], metavar="FOLDER")
+    add("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    of_all = "which runs, separated by commas (default: %(default)s)"
+    add("--policies", default=",".join([*POLICIES, "random"]), help=of_all)
+    add("--seeds", type=int, default=3, help="how many random runs (default: %(default)s)")
+    add("--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)")
+    of_allow = "report a mistake that names itself [NAME], and go on"
+    add("--allow", action="append", default=[], metavar="NAME", help=of_allow)
+    add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
+    add("--first", action="store_true", help="stop after the first bad run")
+    add("--quiet", action="store_true", help="one line per run, and reports")
+    options = parser.parse_args(given[:end])
+    options.program = given[end + 1 :]
     known = {*POLICIES, "random"}
     for policy in options.policies.split(","):
         if policy not in known:
@@ -76,20 +63,13 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return options
 
 
-def split_at(words: list[str], mark: str) -> tuple[list[str], list[str]]:
-    at = words.index(mark) if mark in words else len(words)
-    return words[:at], words[at + 1 :]
-
-
 # ---------------------------------------------------------------- translation
 
 
 def shown(path: Path) -> str:
     """As messages name it: relative to the working directory, if it is inside."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path.resolve())
+    path, here = path.resolve(), Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 class Program:
@@ -229,12 +209,7 @@ REPORT = re.compile(r"^emulator: \w+: .*\n(?:  .*\n)*", re.MULTILINE)
 def pieces(output: str) -> list[tuple[str, str]]:
     """The reports in it and what is between them, each with what is the same in other runs that
     say it: a report's kind and lines of source, a text without its numbers."""
-    found, at = [], 0
-    for report in REPORT.finditer(output):
-        found.append(output[at : report.start()])
-        found.append(report.group())
-        at = report.end()
-    found.append(output[at:])
+    found = re.split(f"({REPORT.pattern})", output, flags=re.MULTILINE)
     return [(piece, essence(piece)) for piece in found if piece.strip()]
 
 

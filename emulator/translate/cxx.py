@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # A token, or what separates tokens. Directives end at a newline without a backslash before it.
@@ -63,9 +64,8 @@ class Asm:
     outputs: list[Operand] = field(default_factory=list)
     inputs: list[Operand] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
-    # Where string macros have several definitions: the statement with each of them.
-    variants: list[Asm] = field(default_factory=list)
-    macros: dict[str, str] = field(default_factory=dict)  # of a variant: those definitions
+    # Which definitions it has of string macros with several.
+    macros: dict[str, str] = field(default_factory=dict)
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -213,47 +213,45 @@ def read_operands(asm: Asm, tokens: list[Token]) -> list[Operand]:
     return operands
 
 
-def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> Asm | None:
-    """The asm statement whose keyword is tokens[first]; None if it is something else."""
+def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> list[Asm]:
+    """The asm statement whose keyword is tokens[first], once for each way in which its string macros
+    are defined; none if it is something else."""
     index = first + 1
-    qualifiers = []
     while index < len(tokens) and tokens[index].text in QUALIFIERS:
-        qualifiers.append(tokens[index].text)
         index += 1
     if index == len(tokens) or tokens[index].text != "(":
-        return None
+        return []
     close = closing_of(tokens, index)
-    start = tokens[first]
-    last = tokens[min(close, len(tokens) - 1)]
+    start, last = tokens[first], tokens[min(close, len(tokens) - 1)]
+    inside = tokens[index + 1 : close]
     asm = Asm(start.begin, last.end, start.line, start.directive != 0)
+    odd = [token for token in inside if token.directive != start.directive]
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
-        return asm
-    if "goto" in qualifiers:
-        asm.problems.append((start.line, "asm goto"))
-    inside = tokens[index + 1 : close]
-    odd = [token for token in inside if token.directive != start.directive]
-    if odd:
+    elif odd:
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
-        return asm
-    parts = split(inside, ":")
-    asm.outputs = read_operands(asm, parts[1]) if len(parts) > 1 else []
-    asm.inputs = read_operands(asm, parts[2]) if len(parts) > 2 else []
-    used = sorted({token.text for token in parts[0]} & macros.keys())
+    if asm.problems:
+        return [asm]
+    if any(token.text == "goto" for token in tokens[first:index]):
+        asm.problems.append((start.line, "asm goto"))
+    template, outputs, inputs, *_ = [*split(inside, ":"), [], []]
+    asm.outputs, asm.inputs = read_operands(asm, outputs), read_operands(asm, inputs)
+    used = sorted({token.text for token in template} & macros.keys())
+    made = []
     for values in itertools.product(*(macros[name] for name in used)):
         one = copy.deepcopy(asm)
         one.macros = {name: value for name, value in zip(used, values) if len(macros[name]) > 1}
-        read_template(one, parts[0], dict(zip(used, values)))
-        asm.variants.append(one)
-    return asm
+        read_template(one, template, dict(zip(used, values)))
+        made.append(one)
+    return made
 
 
-def asm_statements(tokens: list[Token], macros: dict[str, list[str]]) -> list[Asm]:
+def asm_statements(tokens: list[Token], macros: dict[str, list[str]]) -> Iterator[list[Asm]]:
     """The asm statements in their order."""
-    found: list[Asm] = []
+    end = 0
     for index, token in enumerate(tokens):
-        is_inside = found and token.begin < found[-1].end
-        if token.kind == "word" and token.text in ASM and not is_inside:
-            asm = read_asm(tokens, index, macros)
-            found += [asm] if asm is not None else []
-    return found
+        is_asm = token.kind == "word" and token.text in ASM and token.begin >= end
+        variants = read_asm(tokens, index, macros) if is_asm else []
+        if variants:
+            end = variants[0].end
+            yield variants

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 CORE = "::emulator::ptx::"
 HERE = "::emulator::Site::current()"
@@ -78,6 +79,10 @@ ENUMERATORS = {
     "arrive_drop.noComplete": "DROP_NO_COMPLETE",
 }
 SINK = "_"
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 class NotKnown(Exception):
@@ -187,12 +192,11 @@ def modifiers(opcode: str, match: re.Match) -> dict:
 # ---------------------------------------------------------------- operands
 
 
-@dataclass
-class Argument:
-    """A register or a constant, as C++; or a name that is neither."""
+class Register(NamedTuple):
+    """A register of the asm statement, or an operand of it."""
 
-    kind: str
     cpp: str
+    is_constant: bool = False
 
 
 @dataclass
@@ -255,29 +259,15 @@ def special_register(text: str) -> str | None:
     return None
 
 
-@dataclass
-class Instruction:
-    opcode: str
-    operands: str
-    shown: str  # the operands, for people
-    resolve: Callable[[str], Argument]
-
-    def __str__(self) -> str:
-        return f"`{self.opcode} {self.shown}`".replace(" `", "`")
-
-
 class Writer:
     """Writes one instruction: the operands' C++, and what comes before and after the call."""
 
-    def __init__(self, instruction: Instruction, known: dict) -> None:
-        self.instruction = instruction
+    def __init__(self, resolve: Callable[[str], Register | None], known: dict) -> None:
+        self.resolve = resolve
         self.known = known
         self.before = ""
         self.after = ""
         self.names = 0
-
-    def refuse(self, why: str) -> NotKnown:
-        return NotKnown(f"{why} in {self.instruction}")
 
     def fresh(self) -> str:
         self.names += 1
@@ -288,18 +278,15 @@ class Writer:
         constant = special_register(text) or number(text)
         if constant is not None:
             return constant
-        argument = self.instruction.resolve(text)
-        if argument.kind == "name":
-            raise self.refuse(f"the name `{text}`")
-        return argument.cpp
+        register = self.resolve(text)
+        if register is None:
+            raise NotKnown(f"the name `{text}`")
+        return register.cpp
 
     def plain(self, operand: Operand) -> str:
         if operand.kind != "plain":
-            raise self.refuse(f"the operand `{operand.text}`")
+            raise NotKnown(f"the operand `{operand.text}`")
         return self.source(operand.text)
-
-    def get(self, text: str, kind: str) -> str:
-        return f"{CORE}get<{TYPES[kind]}>({text})"
 
     def value(self, operand: Operand, kind: str) -> str:
         if operand.kind == "not" and kind == "pred":
@@ -307,15 +294,15 @@ class Writer:
         if operand.kind == "vector":
             parts = ", ".join(self.plain(part) for part in operand.parts)
             return f"{CORE}pack<{TYPES[kind]}>({parts})"
-        return self.get(self.plain(operand), kind)
+        return f"{CORE}get<{TYPES[kind]}>({self.plain(operand)})"
 
     # ------------------------------------------------------------ results
 
     def target(self, operand: Operand) -> str:
-        argument = self.instruction.resolve(operand.text)
-        if operand.kind != "plain" or argument.kind != "register":
-            raise self.refuse(f"the result `{operand.text}`")
-        return argument.cpp
+        register = self.resolve(operand.text) if operand.kind == "plain" else None
+        if register is None or register.is_constant:
+            raise NotKnown(f"the result `{operand.text}`")
+        return register.cpp
 
     def targets(self, operand: Operand) -> str:
         return ", ".join(self.target(part) for part in self.parts_of(operand))
@@ -328,41 +315,36 @@ class Writer:
             self.after += f"{CORE}put({self.target(operand)}, {value}); "
 
     def result(self, operand: Operand, kind: str) -> str:
-        name = self.variable(kind)
+        name = self.fresh()
+        self.before += f"{TYPES[kind]} {name}; "
         self.put(operand, name)
         return name
 
-    def variable(self, kind: str) -> str:
-        name = self.fresh()
-        self.before += f"{TYPES[kind]} {name}; "
-        return name
+    def pair(self, operand: Operand, names: str, kinds: str) -> dict[str, str]:
+        """Two results; what the second one is goes nowhere if it is missing."""
+        parts = operand.parts if operand.kind == "pair" else [operand, Operand("plain", SINK)]
+        pairs = zip(parts, names.split("|"), kinds.split("|"))
+        return {name: self.result(part, kind) for part, name, kind in pairs}
 
     # ------------------------------------------------------------ vectors
 
     def parts_of(self, operand: Operand) -> list[Operand]:
         return operand.parts if operand.kind == "vector" else [operand]
 
-    def elements(self, operand: Operand, kind: str) -> tuple[list[Operand], str]:
-        """The parts of an operand of a kind such as v4.b32, and the type of each."""
+    def vector(self, operand: Operand, kind: str, is_result: bool = False) -> str:
+        """An array for an operand of a kind such as v4.b32."""
         count, kind = kind[1:].split(".")
         parts = self.parts_of(operand)
         if operand.kind not in ("plain", "vector") or len(parts) != int(count):
             raise Mismatch
-        return parts, kind
-
-    def values(self, operand: Operand, kind: str) -> str:
         name = self.fresh()
-        parts, kind = self.elements(operand, kind)
-        items = ", ".join(self.value(part, kind) for part in parts)
-        self.before += f"const {TYPES[kind]} {name}[] = {{{items}}}; "
-        return name
-
-    def results(self, operand: Operand, kind: str) -> str:
-        name = self.fresh()
-        parts, kind = self.elements(operand, kind)
-        self.before += f"{TYPES[kind]} {name}[{len(parts)}]; "
-        for i, part in enumerate(parts):
-            self.put(part, f"{name}[{i}]")
+        if is_result:
+            self.before += f"{TYPES[kind]} {name}[{count}]; "
+            for i, part in enumerate(parts):
+                self.put(part, f"{name}[{i}]")
+        else:
+            items = ", ".join(self.value(part, kind) for part in parts)
+            self.before += f"const {TYPES[kind]} {name}[] = {{{items}}}; "
         return name
 
     def matrix(self, operand: Operand) -> str:
@@ -370,11 +352,10 @@ class Writer:
         later."""
         if operand.kind == "plain":
             return self.value(operand, "u64")
-        name = self.fresh()
-        parts, kind = self.elements(operand, "v4.b32")
-        values = ", ".join(self.value(part, kind) for part in parts)
-        places = ", ".join(f"EMULATOR_PLACE({self.source(part.text)})" for part in parts)
-        fragment = f"{{{{{values}}}, {{{places}}}}}"
+        values, name = self.vector(operand, "v4.b32"), self.fresh()
+        words = ", ".join(f"{values}[{i}]" for i in range(4))
+        places = ", ".join(f"EMULATOR_PLACE({self.source(part.text)})" for part in operand.parts)
+        fragment = f"{{{{{words}}}, {{{places}}}}}"
         self.before += f"const ::emulator::WgmmaFragment {name} = {fragment}; "
         return name
 
@@ -383,10 +364,9 @@ class Writer:
     def address(self, operand: Operand, parts: int = 1) -> str:
         if operand.kind != "address" or len(operand.parts) != parts:
             raise Mismatch
-        base, sign, offset = re.fullmatch(
-            r"(\S+?)(?:\s*([+-])\s*(\S+))?", operand.parts[0].text
-        ).groups()
-        base = self.get(self.source(base), "u64")
+        text = operand.parts[0].text
+        base, sign, offset = re.fullmatch(r"(\S+?)(?:\s*([+-])\s*(\S+))?", text).groups()
+        base = self.value(Operand("plain", base), "u64")
         return f"{base} {sign} ({self.source(offset.lstrip('+'))})" if sign else base
 
     def shared(self, operand: Operand) -> str:
@@ -399,8 +379,8 @@ class Writer:
     def memory(self, operand: Operand) -> str:
         names = {"shared": "SHARED", "shared::cta": "SHARED", "shared::cluster": "CLUSTER"}
         space = names.get(self.known["space"].lstrip("."), "GENERIC")
-        bytes = f"sizeof({self.known['type']}) * {self.known['count']}"
-        return f"{CORE}memory_at({CORE}Space::{space}, {self.address(operand)}, {bytes}, {HERE})"
+        size = f"sizeof({self.known['type']}) * {self.known['count']}"
+        return f"{CORE}memory_at({CORE}Space::{space}, {self.address(operand)}, {size}, {HERE})"
 
     def tensor(self, operand: Operand) -> str:
         map_address = self.address(operand, 2)
@@ -420,14 +400,8 @@ class Writer:
         if kind == "i":
             return f"{CORE}get<int>({self.plain(operand)})"
         if re.match(r"v\d", kind):
-            return (self.results if is_result else self.values)(operand, kind)
+            return self.vector(operand, kind, is_result)
         return (self.result if is_result else self.value)(operand, kind)
-
-    def pair(self, operand: Operand, names: str, kinds: str) -> dict[str, str]:
-        """Two results; what the second one is goes nowhere if it is missing."""
-        parts = operand.parts if operand.kind == "pair" else [operand, Operand("plain", SINK)]
-        pairs = zip(parts, names.split("|"), kinds.split("|"))
-        return {name: self.result(part, kind) for part, name, kind in pairs}
 
     def write(self, row: Row, operands: list[Operand], wanted: list[Wanted]) -> str:
         names = dict(self.known)
@@ -439,34 +413,34 @@ class Writer:
                 names[one.name] = self.operand(operand, kind, one.is_result)
         for missing in set(row.operands) - set(wanted):
             names[missing.name] = missing.default.format(**names)
-        first = wanted[0] if wanted else None
-        is_value = first is not None and first.is_result and not first.kind.startswith("v")
-        assigned = f"{names[first.name.split('|')[0]]} = " if is_value else ""
+        is_value = wanted and wanted[0].is_result and not wanted[0].kind.startswith("v")
+        assigned = f"{names[wanted[0].name.split('|')[0]]} = " if is_value else ""
         return f"{self.before}{assigned}{row.code.format(**names)}; {self.after}"
 
 
-def written(instruction: Instruction, row: Row, known: dict) -> str:
-    operands = [operand_of(text) for text in split(instruction.operands)]
-    if "L2::cache_hint" in known["has"] and operands:
-        Writer(instruction, known).value(operands.pop(), "u64")
+def ways(row: Row, count: int) -> Iterator[list[Wanted]]:
+    """Which of a row's operands `count` may be."""
     optional = [one for one in row.operands if one.is_optional]
-    surplus = len(row.operands) - len(operands)
-    for missing in itertools.combinations(optional, surplus) if surplus >= 0 else ():
-        wanted = [one for one in row.operands if one not in missing]
-        try:
-            return Writer(instruction, known).write(row, operands, wanted)
-        except Mismatch:
-            continue
-    raise Mismatch
+    if len(row.operands) >= count:
+        for missing in itertools.combinations(optional, len(row.operands) - count):
+            yield [one for one in row.operands if one not in missing]
 
 
-def cpp_of(instruction: Instruction) -> str:
+def cpp_of(opcode: str, operands: str, resolve: Callable[[str], Register | None]) -> str:
     """The C++ of an instruction. Raises NotKnown."""
-    matches = [(row, row.opcode.fullmatch(instruction.opcode)) for row in ROWS]
-    fitting = [(row, match) for row, match in matches if match is not None]
-    for row, match in fitting:
-        try:
-            return written(instruction, row, modifiers(instruction.opcode, match))
-        except Mismatch:
-            continue
-    raise NotKnown(f"{'these operands of' if fitting else 'the instruction'} {instruction}")
+    shown = f"`{shortened(f'{opcode} {operands}'.strip())}`"
+    given = [operand_of(text) for text in split(operands)]
+    matches = ((row, row.opcode.fullmatch(opcode)) for row in ROWS)
+    fitting = [(row, modifiers(opcode, match)) for row, match in matches if match is not None]
+    try:
+        if "L2::cache_hint" in opcode and given:
+            Writer(resolve, {}).value(given.pop(), "u64")
+        for row, known in fitting:
+            for wanted in ways(row, len(given)):
+                try:
+                    return Writer(resolve, known).write(row, given, wanted)
+                except Mismatch:
+                    continue
+    except NotKnown as error:
+        raise NotKnown(f"{error} in {shown}") from None
+    raise NotKnown(f"{'these operands of' if fitting else 'the instruction'} {shown}")

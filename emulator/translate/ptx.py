@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .cxx import Asm, Operand, asm_statements, string_macros, tokens_of, without_comments
-from .instructions import CORE, REGISTERS, Argument, Instruction, NotKnown, cpp_of
+from .instructions import CORE, REGISTERS, NotKnown, Register, cpp_of, shortened
 
 CONSTRAINTS = {"=": "hrlfd", "+": "hrlfd", "": "hrlfdni0123456789"}
 NAME = r"[A-Za-z_$%][\w$]*"
@@ -51,11 +51,6 @@ class Scope:
 
 def cpp_name(prefix: str, name: str) -> str:
     return prefix + re.sub(r"\W", lambda m: f"_{ord(m.group()):x}_", name)
-
-
-def shown(text: str) -> str:
-    """A statement's text as its author wrote it, shortened."""
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def statements_of(asm: Asm) -> Iterator[tuple[str, str, int]]:
@@ -119,18 +114,17 @@ class Block:
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
         return f"[[maybe_unused]] const auto {name} = {value}; "
 
-    def resolve(self, text: str) -> Argument:
-        """A register, an operand or an immediate, as C++."""
+    def resolve(self, text: str) -> Register | None:
+        """A register or an operand."""
         if re.fullmatch(r"%\d+", text):
             index = int(text[1:])
             if index >= len(self.operands):
                 raise NotKnown(f"the operand {text}: there are {len(self.operands)}")
-            is_constant = self.operands[index].constraint in ("n", "i")
-            return Argument("constant" if is_constant else "register", f"ptx_{index}")
+            return Register(f"ptx_{index}", self.operands[index].constraint in ("n", "i"))
         for scope in reversed(self.scopes):
             if text in scope.registers:
-                return Argument("register", scope.registers[text])
-        return Argument("name", text)
+                return Register(scope.registers[text])
+        return None
 
     # ------------------------------------------------------------ statements
 
@@ -162,7 +156,7 @@ class Block:
         match = re.fullmatch(rf"\.reg \.(\w+) ((?:{NAME}(?:<\d+>)?(?: ?, ?|$))+)", text)
         kind = REGISTERS.get(match.group(1)) if match else None
         if match is None or kind is None:
-            raise NotKnown(f"the directive `{shown(text)}`")
+            raise NotKnown(f"the directive `{shortened(text)}`")
         names: list[str] = []
         for name, count in re.findall(rf"({NAME})(?:<(\d+)>)?", match.group(2)):
             names += [f"{name}{i}" for i in range(int(count))] if count else [name]
@@ -173,12 +167,12 @@ class Block:
     def instruction(self, text: str) -> None:
         match = INSTRUCTION.fullmatch(text)
         if match is None:
-            raise NotKnown(f"`{shown(text)}`")
+            raise NotKnown(f"`{shortened(text)}`")
         inverted, guard, opcode, operands = match.groups()
         condition = ""
         if guard is not None:
             register = self.resolve(guard)
-            if register.kind == "name":
+            if register is None:
                 raise NotKnown(f"the register `{guard}`, which is not declared in the statement")
             sign = "!" if inverted else ""
             condition = f"if ({sign}{CORE}get<bool>({register.cpp})) "
@@ -186,7 +180,7 @@ class Block:
             self.jumps.add(operands)
             self.out.append(f"{condition}goto {cpp_name('ptx_l_', operands)}; ")
             return
-        cpp = cpp_of(Instruction(opcode, operands, shown(operands), self.resolve))
+        cpp = cpp_of(opcode, operands, self.resolve)
         self.out.append(f"{condition}{{ {cpp} }} ")
 
     # ------------------------------------------------------------ all of it
@@ -225,16 +219,15 @@ class Block:
         return "".join(self.out)
 
 
-def cpp_of_asm(asm: Asm, file: str, newlines: int) -> str:
+def cpp_of_asm(variants: list[Asm], file: str, newlines: int) -> str:
     """A statement; if it is one of several by how macros are defined, the compiler chooses."""
-    variants = asm.variants or [asm]
     if len(variants) == 1:
         return Block(variants[0], file, newlines).cpp()
     chosen = []
     for variant in variants:
         is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
         chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, file, 0).cpp()}; }}")
-    end = " \\\n" if asm.in_macro else "\n"
+    end = " \\\n" if variants[0].in_macro else "\n"
     return "({ " + " else ".join(chosen) + end * newlines + " })"
 
 
@@ -243,8 +236,9 @@ def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) 
     emulator/ptx.h. `macros`: those of other files that are strings."""
     tokens = tokens_of(text)
     pieces, at = [], 0
-    for asm in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
-        newlines = text.count("\n", asm.begin, asm.end)
-        pieces += [text[at : asm.begin], cpp_of_asm(asm, name, newlines)]
-        at = asm.end
+    for variants in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
+        begin, end = variants[0].begin, variants[0].end
+        cpp = cpp_of_asm(variants, name, text.count("\n", begin, end))
+        pieces += [text[at:begin], cpp]
+        at = end
     return "".join(pieces) + text[at:]

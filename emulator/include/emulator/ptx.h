@@ -350,19 +350,14 @@ EMULATOR_INLINE void store_ordered(void *to, const T (&values)[COUNT], Order ord
 
 // atom and red, of a number or of each of a vector; and atom.cas, which compares bits.
 template <typename T, int COUNT, typename Operation>
-void atomic_each(T (&old)[COUNT], void *address, const T (&values)[COUNT],
+void atomic_each(std::type_identity_t<T> *old, void *address, const T (&values)[COUNT],
                  const Operation &operation, Order order, Scope scope, Site where) {
-    T *const to = static_cast<T *>(address);
-    for (int i = 0; i < COUNT; ++i)
-        old[i] = atomic_change(
-            to + i, [&](T was) { return calculate(operation, was, values[i]); }, order, scope,
-            where);
-}
-template <typename T, int COUNT, typename Operation>
-void atomic_each(void *address, const T (&values)[COUNT], const Operation &operation, Order order,
-                 Scope scope, Site where) {
-    T old[COUNT];
-    atomic_each(old, address, values, operation, order, scope, where);
+    for (int i = 0; i < COUNT; ++i) {
+        const auto change = [&](T was) { return calculate(operation, was, values[i]); };
+        const T was = atomic_change(static_cast<T *>(address) + i, change, order, scope, where);
+        if (old != nullptr)
+            old[i] = was;
+    }
 }
 template <typename T>
 T atomic_cas(void *address, T compared, T value, Order order, Scope scope, Site where) {
