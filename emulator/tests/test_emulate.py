@@ -116,6 +116,21 @@ r(r) 9 -> 9: { .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }
 r(n) 13 -> 13: mov.u32 %0, %1;
 l(l) 0x123456789 -> 0x123456789: mov.b64 %0, %1;
 r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
+# Not executed here. Each is known, or is in the Limits of notes/check-your-kernel.md.
+(rrl) -> : cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%0, %0}], [%1];
+(rrl) -> : cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%0], %1;
+l(r) -> : mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1;
+l(r) -> : mbarrier.arrive_drop.shared::cta.b64 %0, [%1];
+r(l) -> : mbarrier.pending_count.b64 %0, %1;
+(ll) -> : tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;
+(l) -> : fence.proxy.tensormap::generic.acquire.gpu [%0], 128;
+r() -> : activemask.b32 %0;
++ffff(r) -> : mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4}, {%4}, {%0,%1,%2,%3};
++rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
+r(r) -> : movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;
++rr(llr) -> : { .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 0, 0; }
+(l) -> : discard.global.L2 [%0], 128; applypriority.global.L2::evict_normal [%0], 128;
+(lr) -> : cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;
 """
 
 
@@ -137,10 +152,10 @@ def bits(constraint: str, value: str) -> int:
 
 def rows() -> Iterator[One]:
     for results, inputs, values, expected, text in re.findall(
-        r"(?m)^([^#\n]+?)\((.*?)\)(.*?) -> (.*?): (.*)", ONES
+        r"(?m)^([^#\n]*?)\((.*?)\)(.*?) -> (.*?): (.*)", ONES
     ):
         # A result that is read comes first.
-        given = (results[1:] if results[0] == "+" else "") + inputs
+        given = (results[1:] if results[:1] == "+" else "") + inputs
         values = [bits(*pair) for pair in zip(given, values.split())]
         wanted = [bits(*pair) for pair in zip(results.lstrip("+"), expected.split())]
         yield One(results, inputs, values, wanted, text)
@@ -159,8 +174,8 @@ def ones_program() -> str:
     """A kernel that executes all of ONES, and prints their results."""
     text, calls, at = ONES_HEAD, "", 0
     for number, one in enumerate(rows()):
-        results, values = one.results.lstrip("+"), iter(one.values)
-        sign = "+" if one.results[0] == "+" else "="
+        results, values = one.results.lstrip("+"), iter([*one.values, *[0] * 9])
+        sign = "+" if one.results[:1] == "+" else "="
         given = [next(values) if sign == "+" else 0 for _ in results]
         inputs = ", ".join(
             f'"{kind}"(of<{kind}>({value}ull))' for kind, value in zip(one.inputs, values)
@@ -171,8 +186,9 @@ def ones_program() -> str:
             text += f"{kind} r{i} = of<{kind}>({given[i]}ull);\n"
         text += f'asm volatile("{one.text}" : {outputs} : {inputs});\n'
         text += "".join(f"out[{at + i}] = bits(r{i});\n" for i in range(len(results))) + "}\n"
-        calls += f" one_{number}(out);"
-        at += len(results)
+        if one.expected:
+            calls += f" one_{number}(out);"
+            at += len(results)
     text += f"__global__ void every(l *out) {{{calls} }}\nint main() {{\n"
     text += f"    l *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out);\n"
     return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
@@ -212,6 +228,7 @@ UNKNOWN = [
     ('// asm("frobnicate;");\n/* asm("frobnicate;"); */ const char *s = "asm(1)";', []),
     ('asm volatile("" ::: "memory");', []),
     ('#ifndef A\n#define A\nasm("frobnicate;");\n#endif', [(3, "frobnicate")]),
+    ('#define A(x) \\\n    asm("frobnicate;" \\\n        ::"r"(x))\nA(1)', [(2, "frobnicate")]),
     ('#if X\n#endif\nasm("frobnicate;");', [(3, "frobnicate")]),
 ]  # fmt: skip
 
