@@ -8,7 +8,18 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .cxx import CLOSING, OPENING, Token, closing_of, first_outside, parts_of, spelled, tokens_of
+from .cxx import (
+    CLOSING,
+    OPENING,
+    Token,
+    angles,
+    closing_of,
+    first_outside,
+    parts_of,
+    spelled,
+    split,
+    tokens_of,
+)
 from .ptx import Unknown
 
 MANY = 1000
@@ -46,13 +57,6 @@ class Source:
         return "".join(pieces) + self.text[at:]
 
 
-def angles(token: Token) -> int:
-    """How much deeper in <> what follows the token is."""
-    if token.kind != "mark" or token.text == "->":
-        return 0
-    return token.text.count("<") - token.text.count(">")
-
-
 def closes(token: Token) -> bool:
     """Whether it is ), ], } or >."""
     return token.kind == "mark" and (token.text in CLOSING or angles(token) < 0)
@@ -67,22 +71,6 @@ def opening_of(tokens: list[Token], closing: int) -> int:
         if depth == 0:
             return index
     return 0
-
-
-def arguments_of(tokens: list[Token]) -> list[list[Token]]:
-    """What lies between commas that are in no brackets, <> among them."""
-    parts: list[list[Token]] = [[]] if tokens else []
-    index, depth = 0, 0
-    while index < len(tokens):
-        token = tokens[index]
-        last = closing_of(tokens, index) if token.text in OPENING else index
-        depth += angles(token)
-        if token.text == "," and depth == 0:
-            parts.append([])
-        else:
-            parts[-1] += tokens[index : last + 1]
-        index = last + 1
-    return parts
 
 
 def statement_begin(tokens: list[Token], index: int) -> int:
@@ -152,7 +140,7 @@ def rewrite_kernels(source: Source, tokens: list[Token], macros: set[str]) -> No
             described = [*(described or ["dim3(0, 0, 0)"]), bounds]
         new = f" if (emulator::describes_kernel({', '.join(described)})) return;"
         opening, closing = kernel.arguments.get(kernel.name, (0, 0))
-        for parameter in arguments_of(tokens[opening + 1 : closing]):
+        for parameter in split(tokens[opening + 1 : closing], ","):
             if macros & {token.text for token in parameter}:
                 name, text = parameter[-1].text, spelled(parameter)
                 new += f" if constexpr (emulator::is_grid_constant(EMULATOR_TEXT({text})))"
@@ -170,7 +158,7 @@ def parameters_of_kernels(sources: list[Source]) -> dict[str, int]:
     for source in sources:
         for kernel in kernels_of(source.code):
             is_open = kernel.name in found or "..." in spelled(kernel.template)
-            found[kernel.name] = MANY if is_open else len(arguments_of(kernel.template))
+            found[kernel.name] = MANY if is_open else len(split(kernel.template, ","))
     return found
 
 
@@ -197,7 +185,7 @@ def is_chosen_by_arguments(callee: list[Token], parameters: dict[str, int]) -> b
     given = 0
     if angles(callee[-1]) < 0:
         opening = opening_of(callee, len(callee) - 1)
-        given = len(arguments_of(callee[opening + 1 : -1]))
+        given = len(split(callee[opening + 1 : -1], ","))
         callee = callee[:opening]
     return bool(callee) and given < parameters.get(callee[-1].text, 0)
 
@@ -245,7 +233,7 @@ def in_functions(tokens: list[Token]) -> list[bool]:
 def names_declared(declaration: list[Token]) -> list[Token]:
     """The names in `float a[8], b[8][4]`."""
     names = []
-    for part in arguments_of(declaration):
+    for part in split(declaration, ","):
         while part and part[-1].text == "]":
             part = part[: opening_of(part, len(part) - 1)]
         names += part[-1:] if part and part[-1].kind == "word" else []

@@ -149,17 +149,27 @@ def closing_of(tokens: list[Token], opening: int) -> int:
     return len(tokens)
 
 
-def split(tokens: list[Token], mark: str) -> list[list[Token]]:
-    """What lies between the marks that are in no brackets. `::` counts as two colons."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        if token.kind == "mark":
-            depth += (token.text in OPENING) - (token.text in CLOSING)
-            if depth == 0 and (token.text == mark or (mark == ":" and token.text == "::")):
-                parts.extend([] for _ in token.text)
-                continue
-        parts[-1].append(token)
+def angles(token: Token) -> int:
+    """How much deeper in <> what follows the token is."""
+    if token.kind != "mark" or token.text == "->":
+        return 0
+    return token.text.count("<") - token.text.count(">")
+
+
+def split(tokens: list[Token], mark: str, in_angles: bool = True) -> list[list[Token]]:
+    """What lies between the marks that are in no brackets, with in_angles not in <> either. `::`
+    counts as two colons."""
+    parts: list[list[Token]] = [[]] if tokens else []
+    index, depth = 0, 0
+    while index < len(tokens):
+        token = tokens[index]
+        last = closing_of(tokens, index) if token.text in OPENING else index
+        depth += angles(token) if in_angles else 0
+        if depth == 0 and (token.text == mark or (mark == ":" and token.text == "::")):
+            parts.extend([] for _ in token.text)
+        else:
+            parts[-1] += tokens[index : last + 1]
+        index = last + 1
     return parts
 
 
@@ -199,7 +209,7 @@ def read_template(asm: Asm, tokens: list[Token], macros: dict[str, str]) -> None
 
 def read_operands(asm: Asm, tokens: list[Token]) -> list[Operand]:
     operands = []
-    for part in split(tokens, ",") if tokens else []:
+    for part in split(tokens, ",", in_angles=False):
         line = part[0].line if part else asm.line
         name = ""
         if len(part) > 3 and part[0].text == "[" and part[2].text == "]":
@@ -234,7 +244,7 @@ def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> l
         return [asm]
     if any(token.text == "goto" for token in tokens[first:index]):
         asm.problems.append((start.line, "asm goto"))
-    template, outputs, inputs, *_ = [*split(inside, ":"), [], []]
+    template, outputs, inputs, *_ = [*split(inside, ":", in_angles=False), [], [], []]
     asm.outputs, asm.inputs = read_operands(asm, outputs), read_operands(asm, inputs)
     used = sorted({token.text for token in template} & macros.keys())
     made = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +14,22 @@ CORE = "::emulator::ptx::"
 HERE = "::emulator::Site::current()"
 
 # The C++ type of a register, and of what an instruction takes and gives.
-REGISTERS = {
-    "pred": "bool",
-    **{
-        f"{kind}{bits}": f"std::{'' if kind == 's' else 'u'}int{bits}_t"
-        for kind in "bus"
-        for bits in (8, 16, 32, 64)
-    },
-    **dict.fromkeys(("f16", "bf16"), "std::uint16_t"),
-    **dict.fromkeys(("f16x2", "bf16x2"), "std::uint32_t"),
-    "f32": "float",
-    "f64": "double",
+NUMBERS = {
+    f"{kind}{bits}": f"std::{'' if kind == 's' else 'u'}int{bits}_t"
+    for kind in "bus"
+    for bits in (8, 16, 32, 64)
 }
-TYPES = {
-    **REGISTERS,
-    "f16": f"{CORE}F16",
-    "bf16": f"{CORE}BF16",
-    "f16x2": f"{CORE}Pair<{CORE}F16>",
-    "bf16x2": f"{CORE}Pair<{CORE}BF16>",
-}
+REGISTERS = (
+    NUMBERS
+    | {"pred": "bool", "f32": "float", "f64": "double"}
+    | {kind: NUMBERS["b16"] for kind in ("f16", "bf16")}
+    | {kind: NUMBERS["b32"] for kind in ("f16x2", "bf16x2")}
+)
+TYPES = (
+    REGISTERS
+    | {"f16": f"{CORE}F16", "f16x2": f"{CORE}Pair<{CORE}F16>"}
+    | {"bf16": f"{CORE}BF16", "bf16x2": f"{CORE}Pair<{CORE}BF16>"}
+)
 WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 # Parts of opcodes, longer names first.
@@ -63,21 +61,15 @@ CLASSES = {
     "INT": "(t:[usb](16|32|64))",
     "ANY": "(t:[usb](8|16|32|64)|f32|f64|b?f16(x2)?)",
 }
-# What modifiers are in C++.
-MATH = {"ex2": "exp2", "lg2": "log2"}
-ROUNDING = {"rni": "nearbyint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
-COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
-COMPARISONS.update({"gt": ">", "hi": ">", "ge": ">=", "hs": ">="})
-ENUMERATORS = {
-    "idx": "INDEX",
-    "bfly": "XOR",
-    "test_wait": "TEST",
-    "try_wait": "TRY",
-    "arrive": "PLAIN",
-    "arrive_drop": "DROP",
-    "arrive.noComplete": "NO_COMPLETE",
-    "arrive_drop.noComplete": "DROP_NO_COMPLETE",
-}
+# What modifiers are in C++; others are enumerators of the same name.
+CPP_NAMES = (
+    {"rni": "nearbyint", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
+    | {"eq": "==", "ne": "!=", "lt": "<", "lo": "<", "le": "<=", "ls": "<="}
+    | {"gt": ">", "hi": ">", "ge": ">=", "hs": ">="}
+    | {"idx": "INDEX", "bfly": "XOR", "test_wait": "TEST", "try_wait": "TRY"}
+    | {"arrive": "PLAIN", "arrive.noComplete": "NO_COMPLETE"}
+    | {"arrive_drop": "DROP", "arrive_drop.noComplete": "DROP_NO_COMPLETE"}
+)
 SINK = "_"
 
 
@@ -146,13 +138,6 @@ def rows_of(table: str) -> list[Row]:
 ROWS = rows_of(Path(__file__).with_name("instructions.txt").read_text())
 
 
-class Words(frozenset):
-    """The modifiers of an opcode: whether it has one, in C++."""
-
-    def __getitem__(self, word: str) -> str:
-        return "true" if word in self else "false"
-
-
 def order_of(opcode: str, order: str, scope: str) -> dict[str, str]:
     """The memory order and the scope, with the manual's defaults."""
     default, where = "RELAXED", "GPU"
@@ -167,25 +152,20 @@ def order_of(opcode: str, order: str, scope: str) -> dict[str, str]:
 def modifiers(opcode: str, match: re.Match) -> dict:
     """What a row's operands and C++ may name besides the operands."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
-    words = Words(opcode.split("."))
-    kind, how = groups.get("t", ""), groups.get("how", "")
+    kind = groups.get("t", "")
     order, scope = (groups.get(name, "").lstrip(".") for name in ("sem", "scope"))
-    is_aligned = "aligned" in words or opcode.startswith("bar.")
+    has = defaultdict(lambda: "false", dict.fromkeys(opcode.split("."), "true"))
     return {
         **groups,
-        "has": words,
+        **{name.upper(): CPP_NAMES.get(text, text.upper()) for name, text in groups.items()},
+        **order_of(opcode, order, scope),
+        "has": has,
+        "aligned": "true" if opcode.startswith("bar.") else has["aligned"],
         "here": HERE,
-        "T": kind.upper(),
-        "HOW": ENUMERATORS.get(how, how.upper()),
         "type": TYPES.get(kind, ""),
         "wide": WIDE.get(kind, ""),
         "widetype": TYPES.get(WIDE.get(kind, ""), ""),
         "count": groups.get("count") or groups.get("vec", "").lstrip(".v") or "1",
-        "math": MATH.get(groups.get("math", ""), groups.get("math", "")),
-        "round": ROUNDING.get(groups.get("round", ""), ""),
-        "compare": COMPARISONS.get(groups.get("compare", ""), ""),
-        "aligned": "true" if is_aligned else "false",
-        **order_of(opcode, order, scope),
     }
 
 
