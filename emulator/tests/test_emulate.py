@@ -26,7 +26,7 @@ LIMIT = 300  # seconds
 
 # ---------------------------------------------------------------- one instruction
 
-# In the order of translate/instructions.py: constraints of results and, in brackets, of inputs, which
+# In the order of translate/instructions.txt: constraints of results and, in brackets, of inputs, which
 # are the operands %0, %1, ... in this order; the inputs' values -> the results: the instructions.
 ONES = r"""
 # Integer Arithmetic Instructions

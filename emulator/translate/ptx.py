@@ -107,12 +107,11 @@ class Block:
         name, expression = f"ptx_{number}", operand.expression
         if is_output:
             return f"[[maybe_unused]] auto &{name} = ({expression}); "
-        value = f"{CORE}input({expression})"
         if letter.isdigit():
-            return f"auto &{name} = ptx_{letter}; {CORE}put({name}, {value}); "
+            return f"auto &{name} = ptx_{letter}; {CORE}put({name}, ({expression})); "
         if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see EMULATOR_PLACE
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
-        return f"[[maybe_unused]] const auto {name} = {value}; "
+        return f"[[maybe_unused]] const auto {name} = ({expression}); "
 
     def resolve(self, text: str) -> Register | None:
         """A register or an operand."""

@@ -36,12 +36,6 @@ using namespace emulator;
 // Which one of several definitions a macro in an asm statement has.
 constexpr bool same_text(std::string_view a, std::string_view b) { return a == b; }
 
-// An operand of an asm statement, by value.
-template <typename T>
-EMULATOR_INLINE T input(T value) {
-    return value;
-}
-
 // Where an operand of an asm statement is, if it stays there: it does if it refers to an element of
 // an array or to what a reference does. Copies that a call made are the compiler's.
 #define EMULATOR_PLACE(operand)                                                                    \
@@ -294,6 +288,7 @@ EMULATOR_INLINE Both narrowed(float upper, float lower, bool relu, bool satfinit
 
 // ---------------------------------------------------------------------------- addresses
 
+// A generic address as a pointer.
 EMULATOR_INLINE void *global(std::uint64_t address) { return reinterpret_cast<void *>(address); }
 
 // The own CTA's shared memory at an address, for `what`.
