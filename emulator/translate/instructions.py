@@ -57,7 +57,7 @@ CLASSES = {
     "AXIS": "(axis:[xyz])",
     "HINT": "{.L2::cache_hint}",
     "RANK": "(rank:[1-5])d",
-    "WIDE": "(t:f32|f64)",
+    "REAL": "(t:f32|f64)",
     "INT": "(t:[usb](16|32|64))",
     "ANY": "(t:[usb](8|16|32|64)|f32|f64|b?f16(x2)?)",
 }
