@@ -323,20 +323,11 @@ std::uint32_t movmatrix(std::uint32_t pair, Site where) {
 
 // ---------------------------------------------------------------------------- wgmma
 
-static bool is_negated(int scale, Site where) {
+bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
         fail(Mistake::MISUSE, format("wgmma with a scale of %d: 1 or -1", scale), where,
              "called it here");
     return scale == -1;
-}
-
-WgmmaForm wgmma_form(WgmmaForm form, int scale_a, int scale_b, int trans_a, int trans_b,
-                     Site where) {
-    form.negate_a = is_negated(scale_a, where);
-    form.negate_b = is_negated(scale_b, where);
-    form.transposed_a = trans_a != 0;
-    form.transposed_b = trans_b != 0;
-    return form;
 }
 
 void check_contiguous(bool is_contiguous, Site where) {

@@ -97,7 +97,7 @@ def template_end(tokens: list[Token], begin: int) -> int:
     if tokens[begin].text != "template":
         return begin
     depths = itertools.accumulate(angles(token) for token in tokens[begin + 1 :])
-    return begin + 2 + next(i for i, depth in enumerate(depths) if depth == 0)
+    return begin + 2 + next((i for i, depth in enumerate(depths) if depth == 0), 0)
 
 
 def kernels_of(tokens: list[Token]) -> Iterator[Kernel]:

@@ -452,10 +452,9 @@ struct WithZeros {
     }
 };
 
+// Whether a scale of wgmma.mma_async, 1 or -1, is the latter.
+bool is_negated(int scale, Site where);
 // wgmma.mma_async with A in shared memory, or in registers, and the accumulators one by one.
-// scale: 1 or -1.
-WgmmaForm wgmma_form(WgmmaForm form, int scale_a, int scale_b, int trans_a, int trans_b,
-                     Site where);
 void check_contiguous(bool is_contiguous, Site where);
 template <typename A>
 inline const bool takes_registers = std::is_same_v<A, WgmmaFragment> && (registers_watched = true);
