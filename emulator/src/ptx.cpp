@@ -124,6 +124,16 @@ void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site wher
     return cluster_address(own_place(shared, bytes, where), int(cta_rank_of(shared)), where);
 }
 
+void cluster_load(void *to, std::uint32_t address, std::size_t bytes, Site where) {
+    check_alignment(address, bytes, where);
+    cluster_read(to, own_place(address, bytes, where), bytes, int(cta_rank_of(address)), where);
+}
+
+void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, Site where) {
+    check_alignment(address, bytes, where);
+    cluster_write(own_place(address, bytes, where), from, bytes, int(cta_rank_of(address)), where);
+}
+
 // ---------------------------------------------------------------------------- copies
 
 void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,

@@ -327,7 +327,10 @@ EMULATOR_INLINE void store(void *to, const T (&values)[COUNT]) {
         whole.values[i] = values[i];
     *static_cast<Vector<T, COUNT> *>(to) = whole;
 }
-// The same with an order: ld.acquire, st.release, .relaxed, .volatile.
+// The same of the shared memory of any CTA of the cluster.
+void cluster_load(void *to, std::uint32_t address, std::size_t bytes, Site where);
+void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, Site where);
+// With an order: ld.acquire, st.release, .relaxed, .volatile.
 template <typename T, int COUNT>
 EMULATOR_INLINE void load_ordered(T (&values)[COUNT], const void *from, Order order, Scope scope,
                                   Site where) {
