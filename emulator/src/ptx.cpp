@@ -1,13 +1,7 @@
 #include "emulator/ptx.h"
 
-#include "emulator/barriers.h"
 #include "machine.h"
-#include "emulator/mbarrier.h"
-#include "emulator/steps.h"
 #include "tensor_box.h"
-#include "emulator/warp.h"
-
-#include <cuda.h>
 
 #include <cstdio>
 #include <cstring>
@@ -24,81 +18,50 @@ constexpr std::uint32_t OFFSET_MASK = (1u << RANK_SHIFT) - 1;
 Cta &own() { return *current->cta; }
 
 // What an address says: the own CTA's, or a peer's that mapa put into it.
-bool is_own(Shared address) {
-    return address.address >> RANK_SHIFT == 0 || int(cta_rank_of(address.address)) == own().rank;
-}
+bool is_own(std::uint32_t address) { return int(cta_rank_of(address)) == own().rank; }
 
-std::uint32_t offset_of(Shared address) { return (address.address & OFFSET_MASK) - SHARED_BASE; }
+std::uint32_t offset_of(std::uint32_t address) { return (address & OFFSET_MASK) - SHARED_BASE; }
 
-void check_own(Shared address, const char *what, Site where) {
+void check_own(std::uint32_t address, const char *what, Site where) {
     if (!is_own(address))
         fail(Mistake::MISUSE,
              format("%s with shared address 0x%x, of CTA %u: only the own CTA's is allowed here, "
                     "or modelled",
-                    what, address.address, cta_rank_of(address.address)),
+                    what, address, cta_rank_of(address)),
              where, "called it here");
 }
 
-void check_address(Shared address, std::size_t bytes, Site where) {
-    const std::uint32_t in_cta = address.address & OFFSET_MASK;
+void check_alignment(std::uint64_t address, std::size_t bytes, Site where) {
+    if (address % bytes != 0)
+        fail(Mistake::MISUSE, format("an access of %zu bytes that is not aligned to them", bytes),
+             where, "accessed it here");
+}
+
+// What the own CTA has at the place of its or a peer's bytes.
+void *own_place(std::uint32_t address, std::size_t bytes, Site where) {
+    const std::uint32_t in_cta = address & OFFSET_MASK;
     if (in_cta < SHARED_BASE || in_cta - SHARED_BASE + bytes > own().shared.size())
         fail(Mistake::ADDRESS,
              format("%zu bytes at shared address 0x%x: the CTA's memory is 0x%x to 0x%zx", bytes,
-                    address.address, SHARED_BASE, SHARED_BASE + own().shared.size()),
+                    address, SHARED_BASE, SHARED_BASE + own().shared.size()),
              where, "used it here");
-}
-
-// The own CTA's memory at an address.
-void *own_memory(Shared address, std::size_t bytes, const char *what, Site where) {
-    check_own(address, what, where);
-    check_address(address, bytes, where);
     return own().shared.generic(offset_of(address), bytes);
 }
 
-// The mbarrier at an address of any CTA of the cluster.
-MbarrierRef barrier_at(Shared address, Site where) {
-    check_address(address, sizeof(std::uint64_t), where);
-    const std::uint32_t offset = offset_of(address);
-    if (is_own(address))
-        return {&own(), offset};
-    const int rank = int(cta_rank_of(address.address));
-    return {map_shared(own().shared.generic(offset, sizeof(std::uint64_t)), rank, where).cta,
-            offset};
-}
-
-MbarrierRef own_barrier(Shared address, const char *what, Site where) {
-    check_own(address, what, where);
-    return barrier_at(address, where);
+// The mbarrier at this place of the own CTA.
+MbarrierRef local_barrier(std::uint32_t address, Site where) {
+    return {static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where)), where};
 }
 
 } // namespace
 
 // ---------------------------------------------------------------------------- special registers
 
-uint3 clusterid() {
-    const uint3 size = cluster_nctaid();
-    return {blockIdx.x / size.x, blockIdx.y / size.y, blockIdx.z / size.z};
-}
-
-uint3 nclusterid() {
-    const uint3 size = cluster_nctaid();
-    return {gridDim.x / size.x, gridDim.y / size.y, gridDim.z / size.z};
-}
-
-uint3 cluster_ctaid() {
-    const uint3 size = cluster_nctaid();
-    return {blockIdx.x % size.x, blockIdx.y % size.y, blockIdx.z % size.z};
-}
-
 uint3 cluster_nctaid() {
     const uint3 first = current_cluster->ctas.front()->block_index;
     const uint3 last = current_cluster->ctas.back()->block_index;
     return {last.x - first.x + 1, last.y - first.y + 1, last.z - first.z + 1};
 }
-
-std::uint32_t cluster_ctarank() { return std::uint32_t(cluster_cta_rank()); }
-std::uint32_t cluster_nctarank() { return std::uint32_t(cluster_ctas()); }
-bool is_explicit_cluster() { return cluster_ctas() > 1; }
 
 std::uint32_t laneid() { return std::uint32_t(current->lane()); }
 std::uint32_t warpid() { return std::uint32_t(current->warp()); }
@@ -111,8 +74,6 @@ std::uint32_t smid() {
     return std::uint32_t(cta % MULTIPROCESSORS);
 }
 
-std::uint64_t gridid() { return 1; }
-std::uint64_t clock64() { return next_step(); }
 std::uint32_t total_smem_size() { return std::uint32_t(own().shared.size()); }
 
 std::uint32_t dynamic_smem_size() {
@@ -122,20 +83,13 @@ std::uint32_t dynamic_smem_size() {
 
 // ---------------------------------------------------------------------------- addresses
 
-std::uint32_t shared_of_generic(std::uint64_t pointer, Site where) {
-    return shared_address(reinterpret_cast<const void *>(pointer), where);
-}
-
-std::uint64_t generic_of_shared(std::uint64_t address, Site where) {
-    return reinterpret_cast<std::uint64_t>(own_memory(shared(address), 1, "cvta.shared", where));
-}
-
-bool is_shared(std::uint64_t pointer) {
-    return own().shared.contains(reinterpret_cast<const void *>(pointer));
+void *own_memory(std::uint32_t address, std::size_t bytes, const char *what, Site where) {
+    check_own(address, what, where);
+    return own_place(address, bytes, where);
 }
 
 std::uint32_t mapa(std::uint32_t address, std::uint32_t rank, Site where) {
-    check_own({address}, "mapa", where);
+    check_own(address, "mapa", where);
     if (rank >= current_cluster->ctas.size())
         fail(Mistake::MISUSE,
              format("mapa: CTA %u of a cluster of %zu", rank, current_cluster->ctas.size()), where,
@@ -148,232 +102,69 @@ std::uint32_t cta_rank_of(std::uint32_t address) {
     return rank == 0 ? std::uint32_t(own().rank) : rank - 1;
 }
 
-namespace {
-
-void check_alignment(std::uintptr_t address, std::size_t bytes, Site where) {
-    if (address % bytes != 0)
-        fail(Mistake::MISUSE, format("an access of %zu bytes that is not aligned to them", bytes),
-             where, "accessed it here");
+void *memory_at(Space space, std::uint64_t address, std::size_t bytes, Site where) {
+    check_alignment(address, bytes, where);
+    if (space == Space::GENERIC)
+        return global(address);
+    const std::uint32_t shared = std::uint32_t(address);
+    if (space == Space::SHARED)
+        return own_memory(shared, bytes, "a plain access", where);
+    return cluster_address(own_place(shared, bytes, where), int(cta_rank_of(shared)), where);
 }
 
-} // namespace
-
-namespace {
-
-// What the own CTA has at the place of a peer's bytes.
-void *own_place(Cluster address, std::size_t bytes, Site where) {
-    check_address(address, bytes, where);
-    check_alignment(address.address, bytes, where);
-    return own().shared.generic(offset_of(address), bytes);
+void cluster_load(void *to, std::uint32_t address, std::size_t bytes, Site where) {
+    check_alignment(address, bytes, where);
+    cluster_read(to, own_place(address, bytes, where), bytes, int(cta_rank_of(address)), where);
 }
 
-} // namespace
-
-void cluster_load(void *to, Cluster address, std::size_t bytes, Site where) {
-    cluster_read(to, own_place(address, bytes, where), bytes, int(cta_rank_of(address.address)),
-                 where);
+void cluster_store(std::uint32_t address, const void *from, std::size_t bytes, Site where) {
+    check_alignment(address, bytes, where);
+    cluster_write(own_place(address, bytes, where), from, bytes, int(cta_rank_of(address)), where);
 }
 
-void cluster_store(Cluster address, const void *from, std::size_t bytes, Site where) {
-    cluster_write(own_place(address, bytes, where), from, bytes, int(cta_rank_of(address.address)),
-                  where);
-}
+// ---------------------------------------------------------------------------- copies
 
-void *memory_at(Cluster address, std::size_t bytes, Site where) {
-    return cluster_address(own_place(address, bytes, where), int(cta_rank_of(address.address)),
-                           where);
-}
-
-std::uint64_t mapa_generic(std::uint64_t address, std::uint32_t rank, Site where) {
-    return reinterpret_cast<std::uint64_t>(
-        memory_at(Cluster{{mapa(shared_of_generic(address, where), rank, where)}}, 1, where));
-}
-
-void *memory_at(Shared address, std::size_t bytes, Site where) {
-    check_alignment(address.address, bytes, where);
-    return own_memory(address, bytes, "a plain access", where);
-}
-
-void *memory_at(Generic address, std::size_t bytes, Site where) {
-    check_alignment(reinterpret_cast<std::uintptr_t>(address.pointer), bytes, where);
-    return address.pointer;
-}
-
-// ---------------------------------------------------------------------------- warps
-
-namespace {
-
-// The segment of lanes in which a shuffle stays: the upper half of shfl's last operand.
-int width_of(std::uint32_t clamp) { return WARP_LANES - int(clamp >> 8 & (WARP_LANES - 1)); }
-
-std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, std::uint32_t clamp,
-                      std::uint32_t mask, Site where) {
-    return std::uint32_t(warp_shuffle(how, mask, value, int(operand), width_of(clamp), where));
-}
-
-// movmatrix: the matrix's rows become its columns. A lane has two neighbours of row lane / 4.
-struct MovedLane {
-    std::uint32_t pair;
-};
-
-void transpose_lanes(void **arguments) {
-    std::uint16_t matrix[8][8];
-    const auto lane_of = [&](int lane) { return static_cast<MovedLane *>(arguments[lane]); };
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        for (int i = 0; i < 2; ++i)
-            matrix[lane / 4][lane % 4 * 2 + i] = std::uint16_t(lane_of(lane)->pair >> 16 * i);
-    for (int lane = 0; lane < WARP_LANES; ++lane)
-        lane_of(lane)->pair = matrix[lane % 4 * 2][lane / 4] |
-                              std::uint32_t(matrix[lane % 4 * 2 + 1][lane / 4]) << 16;
-}
-
-} // namespace
-
-std::uint32_t shuffle_idx(std::uint32_t value, std::uint32_t lane, std::uint32_t clamp,
-                          std::uint32_t mask, Site where) {
-    return shuffle(Shuffle::INDEX, value, lane, clamp, mask, where);
-}
-std::uint32_t shuffle_up(std::uint32_t value, std::uint32_t delta, std::uint32_t clamp,
-                         std::uint32_t mask, Site where) {
-    return shuffle(Shuffle::UP, value, delta, clamp, mask, where);
-}
-std::uint32_t shuffle_down(std::uint32_t value, std::uint32_t delta, std::uint32_t clamp,
-                           std::uint32_t mask, Site where) {
-    return shuffle(Shuffle::DOWN, value, delta, clamp, mask, where);
-}
-std::uint32_t shuffle_bfly(std::uint32_t value, std::uint32_t bits, std::uint32_t clamp,
-                           std::uint32_t mask, Site where) {
-    return shuffle(Shuffle::XOR, value, bits, clamp, mask, where);
-}
-
-// PTX ISA, shfl.sync: the predicate. Up compares with the segment's first lane, the others with its
-// last one.
-namespace {
-
-int last_of_segment(std::uint32_t clamp) {
-    const int fixed = int(clamp >> 8 & 31);
-    return (int(laneid()) & fixed) | (int(clamp & 31) & ~fixed);
-}
-
-} // namespace
-
-bool shuffle_inside_idx(std::uint32_t lane, std::uint32_t clamp) {
-    const int fixed = int(clamp >> 8 & 31);
-    return ((int(lane & 31) & ~fixed) | (int(laneid()) & fixed)) <= last_of_segment(clamp);
-}
-bool shuffle_inside_up(std::uint32_t delta, std::uint32_t clamp) {
-    return int(laneid()) - int(delta & 31) >= last_of_segment(clamp);
-}
-bool shuffle_inside_down(std::uint32_t delta, std::uint32_t clamp) {
-    return int(laneid() + (delta & 31)) <= last_of_segment(clamp);
-}
-bool shuffle_inside_bfly(std::uint32_t bits, std::uint32_t clamp) {
-    return int(laneid() ^ (bits & 31)) <= last_of_segment(clamp);
-}
-
-std::uint32_t vote(const char *what, bool predicate, std::uint32_t mask, Site where) {
-    return warp_vote(what, mask, predicate, where);
-}
-
-std::uint32_t activemask() { return warp_active(); }
-
-std::uint32_t redux(Reduction how, std::uint32_t value, std::uint32_t mask, Site where) {
-    return warp_reduce(how, mask, value, where);
-}
-
-std::uint32_t movmatrix(std::uint32_t pair, Site where) {
-    MovedLane mine{pair};
-    warp_together("movmatrix", WHOLE_WARP, &mine, transpose_lanes, false, where);
-    return mine.pair;
-}
-
-std::uint32_t elect(std::uint32_t mask, bool &is_leader, Site where) {
-    const std::uint32_t leader = std::uint32_t(warp_elect(mask, where));
-    is_leader = laneid() == leader;
-    return leader;
-}
-
-void warp_sync(std::uint32_t mask, Site where) { emulator::warp_sync(mask, where); }
-
-// ---------------------------------------------------------------------------- cp.async
-
-void cp_async(Shared to, const void *from, int bytes, std::uint32_t source_bytes, Site where) {
+void cp_async(std::uint32_t to, const void *from, int bytes, std::uint32_t source_bytes,
+              bool past_l1, Site where) {
+    if (past_l1 && bytes != 16)
+        fail(Mistake::MISUSE, format("cp.async.cg of %d bytes: 16 alone", bytes), where,
+             "called it here");
     emulator::cp_async(own_memory(to, std::size_t(bytes), "cp.async", where), from,
                        int(source_bytes), where, bytes);
 }
 
-void cp_async_cg(Shared to, const void *from, int bytes, std::uint32_t source_bytes, Site where) {
-    if (bytes != 16)
-        fail(Mistake::MISUSE, format("cp.async.cg of %d bytes: 16 alone", bytes), where,
-             "called it here");
-    cp_async(to, from, bytes, source_bytes, where);
-}
-
-void cp_async_wait(int pending, Site where) { emulator::cp_async_wait(pending, where); }
-
-// wait_all is a commit and a wait for all groups.
-void cp_async_wait_all(Site where) {
-    emulator::cp_async_commit(where);
-    emulator::cp_async_wait(0, where);
-}
-
-void cp_async_mbarrier_arrive(SharedAddress barrier, bool counted, Site where) {
-    emulator::cp_async_mbarrier_arrive(own_barrier(barrier, "cp.async.mbarrier.arrive", where),
-                                       counted, where);
-}
-
-// ---------------------------------------------------------------------------- TMA
-
 namespace {
 
-void check_rank(int rank, const At &at, const char *what, Site where) {
+// The CTA that has both the bytes and the mbarrier.
+int rank_of_both(std::uint32_t to, std::uint32_t barrier, const char *what, Site where) {
+    if (cta_rank_of(barrier) != cta_rank_of(to))
+        fail(Mistake::MISUSE, format("%s and its mbarrier in different CTAs", what), where,
+             "called it here");
+    return int(cta_rank_of(to));
+}
+
+} // namespace
+
+void check_rank(int rank, const void *, const Coordinates &at, const char *what, Site where) {
     if (rank != at.rank)
         fail(Mistake::MISUSE, format("%s of rank %d with %d coordinates", what, rank, at.rank),
              where, "called it here");
 }
 
-// The mbarrier at the same place of the own CTA.
-MbarrierRef local_barrier(Shared barrier, Site where) {
-    check_address(barrier, sizeof(std::uint64_t), where);
-    return {&own(), offset_of(barrier)};
+void tensor_load(int rank, std::uint32_t to, const void *map, const Coordinates &at,
+                 std::uint32_t barrier, std::uint16_t cta_mask, Site where) {
+    if (cta_mask == 0) {
+        const int peer = rank_of_both(to, barrier, "a TMA load with its tile", where);
+        cta_mask = std::uint16_t(is_own(to) ? 0 : 1u << peer);
+    }
+    check_rank(rank, map, at, "TMA load", where);
+    tma_load(own_place(to, 1, where), map, at, local_barrier(barrier, where), cta_mask, where);
 }
 
-} // namespace
-
-void tensor_load(int rank, Shared to, const void *map, const At &at, SharedAddress barrier,
-                 std::uint16_t cta_mask, Site where) {
-    check_rank(rank, at, "TMA load", where);
-    check_address(to, 1, where);
-    void *tile = own().shared.generic(offset_of(to), 1);
-    emulator::tma_load(tile, map, at, local_barrier(barrier, where), cta_mask, where);
-}
-
-// To a peer, if mapa put it into the address.
-void tensor_load(int rank, Shared to, const void *map, const At &at, SharedAddress barrier,
-                 Site where) {
-    const bool to_peer = !is_own(to);
-    if (cta_rank_of(barrier.address) != cta_rank_of(to.address))
-        fail(Mistake::MISUSE, "a TMA load with its tile and its mbarrier in different CTAs", where,
-             "called it here");
-    const std::uint16_t mask = std::uint16_t(to_peer ? 1u << cta_rank_of(to.address) : 0);
-    tensor_load(rank, to, map, at, barrier, mask, where);
-}
-
-void tensor_store(int rank, const void *map, const At &at, Shared from, Reduce reduce, Site where) {
-    check_rank(rank, at, "TMA store", where);
-    emulator::tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
-}
-
-void prefetch_tensor(int rank, const void *, const At &at, Site where) {
-    check_rank(rank, at, "TMA prefetch", where);
-}
-
-void prefetch_tensormap(const void *, Site) {}
-
-void acquire_tensor_map(const void *map, Site where) {
-    schedule_point();
-    emulator::acquire_tensor_map(map);
-    (void)where;
+void tensor_store(int rank, const void *map, const Coordinates &at, std::uint32_t from,
+                  Reduce reduce, Site where) {
+    check_rank(rank, map, at, "TMA store", where);
+    tma_store(map, own_memory(from, 1, "TMA store", where), at, where, reduce);
 }
 
 namespace {
@@ -403,136 +194,89 @@ struct Bytes {
     }
 };
 
-constexpr At ORIGIN = {2, {0, 0}};
+constexpr Coordinates ORIGIN = {2, {0, 0}};
 
 } // namespace
 
-void bulk_load(Shared to, const void *from, std::uint32_t bytes, SharedAddress barrier,
-               Site where) {
-    const Bytes source(from, bytes, "cp.async.bulk", where);
-    tensor_load(2, to, &source.map, ORIGIN, barrier, where);
-}
-
-void bulk_load(Shared to, const void *from, std::uint32_t bytes, SharedAddress barrier,
+void bulk_load(std::uint32_t to, const void *from, std::uint32_t bytes, std::uint32_t barrier,
                std::uint16_t cta_mask, Site where) {
     const Bytes source(from, bytes, "cp.async.bulk", where);
     tensor_load(2, to, &source.map, ORIGIN, barrier, cta_mask, where);
 }
 
-void bulk_store(void *to, Shared from, std::uint32_t bytes, Reduce reduce, Site where) {
+void bulk_store(void *to, std::uint32_t from, std::uint32_t bytes, Reduce reduce, Site where) {
     const Bytes target(to, bytes, "cp.async.bulk", where);
     tensor_store(2, &target.map, ORIGIN, from, reduce, where);
 }
 
-namespace {
-
-// The CTA that has both the bytes and the mbarrier.
-int rank_of_both(Shared to, Shared barrier, const char *what, Site where) {
-    if (cta_rank_of(barrier.address) != cta_rank_of(to.address))
-        fail(Mistake::MISUSE, format("%s with its bytes and its mbarrier in different CTAs", what),
-             where, "called it here");
-    return int(cta_rank_of(to.address));
-}
-
-} // namespace
-
-void bulk_send(Cluster to, Shared from, std::uint32_t bytes, Cluster barrier, Site where) {
-    const int rank = rank_of_both(to, barrier, "cp.async.bulk", where);
+void bulk_send(std::uint32_t to, std::uint32_t from, std::uint32_t bytes, std::uint32_t barrier,
+               Site where) {
+    const int rank = rank_of_both(to, barrier, "cp.async.bulk with its bytes", where);
     emulator::bulk_send(own_place(to, 1, where), own_memory(from, bytes, "cp.async.bulk", where),
                         bytes, local_barrier(barrier, where), rank, where);
 }
 
-void store_async(Cluster to, const void *value, std::uint32_t bytes, Cluster barrier, Site where) {
-    const int rank = rank_of_both(to, barrier, "st.async", where);
+void store_async(std::uint32_t to, const void *value, std::uint32_t bytes, std::uint32_t barrier,
+                 Site where) {
+    const int rank = rank_of_both(to, barrier, "st.async with its bytes", where);
+    check_alignment(to, bytes, where);
     emulator::store_async(own_place(to, bytes, where), value, bytes, local_barrier(barrier, where),
                           rank, where);
 }
 
-int type_of_elements(const void *map) {
+Reduce reduction_of(const void *map, std::initializer_list<TypedReduction> known, Site where) {
     TensorDescription tensor;
     std::memcpy(&tensor, map, sizeof tensor);
-    return tensor.type;
-}
-
-void no_reduction(int type, Site where) {
+    for (const TypedReduction &one : known)
+        if (one.type == tensor.type)
+            return one.reduce;
     fail(Mistake::MISUSE,
-         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", type), where,
-         "called it here");
+         format("cp.reduce.async.bulk.tensor of elements of CUtensorMapDataType %d", tensor.type),
+         where, "called it here");
 }
-
-void bulk_commit(Site where) { emulator::bulk_commit(where); }
-void bulk_wait(int pending, bool read, Site where) { emulator::bulk_wait(pending, read, where); }
 
 // ---------------------------------------------------------------------------- synchronisation
 
-void barrier_sync(int id, bool aligned, Site where) {
-    if (id == 0 && aligned)
+void barrier_sync(int id, int threads, bool aligned, Site where) {
+    if (id == 0 && threads == ALL_THREADS && aligned)
         syncthreads(where);
     else
-        named_barrier_sync(id, ALL_THREADS, where, aligned);
+        named_barrier_sync(id, threads, where, aligned);
 }
 
-void barrier_sync(int id, int threads, bool aligned, Site where) {
-    named_barrier_sync(id, threads, where, aligned);
+MbarrierRef own_barrier(std::uint32_t address, const char *what, Site where) {
+    check_own(address, what, where);
+    return local_barrier(address, where);
 }
 
-void barrier_arrive(int id, int threads, bool aligned, Site where) {
-    named_barrier_arrive(id, threads, where, aligned);
+MbarrierRef any_barrier(std::uint32_t address, Site where) {
+    const auto place =
+        static_cast<std::uint64_t *>(own_place(address, sizeof(std::uint64_t), where));
+    return is_own(address) ? MbarrierRef(place, where)
+                           : MbarrierRef(place, int(cta_rank_of(address)), where);
 }
 
-int barrier_count(int id, int threads, bool predicate, Site where) {
-    return barrier_sync_count(id, threads, predicate, where);
-}
-
-void cluster_arrive(bool relaxed, bool aligned, Site where) {
-    emulator::cluster_arrive(where, relaxed, aligned);
-}
-
-void cluster_wait(bool aligned, Site where) { emulator::cluster_wait(where, aligned); }
-
-void mbarrier_init_fence(Site where) { emulator::mbarrier_init_fence(where); }
-
-void fence_proxy_async(bool shared, bool global) { emulator::fence_proxy_async(shared, global); }
-
-void mbarrier_init(SharedAddress barrier, std::uint32_t arrivals, Site where) {
-    emulator::mbarrier_init(own_barrier(barrier, "mbarrier.init", where), int(arrivals), where);
-}
-
-void mbarrier_inval(SharedAddress barrier, Site where) {
-    mbarrier_invalidate(own_barrier(barrier, "mbarrier.inval", where), where);
-}
-
-void mbarrier_expect_tx(SharedAddress barrier, std::uint32_t bytes, Site where) {
-    mbarrier_expect_bytes(barrier_at(barrier, where), int(bytes), where);
-}
-
-void mbarrier_complete_tx(SharedAddress barrier, std::uint32_t bytes, Site where) {
-    mbarrier_complete_bytes(barrier_at(barrier, where), int(bytes), where);
-}
-
-std::uint64_t mbarrier_arrive(Order order, Scope scope, Arrival how, std::uint32_t bytes,
-                              SharedAddress barrier, std::uint32_t count, Site where) {
-    return emulator::mbarrier_arrive(barrier_at(barrier, where), int(bytes), where, order, scope,
-                                     int(count), how);
-}
-
-namespace {
-
-const char *name_of(Poll how) {
-    return how == Poll::TEST ? "mbarrier.test_wait" : "mbarrier.try_wait";
-}
-
-} // namespace
-
-bool mbarrier_wait(Order order, Scope, Poll how, SharedAddress barrier, std::uint64_t state,
-                   Site where) {
-    return mbarrier_wait_token(own_barrier(barrier, name_of(how), where), state, where, order, how);
-}
-
-bool mbarrier_wait_parity(Order order, Scope, Poll how, SharedAddress barrier, std::uint32_t parity,
-                          Site where) {
-    return emulator::mbarrier_wait_parity(own_barrier(barrier, name_of(how), where), int(parity),
-                                          where, order, how);
+// PTX ISA, shfl.sync: up compares with the segment's first lane, the others with its last one.
+std::uint32_t shuffle(Shuffle how, std::uint32_t value, std::uint32_t operand, std::uint32_t clamp,
+                      std::uint32_t mask, bool &is_inside, Site where) {
+    const int lane = current->lane(), by = int(operand % WARP_LANES);
+    const int fixed = int(clamp >> 8 & (WARP_LANES - 1)); // bits of the lane: its segment
+    const int bound = (lane & fixed) | (int(clamp & (WARP_LANES - 1)) & ~fixed);
+    switch (how) {
+    case Shuffle::INDEX:
+        is_inside = ((by & ~fixed) | (lane & fixed)) <= bound;
+        break;
+    case Shuffle::UP:
+        is_inside = lane - by >= bound;
+        break;
+    case Shuffle::DOWN:
+        is_inside = lane + by <= bound;
+        break;
+    case Shuffle::XOR:
+        is_inside = (lane ^ by) <= bound;
+        break;
+    }
+    return std::uint32_t(warp_shuffle(how, mask, value, int(operand), WARP_LANES - fixed, where));
 }
 
 void unknown(const char *file, int line, const char *what) {
@@ -546,28 +290,32 @@ void trap(Site where) { fail(Mistake::MISUSE, "the kernel traps", where, "trappe
 
 // ---------------------------------------------------------------------------- matrices
 
-void ldmatrix(std::uint32_t *registers, int matrices, bool transposed, SharedAddress row,
-              Site where) {
-    const bool passes = current->lane() < matrices * 8;
-    emulator::ldmatrix(registers, matrices, transposed,
-                       passes ? own_memory(row, 16, "ldmatrix", where) : nullptr, where);
+void *matrix_row(std::uint32_t address, int matrices, const char *what, Site where) {
+    return current->lane() < matrices * 8 ? own_memory(address, 16, what, where) : nullptr;
 }
 
-void stmatrix(SharedAddress row, const std::uint32_t *registers, int matrices, bool transposed,
-              Site where) {
-    const bool passes = current->lane() < matrices * 8;
-    emulator::stmatrix(passes ? own_memory(row, 16, "stmatrix", where) : nullptr, registers,
-                       matrices, transposed, where);
+namespace {
+
+// The matrix's rows become its columns. A lane has two neighbours of row lane / 4.
+void transpose_lanes(void **pairs) {
+    std::uint16_t matrix[WARP_LANES / 4][8];
+    for (int lane = 0; lane < WARP_LANES; ++lane)
+        std::memcpy(&matrix[lane / 4][lane % 4 * 2], pairs[lane], sizeof(std::uint32_t));
+    for (int lane = 0; lane < WARP_LANES; ++lane) {
+        std::uint16_t *const pair = static_cast<std::uint16_t *>(pairs[lane]);
+        pair[0] = matrix[lane % 4 * 2][lane / 4];
+        pair[1] = matrix[lane % 4 * 2 + 1][lane / 4];
+    }
 }
 
-void mma_f32(float *d, const std::uint32_t *a, const std::uint32_t *b, const float *c, bool fp16,
-             Site where) {
-    emulator::mma_m16n8k16_f32(d, a, b, c, where, fp16);
+} // namespace
+
+std::uint32_t movmatrix(std::uint32_t pair, Site where) {
+    warp_together("movmatrix", WHOLE_WARP, &pair, transpose_lanes, false, where);
+    return pair;
 }
 
 // ---------------------------------------------------------------------------- wgmma
-
-namespace {
 
 bool is_negated(int scale, Site where) {
     if (scale != 1 && scale != -1)
@@ -581,31 +329,6 @@ void check_contiguous(bool is_contiguous, Site where) {
         fail(Mistake::MISUSE,
              "wgmma: the accumulators are not neighbours in an array, in their order: not modelled",
              where, "called it here");
-}
-
-} // namespace
-
-WgmmaForm wgmma_form(WgmmaForm form, int n, bool accumulate, int scale_a, int scale_b, int trans_a,
-                     int trans_b, Site where) {
-    form.n = n;
-    form.accumulate = accumulate;
-    form.negate_a = is_negated(scale_a, where);
-    form.negate_b = is_negated(scale_b, where);
-    form.transposed_a = trans_a != 0;
-    form.transposed_b = trans_b != 0;
-    return form;
-}
-
-void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, std::uint64_t a, std::uint64_t b,
-           Site where) {
-    check_contiguous(is_contiguous, where);
-    emulator::wgmma(acc, form, a, b, where);
-}
-
-void wgmma(float *acc, bool is_contiguous, const WgmmaForm &form, const WgmmaFragment &a,
-           std::uint64_t b, Site where) {
-    check_contiguous(is_contiguous, where);
-    emulator::wgmma(acc, form, a, b, where);
 }
 
 } // namespace emulator::ptx

@@ -23,16 +23,14 @@ constexpr std::size_t STATIC_SHARED = 48 * 1024; // that a kernel may have
 KernelBounds *described = nullptr;
 std::size_t most_shared = 0; // static and dynamic, of this launch's kernel
 
-struct Variables {
-    std::size_t offset, end;
-};
-std::map<const void *, Variables> places; // of this launch
+// The offsets of __shared__ variables, by their types, in this launch. And its __grid_constant__
+// parameters: their bytes, by how far below the end of a thread's stack they are in all threads.
+std::map<const void *, std::size_t> places;
+std::map<std::ptrdiff_t, std::size_t> constants;
 
 } // namespace
 
 bool begin_translated_program() {
-    if (translated_program)
-        return true;
     translated_program = true;
     static_shared_capacity = STATIC_SHARED;
     const char *policy = std::getenv("EMULATOR_POLICY");
@@ -46,26 +44,21 @@ bool begin_translated_program() {
 }
 
 void *static_shared(const void *type, std::size_t bytes, std::size_t alignment, Site where) {
-    const auto [found, is_new] = places.try_emplace(type);
-    Variables &place = found->second;
-    if (is_new) {
-        place.offset = (static_shared_used + alignment - 1) / alignment * alignment;
-        place.end = place.offset + bytes;
-        if (place.end > STATIC_SHARED)
-            fail(Mistake::MISUSE,
-                 format("the kernel has %zu bytes of static shared memory, and may have %zu",
-                        place.end, STATIC_SHARED),
-                 where, "came to the declaration that is too much");
-        const std::size_t dynamic = current->cta->shared.dynamic_size();
-        if (place.end + dynamic > most_shared)
-            fail(Mistake::MISUSE,
-                 format("the kernel has %zu bytes of static and %zu of dynamic shared memory, and "
-                        "may have %zu: the launch fails",
-                        place.end, dynamic, most_shared),
-                 where, "came to the declaration that is too much");
-        static_shared_used = place.end;
-    }
-    return current->cta->shared.static_part() + place.offset;
+    const std::size_t free = (static_shared_used + alignment - 1) / alignment * alignment;
+    const std::size_t place = places.try_emplace(type, free).first->second;
+    const std::size_t end = place + bytes, dynamic = current->cta->shared.dynamic_size();
+    std::string too_much;
+    if (end > STATIC_SHARED)
+        too_much = format("the kernel has %zu bytes of static shared memory, and may have %zu", end,
+                          STATIC_SHARED);
+    else if (end + dynamic > most_shared)
+        too_much = format("the kernel has %zu bytes of static and %zu of dynamic shared memory, "
+                          "and may have %zu: the launch fails",
+                          end, dynamic, most_shared);
+    if (!too_much.empty())
+        fail(Mistake::MISUSE, too_much, where, "came to the declaration that is too much");
+    static_shared_used = std::max(static_shared_used, end);
+    return current->cta->shared.static_part() + place;
 }
 
 static bool is_allowed(const std::string &name) {
@@ -82,36 +75,21 @@ bool declare_dynamic_shared(std::size_t alignment) {
     return true;
 }
 
-namespace {
-
-struct Constant {
-    std::ptrdiff_t below_end; // of the thread's stack: the same for all of a launch
-    std::size_t bytes;
-};
-std::vector<Constant> constants;
-
-std::ptrdiff_t below_end(const void *local) {
+static std::ptrdiff_t below_end(const void *local) {
     return fiber_stack_end(fiber_stack_of(local)) - static_cast<const char *>(local);
 }
 
-} // namespace
-
 void grid_constant(const void *parameter, std::size_t bytes) {
-    const std::ptrdiff_t place = below_end(parameter);
-    for (const Constant &known : constants)
-        if (known.below_end == place)
-            return;
-    constants.push_back({place, bytes});
+    constants.try_emplace(below_end(parameter), bytes);
 }
 
 bool is_local(const void *address) {
     if (fiber_stack_of(address) < 0)
         return false;
     const std::ptrdiff_t place = below_end(address);
-    return std::none_of(constants.begin(), constants.end(), [&](const Constant &constant) {
-        return place <= constant.below_end &&
-               constant.below_end - place < std::ptrdiff_t(constant.bytes);
-    });
+    const auto constant = constants.lower_bound(place);
+    return constant == constants.end() ||
+           constant->first - place >= std::ptrdiff_t(constant->second);
 }
 
 void forget_static_shared(std::size_t most) {

@@ -81,7 +81,6 @@ def built(file: Path):
     options = emulate.arguments(["--seconds", str(SECONDS), str(file)])
     program = emulate.Program(options, out)
     try:
-        program.collect(file.resolve())
         return options, emulate.build(options, program, program.translate(), out)
     except NotBuilt as why:
         return why

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tools import BUILD, ROOT, case, exit_status
 
-from emulator.translate import cuda, instructions, ptx
+from emulator.translate import cuda, cxx, instructions, ptx
 
 CASES = ROOT / "emulator" / "tests" / "cases"
 WORK = BUILD / "tests" / "emulate"
@@ -26,7 +26,7 @@ LIMIT = 300  # seconds
 
 # ---------------------------------------------------------------- one instruction
 
-# In the order of translate/instructions.py: constraints of results and, in brackets, of inputs, which
+# In the order of translate/instructions.txt: constraints of results and, in brackets, of inputs, which
 # are the operands %0, %1, ... in this order; the inputs' values -> the results: the instructions.
 # Inputs without a value are 256 bytes of memory: S shared, by its shared address, P the same by a
 # pointer, G global and 0.
@@ -143,6 +143,21 @@ r(r) 9 -> 9: { .reg .b32 %r<3>; mov.b32 %r2, %1; mov.b32 %0, %r2; }
 r(n) 13 -> 13: mov.u32 %0, %1;
 l(l) 0x123456789 -> 0x123456789: mov.b64 %0, %1;
 r(h) 0xFFFE -> 0xFFFE: { .reg .b16 h; mov.b16 h, %1; cvt.u32.u16 %0, h; }
+# Not executed here. Each is known, or is in the Limits of notes/check-your-kernel.md.
+(rrl) -> : cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%2, {%0, %0}], [%1];
+(rrl) -> : cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%2], [%0], %1;
+l(r) -> : mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], 1;
+l(r) -> : mbarrier.arrive_drop.shared::cta.b64 %0, [%1];
+r(l) -> : mbarrier.pending_count.b64 %0, %1;
+(ll) -> : tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;
+(l) -> : fence.proxy.tensormap::generic.acquire.gpu [%0], 128;
+r() -> : activemask.b32 %0;
++ffff(r) -> : mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4}, {%4}, {%0,%1,%2,%3};
++rrrr(rr) -> : mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};
+r(r) -> : movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;
++rr(llr) -> : { .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 0, 0; }
+(l) -> : discard.global.L2 [%0], 128; applypriority.global.L2::evict_normal [%0], 128;
+(lr) -> : cp.async.bulk.global.shared::cta.bulk_group.L2::128B [%0], [%1], 16;
 """
 
 
@@ -164,10 +179,10 @@ def bits(constraint: str, value: str) -> int:
 
 def rows() -> Iterator[One]:
     for results, inputs, values, expected, text in re.findall(
-        r"(?m)^([^#\n]+?)\((.*?)\)(.*?) -> (.*?): (.*)", ONES
+        r"(?m)^([^#\n]*?)\((.*?)\)(.*?) -> (.*?): (.*)", ONES
     ):
         # A result that is read comes first.
-        given = (results[1:] if results[0] == "+" else "") + inputs
+        given = (results[1:] if results[:1] == "+" else "") + inputs
         valued = (kind for kind in given if kind not in MEMORY)
         values = [bits(*pair) for pair in zip(valued, values.split())]
         wanted = [bits(*pair) for pair in zip(results.lstrip("+"), expected.split())]
@@ -175,40 +190,41 @@ def rows() -> Iterator[One]:
 
 
 MEMORY = {"S": '"r"(S32(shared))', "P": '"l"(shared)', "G": '"l"(memory)'}
-TYPES = {"r": "unsigned", "l": "unsigned long long", "f": "float", "h": "unsigned short"}
-
-
-def literal(constraint: str, value: int) -> str:
-    if constraint == "f":
-        return f"__uint_as_float({value}u)"
-    return f"({TYPES.get(constraint, 'int')}){value}{'ull' if constraint == 'l' else ''}"
+# Types by their constraints, and numbers by their bits.
+ONES_HEAD = """#include "common.h"
+typedef unsigned r; typedef unsigned long long l; typedef float f; typedef unsigned short h;
+typedef int n;
+template <typename T> T of(l bits) { T value; memcpy(&value, &bits, sizeof value); return value; }
+template <typename T> l bits(T value) { l b = 0; memcpy(&b, &value, sizeof value); return b; }
+"""
 
 
 def ones_program() -> str:
     """A kernel that executes all of ONES, and prints their results."""
-    body, at = [], 0
+    text, calls, at = ONES_HEAD, "", 0
     for number, one in enumerate(rows()):
-        tied, results, values = one.results[0] == "+", one.results.lstrip("+"), list(one.values)
-        body.append(f"__device__ void one_{number}(unsigned long long *out, unsigned *memory) {{")
-        body.append("__shared__ alignas(128) unsigned shared[64];")
-        for i, kind in enumerate(results):
-            body.append(f"{TYPES[kind]} r{i} = {literal(kind, values.pop(0)) if tied else 0};")
-        sign = "+" if tied else "="
-        outputs = ", ".join(f'"{sign}{kind}"(r{i})' for i, kind in enumerate(results))
+        tied, results = one.results[:1] == "+", one.results.lstrip("+")
+        values = iter([*one.values, *[0] * 9])
+        given = [next(values) if tied else 0 for _ in results]
         inputs = ", ".join(
-            MEMORY.get(kind) or f'"{kind}"({literal(kind, values.pop(0))})' for kind in one.inputs
+            MEMORY.get(kind) or f'"{kind}"(of<{kind}>({next(values)}ull))' for kind in one.inputs
         )
-        body.append(f'asm volatile("{one.text}" : {outputs} : {inputs});')
+        outputs = ", ".join(
+            f'"{"+" if tied else "="}{kind}"(r{i})' for i, kind in enumerate(results)
+        )
+        text += f"__device__ void one_{number}(l *out, r *memory) {{\n"
+        text += "__shared__ alignas(128) r shared[64];\n"
         for i, kind in enumerate(results):
-            bits = f"__float_as_uint(r{i})" if kind == "f" else f"r{i}"
-            body.append(f"out[{at + i}] = {bits};")
-        body.append("}")
-        at += len(results)
-    calls = "".join(f" one_{i}(out, memory + 64 * {i});" for i in range(number + 1))
-    text = "\n".join(['#include "common.h"', *body, ""])
-    text += "__global__ void every(unsigned long long *out, unsigned *memory) {"
-    text += f"{calls} }}\nint main() {{\n    unsigned long long *out = dev({at}, 0ull);\n"
-    text += f"    every<<<1, 1>>>(out, dev({64 * (number + 1)}, 0u));\n"
+            text += f"{kind} r{i} = of<{kind}>({given[i]}ull);\n"
+        text += f'asm volatile("{one.text}" : {outputs} : {inputs});\n'
+        text += "".join(f"out[{at + i}] = bits(r{i});\n" for i in range(len(results))) + "}\n"
+        if one.expected:
+            calls += f" one_{number}(out, memory + 64 * {number});"
+            at += len(results)
+    text += f"__global__ void every(l *out, r *memory) {{{calls} }}\nint main() {{\n"
+    text += (
+        f"    l *out = dev({at}, 0ull);\n    every<<<1, 1>>>(out, dev({64 * (number + 1)}, 0u));\n"
+    )
     return text + f'    for (auto one : host(out, {at})) printf("%llu\\n", one);\n}}\n'
 
 
@@ -244,9 +260,9 @@ UNKNOWN = [
      [(1, "the instruction `wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e5m2")]),
     ('asm("frobnicate.b32 %0;" : "=r"(x));\nasm("odd.of;");', [(1, "frobnicate"), (2, "odd.of")]),
     ('// asm("frobnicate;");\n/* asm("frobnicate;"); */ const char *s = "asm(1)";', []),
-    ('# 7 "system.h" 3\nasm("frobnicate;");\n# 20 "user.cu" 2\nasm("odd;");', [(20, "odd")]),
     ('asm volatile("" ::: "memory");', []),
     ('#ifndef A\n#define A\nasm("frobnicate;");\n#endif', [(3, "frobnicate")]),
+    ('#define A(x) \\\n    asm("frobnicate;" \\\n        ::"r"(x))\nA(1)', [(2, "frobnicate")]),
     ('#if X\n#endif\nasm("frobnicate;");', [(3, "frobnicate")]),
 ]  # fmt: skip
 
@@ -263,22 +279,19 @@ def check_unknown(text: str, expected: list[tuple[int, str]]) -> str:
 
 def check_calls() -> str:
     """What the table calls is there."""
-    header = (ROOT / "emulator/include/emulator/ptx.h").read_text()
-    named = " ".join(code for _, _, code in instructions.ROWS)
-    for group, one in {"round": "rni", "how": "up", "op": "add", "way": "l", "relu_": ""}.items():
-        named = named.replace("_{" + group + "}", f"_{one}").replace("{" + group + "}", one)
-    named += " ".join(instructions.SPECIAL.values())
-    calls = set(re.findall(r"::emulator::ptx::(\w+)", named))
-    return ", ".join(sorted(call for call in calls if not re.search(rf"\b{call}\b", header)))
+    headers = [*(ROOT / "emulator/include/emulator").glob("*.h"), ROOT / "common/formats/half.h"]
+    declared = set(re.findall(r"\w+", "".join(header.read_text() for header in headers)))
+    code = " ".join(row.code for row in instructions.ROWS).replace("op_{op}", "op_add")
+    return ", ".join(sorted(set(re.findall(r"::emulator::ptx::(\w+)", code)) - declared))
 
 
 # ---------------------------------------------------------------- CUDA C++
 
 # (what, CUDA C++, what becomes of it)
 REWRITTEN = [
-    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f).configured(1, 2)(x);"),
+    ("a launch", "f<<<1, 2>>>(x);", "emulator::launching(f, emulator::Chevrons(1, 2))(x);"),
     ("a launch of a template", "a::f<1, (2 > 1)> <<<g, b>>>(x);",
-     "emulator::launching(a::f<1, (2 > 1)> ).configured(g, b)(x);"),
+     "emulator::launching(a::f<1, (2 > 1)>, emulator::Chevrons(g, b))(x);"),
     ("no launch", 'auto s = "f<<<1, 2>>>(x);"; // f<<<1, 2>>>(x);', None),
     ("a kernel", "__global__ void f(int a) { g(); }",
      "__global__ void f(int a) { if (emulator::describes_kernel()) return; g(); }"),
@@ -306,7 +319,7 @@ def check_rewriting() -> None:
         made = cuda.translate({"a.cu": before})["a.cu"]
         case(what, "" if made == (after or before) else f"it becomes {made}")
     for declaration, names in DECLARED:
-        found = cuda.names_declared(declaration)
+        found = [one.text for one in cuda.names_declared(cxx.tokens_of(declaration))]
         case(f"names in {declaration}", "" if found == names else f"{found}")
     text = "__global__ void f() {\n__shared__ int\n a,\n // of two\n b;\ng<1\n><<<1,\n2>>>();\n}\n"
     lines = cuda.translate({"a.cu": text})["a.cu"].count("\n")

@@ -12,23 +12,22 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 from . import cuda, ptx
-from .cxx import string_macros
+from .cxx import string_macros, tokens_of, without_comments
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "emulator/include/toolkit"
 BUILD = Path(os.environ.get("EMULATE_BUILD", ROOT / "build"))
 POLICIES = ["eager", "lazy"]
-INCLUDE = re.compile(r'^([ \t]*#[ \t]*include[ \t]*)(["<])([^">\n]+)[">]', re.MULTILINE)
-# An include by a macro; and a macro that may name a file.
-BY_MACRO = re.compile(r"^[ \t]*#[ \t]*include[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+# A file that is included, or that a macro names, by which it may be.
 NAMED_FILE = re.compile(
-    r'^([ \t]*#[ \t]*define[ \t]+(?:\w+)[ \t]+)(["<])([^">\n]+)[">](?=[ \t]*$)', re.MULTILINE
+    r'^[ \t]*#[ \t]*(?:(include)|define[ \t]+\w+)[ \t]*(["<])([^">\n]+)[">][ \t\r]*$', re.MULTILINE
 )
 # Headers of CUDA, and libraries of CUDA C++ that the emulator lacks.
 CUDA_HEADER = re.compile(r"(cuda|cooperative_groups|cub/|thrust/|nv/|mma\.h|cute/|cutlass/|cublas)")
@@ -37,39 +36,26 @@ FOUND, NOT_BUILT = 1, 2
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
-    given, program = split_at(given, "--")
+    end = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(
         prog="emulate",
         description="Run a CUDA program on the emulator. What follows -- goes to the program.",
     )
-    parser.add_argument("file", type=Path, help="the program's .cu file")
-    parser.add_argument("-I", dest="include", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
-    parser.add_argument(
-        "--policies",
-        default=",".join([*POLICIES, "random"]),
-        help="which runs, separated by commas (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="how many random runs (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="report a mistake that names itself [NAME], and go on",
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=600, help="limit of a run (default: %(default)s)"
-    )
-    parser.add_argument("--first", action="store_true", help="stop after the first bad run")
-    parser.add_argument("--quiet", action="store_true", help="one line per run, and reports")
-    options = parser.parse_args(given)
-    options.program = program
+    add = parser.add_argument
+    add("file", type=Path, help="the program's .cu file")
+    add("-I", dest="include", action="append", default=[], metavar="FOLDER")
+    add("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
+    of_all = "which runs, separated by commas (default: %(default)s)"
+    add("--policies", default=",".join([*POLICIES, "random"]), help=of_all)
+    add("--seeds", type=int, default=3, help="how many random runs (default: %(default)s)")
+    add("--arch", type=int, default=900, help="__CUDA_ARCH__ (default: %(default)s)")
+    of_allow = "report a mistake that names itself [NAME], and go on"
+    add("--allow", action="append", default=[], metavar="NAME", help=of_allow)
+    add("--seconds", type=float, default=600, help="limit of a run (default: %(default)s)")
+    add("--first", action="store_true", help="stop after the first bad run")
+    add("--quiet", action="store_true", help="one line per run, and reports")
+    options = parser.parse_args(given[:end])
+    options.program = given[end + 1 :]
     known = {*POLICIES, "random"}
     for policy in options.policies.split(","):
         if policy not in known:
@@ -77,112 +63,58 @@ def arguments(given: list[str]) -> argparse.Namespace:
     return options
 
 
-def split_at(words: list[str], mark: str) -> tuple[list[str], list[str]]:
-    at = words.index(mark) if mark in words else len(words)
-    return words[:at], words[at + 1 :]
-
-
 # ---------------------------------------------------------------- translation
 
 
 def shown(path: Path) -> str:
     """As messages name it: relative to the working directory, if it is inside."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path.resolve())
-
-
-def header_of(path: Path, mark: str, name: str, folders: list[Path]) -> Path | None:
-    beside = [path.parent] if mark == '"' else []
-    for folder in [*beside, *folders]:
-        if (folder / name).is_file():
-            return (folder / name).resolve()
-    return None
-
-
-def definition_of(option: str) -> str:
-    """What -D says, as a directive."""
-    name, _, value = option.partition("=")
-    return f"#define {name} {value or 1}"
+    path, here = path.resolve(), Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 class Program:
-    """The user's files, translated into a folder."""
+    """The user's files, translated into a folder in which each lies where it does on the machine:
+    so includes find them."""
 
     def __init__(self, options: argparse.Namespace, out: Path):
-        self.folders = [Path(folder).resolve() for folder in options.include]
-        self.main = options.file.resolve()
-        self.define = options.define
-        self.by_macro = False  # whether a file is included by a macro
-        self.out = out
+        self.main = Path(os.path.abspath(options.file))
+        self.folders = [Path(os.path.abspath(folder)) for folder in options.include]
+        self.out = out / "files"
+        shutil.rmtree(self.out, ignore_errors=True)
         self.texts: dict[Path, str] = {}
         self.problems: list[tuple[str, int, str]] = []
+        self.collect(self.main)
+        macros = (one.partition("=") for one in options.define)
+        self.collect_named(self.main, "".join(f"#define {name} {to}\n" for name, _, to in macros))
 
     def collect(self, path: Path) -> None:
-        if path in self.texts:
-            return
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        self.texts[path] = text
-        code = cuda.without_comments(text)
-        if not self.by_macro and BY_MACRO.search(code):
-            self.by_macro = True
-            self.collect_named()
-        if self.by_macro:
-            self.collect_named_in(path, code)
-        for found in INCLUDE.finditer(code):
-            _, mark, name = found.groups()
-            header = header_of(path, mark, name, self.folders)
-            if header:
-                self.collect(header)
-            elif CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
-                line = text.count("\n", 0, found.start()) + 1
-                what = f"the emulator has no header {name}"
-                self.problems.append((shown(path), line, what))
+        if path not in self.texts:
+            self.texts[path] = path.read_text(encoding="utf-8", errors="surrogateescape")
+            self.collect_named(path, without_comments(self.texts[path]))
 
-    def collect_named(self) -> None:
-        """The files that macros of the command line and of the texts so far name: one of them is
-        included."""
-        for definition in self.define:
-            self.collect_named_in(self.main, definition_of(definition))
-        for path, text in list(self.texts.items()):
-            self.collect_named_in(path, cuda.without_comments(text))
-
-    def collect_named_in(self, path: Path, code: str) -> None:
+    def collect_named(self, path: Path, code: str) -> None:
         for found in NAMED_FILE.finditer(code):
-            header = self.named(path, found)
-            if header:
-                self.collect(header)
+            is_included, mark, name = found.groups()
+            beside = path.parent if is_included else self.main.parent
+            for folder in [*([beside] if mark == '"' else []), *self.folders]:
+                if (folder / name).is_file():
+                    self.translated(folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    self.collect(Path(os.path.abspath(folder / name)))
+                    break
+            else:
+                if is_included and CUDA_HEADER.match(name) and not (TOOLKIT / name).is_file():
+                    line = code.count("\n", 0, found.start()) + 1
+                    what = f"the emulator has no header {name}"
+                    self.problems.append((shown(path), line, what))
 
-    def named(self, path: Path, found: re.Match) -> Path | None:
-        _, mark, name = found.groups()
-        return header_of(path, mark, name, [self.main.parent, *self.folders])
-
-    def defined(self) -> list[str]:
-        """The command line's macros, with the translated files that they name."""
-        definitions = (self.include_named(self.main, definition_of(one)) for one in self.define)
-        return [re.sub(r"^#define (\S+) ", r"\1=", one, count=1) for one in definitions]
-
-    def include_named(self, path: Path, text: str) -> str:
-        if not self.by_macro:
-            return text
-
-        def replace(found: re.Match) -> str:
-            header = self.named(path, found)
-            return f'{found.group(1)}"{self.translated_path(header)}"' if header else found.group()
-
-        return NAMED_FILE.sub(replace, text)
-
-    def translated_path(self, path: Path) -> Path:
-        number = list(self.texts).index(path)
-        return self.out / f"{number}-{path.name}"
+    def translated(self, path: Path) -> Path:
+        return self.out.joinpath(*path.parts[1:])
 
     def translate(self) -> Path:
-        """Writes the translated files; returns the first. Raises ptx.Unknown."""
-        texts = {}
-        macros = string_macros("\n".join(self.texts.values()))
-        for path, text in self.texts.items():
-            texts[shown(path)] = ptx.translate(text, shown(path), macros)
+        """Writes the translated files; returns the main one. Raises ptx.Unknown."""
+        macros = string_macros(tokens_of("\n".join(self.texts.values())))
+        texts = {shown(path): text for path, text in self.texts.items()}
+        texts = {name: ptx.translate(text, name, macros) for name, text in texts.items()}
         try:
             texts = cuda.translate(texts)
         except ptx.Unknown as unknown:
@@ -190,18 +122,10 @@ class Program:
         if self.problems:
             raise ptx.Unknown(sorted(self.problems))
         for path in self.texts:
-            text = self.include_translated(path, self.include_named(path, texts[shown(path)]))
-            text = f'#line 1 "{shown(path)}"\n{text}'
-            self.translated_path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
-        return self.translated_path(next(iter(self.texts)))
-
-    def include_translated(self, path: Path, text: str) -> str:
-        def replace(found: re.Match) -> str:
-            before, mark, name = found.groups()
-            header = header_of(path, mark, name, self.folders)
-            return f'{before}"{self.translated_path(header)}"' if header else found.group()
-
-        return INCLUDE.sub(replace, text)
+            text = f'#line 1 "{shown(path)}"\n{texts[shown(path)]}'
+            self.translated(path).parent.mkdir(parents=True, exist_ok=True)
+            self.translated(path).write_text(text, encoding="utf-8", errors="surrogateescape")
+        return self.translated(self.main)
 
 
 # ---------------------------------------------------------------- building
@@ -227,10 +151,10 @@ def run_or_exit(command: list[str], what: str) -> None:
         raise SystemExit(NOT_BUILT)
 
 
-def state_of(source: Path, command: list[str]) -> str:
+def state_of(files: Path, command: list[str]) -> str:
     """What a program is built from: if it has not changed, neither has the program."""
     digest = hashlib.sha256("\0".join(command).encode())
-    for path in sorted(source.parent.glob("[0-9]*-*")):
+    for path in sorted(path for path in files.rglob("*") if path.is_file()):
         digest.update(path.read_bytes())
     for folder in ("common", "emulator/include", "emulator/src"):
         for path in sorted((ROOT / folder).rglob("*")):
@@ -242,21 +166,24 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
     """The program."""
     made = parts()
     compiler = made["CXX"]
-    defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *program.defined()]
+    defined = [f"__CUDA_ARCH__={options.arch}", *CUDA_MACROS, *options.define]
     if options.arch == 900:
         defined.append("__CUDA_ARCH_FEAT_SM90_ALL")
+    folders = [*program.folders, program.main.parent]
     command = [compiler, *shlex.split(made["FLAGS"]), "-w", "-fpermissive", "-fmax-errors=5"]
-    command += ["--param=tsan-distinguish-volatile=1"]
     command += [f"-D{name}" for name in defined]
-    command += [f"-I{folder}" for folder in [*options.include, str(options.file.parent)]]
+    command += [f"-I{folder}" for folder in [*map(program.translated, folders), *folders]]
     for header in ("emulator/translated.h", "emulator/ptx.h"):
         command += ["-include", header]
     built, linked = out / "program.o", out / "program"
-    state, kept = state_of(source, command), out / "state"
+    state, kept = state_of(program.out, command), out / "state"
     if not kept.is_file() or kept.read_text() != state:
         kept.unlink(missing_ok=True)
         run_or_exit([*command, "-x", "c++", "-c", str(source), "-o", str(built)], "compiling")
-        link = [compiler, "-no-pie", "-o", str(linked), str(built), made["EMULATOR"], "-lm"]
+        # The emulator comes first: of inline functions that both have, those of the program would
+        # report what the emulator does.
+        emulator = ["-Wl,--whole-archive", made["EMULATOR"], "-Wl,--no-whole-archive"]
+        link = [compiler, "-no-pie", "-o", str(linked), *emulator, str(built), "-lm"]
         run_or_exit(link, "linking")
         kept.write_text(state)
     return linked
@@ -267,15 +194,12 @@ def build(options: argparse.Namespace, program: Program, source: Path, out: Path
 
 def runs(options: argparse.Namespace) -> list[tuple[str, dict]]:
     """(name, environment) of each."""
-    made = []
-    for policy in options.policies.split(","):
-        if policy == "random":
-            for seed in range(1, options.seeds + 1):
-                chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
-                made.append((f"random with seed {seed}", chosen))
-        else:
-            made.append((policy, {"EMULATOR_POLICY": policy}))
-    return made
+    made = {policy: {"EMULATOR_POLICY": policy} for policy in options.policies.split(",")}
+    if made.pop("random", None):
+        for seed in range(1, options.seeds + 1):
+            chosen = {"EMULATOR_POLICY": "random", "EMULATOR_SEED": str(seed)}
+            made[f"random with seed {seed}"] = chosen
+    return list(made.items())
 
 
 NOT_KNOWN = "emulator: the emulator does not know this\n"
@@ -285,12 +209,7 @@ REPORT = re.compile(r"^emulator: \w+: .*\n(?:  .*\n)*", re.MULTILINE)
 def pieces(output: str) -> list[tuple[str, str]]:
     """The reports in it and what is between them, each with what is the same in other runs that
     say it: a report's kind and lines of source, a text without its numbers."""
-    found, at = [], 0
-    for report in REPORT.finditer(output):
-        found.append(output[at : report.start()])
-        found.append(report.group())
-        at = report.end()
-    found.append(output[at:])
+    found = re.split(f"({REPORT.pattern})", output, flags=re.MULTILINE)
     return [(piece, essence(piece)) for piece in found if piece.strip()]
 
 
@@ -352,11 +271,8 @@ def main() -> int:
         return NOT_BUILT
     out = BUILD / "emulate" / re.sub(r"\W+", "-", " ".join([shown(options.file), *options.define]))
     out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("[0-9]*-*"):
-        old.unlink()
-    program = Program(options, out)
-    program.collect(options.file.resolve())
     try:
+        program = Program(options, out)
         source = program.translate()
     except ptx.Unknown as unknown:
         print(unknown, file=sys.stderr)

@@ -1,7 +1,5 @@
-"""Finds the asm statements of a CUDA C++ file: their strings, operands and lines.
-
-The text may come from the user or from the preprocessor: line markers are followed, and what lies
-in a system's header is not looked at. An asm statement in a macro's body is found there, once.
+"""The tokens of a CUDA C++ file, and its asm statements: their strings, operands and lines. One in a
+macro's body is found there, once.
 """
 
 from __future__ import annotations
@@ -9,7 +7,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # A token, or what separates tokens. Directives end at a newline without a backslash before it.
@@ -23,17 +21,14 @@ TOKENS = re.compile(
       | (?P<char>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
       | (?P<number>\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)
       | (?P<word>[A-Za-z_$][\w$]*)
-      | (?P<mark>::|\#\#|.)""",
+      | (?P<mark>::|->|<<<|>>>|\#\#|.)""",
     re.VERBOSE | re.DOTALL,
 )
-MARKER = re.compile(r'#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?((?:\s+\d+)*)\s*$')
-STRING_MACRO = re.compile(r'#\s*define\s+(\w+)\s+((?:"(?:\\.|[^"\\])*"\s*)+)$')
 NOTHING = ("comment", "splice", "newline", "space")
 ASM = ("asm", "__asm__", "__asm")
 QUALIFIERS = ("volatile", "__volatile__", "__volatile", "inline", "__inline__", "goto")
 OPENING, CLOSING = "([{", ")]}"
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b", "0": "\0"}
-SYSTEM = "3"  # the flag of a line marker for a system's header
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 
 
 @dataclass
@@ -43,9 +38,7 @@ class Token:
     begin: int  # offset in the file's text
     end: int
     line: int
-    file: str
-    is_system: bool = False
-    in_directive: bool = False
+    directive: int  # the number of the preprocessor's directive that it is part of, from 1; or 0
 
 
 @dataclass
@@ -64,7 +57,6 @@ class Asm:
 
     begin: int
     end: int
-    file: str
     line: int
     in_macro: bool
     text: str = ""  # of all its strings, with escapes replaced
@@ -72,91 +64,77 @@ class Asm:
     outputs: list[Operand] = field(default_factory=list)
     inputs: list[Operand] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)  # line, what
-    # Where string macros have several definitions: the statement with each of them.
-    variants: list[Asm] = field(default_factory=list)
-    macros: dict[str, str] = field(default_factory=dict)  # of a variant: those definitions
+    # Which definitions it has of string macros with several.
+    macros: dict[str, str] = field(default_factory=dict)
 
 
-def tokens_of(text: str, name: str) -> list[Token]:
-    """All tokens but comments and spaces, with the file and line that each comes from."""
+def tokens_of(text: str) -> list[Token]:
+    """All tokens but comments and spaces."""
     found: list[Token] = []
-    file, line, is_system = name, 1, False
-    at, at_line_start, in_directive = 0, True, False
-    while at < len(text):
-        match = TOKENS.match(text, at)
-        assert match is not None
-        kind, piece = kind_of(match), match.group()
-        if piece == "#" and at_line_start:
-            in_directive = True
-            end = text.find("\n", at)
-            marker = MARKER.match(text[at : end if end >= 0 else len(text)])
-            if marker is not None:
-                line = int(marker.group(1)) - 1  # of the newline that ends the marker
-                file = re.sub(r"\\(.)", r"\1", marker.group(2)) if marker.group(2) else file
-                is_system = SYSTEM in marker.group(3).split()
-                at = end if end >= 0 else len(text)
-                continue
+    line, directive, directives, at_line_start = 1, 0, 0, True
+    for match in TOKENS.finditer(text):
+        kind, piece = match.lastgroup or "", match.group()
         if kind == "newline":
-            at_line_start, in_directive = True, False
+            at_line_start, directive = True, 0
         elif kind not in NOTHING:
+            if piece == "#" and at_line_start:
+                directive = directives = directives + 1
             at_line_start = False
-            place = (at, match.end(), line, file)
-            found.append(Token(kind, piece, *place, is_system, in_directive))
+            found.append(Token(kind, piece, match.start(), match.end(), line, directive))
         line += piece.count("\n")
-        at = match.end()
     return found
 
 
-def kind_of(match: re.Match) -> str:
-    return "raw" if match.lastgroup == "delimiter" else match.lastgroup or ""
+def parts_of(tokens: list[Token]) -> list[list[Token]]:
+    """Those that are in no directive, and those of each directive."""
+    parts: dict[int, list[Token]] = {0: []}
+    for token in tokens:
+        parts.setdefault(token.directive, []).append(token)
+    return list(parts.values())
 
 
-def blanked(text: str, keep: Callable[[str, str], str]) -> str:
-    """The text with blanks for comments, and what `keep` makes of the other tokens."""
+def without_comments(text: str) -> str:
+    """The text with blanks for comments."""
 
     def one(match: re.Match) -> str:
-        kind, piece = kind_of(match), match.group()
-        if kind == "comment":
-            return re.sub(r"[^\n\\]|\\(?!\n)", " ", piece)
-        return keep(kind, piece)
+        if match.lastgroup != "comment":
+            return match.group()
+        return re.sub(r"[^\n\\]|\\(?!\n)", " ", match.group())
 
     return TOKENS.sub(one, text)
+
+
+def character_of(piece: str) -> str:
+    """A character of a string literal, or what an escape stands for."""
+    if piece[0] != "\\" or len(piece) == 1:
+        return piece
+    if piece[1] == "x":
+        return chr(int(f"0{piece[1:]}", 0))
+    return chr(int(piece[1:], 8)) if piece[1].isdigit() else ESCAPES.get(piece[1], piece[1])
 
 
 def unescaped(literal: str) -> list[tuple[str, int]]:
     """The characters of a string literal, each with the number of newlines before it in there."""
     raw = re.match(r'\w*R"([^()\\\s]{0,16})\((.*)\)\1"$', literal, re.DOTALL)
-    if raw is not None:
-        body, out, newlines = raw.group(2), [], 0
-        for char in body:
-            out.append((char, newlines))
-            newlines += char == "\n"
-        return out
-    body = literal[literal.index('"') + 1 : -1]
+    escapes = re.compile(r"\\x[0-9a-fA-F]+|\\[0-7]{1,3}|\\.|[^\\]", re.DOTALL)
+    pieces = raw[2] if raw else escapes.findall(literal, literal.index('"') + 1, len(literal) - 1)
     out, newlines = [], 0
-    for piece in re.finditer(r"\\x[0-9a-fA-F]+|\\[0-7]{1,3}|\\.|[^\\]", body, re.DOTALL):
-        text = piece.group()
-        if text == "\\\n":
-            newlines += 1
-        elif text.startswith("\\x"):
-            out.append((chr(int(text, 0)), newlines))
-        elif text[0] == "\\" and text[1:].isdigit():
-            out.append((chr(int(text[1:], 8)), newlines))
-        elif text[0] == "\\":
-            out.append((ESCAPES.get(text[1], text[1]), newlines))
-        else:
-            out.append((text, newlines))
+    for piece in pieces:
+        if piece != "\\\n":
+            out.append((character_of(piece), newlines))
+        newlines += piece in ("\n", "\\\n")
     return out
 
 
-def string_macros(text: str) -> dict[str, list[str]]:
+def string_macros(tokens: list[Token]) -> dict[str, list[str]]:
     """Macros that are nothing but strings: the literals of each definition."""
     macros: dict[str, list[str]] = {}
-    for line in text.replace("\\\n", " ").splitlines():
-        match = STRING_MACRO.match(line.strip())
-        if match is not None:
-            values = macros.setdefault(match.group(1), [])
-            values += [match.group(2).strip()] * (match.group(2).strip() not in values)
+    for directive in parts_of(tokens)[1:]:
+        value = directive[3:]
+        is_text = value and all(token.kind == "string" for token in value)
+        if is_text and directive[1].text == "define":
+            known = macros.setdefault(directive[2].text, [])
+            known += [spelled(value)] * (spelled(value) not in known)
     return macros
 
 
@@ -171,21 +149,41 @@ def closing_of(tokens: list[Token], opening: int) -> int:
     return len(tokens)
 
 
-def split(tokens: list[Token], mark: str) -> list[list[Token]]:
-    """What lies between the marks that are in no brackets. `::` counts as two colons."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        if token.kind == "mark":
-            depth += (token.text in OPENING) - (token.text in CLOSING)
-            if depth == 0 and (token.text == mark or (mark == ":" and token.text == "::")):
-                parts.extend([] for _ in token.text)
-                continue
-        parts[-1].append(token)
+def angles(token: Token) -> int:
+    """How much deeper in <> what follows the token is."""
+    if token.kind != "mark" or token.text == "->":
+        return 0
+    return token.text.count("<") - token.text.count(">")
+
+
+def split(tokens: list[Token], mark: str, in_angles: bool = True) -> list[list[Token]]:
+    """What lies between the marks that are in no brackets, with in_angles not in <> either. `::`
+    counts as two colons."""
+    parts: list[list[Token]] = [[]] if tokens else []
+    index, depth = 0, 0
+    while index < len(tokens):
+        token = tokens[index]
+        last = closing_of(tokens, index) if token.text in OPENING else index
+        depth += angles(token) if in_angles else 0
+        if depth == 0 and (token.text == mark or (mark == ":" and token.text == "::")):
+            parts.extend([] for _ in token.text)
+        else:
+            parts[-1] += tokens[index : last + 1]
+        index = last + 1
     return parts
 
 
-def spelled(tokens: list[Token], text: str) -> str:
+def first_outside(tokens: list[Token], begin: int, wanted: str | list[str]) -> int:
+    """The index of the first of these that is in no brackets; len(tokens) if there is none."""
+    index = begin
+    while index < len(tokens) and tokens[index].text not in wanted:
+        if tokens[index].text in CLOSING:
+            return len(tokens)
+        index = (closing_of(tokens, index) if tokens[index].text in OPENING else index) + 1
+    return min(index, len(tokens))
+
+
+def spelled(tokens: list[Token]) -> str:
     """The tokens on one line."""
     out = ""
     for i, token in enumerate(tokens):
@@ -209,70 +207,61 @@ def read_template(asm: Asm, tokens: list[Token], macros: dict[str, str]) -> None
                 asm.lines.append(token.line + newlines)
 
 
-def read_operands(asm: Asm, tokens: list[Token], text: str) -> list[Operand]:
+def read_operands(asm: Asm, tokens: list[Token]) -> list[Operand]:
     operands = []
-    for part in split(tokens, ",") if tokens else []:
+    for part in split(tokens, ",", in_angles=False):
         line = part[0].line if part else asm.line
         name = ""
         if len(part) > 3 and part[0].text == "[" and part[2].text == "]":
             name, part = part[1].text, part[3:]
         whole = len(part) > 2 and part[0].kind == "string" and part[1].text == "("
         if not whole or closing_of(part, 1) != len(part) - 1:
-            asm.problems.append((line, f"an asm operand: `{spelled(part, text)}`"))
+            asm.problems.append((line, f"an asm operand: `{spelled(part)}`"))
             continue
         constraint = "".join(char for char, _ in unescaped(part[0].text))
-        operands.append(Operand(constraint, spelled(part[2:-1], text), name, line))
+        operands.append(Operand(constraint, spelled(part[2:-1]), name, line))
     return operands
 
 
-def read_asm(
-    tokens: list[Token], first: int, text: str, macros: dict[str, list[str]]
-) -> Asm | None:
-    """The asm statement whose keyword is tokens[first]; None if it is something else."""
+def read_asm(tokens: list[Token], first: int, macros: dict[str, list[str]]) -> list[Asm]:
+    """The asm statement whose keyword is tokens[first], once for each way in which its string macros
+    are defined; none if it is something else."""
     index = first + 1
-    qualifiers = []
     while index < len(tokens) and tokens[index].text in QUALIFIERS:
-        qualifiers.append(tokens[index].text)
         index += 1
     if index == len(tokens) or tokens[index].text != "(":
-        return None
+        return []
     close = closing_of(tokens, index)
-    start = tokens[first]
-    last = tokens[min(close, len(tokens) - 1)]
-    place = (start.begin, last.end, start.file, start.line)
-    asm = Asm(*place, start.in_directive)
+    start, last = tokens[first], tokens[min(close, len(tokens) - 1)]
+    inside = tokens[index + 1 : close]
+    asm = Asm(start.begin, last.end, start.line, start.directive != 0)
+    odd = [token for token in inside if token.directive != start.directive]
     if close == len(tokens):
         asm.problems.append((start.line, "an asm statement that does not end"))
-        return asm
-    if "goto" in qualifiers:
-        asm.problems.append((start.line, "asm goto"))
-    inside = tokens[index + 1 : close]
-    odd = [token for token in inside if token.in_directive != start.in_directive]
-    if odd:
+    elif odd:
         asm.problems.append((odd[0].line, "a preprocessor directive inside of an asm statement"))
-        return asm
-    parts = split(inside, ":")
-    asm.outputs = read_operands(asm, parts[1], text) if len(parts) > 1 else []
-    asm.inputs = read_operands(asm, parts[2], text) if len(parts) > 2 else []
-    used = sorted({token.text for token in parts[0]} & macros.keys())
+    if asm.problems:
+        return [asm]
+    if any(token.text == "goto" for token in tokens[first:index]):
+        asm.problems.append((start.line, "asm goto"))
+    template, outputs, inputs, *_ = [*split(inside, ":", in_angles=False), [], [], []]
+    asm.outputs, asm.inputs = read_operands(asm, outputs), read_operands(asm, inputs)
+    used = sorted({token.text for token in template} & macros.keys())
+    made = []
     for values in itertools.product(*(macros[name] for name in used)):
         one = copy.deepcopy(asm)
         one.macros = {name: value for name, value in zip(used, values) if len(macros[name]) > 1}
-        read_template(one, parts[0], dict(zip(used, values)))
-        asm.variants.append(one)
-    return asm
+        read_template(one, template, dict(zip(used, values)))
+        made.append(one)
+    return made
 
 
-def asm_statements(text: str, name: str, macros: dict[str, list[str]]) -> list[Asm]:
-    """The asm statements of the text in their order, except for those of system headers."""
-    tokens = tokens_of(text, name)
-    found: list[Asm] = []
+def asm_statements(tokens: list[Token], macros: dict[str, list[str]]) -> Iterator[list[Asm]]:
+    """The asm statements in their order."""
+    end = 0
     for index, token in enumerate(tokens):
-        if token.kind != "word" or token.text not in ASM or token.is_system:
-            continue
-        if found and token.begin < found[-1].end:
-            continue
-        asm = read_asm(tokens, index, text, macros)
-        if asm is not None:
-            found.append(asm)
-    return found
+        is_asm = token.kind == "word" and token.text in ASM and token.begin >= end
+        variants = read_asm(tokens, index, macros) if is_asm else []
+        if variants:
+            end = variants[0].end
+            yield variants

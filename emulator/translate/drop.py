@@ -17,8 +17,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .__main__ import BUILD, POLICIES, REPORT, ROOT, essence
-from .cuda import Source, without_comments
+from .__main__ import BUILD, REPORT, ROOT, essence
+from .cuda import Source, kernels_of
+from .cxx import closing_of, spelled
 
 MAINS = ROOT / "emulator/examples"
 COPIES = BUILD / "emulate/drop"
@@ -30,59 +31,29 @@ class Kernel(NamedTuple):
     project: str
     file: str  # in which the kernel is
     kernel: str
-    arguments: str  # of the driver; {clone} is the copy
-    program: str = ""  # arguments of the program
+    options: str  # of the driver; {clone} is the copy
+    program: str  # a main of the examples, and its arguments
 
 
 KERNELS = [
-    Kernel(
-        "fast.cu, kernel 5: producer and consumers, cuda::barrier",
-        "fast.cu",
-        "examples/matmul/matmul_5.cuh",
-        "matmulKernel5",
-        '-I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG '
-        "--allow global-map,shared-alignment fast_cu.cu",
-        "256 256 448",
-    ),
-    Kernel(
-        "fast.cu, kernel 8: clusters, multicast",
-        "fast.cu",
-        "examples/matmul/matmul_8.cuh",
-        "matmulKernel8",
-        '-I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG '
-        "--allow barrier-fence,cluster-exit,shared-alignment fast_cu.cu",
-        "2048 2048 256",
-    ),
-    Kernel(
-        "tma_intro, add one",
-        "tma_intro",
-        "intro.cu",
-        "kernel",
-        "-I {clone} tma_intro.cu",
-    ),
-    Kernel(
-        "effective_transpose, batched",
-        "effective_transpose",
-        "transpose_swizzle_batched.cu",
-        "kernel",
-        "-I {clone} -D BATCHED effective_transpose.cu",
-    ),
-    Kernel(
-        "cuda_hgemm, mma of 3 stages: cp.async",
-        "cuda_hgemm",
-        "src/mma/mma_async_stage3.cu",
-        "mmaAsyncStage3Kernel",
-        "-I {clone}/src -I {clone}/src/common cuda_hgemm.cu",
-        "8",
-    ),
-    Kernel(
-        "SGEMM_CUDA, kernel 12: memcpy_async",
-        "SGEMM_CUDA",
-        "src/kernels/12_kernel_double_buffering.cuh",
-        "runSgemmDoubleBuffering2",
-        "-I {clone}/src sgemm_cuda.cu",
-        "12",
-    ),
+    Kernel(*(field.strip() for field in row.split("|")))
+    for row in """
+fast.cu, kernel 5: producer and consumers, cuda::barrier | fast.cu | examples/matmul/matmul_5.cuh |
+    matmulKernel5 | -I {clone}/examples/matmul -D KERNEL=5 -D KERNEL_FILE="matmul_5.cuh" -D NDEBUG --allow global-map,shared-alignment |
+    fast_cu.cu 256 256 448
+fast.cu, kernel 8: clusters, multicast | fast.cu | examples/matmul/matmul_8.cuh | matmulKernel8 |
+    -I {clone}/examples/matmul -D KERNEL=8 -D KERNEL_FILE="matmul_8.cuh" -D NDEBUG --allow barrier-fence,cluster-exit,shared-alignment |
+    fast_cu.cu 2048 2048 256
+tma_intro, add one | tma_intro | intro.cu | kernel | -I {clone} | tma_intro.cu
+effective_transpose, batched | effective_transpose | transpose_swizzle_batched.cu | kernel |
+    -I {clone} -D BATCHED | effective_transpose.cu
+cuda_hgemm, mma of 3 stages: cp.async | cuda_hgemm | src/mma/mma_async_stage3.cu |
+    mmaAsyncStage3Kernel | -I {clone}/src -I {clone}/src/common | cuda_hgemm.cu 8
+SGEMM_CUDA, kernel 12: memcpy_async | SGEMM_CUDA | src/kernels/12_kernel_double_buffering.cuh |
+    runSgemmDoubleBuffering2 | -I {clone}/src | sgemm_cuda.cu 12
+""".replace("\n ", " ")
+    .strip()
+    .splitlines()
 ]
 # A whole statement that is a barrier, a fence or a wait.
 SYNCHRONISES = re.compile(
@@ -103,41 +74,30 @@ class Drop(NamedTuple):
 
 
 def drops_of(kernel: Kernel, text: str) -> list[Drop]:
-    source, plain = Source(text, kernel.file), without_comments(text)
-    definition = next(
-        found
-        for found in re.finditer(r"\b__global__\b[^;{]*", source.code)
-        if re.search(rf"\b{kernel.kernel}\s*\(", found.group())
-    )
-    begin = definition.end()
-    end = source.closing(begin, len(source.code))
-    found, at = [], begin + 1
-    for place in range(begin + 1, end):
-        if source.code[place] in "{};":
-            statement = plain[at:place].strip()
-            first = place - len(plain[at:place].lstrip())
-            if source.code[place] == ";" and SYNCHRONISES.fullmatch(statement):
+    tokens = Source(text, kernel.file).code
+    body = next(one.body for one in kernels_of(tokens) if one.name == kernel.kernel)
+    found, at = [], body + 1
+    for place in range(at, closing_of(tokens, body)):
+        if tokens[place].text in tuple("{};"):
+            statement = spelled(tokens[at:place])
+            if tokens[place].text == ";" and SYNCHRONISES.fullmatch(statement):
                 # A wait's argument may be an arrival: that stays.
-                kept = re.sub(r"^.*?\.wait\((.*)\)$", r"(void)(\1)", statement, flags=re.DOTALL)
-                kept = kept if kept != statement else ""
-                without = text[:first] + kept + text[place:]
-                found.append(Drop(source.line_of(first), " ".join(statement.split()), without))
+                argument = re.fullmatch(r".*?\.wait\((.*)\)", statement)
+                kept = f"(void)({argument[1]})" if argument else ""
+                first, last = tokens[at], tokens[place - 1]
+                without = text[: first.begin] + kept + text[last.end :]
+                found.append(Drop(first.line, statement, without))
             at = place + 1
     return found
 
 
 def run(kernel: Kernel, clone: Path, first: bool) -> tuple[list[str], list[str]]:
     """The runs that went wrong, no more than one of them for `first`, and what reports there were."""
-    *options, main = kernel.arguments.format(clone=clone).split()
-    command = [
-        sys.executable,
-        "-m",
-        "emulator.translate",
-        "--quiet",
-        *(["--first"] if first else []),
-    ]
-    command += ["--policies", ",".join([*POLICIES, "random"]), "--seeds", str(RANDOM)]
-    command += [*options, str(MAINS / main), "--", *kernel.program.split()]
+    main, *arguments = kernel.program.split()
+    command = [sys.executable, "-m", "emulator.translate", "--quiet", "--seeds", str(RANDOM)]
+    command += ["--first"] if first else []
+    command += kernel.options.format(clone=clone).split()
+    command += [str(MAINS / main), "--", *arguments]
     ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode not in (0, 1):
         raise SystemExit(f"{kernel.name} was not built")

@@ -7,24 +7,29 @@ error only where it is executed, as nvcc does not look at what a program never u
 
 An asm statement becomes a statement expression: references to its outputs, copies of its inputs,
 then a block with the PTX scopes, registers, labels and instructions as C++ ones. Each instruction
-is on the line that it has in the file, so that reports name it. The table of instructions.py says
-what each one is; nothing is left out.
+is on the line that it has in the file, so that reports name it. instructions.txt says what each one
+is; nothing is left out.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .cxx import Asm, Operand, asm_statements, string_macros
-from .instructions import Argument, Instruction, NotKnown, cpp_of, register_type
+from .cxx import Asm, Operand, asm_statements, string_macros, tokens_of, without_comments
+from .instructions import CORE, REGISTERS, NotKnown, Register, cpp_of, shortened
 
-CORE = "::emulator::ptx::"
 CONSTRAINTS = {"=": "hrlfd", "+": "hrlfd", "": "hrlfdni0123456789"}
 NAME = r"[A-Za-z_$%][\w$]*"
-ARGUMENT = "\x02"  # around the number of an operand
-PERCENT = "\x01"  # %%
+# %%, %= and the like, and operands by name.
+ESCAPE = re.compile(r"%=|%(?P<escaped>[%{}|])|%\[(?P<name>\w+)\]|.", re.DOTALL)
+STATEMENT = re.compile(
+    rf"[\s;]*(?:(?P<brace>[{{}}])|(?P<label>{NAME})\s*:(?!:)|(?P<directive>\.[^;]*)"
+    r"|(?P<instruction>[^;\s][^;]*))"
+)
+INSTRUCTION = re.compile(rf"(?:@(!?)\s*(%\d+|{NAME})\s+)?([a-z][\w.:]*)\s*(.*)")
 
 
 class Unknown(Exception):
@@ -48,92 +53,39 @@ def cpp_name(prefix: str, name: str) -> str:
     return prefix + re.sub(r"\W", lambda m: f"_{ord(m.group()):x}_", name)
 
 
-# ---------------------------------------------------------------- the template's text
-
-
-def without_comments(text: str) -> str:
-    """Comments as spaces of the same length."""
-
-    def blank(match: re.Match) -> str:
-        return re.sub(r"[^\n]", " ", match.group())
-
-    return re.sub(r"//[^\n]*|/\*.*?\*/", blank, text, flags=re.DOTALL)
-
-
-def marked(asm: Asm) -> tuple[str, list[int]]:
-    """The template with its operands as marked numbers and `%%` as one mark, and each character's
-    line."""
-    names = {operand.name: i for i, operand in enumerate(asm.outputs + asm.inputs)}
-    text, lines, at = "", [], 0
-    pattern = re.compile(r"%%|%=|%[{}|]|%(\d+)|%\[(\w+)\]")
-    source = without_comments(asm.text)
-    while at < len(source):
-        match = pattern.match(source, at)
-        piece, width = source[at], 1
-        if match is not None:
-            piece, width = match.group(), len(match.group())
-            if piece == "%%":
-                piece = PERCENT
-            elif piece == "%=":
-                piece = ""
-            elif match.group(1) is not None:
-                piece = f"{ARGUMENT}{match.group(1)}{ARGUMENT}"
-            elif match.group(2) is not None:
-                piece = f"{ARGUMENT}{names.get(match.group(2), match.group(2))}{ARGUMENT}"
-            else:
-                piece = piece[1]
+def statements_of(asm: Asm) -> Iterator[tuple[str, str, int]]:
+    """The template's braces, labels, directives and instructions: kind, text, line. Operands are
+    %0, %1, ..."""
+    numbers = {operand.name: str(i) for i, operand in enumerate(asm.outputs + asm.inputs)}
+    text, lines = "", []
+    for found in ESCAPE.finditer(without_comments(asm.text)):
+        piece = found["escaped"] or ("" if found.group() == "%=" else found.group())
+        if found["name"]:
+            piece = "%" + numbers.get(found["name"], found["name"])
         text += piece
-        lines += [asm.lines[at]] * len(piece)
-        at += width
-    return text.replace(PERCENT, "%"), lines
-
-
-@dataclass
-class Statement:
-    """One of PTX: a brace, a label, a directive or an instruction, without its semicolon."""
-
-    text: str
-    line: int
-
-
-def statements_of(asm: Asm) -> list[Statement]:
-    text, lines = marked(asm)
-    found, at = [], 0
-    while at < len(text):
-        if text[at].isspace() or text[at] == ";":
-            at += 1
-            continue
-        label = re.match(NAME + r"(?=\s*:(?!:))", text[at:])
-        if text[at] in "{}":
-            end, piece = at + 1, text[at]
-        elif label is not None:
-            end = text.index(":", at) + 1
-            piece = label.group() + ":"
-        else:
-            end = text.find(";", at)
-            end = end if end >= 0 else len(text)
-            piece = " ".join(text[at:end].split())
-        found.append(Statement(piece, lines[at]))
-        at = end
-    return found
-
-
-# ---------------------------------------------------------------- one asm statement
+        lines += [asm.lines[found.start()]] * len(piece)
+    for found in STATEMENT.finditer(text):
+        kind = found.lastgroup
+        yield kind, " ".join(found[kind].split()), lines[found.start(kind)]
 
 
 class Block:
     """Writes the C++ of one asm statement."""
 
-    def __init__(self, asm: Asm, newlines: int) -> None:
+    def __init__(self, asm: Asm, file: str, newlines: int) -> None:
         self.asm = asm
+        self.file = file
+        self.operands = asm.outputs + asm.inputs
         self.newlines = newlines  # that the C++ must have
         self.problems = list(asm.problems)
         self.out: list[str] = []
         self.written = 0  # newlines so far
         self.scopes: list[Scope] = []
+        self.labels: set[str] = set()
+        self.jumps: set[str] = set()
 
     def problem(self, line: int, what: str) -> None:
-        self.problems.append((line, with_operands(what)))
+        self.problems.append((line, what))
 
     def go_to(self, line: int) -> None:
         wanted = min(line - self.asm.line, self.newlines)
@@ -144,39 +96,33 @@ class Block:
 
     # ------------------------------------------------------------ operands
 
-    def bind(self, number: int, operand: Operand, is_output: bool) -> str:
+    def bind(self, number: int, operand: Operand) -> str:
+        """The C++ that makes an operand ptx_0, ptx_1, ..."""
         match = re.fullmatch(r"([=+]?)(&?)([a-zC]|\d)", operand.constraint)
         mode, letter = (match.group(1), match.group(3)) if match else ("?", "")
+        is_output = number < len(self.asm.outputs)
         if letter not in CONSTRAINTS.get(mode, "") or is_output != (mode in ("=", "+")):
             self.problem(operand.line, f'the constraint "{operand.constraint}"')
             return ""
-        name = f"ptx_{number}"
+        name, expression = f"ptx_{number}", operand.expression
         if is_output:
-            return f"[[maybe_unused]] auto &{name} = ({operand.expression}); "
-        value = f"{CORE}input({operand.expression})"
+            return f"[[maybe_unused]] auto &{name} = ({expression}); "
         if letter.isdigit():
-            return f"auto &{name} = ptx_{letter}; {CORE}put({name}, {value}); "
+            return f"auto &{name} = ptx_{letter}; {CORE}put({name}, ({expression})); "
         if letter == "r" and "wgmma.mma_async" in self.asm.text:  # A: see EMULATOR_PLACE
-            expression = operand.expression
             return f"[[maybe_unused]] const decltype({expression}) {name} = ({expression}); "
-        return f"[[maybe_unused]] const auto {name} = {value}; "
+        return f"[[maybe_unused]] const auto {name} = ({expression}); "
 
-    def argument(self, text: str) -> Argument:
-        """A register, an operand or an immediate, as C++."""
-        number = re.fullmatch(f"{ARGUMENT}(\\w+){ARGUMENT}", text)
-        operands = self.asm.outputs + self.asm.inputs
-        if number is not None:
-            index = int(number.group(1)) if number.group(1).isdigit() else len(operands)
-            if index >= len(operands):
-                raise NotKnown(f"the operand %{number.group(1)}: there are {len(operands)}")
-            is_constant = operands[index].constraint in ("n", "i")
-            return Argument("constant" if is_constant else "register", f"ptx_{index}")
-        return Argument("name", text)
-
-    def register(self, name: str) -> str | None:
+    def resolve(self, text: str) -> Register | None:
+        """A register or an operand."""
+        if re.fullmatch(r"%\d+", text):
+            index = int(text[1:])
+            if index >= len(self.operands):
+                raise NotKnown(f"the operand {text}: there are {len(self.operands)}")
+            return Register(f"ptx_{index}", self.operands[index].constraint in ("n", "i"))
         for scope in reversed(self.scopes):
-            if name in scope.registers:
-                return scope.registers[name]
+            if text in scope.registers:
+                return Register(scope.registers[text])
         return None
 
     # ------------------------------------------------------------ statements
@@ -187,175 +133,111 @@ class Block:
 
     def close(self) -> None:
         scope = self.scopes.pop()
-        labels = ", ".join(scope.labels)
-        if labels:
-            self.out[scope.begin] += f"__label__ {labels}; "
+        if scope.labels:
+            self.out[scope.begin] += f"__label__ {', '.join(scope.labels)}; "
         self.out.append("} ")
 
-    def label(self, name: str) -> str:
-        return cpp_name("ptx_l_", name)
+    def brace(self, text: str) -> None:
+        if text == "{":
+            self.open()
+        elif len(self.scopes) == 1:
+            raise NotKnown("a `}` that closes nothing")
+        else:
+            self.close()
 
-    def declare(self, statement: Statement) -> None:
-        match = re.fullmatch(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", statement.text)
-        kind = register_type(match.group(1)) if match and ".v" not in statement.text else None
+    def label(self, name: str) -> None:
+        label = cpp_name("ptx_l_", name)
+        self.labels.add(name)
+        self.scopes[-1].labels.append(label)
+        self.out.append(f"{label}: __attribute__((unused)); ")
+
+    def directive(self, text: str) -> None:
+        match = re.fullmatch(rf"\.reg \.(\w+) ((?:{NAME}(?:<\d+>)?(?: ?, ?|$))+)", text)
+        kind = REGISTERS.get(match.group(1)) if match else None
         if match is None or kind is None:
-            self.problem(statement.line, f"the directive `{shown(statement.text)}`")
-            return
+            raise NotKnown(f"the directive `{shortened(text)}`")
         names: list[str] = []
-        for part in match.group(2).split(","):
-            many = re.fullmatch(rf"({NAME})<(\d+)>", part.strip())
-            if many is not None:
-                names += [f"{many.group(1)}{i}" for i in range(int(many.group(2)))]
-            elif re.fullmatch(NAME, part.strip()):
-                names.append(part.strip())
-            else:
-                self.problem(statement.line, f"the directive `{shown(statement.text)}`")
-        for name in names:
-            self.scopes[-1].registers[name] = cpp_name("ptx_r_", name)
-        declared = ", ".join(cpp_name("ptx_r_", name) for name in names)
-        self.out.append(f"[[maybe_unused]] {kind} {declared}; ")
+        for name, count in re.findall(rf"({NAME})(?:<(\d+)>)?", match.group(2)):
+            names += [f"{name}{i}" for i in range(int(count))] if count else [name]
+        made = {name: cpp_name("ptx_r_", name) for name in names}
+        self.scopes[-1].registers.update(made)
+        self.out.append(f"[[maybe_unused]] {kind} {', '.join(made.values())}; ")
 
-    def instruction(self, statement: Statement) -> None:
-        match = re.fullmatch(
-            rf"(?:@(!?)\s*({NAME}|{ARGUMENT}\w+{ARGUMENT})\s+)?([a-z][\w.:]*)\s*(.*)",
-            statement.text,
-        )
+    def instruction(self, text: str) -> None:
+        match = INSTRUCTION.fullmatch(text)
         if match is None:
-            raise NotKnown(f"`{shown(statement.text)}`")
+            raise NotKnown(f"`{shortened(text)}`")
         inverted, guard, opcode, operands = match.groups()
         condition = ""
         if guard is not None:
-            condition = self.read(guard, "bool")
-            condition = f"if ({'!' if inverted else ''}{condition}) "
-        if opcode in ("bra", "bra.uni"):
-            target = operands.strip()
-            if not re.fullmatch(NAME, target):
-                raise NotKnown(f"`{shown(statement.text)}`")
-            self.out.append(f"{condition}goto {self.label(target)}; ")
+            register = self.resolve(guard)
+            if register is None:
+                raise NotKnown(f"the register `{guard}`, which is not declared in the statement")
+            sign = "!" if inverted else ""
+            condition = f"if ({sign}{CORE}get<bool>({register.cpp})) "
+        if opcode in ("bra", "bra.uni") and re.fullmatch(NAME, operands):
+            self.jumps.add(operands)
+            self.out.append(f"{condition}goto {cpp_name('ptx_l_', operands)}; ")
             return
-        instruction = Instruction(opcode, operands, shown(operands), self.resolve)
-        self.out.append(f"{condition}{{ {cpp_of(instruction)} }} ")
+        cpp = cpp_of(opcode, operands, self.resolve)
+        self.out.append(f"{condition}{{ {cpp} }} ")
 
-    def resolve(self, text: str) -> Argument:
-        argument = self.argument(text)
-        if argument.kind == "name":
-            register = self.register(text)
-            if register is not None:
-                return Argument("register", register)
-        return argument
+    # ------------------------------------------------------------ all of it
 
-    def read(self, text: str, kind: str) -> str:
-        argument = self.resolve(text)
-        if argument.kind == "name":
-            raise NotKnown(f"the register `{text}`, which is not declared in the statement")
-        return f"{CORE}get<{kind}>({argument.cpp})"
-
-    def statement(self, statement: Statement) -> None:
-        text = statement.text
-        self.go_to(statement.line)
-        if text == "{":
-            self.open()
-        elif text == "}":
-            if len(self.scopes) == 1:
-                raise NotKnown("a `}` that closes nothing")
-            self.close()
-        elif text.endswith(":") and re.fullmatch(NAME + ":", text):
-            self.scopes[-1].labels.append(self.label(text[:-1]))
-            self.out.append(f"{self.label(text[:-1])}: __attribute__((unused)); ")
-        elif text.startswith(".reg"):
-            self.declare(statement)
-        elif text.startswith("."):
-            raise NotKnown(f"the directive `{shown(text)}`")
-        else:
-            self.instruction(statement)
-
-    def cpp(self) -> str:
+    def read(self) -> None:
         self.out.append("({ ")
-        for number, operand in enumerate(self.asm.outputs):
-            self.out.append(self.bind(number, operand, True))
-        for number, operand in enumerate(self.asm.inputs, len(self.asm.outputs)):
-            self.out.append(self.bind(number, operand, False))
+        for number, operand in enumerate(self.operands):
+            self.out.append(self.bind(number, operand))
         self.open()
-        for statement in statements_of(self.asm):
+        for kind, text, line in statements_of(self.asm):
+            self.go_to(line)
             try:
-                self.statement(statement)
+                getattr(self, kind)(text)
             except NotKnown as error:
-                self.problem(statement.line, str(error))
+                self.problem(line, str(error))
         if len(self.scopes) > 1:
             self.problem(self.asm.line, "a `{` that is not closed")
-        self.check_labels()
+        for target in sorted(self.jumps - self.labels) if not self.problems else ():
+            self.problem(self.asm.line, f"a jump to the label `{target}`, which is not there")
         while self.scopes:
             self.close()
-        self.go_to(self.asm.line + self.newlines)
         self.out.append("})")
-        return "".join(self.out)
 
-    def fence(self) -> str:
-        """Of an empty statement, which keeps the compiler from moving its operands, and touches
-        none: g++ knows none of their constraints."""
-        self.out.append('asm volatile("" ::: "memory")')
-        self.go_to(self.asm.line + self.newlines)
-        return "".join(self.out)
-
-    def refusal(self) -> str:
-        """Of a statement that is not known."""
-        line = self.problems[0][0]
-        why = "; ".join(what for _, what in self.problems)
-        self.out = [f"{CORE}unknown({json.dumps(self.asm.file)}, {line}, {json.dumps(why)})"]
-        self.written = 0
-        self.go_to(self.asm.line + self.newlines)
-        return "".join(self.out)
-
-    def check_labels(self) -> None:
+    def cpp(self) -> str:
+        if not self.asm.text.strip() and not self.problems:
+            # It keeps the compiler from moving its operands, and touches none: g++ knows none of
+            # their constraints.
+            self.out = ['asm volatile("" ::: "memory")']
+        else:
+            self.read()
         if self.problems:
-            return
-        code = "".join(self.out)
-        for target in set(re.findall(r"goto (\w+);", code)):
-            if f"{target}: " not in code:
-                name = target.replace("ptx_l_", "")
-                self.problem(self.asm.line, f"a jump to the label `{name}`, which is not there")
+            why = json.dumps("; ".join(what for _, what in self.problems))
+            place = f"{json.dumps(self.file)}, {self.problems[0][0]}"
+            self.out, self.written = [f"{CORE}unknown({place}, {why})"], 0
+        self.go_to(self.asm.line + self.newlines)
+        return "".join(self.out)
 
 
-def with_operands(text: str) -> str:
-    """Marked operands as %0, %1, ..."""
-    return re.sub(f"{ARGUMENT}(\\w+){ARGUMENT}", r"%\1", text)
-
-
-def shown(text: str) -> str:
-    """A statement's text as its author wrote it, shortened."""
-    text = with_operands(text)
-    return text if len(text) <= 100 else text[:97] + "..."
-
-
-# ---------------------------------------------------------------- the file
-
-
-def block_of(asm: Asm, newlines: int) -> str:
-    block = Block(asm, newlines)
-    cpp = block.fence() if not asm.text.strip() and not asm.problems else block.cpp()
-    return block.refusal() if block.problems else cpp
-
-
-def cpp_of_asm(asm: Asm, newlines: int) -> str:
+def cpp_of_asm(variants: list[Asm], file: str, newlines: int) -> str:
     """A statement; if it is one of several by how macros are defined, the compiler chooses."""
-    variants = asm.variants or [asm]
     if len(variants) == 1:
-        return block_of(variants[0], newlines)
+        return Block(variants[0], file, newlines).cpp()
     chosen = []
     for variant in variants:
         is_so = " && ".join(f"{CORE}same_text({n}, {v})" for n, v in variant.macros.items())
-        chosen.append(f"if constexpr ({is_so}) {{ {block_of(variant, 0)}; }}")
-    end = " \\\n" if asm.in_macro else "\n"
+        chosen.append(f"if constexpr ({is_so}) {{ {Block(variant, file, 0).cpp()}; }}")
+    end = " \\\n" if variants[0].in_macro else "\n"
     return "({ " + " else ".join(chosen) + end * newlines + " })"
 
 
 def translate(text: str, name: str, macros: dict[str, list[str]] | None = None) -> str:
     """The text of the file `name` with its asm as C++, each line where it was. The C++ needs
     emulator/ptx.h. `macros`: those of other files that are strings."""
-    macros = {**(macros or {}), **string_macros(text)}
+    tokens = tokens_of(text)
     pieces, at = [], 0
-    for asm in asm_statements(text, name, macros):
-        newlines = text.count("\n", asm.begin, asm.end)
-        pieces += [text[at : asm.begin], cpp_of_asm(asm, newlines)]
-        at = asm.end
+    for variants in asm_statements(tokens, {**(macros or {}), **string_macros(tokens)}):
+        begin, end = variants[0].begin, variants[0].end
+        cpp = cpp_of_asm(variants, name, text.count("\n", begin, end))
+        pieces += [text[at:begin], cpp]
+        at = end
     return "".join(pieces) + text[at:]

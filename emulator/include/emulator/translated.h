@@ -2,7 +2,7 @@
 // included before the program's first line.
 //
 // - kernel<<<grid, block, smem, stream>>>(arguments) becomes
-//   emulator::launching(kernel).configured(grid, block, smem, stream)(arguments).
+//   emulator::launching(kernel, emulator::Chevrons(grid, block, smem, stream))(arguments).
 // - A kernel begins with `if (emulator::describes_kernel(cluster)) return;`: a launch asks it for
 //   its __cluster_dims__ first.
 //   And with a line for each parameter whose text, with macros, says __grid_constant__.
@@ -55,47 +55,35 @@ Array &extern_shared(EMULATOR_SITE) {
     return *static_cast<Array *>(dynamic_shared(0, where));
 }
 
-// Kernels that are functions, and those that have to be chosen by their arguments, as generic
-// lambdas that call them. What is between <<< and >>> makes a function of the kernel's arguments.
-template <typename... Parameters>
-struct KernelFunction {
-    void (*function)(Parameters...);
-
-    auto configured(dim3 grid, dim3 block, std::size_t shared = 0,
-                    cudaStream_t stream = nullptr) const {
-        return [function = function, config = cudaLaunchConfig_t{grid, block, shared, stream}](
-                   Parameters... parameters) {
-            cudaLaunchKernelEx(&config, function, std::move(parameters)...);
-        };
+// The configuration between <<< and >>>.
+struct Chevrons : cudaLaunchConfig_t {
+    Chevrons(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t on = nullptr)
+        : cudaLaunchConfig_t{} {
+        gridDim = grid;
+        blockDim = block;
+        dynamicSmemBytes = shared;
+        stream = on;
     }
 };
 
-template <typename Caller>
-struct KernelCaller {
-    Caller caller;
-
-    auto configured(dim3 grid, dim3 block, std::size_t shared = 0,
-                    cudaStream_t stream = nullptr) const {
-        return [caller = caller, config = cudaLaunchConfig_t{grid, block, shared, stream}](
-                   const auto &...arguments) {
-            const auto call = [caller, copies = std::make_tuple(arguments...)] {
-                std::apply(caller, copies);
-            };
-            using Call = decltype(call);
-            launch_kernel(
-                config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); },
-                &call, sizeof call);
-        };
-    }
-};
-
-// What <<<...>>> is applied to.
+// What launches a kernel that is a function.
 template <typename... Parameters>
-KernelFunction<Parameters...> launching(void (*function)(Parameters...)) {
-    return {function};
+auto launching(void (*kernel)(Parameters...), const Chevrons &config) {
+    return [kernel, config](Parameters... parameters) {
+        cudaLaunchKernelEx(&config, kernel, std::move(parameters)...);
+    };
 }
-// The same for a generic lambda.
+// The same of a kernel that has to be chosen by its arguments: a generic lambda that calls it.
 template <typename Caller>
-requires std::is_class_v<Caller> KernelCaller<Caller> launching(Caller caller) { return {caller}; }
+requires std::is_class_v<Caller>
+auto launching(Caller caller, const Chevrons &config) {
+    return [caller, config](const auto &...arguments) {
+        const auto call = [caller, arguments...] { caller(arguments...); };
+        using Call = decltype(call);
+        launch_kernel(
+            config, nullptr, [](const void *context) { (*static_cast<Call *>(context))(); }, &call,
+            sizeof call);
+    };
+}
 
 } // namespace emulator
