@@ -388,10 +388,12 @@ std::uint64_t mbarrier_arrive(MbarrierRef place, int bytes, Site where, Order or
                 "arrived");
     const std::uint64_t phase = barrier.phase;
     if (phase > 0 && !order::is_after(barrier.carrier(phase - 1)))
-        fail_on(barrier, Mistake::HAZARD,
+        fail_unless_allowed(
+            "early-arrival", Mistake::HAZARD,
+            mbarrier_name(barrier.place) +
                 ": a thread arrives that is not ordered after the phase before: in another order "
                 "it counts for that phase",
-                where, "arrived");
+            notes_of(barrier, where, "arrived"));
     // By default an arrival is a release of .cta scope, which for a peer orders shared memory
     // alone.
     if (order == Order::RELAXED)
