@@ -13,10 +13,11 @@ RUNG_WARN := -Wno-missing-field-initializers
 # access. Volatile reads have functions of their own: loops that read a flag are made of them. The
 # emulator's own cuda_runtime.h and the like are in include/toolkit, and the twins of
 # common/device come before it in the include path. No code needs floating-point exceptions:
-# -fno-trapping-math lets loops that convert numbers be vectorised.
+# -fno-trapping-math lets loops that convert numbers be vectorised. Some compilers define
+# _FORTIFY_SOURCE by themselves: fiber.cpp.
 EMULATOR_INCLUDE := -Icommon -Iemulator/include -isystem emulator/include/toolkit
 EMULATOR_FLAGS := -std=c++20 -O3 -g1 $(WARN) -fno-strict-aliasing -fno-trapping-math \
-    -fno-tree-loop-distribute-patterns $(EMULATOR_INCLUDE)
+    -fno-tree-loop-distribute-patterns -U_FORTIFY_SOURCE $(EMULATOR_INCLUDE)
 KERNEL_FLAGS = -std=c++20 -O2 -g $(WARN) $(RUNG_WARN) -Wno-unknown-pragmas -Wno-psabi \
     -fsanitize=thread -fno-tree-vectorize -fno-tree-slp-vectorize -fno-store-merging -fno-tree-sra \
     --param=tsan-distinguish-volatile=1 \
