@@ -4,7 +4,7 @@
 #include "order.h"
 #include "emulator/site.h"
 #include "emulator/tensor_core.h"
-#include "wait_queue.h"
+#include "groups.h"
 
 #include <cstddef>
 #include <cstdint>

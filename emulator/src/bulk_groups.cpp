@@ -3,7 +3,6 @@
 #include "counts.h"
 #include "machine.h"
 #include "operations.h"
-#include "global_writes.h"
 #include "tensor_box.h"
 #include "emulator/tma.h"
 

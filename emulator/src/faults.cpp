@@ -4,16 +4,14 @@
 #include "operations.h"
 
 #include <csignal>
+#include <utility>
 
-#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 namespace emulator {
 
 namespace {
-
-constexpr std::size_t SIGNAL_STACK = 256 * 1024; // room for a report
 
 // The return address of a call there would be one byte further.
 std::uintptr_t code_of(const void *context) {
@@ -52,33 +50,27 @@ void on_fault(int signal, siginfo_t *info, void *context) {
         fail(Mistake::ADDRESS, what_is_wrong(info),
              {note_at(*operation->issuer, operation->site, did.c_str())});
     }
-    if (current == nullptr) {
-        std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
-        return;
-    }
-    fail(Mistake::ADDRESS, what_is_wrong(info),
-         {note_at(*current, code_of(context), "did it here")});
+    if (current != nullptr)
+        fail(Mistake::ADDRESS, what_is_wrong(info), code_of(context), "did it here");
+    std::signal(signal, SIG_DFL); // the access is repeated, and ends the program
 }
 
 } // namespace
 
 void report_faults() {
-    static void *stack = MAP_FAILED;
-    if (stack != MAP_FAILED)
+    static char stack[256 * 1024]; // room for a report
+    static bool begun = false;
+    if (std::exchange(begun, true))
         return;
-    stack = mmap(nullptr, SIGNAL_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED)
-        return; // then faults end the program without a report
     stack_t alternate{};
     alternate.ss_sp = stack;
-    alternate.ss_size = SIGNAL_STACK;
+    alternate.ss_size = sizeof stack;
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    if (sigaltstack(&alternate, nullptr) == 0) {
-        sigaction(SIGSEGV, &action, nullptr);
-        sigaction(SIGBUS, &action, nullptr);
-    }
+    sigaltstack(&alternate, nullptr);
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
 }
 
 } // namespace emulator

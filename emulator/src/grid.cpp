@@ -6,7 +6,6 @@
 #include "emulator/mbarrier.h"
 #include "operations.h"
 #include "strictness.h"
-#include "global_writes.h"
 #include "emulator/tensor_core.h"
 #include "emulator/tma.h"
 #include "emulator/warp.h"
@@ -17,8 +16,6 @@ extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
 namespace emulator {
-
-Counts counts{};
 
 namespace {
 
@@ -180,15 +177,6 @@ void end_cluster() {
 
 } // namespace
 
-std::string clusters_beside() {
-    const auto others = std::count_if(running.begin(), running.end(), [](const auto &cluster) {
-        return cluster != nullptr && cluster.get() != current_cluster;
-    });
-    return others == 0 ? ""
-                       : format("%d clusters run beside this one, and %d have not begun",
-                                static_cast<int>(others), clusters_in_grid - clusters_begun);
-}
-
 void run_another_cluster() {
     if (begin_cluster())
         return;
@@ -201,12 +189,90 @@ void run_another_cluster() {
     current_cluster = running[slot].get();
 }
 
+// ---------------------------------------------------------------------------- deadlocks
+
+namespace {
+
+// Threads of a CTA that wait at the same place for the same.
+struct Group {
+    Origin where;
+    std::string missing;
+    std::vector<int> threads;
+};
+
+std::vector<Group> waiting_in(const Cta &cta) {
+    std::vector<Group> groups;
+    for (const Thread &thread : cta.threads) {
+        if (thread.finished)
+            continue;
+        const Origin where = thread.wait.where;
+        const std::string missing = thread.wait.describe(thread.wait.missing);
+        auto group = std::ranges::find_if(groups, [&](const Group &known) {
+            return known.where == where && known.missing == missing;
+        });
+        if (group == groups.end())
+            group = groups.insert(group, {where, missing, {}});
+        group->threads.push_back(thread.number);
+    }
+    return groups;
+}
+
+// "0 to 31, 64": numbers that follow each other are one range; after a few ranges "...".
+std::string ranges_of(const std::vector<int> &numbers) {
+    constexpr int MOST_RANGES = 4;
+    std::string text;
+    int ranges = 0;
+    for (std::size_t first = 0, last; first < numbers.size(); first = last + 1) {
+        last = first;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+            ++last;
+        text += first == 0 ? "" : ", ";
+        if (ranges++ == MOST_RANGES)
+            return text + "...";
+        text += std::to_string(numbers[first]);
+        if (last > first)
+            text += " to " + std::to_string(numbers[last]);
+    }
+    return text;
+}
+
+Note note_on(const Group &group, const Cta &cta) {
+    const std::vector<int> &threads = group.threads;
+    const std::string who = threads.size() == 1
+                                ? format("thread %d of CTA %d", threads.front(), cta.rank)
+                                : format("%zu threads of CTA %d (%s)", threads.size(), cta.rank,
+                                         ranges_of(threads).c_str());
+    return note_at(group.where, who + ": " + group.missing);
+}
+
+} // namespace
+
+void fail_with_deadlock(const Cluster &cluster) {
+    std::vector<Note> notes;
+    for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
+        for (const Group &group : waiting_in(*cta))
+            notes.push_back(note_on(group, *cta));
+        if (cta->exited())
+            notes.push_back({format("CTA %d has exited", cta->rank), "", 0});
+    }
+    const auto idle = std::count(running.begin(), running.end(), nullptr);
+    if (const int others = static_cast<int>(running.size() - idle) - 1; others > 0)
+        notes.push_back({format("%d clusters run beside this one, and %d have not begun", others,
+                                clusters_in_grid - clusters_begun),
+                         "", 0});
+    fail(Mistake::DEADLOCK,
+         pending_count() == 0 ? "no thread can go on and nothing is in flight"
+                              : "no thread can go on, and nothing in flight can complete",
+         notes);
+}
+
+// ----------------------------------------------------------------------------
+
 void run_grid(const Grid &grid, const std::function<void()> &body) {
     if (current_cluster != nullptr)
         fail(Mistake::MISUSE, "a kernel is launched from a kernel", {});
-    counts = {};
+    counts_reset();
     accesses_reset();
-    output_launch();
     kernel_body = &body;
     blockDim = grid.block;
     gridDim = grid.grid;

@@ -1,18 +1,28 @@
-// A thread's asynchronous copies, in the groups that it waits for: those of cp.async (cp_async.h),
-// and bulk stores (tma.h).
+// What threads wait for: queues of them; and a thread's asynchronous copies, in groups: those of
+// cp.async (cp_async.h), and bulk stores (tma.h).
 #pragma once
 
 #include "emulator/mbarrier.h"
 #include "order.h"
 #include "emulator/site.h"
-#include "wait_queue.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
 namespace emulator {
+
+struct Thread;
+
+// Threads that wait for the same thing.
+struct WaitQueue {
+    std::vector<Thread *> threads;
+
+    // Makes all of them runnable; each checks again whether it may go on.
+    void wake_all();
+};
 
 // Groups, numbered in the order of their commits. Those that the thread has waited for are
 // forgotten.
@@ -32,8 +42,7 @@ struct Groups {
 
     // How many of the oldest groups a wait that leaves `pending` covers.
     std::size_t covered(int pending) const {
-        const std::size_t kept = static_cast<std::size_t>(pending);
-        return committed.size() > kept ? committed.size() - kept : 0;
+        return committed.size() - std::min(committed.size(), std::size_t(pending));
     }
     // How many of their operations are missing, by a counter of each group.
     int missing(std::size_t covered, int Group::*counter) const {

@@ -17,7 +17,6 @@
 #include "order.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
-#include "wait_queue.h"
 
 #include <vector_types.h>
 
@@ -48,7 +47,7 @@ struct Wait {
     const void *missing = nullptr;
 };
 
-// Reads of the last few addresses that other threads may write, in a loop perhaps: spins.cpp.
+// Reads of the last few addresses that other threads may write, in a loop perhaps: may_spin().
 struct Spin {
     const void *read[4] = {};
     unsigned next = 0; // the oldest of them
@@ -266,8 +265,6 @@ void let_others_run();
 // that changes nothing. If it has just read the same, others go first; a loop that no thread can
 // end is a deadlock.
 void may_spin(const void *address, Origin where);
-// Whether it waits in such a loop.
-bool is_spinning(const Thread &thread);
 // The thread writes memory that others may read: if it was in such a loop, that has ended.
 void spinning_thread_writes(Thread &thread);
 // Threads that have timed out may be waiting for this.
@@ -277,22 +274,16 @@ void something_happened();
 // after that when `cta` exits (else LIFETIME). Nothing is noted for the agent's own CTA.
 void peer_uses(Cta &cta, Site where);
 
-// The function to which run_grid reports its progress, about ten times a second: the part of the
-// grid that is done, 0 to 1, and the tensor cores' multiply-adds so far. nullptr: none.
-void on_progress(void (*progress)(double grid_done, std::uint64_t multiply_adds));
-
 // The CTA exits: MISUSE if a part of a warpgroup has executed setmaxnreg.
 void check_register_changes(const Cta &cta);
 
-// Between grid.cpp, which makes the threads and ends them, scheduler.cpp, which lets them run, and
-// deadlock.cpp, which says why none can. Runs the threads of the current cluster, one at a time,
+// Between grid.cpp, which makes the threads, ends them and says why none can go on, and
+// scheduler.cpp, which lets them run. Runs the threads of the current cluster, one at a time,
 // until all have exited; if they wait for other clusters, these run in between and one of them, the
 // current one then, may come first. Pending operations may remain.
 void run_threads();
 // Makes another cluster the current one: of those that run or, if there is room, a new one.
 void run_another_cluster();
-// "3 clusters run beside this one, and 2 have not begun"; empty if none does.
-std::string clusters_beside();
 void make_runnable(Thread &thread);
 // The current thread has exited; never returns.
 [[noreturn]] void leave_for_good();

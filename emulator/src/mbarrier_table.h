@@ -5,7 +5,6 @@
 #include "machine.h"
 #include "emulator/mbarrier.h"
 #include "order.h"
-#include "wait_queue.h"
 
 #include <cstdint>
 #include <map>

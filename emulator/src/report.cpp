@@ -1,5 +1,6 @@
 #include "emulator/report.h"
 
+#include "emulator/emulator.h"
 #include "machine.h"
 #include "policy.h"
 #include "strictness.h"
@@ -84,8 +85,6 @@ void print(const std::string &text) {
 
 } // namespace
 
-void set_report_prefix(const char *prefix) { report_prefix = prefix; }
-
 std::string name_of(const Thread &thread) {
     return format("thread %d of CTA %d (warp %d, lane %d)", thread.number, thread.cta->rank,
                   thread.warp(), thread.lane());
@@ -117,7 +116,10 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
         format("%s: %s: ", report_prefix, word_for(mistake)) + worded(what) + who_runs() + "\n";
     for (const Note &note : notes)
         report += lines_of(note);
-    report += "  under the policy " + policy().name + "\n";
+    report += format("  under the policy %s", policy().name);
+    if (policy().random)
+        report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
+    report += "\n";
     std::fflush(stdout);
     print(report);
 }
@@ -149,3 +151,5 @@ std::string format(const char *format, ...) {
 }
 
 } // namespace emulator
+
+void emulator_report_prefix(const char *prefix) { emulator::report_prefix = prefix; }

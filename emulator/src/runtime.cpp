@@ -391,3 +391,9 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigne
     return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags,
                                             result != nullptr ? result : &ignored);
 }
+
+void emulator_wrote(const void *begin, size_t bytes, const void *stream) {
+    emulator::order::begin_on(stream, false);
+    emulator::access_global(begin, bytes, {true, emulator::Site{}});
+    emulator::order::end_work();
+}

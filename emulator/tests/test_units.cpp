@@ -63,19 +63,19 @@ void indices() {
 // The first CTA exits; the second asks until somebody was told about that.
 void progress() {
     static double last = 0;
-    on_progress([](double done, std::uint64_t) { last = done; });
+    emulator_on_progress([](double done, std::uint64_t) { last = done; });
     run(2, 1, [] {
         for (int i = 0; current->cta->rank == 1 && last == 0 && i < 100'000'000; ++i)
             let_others_run();
     });
-    on_progress(nullptr);
+    emulator_on_progress(nullptr);
     EXPECT(last == 0.5, "%f of the grid done", last);
 }
 
 // Threads exit before a cluster's barrier, or after they arrived at it.
 void exits() {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
-        choose_policy("random", seed);
+        emulator_choose_policy("random", seed);
         run(3, 32, [] {
             if (thread_number() == 0)
                 return;
@@ -90,7 +90,7 @@ void exits() {
         });
         expect_entries(std::vector<int>(93, 1), "a random run");
     }
-    choose_policy("eager", 0);
+    emulator_choose_policy("eager", 0);
 }
 
 // Starts an operation that records its number; `in_order`: not before those of lower numbers.
@@ -156,9 +156,9 @@ void start_and_sync() {
 }
 
 std::vector<int> random_run(std::uint64_t seed) {
-    choose_policy("random", seed);
+    emulator_choose_policy("random", seed);
     run(2, 32, start_and_sync);
-    choose_policy("eager", 0);
+    emulator_choose_policy("eager", 0);
     return entries;
 }
 
@@ -384,7 +384,7 @@ void check_mistakes() {
     expect_mistake("address", "CTA 1 through a plain pointer",
                    in_cluster(2, 1, write_peers_memory));
     expect_mistake("address", "v98: ", in_cluster(1, 1, [] {
-                       set_report_prefix("v98");
+                       emulator_report_prefix("v98");
                        __tsan_write4(shared_at<int>(8192));
                    }));
     expect_mistake("hazard", "accumulators that the thread has never written",

@@ -44,9 +44,9 @@ inline int thread_number() { return current->number; }
 
 // Runs the kernels under a policy, and the ones behind them under the eager one again.
 inline void under_policy(const char *name, const std::function<void()> &kernels) {
-    EXPECT(choose_policy(name, 1), "no policy %s", name);
+    EXPECT(emulator_choose_policy(name, 1), "no policy %s", name);
     kernels();
-    choose_policy("eager", 0);
+    emulator_choose_policy("eager", 0);
 }
 
 // What a process that runs `kernels` prints to stderr, and its exit status.
