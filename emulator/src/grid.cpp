@@ -99,7 +99,6 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
     if (threads % WARP_LANES != 0)
         cta.warps.back().exited = WHOLE_WARP << threads % WARP_LANES;
-    cta.aligned.resize(cta.warps.size());
     cta.accesses.resize(cta.warps.size());
     cta.warpgroups.resize(threads / WARPGROUP_LANES);
     for (Warpgroup &warpgroup : cta.warpgroups)

@@ -115,31 +115,34 @@ struct NamedBarrier : Phases {
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
 struct Rendezvous : Phases {
-    const char *what = nullptr;
-    std::uint32_t mask = 0;  // the lanes that take part
+    // What all of them call.
+    struct Call {
+        const char *what = nullptr;
+        std::uint32_t mask = 0;                   // the lanes that take part
+        void (*work)(void **arguments) = nullptr; // nullptr: __syncwarp, which orders memory
+        bool exited_may_miss = true;              // lanes of the mask that have exited do not count
+    };
+    Call call;
     std::uint32_t lanes = 0; // the lanes that have arrived; 0: it is not in use
     int leaving = 0;         // lanes that have not gone on since the last phase ended
     void *argument[WARP_LANES] = {};
-    void (*work)(void **arguments) = nullptr;
-    bool exited_may_miss = false; // lanes of the mask that have exited do not count
+};
+
+// An .aligned instruction of a warp.
+struct AlignedCall {
+    const char *what;
+    Site site;
+    int lane; // the first one to come
+    int lanes;
 };
 
 struct Warp {
     std::uint32_t exited = 0; // lanes; also those that the CTA does not have
     std::vector<std::unique_ptr<Rendezvous>> meetings;
-};
-
-// The .aligned instructions that the lanes of a warp execute, in their order, from number `first`
-// on: each lane has to execute the same ones.
-struct AlignedCalls {
-    struct Call {
-        const char *what;
-        Site site;
-        int lane; // the first one to come
-        int lanes;
-    };
-    std::uint64_t first = 0;
-    std::vector<Call> calls; // that some lane has not executed yet
+    // Of the .aligned instructions, which each lane has to execute in the same order, those that
+    // some lane has not executed yet, and the number of the first of them.
+    std::vector<AlignedCall> aligned;
+    std::uint64_t first_aligned = 0;
 };
 
 // The last use of a CTA's shared memory by an agent of another CTA.
@@ -166,8 +169,7 @@ struct Cta {
     SharedMemory shared;
     std::vector<Thread> threads;
     std::vector<Warp> warps;
-    std::vector<AlignedCalls> aligned;  // one per warp
-    std::vector<OpenAccesses> accesses; // the same
+    std::vector<OpenAccesses> accesses; // one per warp
     std::vector<Warpgroup> warpgroups;  // accumulators.h; one per whole warpgroup
     NamedBarrier barriers[NAMED_BARRIERS];
     int unfinished = 0; // threads

@@ -110,7 +110,7 @@ void move_together(Move &move, const void *row, bool is_write, void (*work)(void
         move.row = address - SHARED_BASE;
         access_shared(*move.thread->cta, move.row, ROW_BYTES, {is_write, move.site});
     }
-    warp_together(name, WHOLE_WARP, &move, work, false, move.site);
+    warp_together(name, &move, work, move.site);
 }
 
 } // namespace

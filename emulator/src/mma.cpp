@@ -101,7 +101,7 @@ void mma(const char *what, Fragments mine, void (*work)(void **), Site where) {
         ++counts.mmas;
         counts.multiply_adds += M * N * MMA_K;
     }
-    warp_together(what, WHOLE_WARP, &mine, work, false, where);
+    warp_together(what, &mine, work, where);
 }
 
 } // namespace

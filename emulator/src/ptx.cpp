@@ -287,7 +287,7 @@ std::uint32_t redux(Reduction how, std::uint32_t value, std::uint32_t mask, Site
 
 std::uint32_t movmatrix(std::uint32_t pair, Site where) {
     MovedLane mine{pair};
-    warp_together("movmatrix", WHOLE_WARP, &mine, transpose_lanes, false, where);
+    warp_together("movmatrix", &mine, transpose_lanes, where);
     return mine.pair;
 }
 

@@ -78,7 +78,7 @@ Position position(int i) {
 inline void check_access(const char *what, const void *address, std::size_t stride_bytes,
                          Site where) {
     warp_together(
-        what, 0xffffffffu, nullptr, [](void **) {}, false, where);
+        what, nullptr, [](void **) {}, where);
     if (std::uintptr_t(address) % 32 != 0)
         fail(Mistake::MISUSE, format("%s needs a 32-byte aligned address", what),
              {note_at(where, "called here")});
