@@ -130,7 +130,6 @@ void destroy_cluster(Cluster &cluster) {
         mbarriers_forget(*cta);
         for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
             accesses_warp_met(*cta, static_cast<int>(warp));
-        cta->shared.destroy();
     }
 }
 

@@ -1,7 +1,7 @@
 // The runtime's functions that have to do with the device and its memory; launch.cpp has the
 // others.
+#include "emulator/emulator.h"
 #include "emulator/runtime.h"
-#include "card.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "strictness.h"
@@ -9,12 +9,13 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
-#include <string>
-#include <cstring>
 
 // The errors that there are, their names and the same in words.
 static const struct {
@@ -28,43 +29,64 @@ static const struct {
      "invalid configuration argument"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
-    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"}};
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "misconfigured cluster shape"},
+    {{}, "unrecognized error code", "unrecognized error code"}};
 
-const char *cudaGetErrorName(cudaError_t error) {
-    for (const auto &known : ERRORS)
-        if (known.error == error)
-            return known.name;
-    return "unrecognized error code";
+static const auto &known(cudaError_t error) {
+    return *std::find_if(std::begin(ERRORS), std::end(ERRORS) - 1,
+                         [error](const auto &one) { return one.error == error; });
 }
 
-const char *cudaGetErrorString(cudaError_t error) {
-    for (const auto &known : ERRORS)
-        if (known.error == error)
-            return known.words;
-    return "unrecognized error code";
+const char *cudaGetErrorName(cudaError_t error) { return known(error).name; }
+
+const char *cudaGetErrorString(cudaError_t error) { return known(error).words; }
+
+// ---------------------------------------------------------------------------- the device
+
+namespace emulator {
+
+namespace {
+
+constexpr std::size_t KB = 1024;
+const Card CARDS[] = {{"8.0", 80, 164 * KB},  {"8.6", 86, 100 * KB}, {"8.7", 87, 164 * KB},
+                      {"8.9", 89, 100 * KB},  {"9.0", 90, 228 * KB}, {"10.0", 100, 228 * KB},
+                      {"12.0", 120, 100 * KB}};
+
+const Card &find() {
+    const char *chosen = std::getenv("EMULATOR_CAPABILITY");
+    for (const Card &card : CARDS)
+        if (std::strcmp(card.name, chosen != nullptr ? chosen : "9.0") == 0)
+            return card;
+    std::fprintf(stderr, "EMULATOR_CAPABILITY=%s: the emulator has", chosen);
+    for (const Card &card : CARDS)
+        std::fprintf(stderr, " %s", card.name);
+    std::fputc('\n', stderr);
+    std::exit(2);
 }
 
-cudaError_t cudaGetDevice(int *device) {
-    *device = 0;
+} // namespace
+
+const Card &card() {
+    static const Card &found = find();
+    return found;
+}
+
+} // namespace emulator
+
+static cudaError_t answer(int *to, int value) {
+    *to = value;
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceCount(int *count) {
-    *count = 1;
-    return cudaSuccess;
-}
+cudaError_t cudaGetDevice(int *device) { return answer(device, 0); }
+
+cudaError_t cudaGetDeviceCount(int *count) { return answer(count, 1); }
+
+cudaError_t cudaRuntimeGetVersion(int *version) { return answer(version, 0); }
+
+cudaError_t cudaDriverGetVersion(int *version) { return answer(version, 0); }
 
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
-
-cudaError_t cudaRuntimeGetVersion(int *version) {
-    *version = 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDriverGetVersion(int *version) {
-    *version = 0;
-    return cudaSuccess;
-}
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
     if (device != 0)
@@ -81,8 +103,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         {cudaDevAttrComputeMode, cudaComputeModeDefault},
         {cudaDevAttrCooperativeLaunch, 0},
         {cudaDevAttrL2CacheSize, 1 << 20}, // there is none: small, so that small products exceed it
-        {cudaDevAttrClockRate,
-         1000 * 1000}, // nothing takes time: a model of time needs some numbers
+        {cudaDevAttrClockRate, 1000 * 1000}, // nothing takes time: a model needs some numbers
         {cudaDevAttrMemoryClockRate, 1000 * 1000},
         {cudaDevAttrGlobalMemoryBusWidth, 512},
         {cudaDevAttrComputeCapabilityMajor, card.capability / 10},
@@ -91,10 +112,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
         {cudaDevAttrReservedSharedMemoryPerBlock, int(emulator::RESERVED_SHARED)},
         {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(card.shared_of_sm)}};
     const auto found = values.find(attribute);
-    if (found == values.end())
-        return cudaErrorInvalidValue;
-    *value = found->second;
-    return cudaSuccess;
+    return found != values.end() ? answer(value, found->second) : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
@@ -216,19 +234,23 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEve
 
 // ---------------------------------------------------------------------------- memory
 
-static cudaError_t allocate(void **memory, size_t bytes, bool managed) {
-    *memory = nullptr;
-    if (bytes == 0)
-        return cudaSuccess;
-    *memory = emulator::global_allocate(bytes, managed);
-    return *memory != nullptr ? cudaSuccess
-                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
+static cudaError_t allocate(void **memory, size_t bytes, emulator::Kind kind) {
+    *memory = emulator::global_allocate(bytes, kind);
+    return *memory != nullptr || bytes == 0
+               ? cudaSuccess
+               : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
 }
 
-cudaError_t cudaMalloc(void **memory, size_t bytes) { return allocate(memory, bytes, false); }
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    return allocate(memory, bytes, emulator::Kind::DEVICE);
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    return allocate(memory, bytes, emulator::Kind::PAGE_LOCKED);
+}
 
 int emulator::allocate_managed(void **memory, std::size_t bytes) {
-    return allocate(memory, bytes, true);
+    return allocate(memory, bytes, Kind::MANAGED);
 }
 
 // A copy or fill on a stream accesses global memory as a launch does. `from`: nullptr for a fill.
@@ -249,21 +271,15 @@ static void access_on(cudaStream_t stream, const void *to, const void *from, siz
 // host's, or for either's); empty if nothing is.
 enum class Side { DEVICE, HOST, EITHER };
 static std::string wrong(const void *memory, size_t bytes, Side side, const char *access) {
-    using emulator::format;
-    switch (emulator::global_place(memory, bytes)) {
-    case emulator::GlobalPlace::OUTSIDE:
-    case emulator::GlobalPlace::FREED:
-        return emulator::global_mistake(access, memory, bytes);
-    case emulator::GlobalPlace::INSIDE:
-        return side == Side::HOST && emulator::is_device_memory(memory)
-                   ? format("%s host memory at %p, which is the device's", access, memory)
-                   : "";
-    case emulator::GlobalPlace::ELSEWHERE:
-        break;
-    }
-    return memory == nullptr || (side == Side::DEVICE && emulator::is_host_memory(memory))
-               ? format("%s device memory at %p, which is none", access, memory)
-               : "";
+    using namespace emulator;
+    const GlobalPlace place = global_place(memory, bytes);
+    if (place == GlobalPlace::OUTSIDE || place == GlobalPlace::FREED)
+        return global_mistake(access, memory, bytes);
+    if (side == Side::HOST && place == GlobalPlace::INSIDE && is_device_memory(memory))
+        return format("%s host memory at %p, which is the device's", access, memory);
+    if (memory == nullptr || (side == Side::DEVICE && is_host_memory(memory)))
+        return format("%s device memory at %p, which is none", access, memory);
+    return "";
 }
 
 // Says why a call fails, if it does.
@@ -276,13 +292,11 @@ static cudaError_t checked(const char *call, const std::string &why) {
 }
 
 cudaError_t cudaFree(void *memory) {
-    if (memory == nullptr)
+    if (memory == nullptr || emulator::global_free(memory))
         return cudaSuccess;
-    return checked("cudaFree", emulator::global_free(memory)
-                                   ? ""
-                                   : emulator::format("frees %p, which no allocation begins at, or "
-                                                      "not any more",
-                                                      memory));
+    return checked("cudaFree", emulator::format("frees %p, which no allocation begins at, or not "
+                                                "any more",
+                                                memory));
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t) { return cudaFree(memory); }
@@ -294,8 +308,6 @@ int emulator::too_long_for_symbol(std::size_t offset, std::size_t bytes, std::si
 }
 
 static Side side_of(cudaMemcpyKind kind, cudaMemcpyKind to_host, cudaMemcpyKind to_device) {
-    if (kind == cudaMemcpyDefault)
-        return Side::EITHER;
     return kind == cudaMemcpyHostToHost || kind == to_host         ? Side::HOST
            : kind == cudaMemcpyDeviceToDevice || kind == to_device ? Side::DEVICE
                                                                    : Side::EITHER;
@@ -327,14 +339,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void **memory, size_t bytes) {
-    *memory = emulator::host_allocate(bytes);
-    return *memory != nullptr ? cudaSuccess
-                              : cudaError_t(emulator::failed(cudaErrorMemoryAllocation));
-}
-
 cudaError_t cudaFreeHost(void *memory) {
-    emulator::host_free(memory);
+    emulator::global_free(memory, true);
     return cudaSuccess;
 }
 
@@ -345,20 +351,18 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-    for (std::size_t row = 0; row < height; ++row)
-        if (const cudaError_t error =
-                cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
-                           static_cast<const char *>(from) + row * from_pitch, width, kind))
-            return error;
-    return cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemcpy(static_cast<char *>(to) + row * to_pitch,
+                           static_cast<const char *>(from) + row * from_pitch, width, kind);
+    return error;
 }
 
 cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t height) {
-    for (std::size_t row = 0; row < height; ++row)
-        if (const cudaError_t error =
-                cudaMemset(static_cast<char *>(memory) + row * pitch, value, width))
-            return error;
-    return cudaSuccess;
+    cudaError_t error = cudaSuccess;
+    for (std::size_t row = 0; row < height && error == cudaSuccess; ++row)
+        error = cudaMemset(static_cast<char *>(memory) + row * pitch, value, width);
+    return error;
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {

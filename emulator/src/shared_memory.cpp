@@ -1,14 +1,11 @@
 #include "shared_memory.h"
 
+#include "global_memory.h"
 #include "machine.h"
 #include "strictness.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace emulator {
 
@@ -16,18 +13,12 @@ std::size_t static_shared_capacity = 0, static_shared_used = 0, dynamic_shared_b
 
 namespace {
 
-constexpr std::size_t GUARD = 64 * 1024; // on either side of the dynamic part, without access
-
 std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
 std::size_t static_size() {
     return static_cast<std::size_t>(__stop_shared_memory - __start_shared_memory);
-}
-
-[[noreturn]] void fail_without_memory() {
-    fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
 }
 
 } // namespace
@@ -40,35 +31,25 @@ void SharedMemory::create(Cta &cta, std::size_t dynamic_bytes) {
     dynamic_bytes_ = dynamic_bytes;
     dynamic_bytes_rounded_ =
         round_up(dynamic_shared_begin + dynamic_bytes, 1024) - dynamic_shared_begin;
-    const std::size_t most = dynamic_bytes_rounded_ + static_shared_capacity;
-    reach_ = static_shared_capacity == 0 ? dynamic_bytes : most;
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t usable = round_up(dynamic_shared_begin + reach_, page);
-    mapped_bytes_ = usable + 2 * GUARD;
-    void *mapping =
-        mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED)
-        fail_without_memory();
-    mapping_ = static_cast<unsigned char *>(mapping);
-    dynamic_ = mapping_ + GUARD + dynamic_shared_begin;
-    if (usable > 0 && mprotect(mapping_ + GUARD, usable, PROT_READ | PROT_WRITE) != 0)
-        fail_without_memory();
+    reach_ = static_shared_capacity == 0 ? dynamic_bytes
+                                         : dynamic_bytes_rounded_ + static_shared_capacity;
+    void *mapping = map_between_margins(dynamic_shared_begin + reach_);
+    if (mapping == nullptr)
+        fail(Mistake::ADDRESS, format("cannot map shared memory: %s", std::strerror(errno)), {});
+    dynamic_ = static_cast<unsigned char *>(mapping) + dynamic_shared_begin;
     std::memset(dynamic_, UNINITIALISED, reach_);
     saved_static_.assign(static_size(), UNINITIALISED);
-    swapped_in_ = false;
 }
 
-void SharedMemory::destroy() {
-    if (mapping_ != nullptr && munmap(mapping_, mapped_bytes_) != 0)
-        fail(Mistake::ADDRESS, format("cannot unmap shared memory: %s", std::strerror(errno)), {});
-    *this = SharedMemory{};
+SharedMemory::~SharedMemory() {
+    if (dynamic_ != nullptr)
+        unmap_between_margins(dynamic_ - dynamic_shared_begin, dynamic_shared_begin + reach_);
 }
 
 void SharedMemory::swap_in() {
     swapped_in_ = true;
-    if (saved_static_.empty())
-        return;
-    std::memcpy(__start_shared_memory, saved_static_.data(), saved_static_.size());
+    if (!saved_static_.empty())
+        std::memcpy(__start_shared_memory, saved_static_.data(), saved_static_.size());
 }
 
 void SharedMemory::swap_out() {
@@ -81,7 +62,7 @@ void SharedMemory::swap_out() {
 
 bool SharedMemory::missed_by(const void *pointer) const {
     const unsigned char *byte = static_cast<const unsigned char *>(pointer);
-    return byte >= mapping_ && byte < mapping_ + mapped_bytes_ && !contains(pointer);
+    return byte >= dynamic_ - MARGIN && byte < dynamic_ + reach_ + MARGIN && !contains(pointer);
 }
 
 void SharedMemory::check_inside_parts(std::uint32_t offset, std::size_t bytes) const {

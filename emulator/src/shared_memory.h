@@ -40,7 +40,7 @@ class SharedMemory {
 public:
     // Prepares `dynamic_bytes` beside the static part; everything UNINITIALISED.
     void create(Cta &cta, std::size_t dynamic_bytes);
-    void destroy();
+    ~SharedMemory();
 
     // The dynamic part as its threads see it, 1024-byte aligned in rungs.
     unsigned char *dynamic() const { return dynamic_; }
@@ -95,8 +95,6 @@ private:
     std::size_t dynamic_bytes_ = 0;
     std::size_t dynamic_bytes_rounded_ = 0; // up to the next multiple of 1024
     std::size_t reach_ = 0; // bytes from the dynamic part's begin to the end of what may be used
-    std::size_t mapped_bytes_ = 0; // of the mapping, with the pages around the dynamic part
-    unsigned char *mapping_ = nullptr;
     unsigned char *dynamic_ = nullptr;
     bool swapped_in_ = false;
     std::vector<unsigned char> saved_static_;
