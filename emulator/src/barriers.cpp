@@ -5,6 +5,8 @@
 #include "machine.h"
 #include "emulator/warp.h"
 
+#include <algorithm>
+
 extern dim3 blockDim, gridDim;
 
 namespace emulator {
@@ -13,29 +15,24 @@ namespace {
 
 constexpr int ALL = ALL_THREADS; // NamedBarrier::expected
 
-// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
-void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
-    int waiting[LARGEST_BLOCK / WARP_LANES] = {};
-    for (const Thread *thread : queue.threads)
-        if (thread->cta == &cta)
-            ++waiting[thread->warp()];
-    if (last != nullptr && last->cta == &cta)
-        ++waiting[last->warp()];
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
-        if (waiting[warp] == 0)
-            continue;
-        int lanes = 0;
-        for (int lane = 0; lane < WARP_LANES; ++lane) {
-            const std::size_t number = static_cast<std::size_t>(warp * WARP_LANES + lane);
-            lanes += number < cta.threads.size() && !cta.threads[number].finished;
-        }
-        if (waiting[warp] == lanes)
-            accesses_warp_met(cta, warp);
-    }
-}
-
 // Of a warp, those that have not exited.
 std::uint32_t live_lanes(const Cta &cta, int warp) { return ~cta.warps[std::size_t(warp)].exited; }
+
+// The warps whose lanes all wait in the queue, except for `last`, which has just arrived.
+void tell_warps_met(Cta &cta, const WaitQueue &queue, const Thread *last) {
+    std::uint32_t waiting[LARGEST_BLOCK / WARP_LANES] = {};
+    const auto add = [&](const Thread &thread) {
+        if (thread.cta == &cta)
+            waiting[thread.warp()] |= 1u << thread.lane();
+    };
+    for (const Thread *thread : queue.threads)
+        add(*thread);
+    if (last != nullptr)
+        add(*last);
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        if (waiting[warp] != 0 && waiting[warp] == live_lanes(cta, warp))
+            accesses_warp_met(cta, warp);
+}
 
 void end_phase(Phases &phases) {
     phases.next();
@@ -54,12 +51,9 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
 }
 
 int needed(const Cta &cta, const NamedBarrier &barrier) {
-    if (barrier.expected != ALL)
-        return barrier.expected;
-    int threads = 0;
-    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        threads += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
-    return threads;
+    const auto is_live = [](const Warp &warp) { return ~warp.exited != 0; };
+    return barrier.expected != ALL ? barrier.expected
+                                   : WARP_LANES * int(std::ranges::count_if(cta.warps, is_live));
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
@@ -88,18 +82,22 @@ std::string count_name(int expected) {
     return expected == ALL ? "all threads" : format("%d threads", expected);
 }
 
-void check_arguments(const Cta &cta, int id, int threads, Site where) {
-    const int warps = static_cast<int>(cta.warps.size());
+// A call on a named barrier begins. `what`: of an .aligned one; else nullptr.
+NamedBarrier &called(const char *what, int id, int threads, Site where) {
+    Cta &cta = *current->cta;
+    const int most = static_cast<int>(cta.warps.size()) * WARP_LANES;
     if (id < 0 || id >= NAMED_BARRIERS)
         fail(Mistake::MISUSE, format("named barrier %d: the ids are 0 to 15", id), where,
              "called it here");
-    if (threads == ALL)
-        return;
-    if (threads <= 0 || threads % WARP_LANES != 0 || threads > warps * WARP_LANES)
+    if (threads != ALL && (threads <= 0 || threads % WARP_LANES != 0 || threads > most))
         fail(Mistake::MISUSE,
              format("named barrier %d for %d threads: not whole warps of a CTA of %zu threads", id,
                     threads, cta.threads.size()),
              where, "called it here");
+    if (what != nullptr)
+        warp_aligned(what, where);
+    schedule_point();
+    return cta.barriers[id];
 }
 
 // Counts the current thread in, and its vote.
@@ -150,10 +148,9 @@ std::string describe(const Cta &cta, int id) {
 }
 
 // Returns the votes of the phase.
-int sync(int id, int expected, Site where, bool vote = false) {
-    schedule_point();
+int sync(const char *what, int id, int expected, Site where, bool vote = false) {
+    NamedBarrier &barrier = called(what, id, expected, where);
     const Cta &cta = *current->cta;
-    NamedBarrier &barrier = current->cta->barriers[id];
     const std::uint64_t phase = barrier.phase;
     arrive(barrier, id, expected, where, vote);
     wait_for(barrier, phase, where, [&cta, id] { return describe(cta, id); });
@@ -171,31 +168,20 @@ void complete_cluster_if_full(Cluster &cluster, const Thread *last) {
 } // namespace
 
 void named_barrier_sync(int id, int threads, Site where, bool aligned) {
-    check_arguments(*current->cta, id, threads, where);
-    if (aligned)
-        warp_aligned("a named barrier", where);
-    sync(id, threads, where);
+    sync(aligned ? "a named barrier" : nullptr, id, threads, where);
 }
 
 void named_barrier_arrive(int id, int threads, Site where, bool aligned) {
-    check_arguments(*current->cta, id, threads, where);
-    if (aligned)
-        warp_aligned("a named barrier", where);
-    schedule_point();
-    arrive(current->cta->barriers[id], id, threads, where);
+    NamedBarrier &barrier = called(aligned ? "a named barrier" : nullptr, id, threads, where);
+    arrive(barrier, id, threads, where);
     schedule_point();
 }
 
 int barrier_sync_count(int id, int threads, bool predicate, Site where) {
-    check_arguments(*current->cta, id, threads, where);
-    warp_aligned("a barrier with a vote", where);
-    return sync(id, threads, where, predicate);
+    return sync("a barrier with a vote", id, threads, where, predicate);
 }
 
-void syncthreads(Site where) {
-    warp_aligned("__syncthreads", where);
-    sync(0, ALL, where);
-}
+void syncthreads(Site where) { sync("__syncthreads", 0, ALL, where); }
 
 void cluster_arrive(Site where, bool relaxed, bool aligned) {
     Thread &thread = *current;

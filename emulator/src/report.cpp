@@ -66,21 +66,16 @@ std::string lines_of(const Note &note) {
     std::string lines = "  " + worded(note.text) + "\n";
     if (note.file.empty())
         return lines;
-    if (note.line == 0)
-        return lines + "    " + note.file + "\n";
-    lines += format("    %s:%d", note.file.c_str(), note.line);
+    lines += "    " + note.file;
+    if (note.line > 0)
+        lines += format(":%d", note.line);
     const std::string text = source_text(note.file, note.line);
     return lines + (text.empty() ? "" : "  " + text) + "\n";
 }
 
 void print(const std::string &text) {
-    std::size_t written = 0;
-    while (written < text.size()) {
-        const ssize_t now = write(STDERR_FILENO, text.data() + written, text.size() - written);
-        if (now <= 0)
-            return; // the reader is gone
-        written += static_cast<std::size_t>(now);
-    }
+    std::fflush(stdout);
+    std::fputs(text.c_str(), stderr);
 }
 
 } // namespace
@@ -120,12 +115,10 @@ void warn(Mistake mistake, const std::string &what, const std::vector<Note> &not
     if (policy().random)
         report += format(" with seed %llu", static_cast<unsigned long long>(policy().seed));
     report += "\n";
-    std::fflush(stdout);
     print(report);
 }
 
 void say(const char *kind, const std::string &what) {
-    std::fflush(stdout);
     print(format("%s: %s: ", report_prefix, kind) + what + "\n");
 }
 
