@@ -93,9 +93,9 @@ void fiber_create(Fiber &fiber, int index, void (*entry)()) {
         prepare_next_stack();
     first_function = entry;
     fiber = stacks.started[index];
-    char *end = const_cast<char *>(fiber_stack_end(index)) - FIRST_FRAME;
+    char *end = const_cast<char *>(fiber_stack_end(index));
     std::fill(reinterpret_cast<std::uint32_t *>(end - FIBER_POISONED),
-              reinterpret_cast<std::uint32_t *>(end), FIBER_POISON);
+              reinterpret_cast<std::uint32_t *>(end - FIRST_FRAME), FIBER_POISON);
 }
 
 void fiber_switch(Fiber &from, Fiber &to) {
