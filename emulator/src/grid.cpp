@@ -26,10 +26,6 @@ uint3 place_in(const dim3 &box, unsigned index) {
     return {index % box.x, index / box.x % box.y, index / (box.x * box.y)};
 }
 
-int stack_of(const Thread &thread) {
-    return thread.cta->slot * static_cast<int>(thread.cta->threads.size()) + thread.number;
-}
-
 // Some thread of the CTA has to be after every use; a relaxed barrier of the cluster suffices.
 void check_peers_done(Cta &cta) {
     for (const auto &[agent, use] : cta.peer_uses)
@@ -42,13 +38,11 @@ void check_peers_done(Cta &cta) {
 }
 
 void check_operations_done(const Cta &cta) {
-    const Operation *operation = pending_on(cta);
-    if (operation == nullptr)
-        return;
-    fail_unless_allowed(
-        "early-exit", Mistake::LIFETIME,
-        format("CTA %d exits while a %s still uses its shared memory", cta.rank, operation->name),
-        {note_at(*operation->issuer, operation->site, "started it here")});
+    if (const Operation *operation = pending_on(cta))
+        fail_unless_allowed("early-exit", Mistake::LIFETIME,
+                            format("CTA %d exits while a %s still uses its shared memory", cta.rank,
+                                   operation->name),
+                            {note_at(*operation->issuer, operation->site, "started it here")});
 }
 
 // What the current thread does after the kernel's end.
@@ -79,21 +73,18 @@ void run_thread() {
     leave_for_good();
 }
 
-void make_thread(Cta &cta, Thread &thread, int number, const dim3 &block) {
+void make_thread(Cta &cta, int number, const dim3 &block) {
+    Thread &thread = cta.threads[std::size_t(number)];
     thread.cta = &cta;
     thread.number = number;
     thread.index = place_in(block, static_cast<unsigned>(number));
-    thread.context = order::make_thread(number, cta.rank, static_cast<int>(volume(block)));
-    const int stack = stack_of(thread);
-    fiber_create(thread.fiber, stack, run_thread);
+    thread.context = order::make_thread(number, cta.rank, cta.unfinished);
+    fiber_create(thread.fiber, cta.slot * cta.unfinished + number, run_thread);
     make_runnable(thread);
 }
 
-void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Grid &grid) {
+void make_cta(Cta &cta, const Grid &grid) {
     const int threads = static_cast<int>(volume(grid.block));
-    cta.cluster = &cluster;
-    cta.rank = rank;
-    cta.block_index = block_index;
     cta.unfinished = threads;
     cta.threads.resize(threads);
     cta.warps.resize((threads + WARP_LANES - 1) / WARP_LANES);
@@ -105,31 +96,24 @@ void make_cta(Cluster &cluster, Cta &cta, int rank, uint3 block_index, const Gri
         warpgroup.cta = &cta;
     cta.shared.create(cta, grid.dynamic_shared);
     for (int number = 0; number < threads; ++number)
-        make_thread(cta, cta.threads[number], number, grid.block);
+        make_thread(cta, number, grid.block);
 }
 
-void make_cluster(Cluster &cluster, int index, int count, int slot, const Grid &grid) {
+void make_cluster(Cluster &cluster, int slot, const Grid &grid) {
     const dim3 &size = grid.cluster;
     const dim3 clusters(grid.grid.x / size.x, grid.grid.y / size.y, grid.grid.z / size.z);
-    const uint3 place = place_in(clusters, static_cast<unsigned>(index));
-    cluster.index = index;
-    cluster.count = count;
-    for (unsigned rank = 0; rank < volume(size); ++rank) {
-        const uint3 in_cluster = place_in(size, rank);
-        const uint3 block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
-                                   place.z * size.z + in_cluster.z};
-        cluster.ctas.push_back(std::make_unique<Cta>());
-        cluster.ctas.back()->slot = slot * static_cast<int>(volume(size)) + static_cast<int>(rank);
-        make_cta(cluster, *cluster.ctas.back(), static_cast<int>(rank), block_index, grid);
-    }
-    cluster.unfinished = static_cast<int>(volume(size) * volume(grid.block));
-}
-
-void destroy_cluster(Cluster &cluster) {
-    for (const std::unique_ptr<Cta> &cta : cluster.ctas) {
-        mbarriers_forget(*cta);
-        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
-            accesses_warp_met(*cta, static_cast<int>(warp));
+    const uint3 place = place_in(clusters, static_cast<unsigned>(cluster.index));
+    const int ctas = static_cast<int>(volume(size));
+    for (int rank = 0; rank < ctas; ++rank) {
+        const uint3 in_cluster = place_in(size, static_cast<unsigned>(rank));
+        Cta &cta = *cluster.ctas.emplace_back(std::make_unique<Cta>());
+        cta.cluster = &cluster;
+        cta.rank = rank;
+        cta.slot = slot * ctas + rank;
+        cta.block_index = {place.x * size.x + in_cluster.x, place.y * size.y + in_cluster.y,
+                           place.z * size.z + in_cluster.z};
+        make_cta(cta, grid);
+        cluster.unfinished += cta.unfinished;
     }
 }
 
@@ -139,6 +123,12 @@ const Grid *running_grid = nullptr;
 int clusters_begun = 0;
 int clusters_in_grid = 0;
 constexpr std::size_t MOST_STACKS = 16 * 1024; // each is two mappings, of which Linux allows 65530
+
+auto current_slot() {
+    return std::ranges::find(running, current_cluster, &std::unique_ptr<Cluster>::get);
+}
+
+bool is_begun(const std::unique_ptr<Cluster> &cluster) { return cluster != nullptr; }
 
 // The next cluster begins, as the current one. False if there is none or no room for it.
 bool begin_cluster() {
@@ -151,9 +141,11 @@ bool begin_cluster() {
     const Grid &grid = *running_grid;
     *slot = std::make_unique<Cluster>();
     Cluster &cluster = **slot;
+    cluster.index = index;
+    cluster.count = clusters_in_grid;
     current_cluster = &cluster;
     order::begin_cluster(index, clusters_in_grid, int(volume(grid.cluster) * volume(grid.block)));
-    make_cluster(cluster, index, clusters_in_grid, int(slot - running.begin()), grid);
+    make_cluster(cluster, int(slot - running.begin()), grid);
     ++counts.clusters;
     counts.ctas += cluster.ctas.size();
     counts.threads += static_cast<std::uint64_t>(cluster.unfinished);
@@ -163,14 +155,14 @@ bool begin_cluster() {
 // The current cluster's threads have exited.
 void end_cluster() {
     complete_all();
-    destroy_cluster(*current_cluster);
-    for (std::unique_ptr<Cluster> &cluster : running)
-        if (cluster.get() == current_cluster)
-            cluster.reset();
-    current_cluster = nullptr;
-    for (const std::unique_ptr<Cluster> &cluster : running)
-        if (cluster != nullptr)
-            current_cluster = cluster.get();
+    for (const std::unique_ptr<Cta> &cta : current_cluster->ctas) {
+        mbarriers_forget(*cta);
+        for (std::size_t warp = 0; warp < cta->warps.size(); ++warp)
+            accesses_warp_met(*cta, static_cast<int>(warp));
+    }
+    current_slot()->reset();
+    const auto other = std::find_if(running.rbegin(), running.rend(), is_begun);
+    current_cluster = other != running.rend() ? other->get() : nullptr;
 }
 
 } // namespace
@@ -178,13 +170,10 @@ void end_cluster() {
 void run_another_cluster() {
     if (begin_cluster())
         return;
-    std::size_t slot = 0;
-    while (running[slot].get() != current_cluster)
-        ++slot;
-    do
-        slot = (slot + 1) % running.size();
-    while (running[slot] == nullptr);
-    current_cluster = running[slot].get();
+    const auto next = current_slot() + 1;
+    const auto other = std::find_if(next, running.end(), is_begun);
+    current_cluster =
+        (other != running.end() ? other : std::ranges::find_if(running, is_begun))->get();
 }
 
 // ---------------------------------------------------------------------------- deadlocks

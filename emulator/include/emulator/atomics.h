@@ -4,8 +4,8 @@
 
 #include "emulator/site.h"
 
-#include <bit>
 #include <cstddef>
+#include <type_traits>
 
 namespace emulator {
 
@@ -20,6 +20,16 @@ enum class Touch { READ, WRITE, CHANGE };
 void atomic_step(void *address, std::size_t bytes, Touch touch, Order order, Scope scope,
                  void (*change)(void *word, const void *context), const void *context, Site where);
 
+template <typename T, typename Change>
+void atomic_step(T *address, Touch touch, Order order, Scope scope, const Change &change,
+                 Site where) {
+    const auto call = [](void *word, const void *context) {
+        (*static_cast<const Change *>(context))(*static_cast<T *>(word));
+    };
+    void *const word = const_cast<std::remove_const_t<T> *>(address);
+    atomic_step(word, sizeof(T), touch, order, scope, call, &change, where);
+}
+
 // *address becomes change(*address); returns what was there.
 template <typename T, typename Change>
 T atomic_change(T *address, const Change &change, Order order, Scope scope, Site where) {
@@ -28,13 +38,7 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
         __builtin_memcpy(&old, &word, sizeof old);
         word = change(word);
     };
-    using Step = decltype(step);
-    atomic_step(
-        address, sizeof(T), Touch::CHANGE, order, scope,
-        [](void *word, const void *context) {
-            (*static_cast<const Step *>(context))(*static_cast<T *>(word));
-        },
-        &step, where);
+    atomic_step(address, Touch::CHANGE, order, scope, step, where);
     return old;
 }
 
@@ -42,50 +46,33 @@ T atomic_change(T *address, const Change &change, Order order, Scope scope, Site
 template <typename T>
 T atomic_load(const T *address, Order order, Scope scope, Site where) {
     T value;
-    void *to = &value;
-    atomic_step(
-        const_cast<T *>(address), sizeof(T), Touch::READ, order, scope,
-        [](void *word, const void *context) {
-            __builtin_memcpy(*static_cast<void *const *>(context), word, sizeof(T));
-        },
-        &to, where);
+    const auto step = [&](const T &word) { __builtin_memcpy(&value, &word, sizeof value); };
+    atomic_step(address, Touch::READ, order, scope, step, where);
     return value;
 }
 template <typename T>
 void atomic_store(T *address, const T &value, Order order, Scope scope, Site where) {
-    atomic_step(
-        address, sizeof(T), Touch::WRITE, order, scope,
-        [](void *word, const void *context) { __builtin_memcpy(word, context, sizeof(T)); }, &value,
-        where);
+    const auto step = [&](T &word) { __builtin_memcpy(&word, &value, sizeof value); };
+    atomic_step(address, Touch::WRITE, order, scope, step, where);
 }
 
 // fence.acq_rel and membar.
 void thread_fence(Scope scope);
 
-// The operations of atom and red. A compare-and-swap compares bits.
+// The operations min, max, inc and dec of atom and red. A compare-and-swap compares bits.
 namespace atomic {
 
-// min, max, inc, dec, cas.
-template <typename T>
-T smaller(T a, T b) {
-    return b < a ? b : a;
-}
-template <typename T>
-T larger(T a, T b) {
-    return a < b ? b : a;
-}
-template <typename T>
-T increment(T old, T limit) {
+inline constexpr auto smaller = []<typename T>(T a, T b) { return b < a ? b : a; };
+inline constexpr auto larger = []<typename T>(T a, T b) { return a < b ? b : a; };
+inline constexpr auto increment = []<typename T>(T old, T limit) {
     return old >= limit ? T(0) : T(old + 1);
-}
-template <typename T>
-T decrement(T old, T limit) {
+};
+inline constexpr auto decrement = []<typename T>(T old, T limit) {
     return old == 0 || old > limit ? limit : T(old - 1);
-}
-template <typename T>
-bool same_bits(const T &a, const T &b) {
+};
+inline constexpr auto same_bits = []<typename T>(const T &a, const T &b) {
     return __builtin_memcmp(&a, &b, sizeof(T)) == 0;
-}
+};
 
 } // namespace atomic
 
