@@ -1,7 +1,6 @@
 #include "accesses.h"
 
 #include "bank_conflicts.h"
-#include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "operations.h"

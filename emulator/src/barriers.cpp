@@ -1,7 +1,6 @@
 #include "emulator/barriers.h"
 
 #include "accesses.h"
-#include "counts.h"
 #include "machine.h"
 #include "emulator/warp.h"
 

@@ -1,6 +1,5 @@
 // TMA stores, and the bulk groups in which a thread waits for them. A store happens in two steps:
 // it reads shared memory, and later it writes global memory.
-#include "counts.h"
 #include "machine.h"
 #include "operations.h"
 #include "tensor_box.h"

@@ -1,6 +1,5 @@
 #include "emulator/cp_async.h"
 
-#include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "mbarrier_table.h"

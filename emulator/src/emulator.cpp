@@ -2,10 +2,9 @@
 #include "emulator/emulator.h"
 
 #include "accesses.h"
-#include "counts.h"
 #include "machine.h"
 #include "operations.h"
-#include "emulator/steps.h"
+#include "emulator/runtime.h"
 
 #include <algorithm>
 #include <vector>

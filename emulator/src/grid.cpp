@@ -2,7 +2,6 @@
 
 #include "accesses.h"
 #include "emulator/barriers.h"
-#include "counts.h"
 #include "emulator/mbarrier.h"
 #include "operations.h"
 #include "strictness.h"

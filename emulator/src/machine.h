@@ -15,6 +15,7 @@
 #include "policy.h"
 #include "cells.h"
 #include "order.h"
+#include "emulator/emulator.h"
 #include "emulator/report.h"
 #include "shared_memory.h"
 
@@ -227,6 +228,21 @@ struct Card {
 };
 // Ends the program with status 2 if there is no card of that name.
 const Card &card();
+
+// What a launch did: the running one, or else the last one.
+struct Counts : emulator_counts {
+    std::uint64_t ring_ahead_sum, ring_ahead_samples; // of ring_ahead_mean
+};
+extern Counts counts;
+
+// A launch begins: it has done nothing, nor written anything of the output that the host watches.
+void counts_reset();
+
+// The thread has written these bytes, by a store or a plain access. HAZARD if the launch had
+// written an element of the output among them before: that is work done twice, if the values are
+// the same, or depends on the order of the two stores.
+void output_written(const Thread &thread, const void *address, std::size_t bytes,
+                    const Origin &where);
 
 // Multiprocessors of the emulated device: the occupancy functions report this many CTAs, and half
 // this many clusters of two, as resident at once.

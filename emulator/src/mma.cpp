@@ -1,6 +1,5 @@
 // mma.sync.m16n8k16: the lanes of a warp pass their fragments, and the last one multiplies for all.
 // (PTX ISA: Matrix Fragments for mma.m16n8k16 with floating point type.)
-#include "counts.h"
 #include "formats/half.h"
 #include "machine.h"
 #include "multiply.h"

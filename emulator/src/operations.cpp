@@ -1,7 +1,6 @@
 #include "operations.h"
 
 #include "machine.h"
-#include "emulator/steps.h"
 
 #include <deque>
 #include <utility>

@@ -35,7 +35,7 @@ struct Operation {
     std::uint32_t bytes = 0;
 
     std::unique_ptr<order::Context> context{}; // set by submit(), as is
-    std::uint32_t started = 0;                 // the step (steps.h)
+    std::uint32_t started = 0;                 // the step (runtime.h)
 };
 
 // Hands an operation to the policy: it completes now or is kept for later. Called by the issuing
@@ -56,6 +56,11 @@ const Operation *pending_on(const Cta &cta);
 
 // The first pending load or copy that will write this byte of the CTA's shared memory, or nullptr.
 const Operation *pending_write(const Cta &cta, std::uint32_t offset);
+
+// An operation is started; it has happened: the listener is told, if there is one. Each is a step.
+// Nothing is told of cp.async, of which every thread has many.
+void start_operation(Operation &operation);
+void tell_operation(const Operation &operation);
 
 // The operation that is happening right now, or nullptr.
 const Operation *operation_in_progress();

@@ -10,6 +10,8 @@
 #include <link.h>
 #include <unistd.h>
 
+extern "C" const char __executable_start[]; // the linker defines it
+
 namespace emulator {
 
 namespace {
@@ -17,14 +19,8 @@ namespace {
 // The offset of the program in memory from its file's addresses: 0 unless it is
 // position-independent.
 std::uintptr_t load_base() {
-    std::uintptr_t base = 0;
-    dl_iterate_phdr(
-        [](dl_phdr_info *info, std::size_t, void *found) {
-            *static_cast<std::uintptr_t *>(found) = info->dlpi_addr;
-            return 1; // the program itself comes first
-        },
-        &base);
-    return base;
+    const auto *program = reinterpret_cast<const ElfW(Ehdr) *>(__executable_start);
+    return program->e_type == ET_DYN ? reinterpret_cast<std::uintptr_t>(program) : 0;
 }
 
 // "file:12 (discriminator 3)" or "??:0". A path inside the working directory is relative to it, as

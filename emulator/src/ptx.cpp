@@ -4,7 +4,6 @@
 #include "machine.h"
 #include "emulator/mbarrier.h"
 #include "mbarrier_table.h"
-#include "emulator/steps.h"
 #include "tensor_box.h"
 #include "emulator/warp.h"
 

@@ -1,6 +1,5 @@
 #include "machine.h"
 
-#include "counts.h"
 #include "operations.h"
 #include "policy.h"
 

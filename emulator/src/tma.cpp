@@ -1,7 +1,6 @@
 // TMA loads, and what loads and stores check alike.
 #include "emulator/tma.h"
 
-#include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "mbarrier_table.h"

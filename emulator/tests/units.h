@@ -5,7 +5,6 @@
 #include "test.h"
 #include "accesses.h"
 #include "emulator/barriers.h"
-#include "counts.h"
 #include "global_memory.h"
 #include "machine.h"
 #include "emulator/mbarrier.h"

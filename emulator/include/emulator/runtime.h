@@ -92,4 +92,12 @@ struct ConstantRead {
 // Lets other threads go first, perhaps. (__nanosleep)
 void sleep();
 
+// Emulated steps, the time of a trace: they show only what came before what. The number of this
+// step, one more than the last one's; and the last one's.
+std::uint32_t next_step();
+std::uint32_t last_step();
+
+// Whether the pointer is one into the current CTA's shared memory.
+bool is_shared(const void *address);
+
 } // namespace emulator
