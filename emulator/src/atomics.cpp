@@ -14,8 +14,6 @@ constexpr std::size_t WIDEST_ATOMIC = 16;
 
 // The CTA of the cluster in whose shared memory the address is; nullptr for none.
 Cta *cta_with(const void *address) {
-    if (current->cta->shared.contains(address))
-        return current->cta;
     for (const std::unique_ptr<Cta> &cta : current_cluster->ctas)
         if (cta->shared.contains(address))
             return cta.get();

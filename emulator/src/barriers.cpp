@@ -49,32 +49,37 @@ void wait_for(Phases &phases, std::uint64_t phase, Site where, const Describe &d
     schedule_point();
 }
 
-int needed(const Cta &cta, const NamedBarrier &barrier) {
-    const auto is_live = [](const Warp &warp) { return ~warp.exited != 0; };
-    return barrier.expected != ALL ? barrier.expected
-                                   : WARP_LANES * int(std::ranges::count_if(cta.warps, is_live));
+// Whether lanes of the warp have come and none is missing.
+bool has_arrived(const Cta &cta, const NamedBarrier &barrier, int warp) {
+    const std::uint32_t lanes = barrier.lanes[warp];
+    return lanes != 0 && (live_lanes(cta, warp) & ~lanes) == 0;
+}
+
+// The threads that count as arrived, and those that the phase waits for.
+struct Progress {
+    int arrived = 0, needed = 0;
+};
+Progress progress_of(const Cta &cta, const NamedBarrier &barrier) {
+    Progress sum;
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp) {
+        sum.arrived += has_arrived(cta, barrier, warp) ? WARP_LANES : 0;
+        sum.needed += live_lanes(cta, warp) != 0 ? WARP_LANES : 0;
+    }
+    return {sum.arrived, barrier.expected == ALL ? sum.needed : barrier.expected};
 }
 
 // Ends the phase if no thread is missing. `last` is the thread that came last and now goes on;
 // nullptr if one exits.
 void complete_if_full(Cta &cta, NamedBarrier &barrier, const Thread *last) {
-    if (barrier.arrived == 0 || barrier.arrived < needed(cta, barrier))
+    const auto [arrived, needed] = progress_of(cta, barrier);
+    if (arrived == 0 || arrived < needed)
         return;
     tell_warps_met(cta, barrier.waiting, last);
     barrier.expected = 0;
-    barrier.warps = 0;
+    for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
+        if (has_arrived(cta, barrier, warp))
+            barrier.lanes[warp] = 0;
     end_phase(barrier);
-}
-
-// Counts a warp in, if none of its lanes is missing.
-void count_warp(Cta &cta, NamedBarrier &barrier, int warp, const Thread *last) {
-    std::uint32_t &lanes = barrier.lanes[warp];
-    if (lanes == 0 || (live_lanes(cta, warp) & ~lanes) != 0)
-        return;
-    lanes = 0;
-    barrier.warps |= 1u << warp;
-    barrier.arrived += WARP_LANES;
-    complete_if_full(cta, barrier, last);
 }
 
 std::string count_name(int expected) {
@@ -125,7 +130,7 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
                     id),
              {note_at(thread, where, "arrived here")});
     const std::uint32_t own = 1u << thread.lane();
-    if ((barrier.warps >> warp & 1) != 0 || (barrier.lanes[warp] & own) != 0)
+    if ((barrier.lanes[warp] & own) != 0)
         fail(Mistake::MISUSE,
              format("warp %d arrives a second time in one phase of barrier %d, which waits for %s",
                     warp, id, count_name(barrier.expected).c_str()),
@@ -133,15 +138,16 @@ void arrive(NamedBarrier &barrier, int id, int expected, Site where, bool vote =
     order::release(barrier.carrier(barrier.phase));
     barrier.votes[barrier.phase % 2] += vote;
     barrier.lanes[warp] |= own;
-    count_warp(cta, barrier, warp, &thread);
+    if (has_arrived(cta, barrier, warp))
+        complete_if_full(cta, barrier, &thread);
 }
 
 std::string describe(const Cta &cta, int id) {
     const NamedBarrier &barrier = cta.barriers[id];
-    std::string text = format("barrier %d: %d of %d threads have arrived", id, barrier.arrived,
-                              needed(cta, barrier));
+    const auto [arrived, needed] = progress_of(cta, barrier);
+    std::string text = format("barrier %d: %d of %d threads have arrived", id, arrived, needed);
     for (int warp = 0; warp < static_cast<int>(cta.warps.size()); ++warp)
-        if (barrier.lanes[warp] != 0)
+        if (barrier.lanes[warp] != 0 && !has_arrived(cta, barrier, warp))
             text += format(", and of warp %d lanes 0x%08x", warp, barrier.lanes[warp]);
     return text;
 }
@@ -216,11 +222,9 @@ void cluster_wait(Site where, bool aligned) {
 }
 
 void barriers_thread_exits(Cta &cta) {
-    for (NamedBarrier &barrier : cta.barriers) {
-        count_warp(cta, barrier, current->warp(), nullptr);
-        if (barrier.expected == ALL)
+    for (NamedBarrier &barrier : cta.barriers)
+        if (barrier.expected != 0)
             complete_if_full(cta, barrier, nullptr);
-    }
     Cluster &cluster = *cta.cluster;
     if (current->cluster_arrivals > cluster.phase)
         --cluster.arrived; // it arrived and exits: it no longer counts

@@ -107,11 +107,10 @@ struct Phases {
 // A barrier of the CTA: bar.sync with this id (0 is __syncthreads). It counts warps, as 32 threads
 // each, once the last lane that has not exited arrives. (PTX ISA: barrier{.cta}.)
 struct NamedBarrier : Phases {
-    int expected = 0;        // as given by the first thread of this phase; 0: none has come yet
-    Site site{};             // of the first thread of this phase
-    int votes[2] = {};       // threads with the predicate of barrier.red, in even and odd phases
-    std::uint32_t warps = 0; // that have arrived in this phase, and
-    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of the others
+    int expected = 0;  // as given by the first thread of this phase; 0: none has come yet
+    Site site{};       // of the first thread of this phase
+    int votes[2] = {}; // threads with the predicate of barrier.red, in even and odd phases
+    std::uint32_t lanes[LARGEST_BLOCK / WARP_LANES] = {}; // of each warp, that have arrived
 };
 
 // What some lanes of a warp do together: shuffles, ldmatrix, mma. See warp.h.
@@ -207,8 +206,7 @@ struct Grid {
 // A deadlock, a hazard or a lifetime error ends the program with a report (report.h).
 void run_grid(const Grid &grid, const std::function<void()> &body);
 
-// The thread that runs, and what it belongs to. nullptr while no thread runs: in an operation that
-// the scheduler completes.
+// The thread that runs; nullptr while none does: in an operation that the scheduler completes.
 extern Thread *current;
 // The cluster that runs; nullptr outside of run_grid.
 extern Cluster *current_cluster;
